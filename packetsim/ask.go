@@ -2,11 +2,13 @@ package packetsim
 
 import (
 	"fmt"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Walk gives every outcome of a packet, the probabilities adding up to 1. The host is unchanged afterwards: no entry
 // is made and nothing is counted. All outcomes are of the rulesets and sets that the first one met, and tools wait to change these sets.
-func (h *Host) Walk(in Input) ([]Outcome, error) { return h.outcomes(in, tellSteps) }
+func (h *Host) Walk(in inet.Input) ([]Outcome, error) { return h.outcomes(in, tellSteps) }
 
 // WalkOptions say what a walk tells beside the steps, and what it takes for granted.
 type WalkOptions struct {
@@ -18,7 +20,7 @@ type WalkOptions struct {
 }
 
 // WalkWith is Walk with options.
-func (h *Host) WalkWith(in Input, o WalkOptions) ([]Outcome, error) {
+func (h *Host) WalkWith(in inet.Input, o WalkOptions) ([]Outcome, error) {
 	told := tellSteps
 	if o.Missed {
 		told |= tellMissed
@@ -30,7 +32,7 @@ func (h *Host) WalkWith(in Input, o WalkOptions) ([]Outcome, error) {
 }
 
 // Verdicts is Walk without steps, which takes far less time.
-func (h *Host) Verdicts(in Input) ([]Outcome, error) { return h.outcomes(in, tellDNAT) }
+func (h *Host) Verdicts(in inet.Input) ([]Outcome, error) { return h.outcomes(in, tellDNAT) }
 
 // text is what a walk puts into words.
 type text uint8
@@ -45,7 +47,7 @@ const (
 // tellSteps is what Walk tells.
 const tellSteps = tellDNAT | tellEvents
 
-func (h *Host) outcomes(in Input, told text) ([]Outcome, error) {
+func (h *Host) outcomes(in inet.Input, told text) ([]Outcome, error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	h.memory.sets.freeze()
@@ -69,7 +71,7 @@ func (h *Host) outcomes(in Input, told text) ([]Outcome, error) {
 
 // Verdict walks the packet once, with the draws of c, and notes no steps. The host is unchanged afterwards. The outcome's
 // probability is left 0.
-func (h *Host) Verdict(in Input, c Chance) (Outcome, error) {
+func (h *Host) Verdict(in inet.Input, c Chance) (Outcome, error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	h.memory.sets.freeze()
@@ -81,7 +83,7 @@ func (h *Host) Verdict(in Input, c Chance) (Outcome, error) {
 }
 
 // look is a step that is undone.
-func (h *Host) look(in *Input, c Chance, told text, hooks *familyHooks, o *Outcome) error {
+func (h *Host) look(in *inet.Input, c Chance, told text, hooks *familyHooks, o *Outcome) error {
 	mark := h.probe()
 	defer h.endProbe(mark)
 	return h.step(in, c, told, hooks, o)
@@ -96,7 +98,7 @@ func (o *Outcome) setProbability(p float64) {
 
 // Step walks the packet once, with the draws of c, and keeps what it changes: connections, recent lists, counters. After an error the host
 // is as it was. The outcome's probability is left 0.
-func (h *Host) Step(in Input, c Chance) (o Outcome, err error) {
+func (h *Host) Step(in inet.Input, c Chance) (o Outcome, err error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	var hooks familyHooks
@@ -106,7 +108,7 @@ func (h *Host) Step(in Input, c Chance) (o Outcome, err error) {
 
 // Pass is Step without text, which takes far less time: no steps are noted, nor is DNAT. It writes the outcome to o, and has its Replies
 // where those are that o had before. After an error o means nothing.
-func (h *Host) Pass(in *Input, c Chance, o *Outcome) error {
+func (h *Host) Pass(in *inet.Input, c Chance, o *Outcome) error {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	var hooks familyHooks
@@ -115,7 +117,7 @@ func (h *Host) Pass(in *Input, c Chance, o *Outcome) error {
 }
 
 // step writes the outcome to o, which is empty. Hooks that are missing are those of the rulesets that the walk begins with.
-func (h *Host) step(in *Input, c Chance, told text, hooks *familyHooks, o *Outcome) error {
+func (h *Host) step(in *inet.Input, c Chance, told text, hooks *familyHooks, o *Outcome) error {
 	mark := h.checkpoint()
 	w := h.newWalk(c, told, o)
 	defer h.endWalk(w)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // The SYNs of a measurement, each of which is a connection's first packet, and how often it is made.
@@ -199,7 +200,7 @@ func (lab *synLab) rulesTime(service int) time.Duration {
 
 func (lab *synLab) sendTime(service int, prepare func()) (took time.Duration) {
 	dst := serviceAddr(service)
-	packet := wireFormat(Packet{Proto: TCP, Src: netip.MustParseAddr("192.168.0.3"), Dst: dst, DstPort: 80, TCPFlags: SYN}, 0)
+	packet := wireFormat(inet.Packet{Proto: inet.TCP, Src: netip.MustParseAddr("192.168.0.3"), Dst: dst, DstPort: 80, TCPFlags: inet.SYN}, 0)
 	lab.ns.Do(func() {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_RAW)
 		require.NoError(lab.b, err)

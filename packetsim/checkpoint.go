@@ -44,15 +44,44 @@ func (c Checkpoint) Undo() {
 	c.host.rollback(c.state)
 }
 
+// checkpoint is a state that a host can go back to.
+type checkpoint struct {
+	conns   mark
+	pending int
+}
+
+// checkpoint opens a checkpoint. Each is closed by rollback or by keep, the last opened first.
+func (h *Host) checkpoint() checkpoint {
+	h.memory.checkpoint()
+	return checkpoint{h.conns.checkpoint(), len(h.tally.pending)}
+}
+
+// rollback undoes everything since the checkpoint.
+func (h *Host) rollback(c checkpoint) {
+	h.conns.rollback(c.conns)
+	h.tally.pending = h.tally.pending[:c.pending]
+	h.memory.rollback()
+}
+
+// keep closes the last checkpoint and lets its changes stand. The outermost one also advances the counters.
+func (h *Host) keep() {
+	h.memory.keep()
+	outermost := h.memory.depth == 0
+	if h.conns.keep(outermost); outermost {
+		h.tally.keep()
+	}
+}
+
 // probe opens a checkpoint that endProbe will undo.
 func (h *Host) probe() checkpoint {
-	h.probes++
+	h.tally.probes++
+	h.conns.probe()
 	return h.checkpoint()
 }
 
-// endProbe undoes what changed since probe, whose connections nothing refers to any more.
+// endProbe undoes what changed since probe.
 func (h *Host) endProbe(c checkpoint) {
 	h.rollback(c)
-	h.scratch.used = c.scratch
-	h.probes--
+	h.conns.endProbe(c.conns)
+	h.tally.probes--
 }

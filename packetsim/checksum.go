@@ -1,5 +1,7 @@
 package packetsim
 
+import "github.com/chainwalk/chainwalk/packetsim/inet"
+
 // sums is what the kernel knows of the checksum of TCP, UDP and ICMP in a packet (ip_summed, csum_valid and csum of struct sk_buff).
 type sums uint8
 
@@ -14,14 +16,11 @@ const (
 // sumTrusted is of a packet at whose checksum nobody looks.
 const sumTrusted = sumPartial | sumRight
 
-// isSummed says whether the protocol's checksum is one that the kernel looks at, and that addresses are a part of, or what is quoted.
-func (p *Packet) isSummed() bool { return p.Proto == TCP || p.Proto == UDP || p.Proto.IsICMP() }
-
 // sumHolds is the look that conntrack, NAT and REJECT have at the checksum (nf_ip6_checksum in net/netfilter/utils.c). On the packet's way
 // in an earlier look counts for addresses that NPT has changed since.
 func (s *skb) sumHolds() bool {
 	switch {
-	case !s.isSummed() || s.sums&sumTrusted != 0:
+	case !s.IsSummed() || s.sums&sumTrusted != 0:
 		return true
 	case s.sums&sumComplete != 0 && s.hook != preRouting && s.hook != input:
 		return true
@@ -42,7 +41,7 @@ func (s *skb) rejectsSum() bool { return s.sums&(sumTrusted|sumValid) == 0 && !s
 
 // sumIsWrong is the look that sockets have at the checksum (__skb_checksum_validate in include/linux/skbuff.h).
 func (s *skb) sumIsWrong() bool {
-	return s.isSummed() && s.sums&(sumTrusted|sumKept) == 0 && s.ChecksumOff != 0
+	return s.IsSummed() && s.sums&(sumTrusted|sumKept) == 0 && s.ChecksumOff != 0
 }
 
 // mendSum is what NAT does to the checksum of an ICMP error: it is written anew. Where the error quotes a packet of SCTP, the kernel
@@ -52,15 +51,7 @@ func (s *skb) mendSum() {
 		return
 	}
 	s.ChecksumOff = 0
-	if s.Inner.Proto == SCTP {
+	if s.Inner.Proto == inet.SCTP {
 		s.sums = 0
-	}
-}
-
-// reckon adds to how far the checksum is off what becomes another word of one's complement in the packet, and not in the checksum.
-func (p *Packet) reckon(before, after uint16) {
-	p.ChecksumOff = foldSum(uint32(foldSum(uint32(p.ChecksumOff)+uint32(after))) + uint32(^before))
-	if p.ChecksumOff == 0xffff {
-		p.ChecksumOff = 0
 	}
 }

@@ -7,12 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"k8s.io/utils/clock"
 )
 
 // Tuple is one direction of a connection.
 type Tuple struct {
-	Proto   Proto      `json:"proto"`
+	Proto   inet.Proto `json:"proto"`
 	Src     netip.Addr `json:"src"`
 	Dst     netip.Addr `json:"dst"`
 	SrcPort uint16     `json:"sport,omitempty"`
@@ -41,7 +42,7 @@ func (t Tuple) inverse() Tuple {
 }
 
 // tupleOf is the tuple that conntrack reads from a packet.
-func tupleOf(p *Packet) Tuple {
+func tupleOf(p *inet.Packet) Tuple {
 	t := Tuple{Proto: p.Proto, Src: p.Src, Dst: p.Dst}
 	switch {
 	case p.Proto.HasPorts():
@@ -97,9 +98,9 @@ const (
 type conn struct {
 	tuples   [2]Tuple
 	zone     Zone
-	helper   string            // that -j CT has given it
-	template *fakeipt.TargetCT // of a rule's template, which is no connection
-	given    bool              // the host was made with it, so that not all of it is known
+	helper   string    // that -j CT has given it
+	template *template // of a rule, which is no connection
+	given    bool      // the host was made with it, so that not all of it is known
 	connState
 	// The connection's places in the table.
 	byTuple  [2]tupleLink
@@ -131,7 +132,7 @@ type connState struct {
 type sourceKey struct {
 	src   netip.Addr
 	port  uint16 // or the identifier of an ICMP query
-	proto Proto
+	proto inet.Proto
 	zone  uint16
 }
 
@@ -143,6 +144,17 @@ func sourceOf(t *Tuple, z Zone) sourceKey {
 		key.port = *part
 	}
 	return key
+}
+
+// tracker is the host's conntrack: its entries, and how packets change them.
+type tracker struct {
+	conf      settings
+	accounted func() bool // a rule makes new connections count their packets
+	clock     clock.PassiveClock
+	tracked   conntrack
+	journal   journal
+	scratch   scratchConns
+	refreshed bool // the packet that conntrack looks at has made its connection's time longer
 }
 
 // find returns the connection that a packet with the tuple belongs to in the zone, and its direction: the packet may be of either
@@ -216,14 +228,8 @@ func (h *tracker) change(c *conn) {
 	}
 }
 
-// Conntrack lists the connections that have not expired, sorted by their tuples and zones.
-func (h *Host) Conntrack() []ConntrackEntry {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	return h.conntrack()
-}
-
-func (h *tracker) conntrack() []ConntrackEntry {
+// entries lists the connections that have not expired, sorted by their tuples and zones.
+func (h *tracker) entries() []ConntrackEntry {
 	now := h.clock.Now()
 	var entries []ConntrackEntry
 	for c := range h.tracked.all() {
@@ -251,17 +257,23 @@ func (c *conn) entry(now time.Time) ConntrackEntry {
 	return e
 }
 
+// entryOf is a connection as events tell it: without a source port that the kernel chooses.
+func (h *tracker) entryOf(c *conn) *ConntrackEntry {
+	e := c.entry(h.clock.Now())
+	if c.chosenPort {
+		e.Reply.DstPort = 0
+	}
+	return &e
+}
+
 func (t Tuple) compare(u Tuple) int {
 	return cmp.Or(cmp.Compare(t.Proto, u.Proto), t.Src.Compare(u.Src), t.Dst.Compare(u.Dst), cmp.Compare(t.SrcPort, u.SrcPort),
 		cmp.Compare(t.DstPort, u.DstPort), cmp.Compare(t.ICMPType, u.ICMPType), cmp.Compare(t.ICMPCode, u.ICMPCode),
 		cmp.Compare(t.ICMPID, u.ICMPID))
 }
 
-// DeleteConntrack removes the entries for which drop is true, as "conntrack -D" does, and says how many they were.
-// ConntrackFilter.Matches is such a function.
-func (h *Host) DeleteConntrack(drop func(ConntrackEntry) bool) int {
-	h.lock.Lock()
-	defer h.lock.Unlock()
+// delete removes the connections for which drop is true, and says how many they were.
+func (h *tracker) delete(drop func(ConntrackEntry) bool) int {
 	now := h.clock.Now()
 	var doomed []*conn
 	for c := range h.tracked.all() {
@@ -269,18 +281,14 @@ func (h *Host) DeleteConntrack(drop func(ConntrackEntry) bool) int {
 			doomed = append(doomed, c)
 		}
 	}
-	h.checkpoint()
 	for _, c := range doomed {
 		h.remove(c)
 	}
-	h.keep()
 	return len(doomed)
 }
 
-// loadConntrack fills the table. Whether a connection is translated shows in its tuples, as it does in "conntrack -L".
-func (h *Host) loadConntrack(entries []ConntrackEntry) error {
-	h.checkpoint()
-	defer h.keep()
+// load fills the table. Whether a connection is translated shows in its tuples, as it does in "conntrack -L".
+func (h *tracker) load(entries []ConntrackEntry) error {
 	for i, e := range entries {
 		if _, ok := e.Reply.answer(); !ok || e.Original.Proto != e.Reply.Proto {
 			return fmt.Errorf("conntrack entry %d: the reply tuple does not answer the original one", i)
@@ -311,9 +319,9 @@ func (h *Host) loadConntrack(entries []ConntrackEntry) error {
 
 func (c *conn) stateName() string {
 	switch c.tuples[original].Proto {
-	case TCP:
+	case inet.TCP:
 		return tcpStateInfo[c.tcp.state].name
-	case SCTP:
+	case inet.SCTP:
 		return sctpStateInfo[c.sctp.state].name
 	}
 	return ""
@@ -321,7 +329,7 @@ func (c *conn) stateName() string {
 
 func (c *conn) setStateName(name string) error {
 	switch c.tuples[original].Proto {
-	case TCP:
+	case inet.TCP:
 		for state, info := range tcpStateInfo {
 			if info.name == name {
 				c.tcp.state = tcpState(state)
@@ -329,7 +337,7 @@ func (c *conn) setStateName(name string) error {
 				return nil
 			}
 		}
-	case SCTP:
+	case inet.SCTP:
 		for state, info := range sctpStateInfo {
 			if info.name == name {
 				c.sctp.state = sctpState(state)
@@ -341,3 +349,22 @@ func (c *conn) setStateName(name string) error {
 	}
 	return fmt.Errorf("unknown state %q of %s", name, c.tuples[original].Proto)
 }
+
+// connCounters count the packets of a connection in each direction. They are not written to: the next packet has others.
+type connCounters [2]struct{ packets, bytes uint64 }
+
+// accounts says whether new connections count their packets: by net.netfilter.nf_conntrack_acct, which the kernel sets
+// itself when it is given a rule with -m connbytes.
+func (h *tracker) accounts() bool { return h.conf.accounts || h.accounted() }
+
+// count counts a packet of a connection that has counters (nf_ct_acct_update).
+func (h *tracker) count(c *conn, dir direction, size int) {
+	counters := *c.counters
+	counters[dir].packets++
+	counters[dir].bytes += uint64(size)
+	h.change(c)
+	c.counters = &counters
+}
+
+// connLabels are the labels of a connection, one bit each.
+type connLabels [2]uint64

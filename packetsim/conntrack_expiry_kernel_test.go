@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // shortTimeouts are long enough that all packets are sent before the first entry expires.
@@ -29,24 +30,24 @@ func TestExpiryAsKernel(t *testing.T) {
 			lab.conntrackSysctl(sysctls, name, value)
 			require.NoError(t, p.host.SetSysctl("net.netfilter.nf_conntrack_"+name, value))
 		}
-		for _, proto := range []Proto{UDP, TCP} {
+		for _, proto := range []inet.Proto{inet.UDP, inet.TCP} {
 			p.forward(p.flow(proto, 1000, 80))
 		}
-		for _, proto := range []Proto{protoGRE, 99} {
+		for _, proto := range []inet.Proto{protoGRE, 99} {
 			p.forward(p.flow(proto, 0, 0))
 		}
-		echo := Packet{Proto: p.icmp(), Src: p.addr("CLIENT"), Dst: p.addr("SERVER"), ICMPType: p.icmp().EchoRequestType(), ICMPID: 3}
+		echo := inet.Packet{Proto: p.icmp(), Src: p.addr("CLIENT"), Dst: p.addr("SERVER"), ICMPType: p.icmp().EchoRequestType(), ICMPID: 3}
 		p.forward(echo)
-		p.exchange("client", Packet{
-			Proto: SCTP, Src: echo.Src, Dst: echo.Dst, SrcPort: 1000, DstPort: 80, Chunks: []SCTPChunk{{Type: SCTPInit, InitTag: 1}},
+		p.exchange("client", inet.Packet{
+			Proto: inet.SCTP, Src: echo.Src, Dst: echo.Dst, SrcPort: 1000, DstPort: 80, Chunks: []inet.SCTPChunk{{Type: inet.SCTPInit, InitTag: 1}},
 		})
-		answered := p.flow(TCP, 1001, 80)
+		answered := p.flow(inet.TCP, 1001, 80)
 		p.forward(answered)
 		answer := p.back(answered)
-		answer.TCPFlags, answer.Numbers = SYN|ACK, &TCPNumbers{Seq: 5000, Ack: 2, Window: 1000}
+		answer.TCPFlags, answer.Numbers = inet.SYN|inet.ACK, &inet.TCPNumbers{Seq: 5000, Ack: 2, Window: 1000}
 		p.exchange("server", answer)
 		p.watchExpiry(t)
-		p.exchange("server", p.back(p.flow(UDP, 1000, 80)))
+		p.exchange("server", p.back(p.flow(inet.UDP, 1000, 80)))
 		p.exchange("server", p.back(echo))
 	}
 }

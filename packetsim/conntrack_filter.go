@@ -4,12 +4,13 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // ConntrackFilter chooses connections as the options of "conntrack -D" do. What is not set does not matter.
 type ConntrackFilter struct {
 	Family netfilter.Family // -f
-	Proto  Proto            // -p
+	Proto  inet.Proto       // -p
 	// OrigSrc and OrigDst are -s and -d, ReplySrc and ReplyDst are -r and -q.
 	OrigSrc, OrigDst, ReplySrc, ReplyDst netip.Prefix
 	// The ports are --orig-port-src, --orig-port-dst, --reply-port-src and --reply-port-dst.
@@ -29,7 +30,7 @@ type ConntrackFilter struct {
 
 // Matches says whether the filter chooses the connection.
 func (f ConntrackFilter) Matches(e ConntrackEntry) bool {
-	if f.Family != 0 && FamilyOf(e.Original.Dst) != f.Family || f.Proto != 0 && e.Original.Proto != f.Proto ||
+	if f.Family != 0 && inet.FamilyOf(e.Original.Dst) != f.Family || f.Proto != 0 && e.Original.Proto != f.Proto ||
 		f.State != "" && e.State != f.State {
 		return false
 	}

@@ -8,17 +8,16 @@ const evictionBuckets = 8
 // makeRoom says whether the table takes one more connection (__nf_conntrack_alloc). If it is full the kernel evicts connections
 // that are not assured, but looks only at a few places of its table: whether it finds one there is chance. Which one it
 // finds is not to be foretold; here it is the one that expires first.
-func (w *walk) makeRoom() bool {
-	h := w.h
-	if h.conf.conntrackMax == 0 || h.tracked.size() < h.conf.conntrackMax {
+func (h *tracker) makeRoom(chance Chance) bool {
+	if h.conf.most == 0 || h.tracked.size() < h.conf.most {
 		return true
 	}
 	h.sweep()
-	if h.tracked.size() < h.conf.conntrackMax {
+	if h.tracked.size() < h.conf.most {
 		return true
 	}
 	victim, candidates := h.evictable()
-	if candidates == 0 || !w.chance.Draw(evictionChance(candidates, h.conf.conntrackBuckets)) {
+	if candidates == 0 || !chance.Draw(evictionChance(candidates, h.conf.buckets)) {
 		return false
 	}
 	h.remove(victim)

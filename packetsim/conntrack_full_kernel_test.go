@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // fullTable is the limit of the tests: above what other namespaces hold meanwhile, and below 100, from which on the kernel's
@@ -33,12 +34,12 @@ func machineConntrack(t *testing.T, name string, value int) string {
 
 // establish opens a TCP connection, which is assured then.
 func (p *ctPlay) establish(sport uint16) {
-	packet := p.flow(TCP, sport, 80)
+	packet := p.flow(inet.TCP, sport, 80)
 	p.forward(packet)
 	answer := p.back(packet)
-	answer.TCPFlags, answer.Numbers = SYN|ACK, &TCPNumbers{Seq: 5000, Ack: 2, Window: 1000}
+	answer.TCPFlags, answer.Numbers = inet.SYN|inet.ACK, &inet.TCPNumbers{Seq: 5000, Ack: 2, Window: 1000}
 	p.exchange("server", answer)
-	packet.TCPFlags, packet.Numbers = ACK, &TCPNumbers{Seq: 2, Ack: 5001, Window: 1000}
+	packet.TCPFlags, packet.Numbers = inet.ACK, &inet.TCPNumbers{Seq: 2, Ack: 5001, Window: 1000}
 	p.forward(packet)
 }
 
@@ -53,40 +54,41 @@ func TestFullTableAsKernel(t *testing.T) {
 		p.establish(1000 + i)
 	}
 	require.Len(t, p.host.Conntrack(), fullTable)
-	dropped := func(place string, packet Packet, what string) {
+	dropped := func(place string, packet inet.Packet, what string) {
 		for place, got := range p.exchange(place, packet) {
 			require.Empty(t, got, "%s came to %s", what, place)
 		}
 	}
-	dropped("client", p.flow(UDP, 1, 80), "a new connection")
-	dropped("client", p.flow(TCP, 1, 80), "a new TCP connection")
-	invalid := p.flow(UDP, 2, 80)
-	invalid.Proto, invalid.SrcPort, invalid.DstPort, invalid.ICMPType, invalid.ICMPID = ICMP, 0, 0, icmpEchoReply, 9
+	dropped("client", p.flow(inet.UDP, 1, 80), "a new connection")
+	dropped("client", p.flow(inet.TCP, 1, 80), "a new TCP connection")
+	invalid := p.flow(inet.UDP, 2, 80)
+	invalid.Proto, invalid.SrcPort, invalid.DstPort, invalid.ICMPType, invalid.ICMPID = inet.ICMP, 0, 0, inet.ICMPEchoReply, 9
 	dropped("client", invalid, "an answer to nothing")
-	invalid = p.flow(TCP, 3, 80)
-	invalid.TCPFlags = SYN | ACK
+	invalid = p.flow(inet.TCP, 3, 80)
+	invalid.TCPFlags = inet.SYN | inet.ACK
 	dropped("client", invalid, "a segment that begins nothing")
-	invalid.TCPFlags = FIN | SYN
+	invalid.TCPFlags = inet.FIN | inet.SYN
 	dropped("client", invalid, "a segment that cannot be")
 
-	known := p.flow(TCP, 1000, 80)
-	known.TCPFlags, known.Numbers = ACK, &TCPNumbers{Seq: 2, Ack: 5001, Window: 1000}
+	known := p.flow(inet.TCP, 1000, 80)
+	known.TCPFlags, known.Numbers = inet.ACK, &inet.TCPNumbers{Seq: 2, Ack: 5001, Window: 1000}
 	p.forward(known)
 	p.icmpErrorAbout(known)
-	closing := p.flow(TCP, 1001, 80)
-	closing.TCPFlags, closing.Numbers = RST, &TCPNumbers{Seq: 2}
+	closing := p.flow(inet.TCP, 1001, 80)
+	closing.TCPFlags, closing.Numbers = inet.RST, &inet.TCPNumbers{Seq: 2}
 	p.forward(closing)
-	dropped("client", p.flow(UDP, 1, 80), "a new connection beside one that is over")
+	dropped("client", p.flow(inet.UDP, 1, 80), "a new connection beside one that is over")
 	lab.run("conntrack", "-D", "-p", "tcp", "--sport", "1002")
-	require.Equal(t, 1, p.host.DeleteConntrack(ConntrackFilter{Proto: TCP, OrigSrcPort: 1002}.Matches))
-	require.NotEmpty(t, p.exchange("client", p.flow(UDP, 1, 80))["server"], "there is room for one")
-	dropped("client", p.flow(UDP, 2, 80), "one more")
+	require.Equal(t, 1, p.host.DeleteConntrack(ConntrackFilter{Proto: inet.TCP, OrigSrcPort: 1002}.Matches))
+	require.NotEmpty(t, p.exchange("client", p.flow(inet.UDP, 1, 80))["server"], "there is room for one")
+	dropped("client", p.flow(inet.UDP, 2, 80), "one more")
 	p.sameCounts(t, "a full table")
 }
 
 // icmpErrorAbout sends an error of the server about a packet.
-func (p *ctPlay) icmpErrorAbout(about Packet) {
-	p.exchange("server", Packet{Proto: ICMP, Src: about.Dst, Dst: about.Src, ICMPType: ICMPUnreachable, ICMPCode: 1, Inner: &about})
+func (p *ctPlay) icmpErrorAbout(about inet.Packet) {
+	p.exchange("server", inet.Packet{Proto: inet.ICMP, Src: about.Dst, Dst: about.Src, ICMPType: inet.ICMPUnreachable, ICMPCode: 1,
+		Inner: &about})
 }
 
 // TestEvictionAsKernel lets far more connections begin than the table holds. The kernel looks for one to evict at a few places of the
@@ -106,9 +108,9 @@ func TestEvictionAsKernel(t *testing.T) {
 	passed, reached := 0, 0
 	chance := SeededChance(1)
 	for i := range uint16(fullTable + begun) {
-		packet := p.flow(UDP, 2000+i, 80)
+		packet := p.flow(inet.UDP, 2000+i, 80)
 		lab.send("client", packet)
-		o, err := p.host.Step(Input{Packet: packet, In: "ctc"}, chance)
+		o, err := p.host.Step(inet.Input{Packet: packet, In: "ctc"}, chance)
 		require.NoError(t, err)
 		if o.To == ToForward {
 			passed++
@@ -133,12 +135,12 @@ func TestEvictionAsKernel(t *testing.T) {
 
 // barrier sends a packet of an established connection and gives the number of packets that came to the server before it.
 func (p *ctPlay) barrier(t *testing.T, sport uint16) (before int) {
-	known := p.flow(TCP, sport, 80)
-	known.TCPFlags, known.Numbers = ACK, &TCPNumbers{Seq: 2, Ack: 5001, Window: 1000}
+	known := p.flow(inet.TCP, sport, 80)
+	known.TCPFlags, known.Numbers = inet.ACK, &inet.TCPNumbers{Seq: 2, Ack: 5001, Window: 1000}
 	p.lab.send("client", known)
 	for range 100 {
 		for _, packet := range p.lab.captured("server", p.family) {
-			if packet.Proto == TCP {
+			if packet.Proto == inet.TCP {
 				return before
 			}
 			before++

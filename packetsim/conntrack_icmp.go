@@ -1,13 +1,15 @@
 package packetsim
 
+import "github.com/chainwalk/chainwalk/packetsim/inet"
+
 // icmpAnswers are the ICMP queries and their answers, by family.
-var icmpAnswers = map[Proto][][2]uint8{
-	ICMP:   {{icmpEcho, icmpEchoReply}, {13, 14}, {15, 16}, {17, 18}},
-	ICMPv6: {{icmpv6Echo, icmpv6EchoReply}, {139, 140}},
+var icmpAnswers = map[inet.Proto][][2]uint8{
+	inet.ICMP:   {{inet.ICMPEcho, inet.ICMPEchoReply}, {13, 14}, {15, 16}, {17, 18}},
+	inet.ICMPv6: {{inet.ICMPv6Echo, inet.ICMPv6EchoReply}, {139, 140}},
 }
 
 // icmpAnswer is the type that answers a type, or that it answers.
-func icmpAnswer(proto Proto, typ uint8) (uint8, bool) {
+func icmpAnswer(proto inet.Proto, typ uint8) (uint8, bool) {
 	for _, pair := range icmpAnswers[proto] {
 		switch typ {
 		case pair[0]:
@@ -20,7 +22,7 @@ func icmpAnswer(proto Proto, typ uint8) (uint8, bool) {
 }
 
 // icmpStarts says whether a message of the type can begin a connection.
-func icmpStarts(proto Proto, typ uint8) bool {
+func icmpStarts(proto inet.Proto, typ uint8) bool {
 	for _, pair := range icmpAnswers[proto] {
 		if typ == pair[0] {
 			return true
@@ -31,14 +33,14 @@ func icmpStarts(proto Proto, typ uint8) bool {
 
 // icmpUntracked says whether conntrack lets messages of the type alone: multicast listener and
 // neighbour discovery (nf_conntrack_icmpv6_init's noct_valid_new).
-func icmpUntracked(proto Proto, typ uint8) bool {
-	return proto == ICMPv6 && ((typ >= 130 && typ <= 137) || typ == 143)
+func icmpUntracked(proto inet.Proto, typ uint8) bool {
+	return proto == inet.ICMPv6 && ((typ >= 130 && typ <= 137) || typ == 143)
 }
 
-func (h *tracker) trackICMP(c *conn, proto Proto) trackVerdict {
+func (h *tracker) trackICMP(c *conn, proto inet.Proto) trackVerdict {
 	h.change(c)
 	timeout := h.conf.icmp
-	if proto == ICMPv6 {
+	if proto == inet.ICMPv6 {
 		timeout = h.conf.icmp6
 	}
 	h.expireIn(c, timeout)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // ctTimeouts are the node's timeouts: no two are so near that a second more or less hides which one it is.
@@ -269,11 +270,11 @@ func (p *ctPlay) addr(word string) netip.Addr {
 }
 
 // exchange sends a packet both ways and compares. It gives what came to the places.
-func (p *ctPlay) exchange(place string, packet Packet) map[string][]Packet {
+func (p *ctPlay) exchange(place string, packet inet.Packet) map[string][]inet.Packet {
 	p.sent++
 	p.lab.send(place, packet)
-	in := Input{Packet: packet, In: p.lab.ports[place].device}
-	got := map[string][]Packet{}
+	in := inet.Input{Packet: packet, In: p.lab.ports[place].device}
+	got := map[string][]inet.Packet{}
 	begun := time.Now()
 	for looks := 1; ; looks++ {
 		for place := range p.lab.ports {
@@ -309,7 +310,7 @@ func (c portChance) Number(uint32) uint32 { return c.offset }
 
 // match walks the packet and keeps the walk if it agrees with the kernel. Where the kernel chose a port, ours is the same one if our range
 // has it.
-func (p *ctPlay) match(in Input, got map[string][]Packet, real []ConntrackEntry) (why string) {
+func (p *ctPlay) match(in inet.Input, got map[string][]inet.Packet, real []ConntrackEntry) (why string) {
 	offsets := []uint32{0}
 	mayBe := func(chosen uint16) {
 		for _, low := range lowestPorts(&in.Packet) {
@@ -350,7 +351,7 @@ func (p *ctPlay) match(in Input, got map[string][]Packet, real []ConntrackEntry)
 }
 
 // lowestPorts is where the ranges begin that the packet's source port may be chosen from: that of its class, and those in the rules.
-func lowestPorts(p *Packet) []uint32 {
+func lowestPorts(p *inet.Packet) []uint32 {
 	switch {
 	case p.Proto.IsICMP():
 		return []uint32{0}
@@ -362,7 +363,7 @@ func lowestPorts(p *Packet) []uint32 {
 	return []uint32{1024, 300, 5000}
 }
 
-func (p *ctPlay) compareArrivals(got map[string][]Packet, want map[string][]string) string {
+func (p *ctPlay) compareArrivals(got map[string][]inet.Packet, want map[string][]string) string {
 	for place := range p.lab.ports {
 		var texts []string
 		for _, packet := range got[place] {
@@ -377,7 +378,7 @@ func (p *ctPlay) compareArrivals(got map[string][]Packet, want map[string][]stri
 }
 
 // forward sends a packet of a client and learns how the server sees it.
-func (p *ctPlay) forward(packet Packet) {
+func (p *ctPlay) forward(packet inet.Packet) {
 	for _, seen := range p.exchange("client", packet)["server"] {
 		if seen.Proto == packet.Proto {
 			p.learned[tupleOf(&packet)] = tupleOf(&seen)
@@ -386,7 +387,7 @@ func (p *ctPlay) forward(packet Packet) {
 }
 
 // back is a packet of the server in answer to those of the client's flow; without one that came, as if it were not translated.
-func (p *ctPlay) back(packet Packet) Packet {
+func (p *ctPlay) back(packet inet.Packet) inet.Packet {
 	seen, ok := p.learned[tupleOf(&packet)]
 	if !ok {
 		seen = tupleOf(&packet)

@@ -22,7 +22,9 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/ctnetlink"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/wire"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // ctLab is a node between a client and a server that only send and capture frames. A test of it stays in the node's namespace.
@@ -178,7 +180,7 @@ func (lab *ctLab) entries(family netfilter.Family) []ConntrackEntry {
 	for _, message := range messages {
 		e, err := ctnetlink.Parse(message)
 		require.NoError(lab.t, err)
-		if FamilyOf(e.Original.Src) == family && !e.Original.Dst.IsMulticast() {
+		if inet.FamilyOf(e.Original.Src) == family && !e.Original.Dst.IsMulticast() {
 			list = append(list, ctEntry(&e))
 		}
 	}
@@ -194,11 +196,11 @@ func ctEntry(e *ctnetlink.Entry) ConntrackEntry {
 		Zone: Zone{e.Zone | e.Original.Zone, e.Zone | e.Reply.Zone},
 	}
 	switch c.Original.Proto {
-	case TCP:
+	case inet.TCP:
 		c.State = []string{
 			"NONE", "SYN_SENT", "SYN_RECV", "ESTABLISHED", "FIN_WAIT", "CLOSE_WAIT", "LAST_ACK", "TIME_WAIT", "CLOSE", "SYN_SENT2",
 		}[e.State]
-	case SCTP:
+	case inet.SCTP:
 		c.State = []string{
 			"NONE", "CLOSED", "COOKIE_WAIT", "COOKIE_ECHOED", "ESTABLISHED", "SHUTDOWN_SENT", "SHUTDOWN_RECD", "SHUTDOWN_ACK_SENT",
 			"HEARTBEAT_SENT", "HEARTBEAT_ACKED",
@@ -209,13 +211,13 @@ func ctEntry(e *ctnetlink.Entry) ConntrackEntry {
 
 func ctTuple(t *ctnetlink.Tuple) Tuple {
 	return Tuple{
-		Proto: Proto(t.Protocol), Src: t.Src, Dst: t.Dst, SrcPort: t.SrcPort, DstPort: t.DstPort,
+		Proto: inet.Proto(t.Protocol), Src: t.Src, Dst: t.Dst, SrcPort: t.SrcPort, DstPort: t.DstPort,
 		ICMPType: t.ICMPType, ICMPCode: t.ICMPCode, ICMPID: t.ICMPID,
 	}
 }
 
 // send puts a packet on the wire of a place.
-func (lab *ctLab) send(place string, p Packet) {
+func (lab *ctLab) send(place string, p inet.Packet) {
 	lab.id++
 	raw := wireFormat(p, lab.id)
 	port := lab.ports[place]
@@ -228,8 +230,8 @@ func (lab *ctLab) send(place string, p Packet) {
 }
 
 // captured are the packets of the family that came to a place since the last call.
-func (lab *ctLab) captured(place string, family netfilter.Family) []Packet {
-	var list []Packet
+func (lab *ctLab) captured(place string, family netfilter.Family) []inet.Packet {
+	var list []inet.Packet
 	buf := make([]byte, 4096)
 	for {
 		n, from, err := unix.Recvfrom(lab.ports[place].fd, buf, 0)
@@ -240,15 +242,15 @@ func (lab *ctLab) captured(place string, family netfilter.Family) []Packet {
 		if link, ok := from.(*unix.SockaddrLinklayer); !ok || link.Pkttype == unix.PACKET_OUTGOING {
 			continue
 		}
-		p, _, err := decodePacket(buf[:n])
-		if err == nil && FamilyOf(p.Dst) == family && !p.Dst.IsMulticast() && !p.Dst.IsLinkLocalUnicast() {
+		p, _, err := wire.Decode(buf[:n])
+		if err == nil && inet.FamilyOf(p.Dst) == family && !p.Dst.IsMulticast() && !p.Dst.IsLinkLocalUnicast() {
 			list = append(list, p)
 		}
 	}
 }
 
 // packetText is what NAT changes of a packet.
-func packetText(p Packet) string {
+func packetText(p inet.Packet) string {
 	text := fmt.Sprintf("%s %s:%d>%s:%d %d/%d id %d", p.Proto, p.Src, p.SrcPort, p.Dst, p.DstPort, p.ICMPType, p.ICMPCode, p.ICMPID)
 	if p.Inner != nil {
 		text += " {" + packetText(*p.Inner) + "}"

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // lawRules translate in every way: to a service, to a range of addresses and ports, by masquerade into few ports, in zones.
@@ -32,25 +34,25 @@ COMMIT
 `
 
 // lawPacket draws a first packet from so few that connections meet.
-func lawPacket(rt *rapid.T) Input {
-	source := rapid.SampledFrom([]Input{
-		{In: "veth1", Packet: Packet{Src: netip.MustParseAddr("10.244.0.11")}},
-		{In: "veth2", Packet: Packet{Src: netip.MustParseAddr("10.244.0.12")}},
-		{In: "eth0", Packet: Packet{Src: netip.MustParseAddr("192.168.0.9")}},
-		{In: "eth0", Packet: Packet{Src: netip.MustParseAddr("192.168.0.8")}},
+func lawPacket(rt *rapid.T) inet.Input {
+	source := rapid.SampledFrom([]inet.Input{
+		{In: "veth1", Packet: inet.Packet{Src: netip.MustParseAddr("10.244.0.11")}},
+		{In: "veth2", Packet: inet.Packet{Src: netip.MustParseAddr("10.244.0.12")}},
+		{In: "eth0", Packet: inet.Packet{Src: netip.MustParseAddr("192.168.0.9")}},
+		{In: "eth0", Packet: inet.Packet{Src: netip.MustParseAddr("192.168.0.8")}},
 	}).Draw(rt, "source")
 	source.Dst = netip.MustParseAddr(rapid.SampledFrom([]string{"10.96.0.1", "10.96.0.2", "10.96.0.3", "10.244.0.12", "8.8.8.8"}).Draw(rt,
 		"to"))
-	source.Proto = rapid.SampledFrom([]Proto{TCP, UDP, ICMP, SCTP, 99}).Draw(rt, "proto")
+	source.Proto = rapid.SampledFrom([]inet.Proto{inet.TCP, inet.UDP, inet.ICMP, inet.SCTP, 99}).Draw(rt, "proto")
 	switch source.Proto {
-	case ICMP:
-		source.ICMPType, source.ICMPID = icmpEcho, rapid.Uint16Range(1, 2).Draw(rt, "id")
-	case TCP, UDP, SCTP:
+	case inet.ICMP:
+		source.ICMPType, source.ICMPID = inet.ICMPEcho, rapid.Uint16Range(1, 2).Draw(rt, "id")
+	case inet.TCP, inet.UDP, inet.SCTP:
 		source.SrcPort = rapid.SampledFrom([]uint16{301, 1000, 1001}).Draw(rt, "sport")
 		source.DstPort = rapid.SampledFrom([]uint16{80, 81, 8080}).Draw(rt, "dport")
 	}
-	if source.Proto == TCP {
-		source.TCPFlags = SYN
+	if source.Proto == inet.TCP {
+		source.TCPFlags = inet.SYN
 	}
 	return source
 }
@@ -67,10 +69,10 @@ func TestEveryAnswerIsTheInverse(t *testing.T) {
 				continue
 			}
 			answer := out.Packet.Answer()
-			if answer.Proto == TCP {
-				answer.TCPFlags = SYN | ACK
+			if answer.Proto == inet.TCP {
+				answer.TCPFlags = inet.SYN | inet.ACK
 			}
-			back, err := h.Step(Input{In: out.Out, Packet: answer}, SeededChance(0))
+			back, err := h.Step(inet.Input{In: out.Out, Packet: answer}, SeededChance(0))
 			require.NoError(rt, err)
 			want := tupleOf(&in.Packet).inverse()
 			require.Equal(rt, want, tupleOf(&back.Packet), "of %s, which left as %s", in, header(out.Packet))
@@ -92,12 +94,12 @@ func (c *conn) key(dir direction) tupleKey { return tupleKey{c.tuples[dir], c.zo
 // listed is the table as its lists hold it: the connections by their tuples, and by their sources, the latest first.
 func listed(h *Host) (tuples map[tupleKey]*conn, sources map[sourceKey][]*conn) {
 	tuples, sources = map[tupleKey]*conn{}, map[sourceKey][]*conn{}
-	for _, link := range h.tracked.byTuple {
+	for _, link := range h.conns.tracked.byTuple {
 		for ; link != nil; link = link.next {
 			tuples[link.conn.key(link.dir)] = link.conn
 		}
 	}
-	for _, c := range h.tracked.bySource {
+	for _, c := range h.conns.tracked.bySource {
 		for ; c != nil; c = c.bySource.earlier {
 			sources[c.source()] = append(sources[c.source()], c)
 		}
@@ -110,10 +112,10 @@ func checkTable(rt *rapid.T, h *Host) {
 	seen := map[tupleKey]bool{}
 	sources, conns := 0, 0
 	tuples, bySource := listed(h)
-	require.Len(rt, tuples, 2*h.tracked.size())
+	require.Len(rt, tuples, 2*h.conns.tracked.size())
 	for key, c := range tuples {
 		require.True(rt, c.confirmed && c.listed)
-		found, _ := h.tracked.get(&c.tuples[key.dir], c.tuples[key.dir].hash(), c.zone, key.dir)
+		found, _ := h.conns.tracked.get(&c.tuples[key.dir], c.tuples[key.dir].hash(), c.zone, key.dir)
 		require.Same(rt, c, found)
 		if key.dir == reply {
 			continue
@@ -128,11 +130,11 @@ func checkTable(rt *rapid.T, h *Host) {
 			require.Equal(rt, 1, count(bySource[c.source()], c))
 		}
 	}
-	require.Equal(rt, h.tracked.size(), conns)
+	require.Equal(rt, h.conns.tracked.size(), conns)
 	indexed := 0
 	for source, list := range bySource {
 		indexed += len(list)
-		at := h.tracked.latest(&source)
+		at := h.conns.tracked.latest(&source)
 		for _, c := range list {
 			require.Same(rt, c, at)
 			at = at.before(&source)
@@ -160,8 +162,9 @@ func TestRollbackOfConntrack(t *testing.T) {
 		play = func(depth int) {
 			for range rapid.IntRange(1, 6).Draw(rt, "packets") {
 				in := lawPacket(rt)
-				if in.Proto == TCP {
-					in.TCPFlags = rapid.SampledFrom([]TCPFlags{SYN, SYN | ACK, ACK, FIN | ACK, RST}).Draw(rt, "flags")
+				if in.Proto == inet.TCP {
+					in.TCPFlags = rapid.SampledFrom([]inet.TCPFlags{inet.SYN, inet.SYN | inet.ACK, inet.ACK, inet.FIN | inet.ACK, inet.RST}).Draw(rt,
+						"flags")
 				}
 				_, err := h.Step(in, SeededChance(rapid.Uint64().Draw(rt, "seed")))
 				require.NoError(rt, err)
@@ -184,8 +187,8 @@ func TestRollbackOfConntrack(t *testing.T) {
 		}
 		play(0)
 		require.Zero(rt, h.memory.depth)
-		require.Empty(rt, h.journal.undo)
-		require.Empty(rt, h.journal.saved)
+		require.Empty(rt, h.conns.journal.undo)
+		require.Empty(rt, h.conns.journal.saved)
 	})
 }
 
@@ -219,7 +222,7 @@ func TestExpiredConnectionsAreSwept(t *testing.T) {
 		require.NoError(t, err)
 		clock.Step(time.Second)
 	}
-	require.LessOrEqual(t, h.tracked.size(), leastSweep+1)
+	require.LessOrEqual(t, h.conns.tracked.size(), leastSweep+1)
 	require.Len(t, h.Conntrack(), 29)
 }
 
@@ -232,21 +235,22 @@ func established(tb testing.TB, connections int) (*walk, *skb) {
 		_, err := h.Step(in, SeededChance(0))
 		require.NoError(tb, err)
 	}
-	back := Packet{Proto: TCP, Src: netip.MustParseAddr("10.244.0.12"), SrcPort: 8080, Dst: netip.MustParseAddr("10.244.1.0"), DstPort: 1000,
-		TCPFlags: SYN | ACK}
-	_, err := h.Step(Input{In: "veth2", Packet: back}, SeededChance(0))
+	back := inet.Packet{Proto: inet.TCP, Src: netip.MustParseAddr("10.244.0.12"), SrcPort: 8080, Dst: netip.MustParseAddr("10.244.1.0"),
+		DstPort:  1000,
+		TCPFlags: inet.SYN | inet.ACK}
+	_, err := h.Step(inet.Input{In: "veth2", Packet: back}, SeededChance(0))
 	require.NoError(tb, err)
-	in.SrcPort, in.Src, in.TCPFlags = 1000, netip.MustParseAddr("10.244.1.0"), ACK
+	in.SrcPort, in.Src, in.TCPFlags = 1000, netip.MustParseAddr("10.244.1.0"), inet.ACK
 	_, err = h.Step(in, SeededChance(0))
 	require.NoError(tb, err)
-	return &walk{h: h, chance: SeededChance(0)}, &skb{Packet: in.Packet}
+	return h.newWalk(SeededChance(0), 0, &Outcome{}), &skb{Packet: in.Packet}
 }
 
 // trackEstablished is what conntrack does with a packet of a connection that it knows, its lookup and the journal's work included.
 func trackEstablished(w *walk, s *skb) {
 	mark := w.h.checkpoint()
 	s.conn, s.relation = nil, isInvalid
-	w.trackStep(s)
+	w.conntrack.trackStep(s)
 	w.h.rollback(mark)
 }
 
@@ -299,7 +303,7 @@ func TestOrderOfSourcesIsKept(t *testing.T) {
 	before := list()
 	require.Len(t, before, 3)
 	mark := h.checkpoint()
-	h.remove(before[1])
+	h.conns.remove(before[1])
 	require.Len(t, list(), 2)
 	h.rollback(mark)
 	require.Equal(t, before, list())

@@ -8,16 +8,17 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // header draws the header of a client's packet from so few that flows meet.
-func (p *ctPlay) header(proto Proto) Packet {
+func (p *ctPlay) header(proto inet.Proto) inet.Packet {
 	rt := p.rt
 	src := p.addr("CLIENT")
 	if rapid.IntRange(0, 3).Draw(rt, "other client") == 0 {
 		src = src.Next()
 	}
-	packet := Packet{Proto: proto, Src: src, Dst: p.addr(rapid.SampledFrom([]string{"SERVER", "VIP1", "VIP2"}).Draw(rt, "dst"))}
+	packet := inet.Packet{Proto: proto, Src: src, Dst: p.addr(rapid.SampledFrom([]string{"SERVER", "VIP1", "VIP2"}).Draw(rt, "dst"))}
 	switch {
 	case proto.HasPorts():
 		packet.SrcPort = rapid.SampledFrom([]uint16{300, 700, 5001, 41000}).Draw(rt, "sport")
@@ -29,36 +30,37 @@ func (p *ctPlay) header(proto Proto) Packet {
 	return packet
 }
 
-func (p *ctPlay) icmp() Proto {
+func (p *ctPlay) icmp() inet.Proto {
 	if p.family == netfilter.IPv6 {
-		return ICMPv6
+		return inet.ICMPv6
 	}
-	return ICMP
+	return inet.ICMP
 }
 
 // tcpFlow is a connection with the numbers of both ends.
 type tcpFlow struct {
-	head   Packet
+	head   inet.Packet
 	next   [2]uint32 // the sequence numbers that the ends send next
 	window [2]uint16
 }
 
-var tcpFlagChoices = []TCPFlags{SYN, SYN, SYN | ACK, SYN | ACK, ACK, ACK, ACK, PSH | ACK, PSH | ACK, FIN | ACK, FIN | ACK, RST, RST | ACK,
-	SYN | URG, FIN, SYN | FIN, 0}
+var tcpFlagChoices = []inet.TCPFlags{inet.SYN, inet.SYN, inet.SYN | inet.ACK, inet.SYN | inet.ACK, inet.ACK, inet.ACK, inet.ACK,
+	inet.PSH | inet.ACK, inet.PSH | inet.ACK, inet.FIN | inet.ACK, inet.FIN | inet.ACK, inet.RST, inet.RST | inet.ACK,
+	inet.SYN | inet.URG, inet.FIN, inet.SYN | inet.FIN, 0}
 
 // playTCP lets two connections speak, in order and out of order.
 func playTCP(rt *rapid.T, p *ctPlay) {
 	var flows []*tcpFlow
 	for range rapid.IntRange(1, 2).Draw(rt, "flows") {
-		flow := &tcpFlow{head: p.header(TCP), window: [2]uint16{8192, 8192}}
+		flow := &tcpFlow{head: p.header(inet.TCP), window: [2]uint16{8192, 8192}}
 		for end := range flow.next {
 			flow.next[end] = rapid.SampledFrom([]uint32{1000, 0xfffffff0, 0x7fffff00, 0}).Draw(rt, "isn")
 		}
 		flows = append(flows, flow)
 		if rapid.Bool().Draw(rt, "handshake") {
-			flow.say(p, original, SYN, true)
-			flow.say(p, reply, SYN|ACK, true)
-			flow.say(p, original, ACK, true)
+			flow.say(p, original, inet.SYN, true)
+			flow.say(p, reply, inet.SYN|inet.ACK, true)
+			flow.say(p, original, inet.ACK, true)
 		}
 	}
 	for range rapid.IntRange(1, 15).Draw(rt, "packets") {
@@ -69,7 +71,7 @@ func playTCP(rt *rapid.T, p *ctPlay) {
 }
 
 // say sends a segment of one end.
-func (f *tcpFlow) say(p *ctPlay, dir direction, flags TCPFlags, inOrder bool) {
+func (f *tcpFlow) say(p *ctPlay, dir direction, flags inet.TCPFlags, inOrder bool) {
 	rt := p.rt
 	jump := func(name string) uint32 {
 		if inOrder {
@@ -78,20 +80,20 @@ func (f *tcpFlow) say(p *ctPlay, dir direction, flags TCPFlags, inOrder bool) {
 		return uint32(rapid.SampledFrom([]int{0, 0, 0, 1, -1, 500, -500, 9000, -9000, 66000, -66000, 70000, -70000, 1 << 20, 200 << 20}).Draw(rt,
 			name))
 	}
-	n := &TCPNumbers{Seq: f.next[dir] + jump("seq"), Window: f.window[dir]}
-	if flags&ACK != 0 || rapid.IntRange(0, 9).Draw(rt, "ack without the flag") == 0 {
+	n := &inet.TCPNumbers{Seq: f.next[dir] + jump("seq"), Window: f.window[dir]}
+	if flags&inet.ACK != 0 || rapid.IntRange(0, 9).Draw(rt, "ack without the flag") == 0 {
 		n.Ack = f.next[1-dir] + jump("ack")
 	}
-	if flags&SYN != 0 {
+	if flags&inet.SYN != 0 {
 		n.HasScale, n.SACKPermitted = rapid.Bool().Draw(rt, "scaled"), rapid.Bool().Draw(rt, "sack permitted")
 		n.Scale = rapid.SampledFrom([]uint8{0, 2, 7, 15}).Draw(rt, "scale")
-	} else if flags&ACK != 0 && rapid.IntRange(0, 5).Draw(rt, "has sack") == 0 {
-		n.SACK = []SACKBlock{{n.Ack + 100, n.Ack + 100 + jump("sack")}}
+	} else if flags&inet.ACK != 0 && rapid.IntRange(0, 5).Draw(rt, "has sack") == 0 {
+		n.SACK = []inet.SACKBlock{{Left: n.Ack + 100, Right: n.Ack + 100 + jump("sack")}}
 	}
-	if flags&(SYN|RST) == 0 {
+	if flags&(inet.SYN|inet.RST) == 0 {
 		n.Data = rapid.SampledFrom([]uint32{0, 0, 1, 1000}).Draw(rt, "data")
 	}
-	if flags&RST != 0 && rapid.IntRange(0, 3).Draw(rt, "reset without number") == 0 {
+	if flags&inet.RST != 0 && rapid.IntRange(0, 3).Draw(rt, "reset without number") == 0 {
 		n.Seq = 0
 	}
 	if rapid.IntRange(0, 5).Draw(rt, "new window") == 0 {
@@ -100,7 +102,7 @@ func (f *tcpFlow) say(p *ctPlay, dir direction, flags TCPFlags, inOrder bool) {
 	}
 	packet := f.head
 	packet.TCPFlags, packet.Numbers = flags, n
-	if g := segmentOf(&packet); inOrder && flags&RST == 0 {
+	if g := segmentOf(&packet); inOrder && flags&inet.RST == 0 {
 		f.next[dir] = g.end
 	}
 	if dir == original {
@@ -113,11 +115,11 @@ func (f *tcpFlow) say(p *ctPlay, dir direction, flags TCPFlags, inOrder bool) {
 // playDatagrams mixes UDP, ICMP queries, ICMP errors and protocols that conntrack does not know.
 func playDatagrams(rt *rapid.T, p *ctPlay) {
 	for range rapid.IntRange(1, 12).Draw(rt, "packets") {
-		p.datagram(rapid.SampledFrom([]Proto{UDP, UDP, p.icmp(), p.icmp(), 47, 99}).Draw(rt, "proto"))
+		p.datagram(rapid.SampledFrom([]inet.Proto{inet.UDP, inet.UDP, p.icmp(), p.icmp(), 47, 99}).Draw(rt, "proto"))
 	}
 }
 
-func (p *ctPlay) datagram(proto Proto) {
+func (p *ctPlay) datagram(proto inet.Proto) {
 	rt := p.rt
 	packet := p.header(proto)
 	if proto.IsICMP() && rapid.IntRange(0, 4).Draw(rt, "other type") == 0 {
@@ -137,7 +139,7 @@ func (p *ctPlay) datagram(proto Proto) {
 }
 
 // icmpError sends an error about a packet of the flow, from either end or from a router on the way.
-func (p *ctPlay) icmpError(about Packet) {
+func (p *ctPlay) icmpError(about inet.Packet) {
 	rt := p.rt
 	router := rapid.Bool().Draw(rt, "router")
 	place, inner := "server", about
@@ -147,18 +149,18 @@ func (p *ctPlay) icmpError(about Packet) {
 	if rapid.Bool().Draw(rt, "about a reply") {
 		place, inner = "client", answered(about)
 	}
-	packet := Packet{Proto: p.icmp(), Src: inner.Dst, Dst: inner.Src, ICMPType: ICMPUnreachable, ICMPCode: 1, Inner: &inner}
+	packet := inet.Packet{Proto: p.icmp(), Src: inner.Dst, Dst: inner.Src, ICMPType: inet.ICMPUnreachable, ICMPCode: 1, Inner: &inner}
 	if p.family == netfilter.IPv6 {
-		packet.ICMPType, packet.ICMPCode = ICMPv6Unreachable, 3
+		packet.ICMPType, packet.ICMPCode = inet.ICMPv6Unreachable, 3
 	}
 	if router {
 		packet.Src = map[string]map[netfilter.Family]netip.Addr{
 			"server": {netfilter.IPv4: netip.MustParseAddr("10.78.2.3"), netfilter.IPv6: netip.MustParseAddr("fd78:2::3")},
 			"client": {netfilter.IPv4: netip.MustParseAddr("10.78.1.3"), netfilter.IPv6: netip.MustParseAddr("fd78:1::3")},
 		}[place][p.family]
-		packet.ICMPType = ICMPTimeExceeded
+		packet.ICMPType = inet.ICMPTimeExceeded
 		if p.family == netfilter.IPv6 {
-			packet.ICMPType = ICMPv6TimeExceeded
+			packet.ICMPType = inet.ICMPv6TimeExceeded
 		}
 		packet.ICMPCode = 0
 	}
@@ -166,7 +168,7 @@ func (p *ctPlay) icmpError(about Packet) {
 }
 
 // answered is the answer to a packet.
-func answered(p Packet) Packet {
+func answered(p inet.Packet) inet.Packet {
 	p.Src, p.Dst, p.SrcPort, p.DstPort = p.Dst, p.Src, p.DstPort, p.SrcPort
 	if answer, ok := icmpAnswer(p.Proto, p.ICMPType); ok {
 		p.ICMPType = answer
@@ -174,16 +176,17 @@ func answered(p Packet) Packet {
 	return p
 }
 
-var sctpChunkChoices = []SCTPChunkType{
-	SCTPInit, SCTPInitAck, SCTPCookieEcho, SCTPCookieAck, SCTPData, SCTPSack, SCTPHeartbeat, SCTPHeartbeatAck, SCTPAbort,
-	SCTPShutdown, SCTPShutdownAck, SCTPShutdownComplete, SCTPError, 99,
+var sctpChunkChoices = []inet.SCTPChunkType{
+	inet.SCTPInit, inet.SCTPInitAck, inet.SCTPCookieEcho, inet.SCTPCookieAck, inet.SCTPData, inet.SCTPSack, inet.SCTPHeartbeat,
+	inet.SCTPHeartbeatAck, inet.SCTPAbort,
+	inet.SCTPShutdown, inet.SCTPShutdownAck, inet.SCTPShutdownComplete, inet.SCTPError, 99,
 }
 
 // playSCTP lets one association speak.
 func playSCTP(rt *rapid.T, p *ctPlay) {
-	head := p.header(SCTP)
+	head := p.header(inet.SCTP)
 	tags := [2]uint32{11, 22} // of the packets of each direction
-	say := func(dir direction, tag uint32, chunks ...SCTPChunk) {
+	say := func(dir direction, tag uint32, chunks ...inet.SCTPChunk) {
 		packet := head
 		packet.VerificationTag, packet.Chunks = tag, chunks
 		if dir == original {
@@ -193,10 +196,10 @@ func playSCTP(rt *rapid.T, p *ctPlay) {
 		p.exchange("server", p.back(packet))
 	}
 	if rapid.IntRange(0, 3).Draw(rt, "handshake") > 0 {
-		say(original, 0, SCTPChunk{Type: SCTPInit, InitTag: tags[reply]})
-		say(reply, tags[reply], SCTPChunk{Type: SCTPInitAck, InitTag: tags[original]})
-		say(original, tags[original], SCTPChunk{Type: SCTPCookieEcho}, SCTPChunk{Type: SCTPData})
-		say(reply, tags[reply], SCTPChunk{Type: SCTPCookieAck})
+		say(original, 0, inet.SCTPChunk{Type: inet.SCTPInit, InitTag: tags[reply]})
+		say(reply, tags[reply], inet.SCTPChunk{Type: inet.SCTPInitAck, InitTag: tags[original]})
+		say(original, tags[original], inet.SCTPChunk{Type: inet.SCTPCookieEcho}, inet.SCTPChunk{Type: inet.SCTPData})
+		say(reply, tags[reply], inet.SCTPChunk{Type: inet.SCTPCookieAck})
 	}
 	for range rapid.IntRange(1, 12).Draw(rt, "packets") {
 		dir := direction(rapid.IntRange(0, 1).Draw(rt, "from"))
@@ -207,19 +210,19 @@ func playSCTP(rt *rapid.T, p *ctPlay) {
 		case 1:
 			tag = tags[1-dir]
 		}
-		var chunks []SCTPChunk
+		var chunks []inet.SCTPChunk
 		for range rapid.IntRange(1, 2).Draw(rt, "chunks") {
-			c := SCTPChunk{Type: rapid.SampledFrom(sctpChunkChoices).Draw(rt, "chunk"), Flags: rapid.Uint8Range(0, 1).Draw(rt, "flags")}
+			c := inet.SCTPChunk{Type: rapid.SampledFrom(sctpChunkChoices).Draw(rt, "chunk"), Flags: rapid.Uint8Range(0, 1).Draw(rt, "flags")}
 			switch c.Type {
-			case SCTPInit:
+			case inet.SCTPInit:
 				tag = 0
 				fallthrough
-			case SCTPInitAck:
+			case inet.SCTPInitAck:
 				c.InitTag = rapid.SampledFrom([]uint32{tags[1-dir], tags[1-dir], 44}).Draw(rt, "init tag")
 			}
 			chunks = append(chunks, c)
 		}
-		if tag == 0 && chunks[0].Type != SCTPInit {
+		if tag == 0 && chunks[0].Type != inet.SCTPInit {
 			tag = tags[dir]
 		}
 		say(dir, tag, chunks...)
@@ -229,28 +232,28 @@ func playSCTP(rt *rapid.T, p *ctPlay) {
 // playMixed lets flows of all protocols meet in NAT.
 func playMixed(rt *rapid.T, p *ctPlay) {
 	for range rapid.IntRange(1, 25).Draw(rt, "packets") {
-		proto := rapid.SampledFrom([]Proto{TCP, TCP, UDP, UDP, p.icmp(), 99}).Draw(rt, "proto")
-		if proto != TCP {
+		proto := rapid.SampledFrom([]inet.Proto{inet.TCP, inet.TCP, inet.UDP, inet.UDP, p.icmp(), 99}).Draw(rt, "proto")
+		if proto != inet.TCP {
 			p.datagram(proto)
 			continue
 		}
-		packet := p.header(TCP)
-		packet.Numbers = &TCPNumbers{Seq: 1000, Window: 8192}
+		packet := p.header(inet.TCP)
+		packet.Numbers = &inet.TCPNumbers{Seq: 1000, Window: 8192}
 		switch rapid.IntRange(0, 6).Draw(rt, "what") {
 		case 6:
 			p.icmpError(packet)
 		case 0, 1, 2:
-			packet.TCPFlags = SYN
+			packet.TCPFlags = inet.SYN
 			packet.Numbers.Seq += rapid.SampledFrom([]uint32{0, 100}).Draw(rt, "isn")
 			p.forward(packet)
 		case 3:
-			packet.TCPFlags, packet.Numbers.Ack = SYN|ACK, 1001
+			packet.TCPFlags, packet.Numbers.Ack = inet.SYN|inet.ACK, 1001
 			p.exchange("server", p.back(packet))
 		case 4:
-			packet.TCPFlags, packet.Numbers.Seq, packet.Numbers.Ack = ACK, 1001, 1001
+			packet.TCPFlags, packet.Numbers.Seq, packet.Numbers.Ack = inet.ACK, 1001, 1001
 			p.forward(packet)
 		case 5:
-			packet.TCPFlags, packet.Numbers.Seq, packet.Numbers.Ack = RST, 1001, 1001
+			packet.TCPFlags, packet.Numbers.Seq, packet.Numbers.Ack = inet.RST, 1001, 1001
 			p.exchange("server", p.back(packet))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // scene is a play of the test's own packets, with the rules given.
@@ -30,10 +31,10 @@ func (lab *ctLab) scene(t *testing.T, family netfilter.Family, rules string) *ct
 }
 
 // flow is a packet of the client to a port of the server.
-func (p *ctPlay) flow(proto Proto, sport, dport uint16) Packet {
-	packet := Packet{Proto: proto, Src: p.addr("CLIENT"), Dst: p.addr("SERVER"), SrcPort: sport, DstPort: dport}
-	if proto == TCP {
-		packet.TCPFlags, packet.Numbers = SYN, &TCPNumbers{Seq: 1, Window: 1000}
+func (p *ctPlay) flow(proto inet.Proto, sport, dport uint16) inet.Packet {
+	packet := inet.Packet{Proto: proto, Src: p.addr("CLIENT"), Dst: p.addr("SERVER"), SrcPort: sport, DstPort: dport}
+	if proto == inet.TCP {
+		packet.TCPFlags, packet.Numbers = inet.SYN, &inet.TCPNumbers{Seq: 1, Window: 1000}
 	}
 	return packet
 }
@@ -61,9 +62,9 @@ func TestMasqueradesAreForgottenAsKernel(t *testing.T) {
 		begin := func() {
 			lab.flush()
 			p.host.DeleteConntrack(func(ConntrackEntry) bool { return true })
-			p.forward(p.flow(UDP, 1000, 80))
-			p.forward(p.flow(UDP, 1001, 80))
-			p.forward(p.flow(TCP, 1000, 80))
+			p.forward(p.flow(inet.UDP, 1000, 80))
+			p.forward(p.flow(inet.UDP, 1001, 80))
+			p.forward(p.flow(inet.TCP, 1000, 80))
 		}
 		begin()
 		lab.run("ip", "addr", "del", map[netfilter.Family]string{netfilter.IPv4: "10.78.2.1/24", netfilter.IPv6: "fd78:2::1/64"}[family], "dev", "cts")
@@ -121,11 +122,11 @@ COMMIT
 		args   string
 		filter ConntrackFilter
 	}{
-		{"-p udp", ConntrackFilter{Proto: UDP}},
-		{"-p tcp --state SYN_SENT", ConntrackFilter{Proto: TCP, State: "SYN_SENT"}},
-		{"-p udp --orig-port-dst 80", ConntrackFilter{Proto: UDP, OrigDstPort: 80}},
-		{"-p udp --sport 1001", ConntrackFilter{Proto: UDP, OrigSrcPort: 1001}},
-		{"-p udp --reply-port-src 8080", ConntrackFilter{Proto: UDP, ReplySrcPort: 8080}},
+		{"-p udp", ConntrackFilter{Proto: inet.UDP}},
+		{"-p tcp --state SYN_SENT", ConntrackFilter{Proto: inet.TCP, State: "SYN_SENT"}},
+		{"-p udp --orig-port-dst 80", ConntrackFilter{Proto: inet.UDP, OrigDstPort: 80}},
+		{"-p udp --sport 1001", ConntrackFilter{Proto: inet.UDP, OrigSrcPort: 1001}},
+		{"-p udp --reply-port-src 8080", ConntrackFilter{Proto: inet.UDP, ReplySrcPort: 8080}},
 		{"-d 10.99.0.1", ConntrackFilter{OrigDst: netip.MustParsePrefix("10.99.0.1/32")}},
 		{"-s 10.78.1.0/24", ConntrackFilter{OrigSrc: netip.MustParsePrefix("10.78.1.0/24")}},
 		{"-r 10.78.2.2", ConntrackFilter{ReplySrc: netip.MustParsePrefix("10.78.2.2/32")}},
@@ -145,25 +146,26 @@ COMMIT
 			OrigDst: netip.MustParsePrefix("10.78.2.2/32")}},
 		{"--reply-src 10.78.2.2 --reply-dst 10.78.1.2", ConntrackFilter{ReplySrc: netip.MustParsePrefix("10.78.2.2/32"),
 			ReplyDst: netip.MustParsePrefix("10.78.1.2/32")}},
-		{"-p tcp --dport 80", ConntrackFilter{Proto: TCP, OrigDstPort: 80}},
-		{"-p tcp --reply-port-dst 1000", ConntrackFilter{Proto: TCP, ReplyDstPort: 1000}},
-		{"-p udp -s 10.78.1.2 -m 5/0xff", ConntrackFilter{Proto: UDP, OrigSrc: netip.MustParsePrefix("10.78.1.2/32"), Mark: 5, MarkMask: 0xff}},
+		{"-p tcp --dport 80", ConntrackFilter{Proto: inet.TCP, OrigDstPort: 80}},
+		{"-p tcp --reply-port-dst 1000", ConntrackFilter{Proto: inet.TCP, ReplyDstPort: 1000}},
+		{"-p udp -s 10.78.1.2 -m 5/0xff", ConntrackFilter{Proto: inet.UDP, OrigSrc: netip.MustParsePrefix("10.78.1.2/32"), Mark: 5,
+			MarkMask: 0xff}},
 		{"-m 0", ConntrackFilter{MarkMask: 0xffffffff}},
 		{"-w 0", ConntrackFilter{Zone: &none}},
 		{"-w 4", ConntrackFilter{Zone: &four}},
 		{"--reply-zone 3", ConntrackFilter{ReplyZone: &three}},
 		{"--reply-zone 0", ConntrackFilter{ReplyZone: &none}},
-		{"-p icmp", ConntrackFilter{Proto: ICMP}},
+		{"-p icmp", ConntrackFilter{Proto: inet.ICMP}},
 		{"-d 10.99.0.9", ConntrackFilter{OrigDst: netip.MustParsePrefix("10.99.0.9/32")}},
 	} {
 		lab.flush()
 		p.host.DeleteConntrack(func(ConntrackEntry) bool { return true })
 		for _, dport := range []uint16{7, 9, 10, 80} {
-			p.forward(p.flow(UDP, 1000, dport))
+			p.forward(p.flow(inet.UDP, 1000, dport))
 		}
-		p.forward(p.flow(TCP, 1000, 80))
-		p.exchange("server", p.back(p.flow(UDP, 1000, 80)))
-		vip := p.flow(UDP, 1001, 80)
+		p.forward(p.flow(inet.TCP, 1000, 80))
+		p.exchange("server", p.back(p.flow(inet.UDP, 1000, 80)))
+		vip := p.flow(inet.UDP, 1001, 80)
 		vip.Dst = p.addr("VIP1")
 		p.forward(vip)
 		out, _ := exec.Command("conntrack", append([]string{"-D"}, strings.Fields(row.args)...)...).CombinedOutput()
@@ -180,7 +182,7 @@ func TestUDPStreamAsKernel(t *testing.T) {
 	lab := newCTLab(t)
 	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		p := lab.scene(t, family, ctFilter)
-		packet := p.flow(UDP, 1000, 80)
+		packet := p.flow(inet.UDP, 1000, 80)
 		for i := range 2 {
 			p.forward(packet)
 			p.exchange("server", p.back(packet))
@@ -209,7 +211,8 @@ func TestPacketToItselfAsKernel(t *testing.T) {
 	require.NoError(t, unix.Bind(fd, addr))
 	for range 2 {
 		require.NoError(t, unix.Sendto(fd, nil, 0, addr))
-		_, err := p.host.Step(Input{Local: true, Packet: Packet{Proto: UDP, Src: self, Dst: self, SrcPort: 5555, DstPort: 5555}}, SeededChance(0))
+		_, err := p.host.Step(inet.Input{Local: true, Packet: inet.Packet{Proto: inet.UDP, Src: self, Dst: self, SrcPort: 5555, DstPort: 5555}},
+			SeededChance(0))
 		require.NoError(t, err)
 		p.agree(t, "sent to itself")
 	}
@@ -225,7 +228,7 @@ func TestICMPIDsAsKernel(t *testing.T) {
 		p := lab.scene(t, family, rules)
 		for _, queries := range icmpAnswers[p.icmp()] {
 			for _, word := range []string{"VIP1", "VIP2"} {
-				query := Packet{Proto: p.icmp(), Src: p.addr("CLIENT"), Dst: p.addr(word), ICMPType: queries[0], ICMPID: 1}
+				query := inet.Packet{Proto: p.icmp(), Src: p.addr("CLIENT"), Dst: p.addr(word), ICMPType: queries[0], ICMPID: 1}
 				p.forward(query)
 				p.exchange("server", p.back(query))
 			}

@@ -1,5 +1,7 @@
 package packetsim
 
+import "github.com/chainwalk/chainwalk/packetsim/inet"
+
 // sctpState is a state of conntrack's SCTP machine (net/netfilter/nf_conntrack_proto_sctp.c).
 type sctpState uint8
 
@@ -36,43 +38,43 @@ var sctpStateInfo = [sctpStates]struct {
 const sctpInvalid = sctpStates
 
 // sctpMachine is the state after a chunk, by direction, chunk and the state before it. Chunks that are not in it change nothing.
-var sctpMachine = func() (machine [2]map[SCTPChunkType][sctpStates]sctpState) {
+var sctpMachine = func() (machine [2]map[inet.SCTPChunkType][sctpStates]sctpState) {
 	const (
 		cl, cw, ce, es     = sctpClosed, sctpCookieWait, sctpCookieEchoed, sctpEstablished
 		ss, sr, sa, hs, iv = sctpShutdownSent, sctpShutdownRecd, sctpShutdownAckSent, sctpHeartbeatSent, sctpInvalid
 	)
 	type row = [sctpStates]sctpState
 	// the columns:              no  cl  cw  ce  es  ss  sr  sa  hs
-	machine[original] = map[SCTPChunkType]row{
-		SCTPInit:             {cl, cl, cw, ce, es, cl, cl, sa, cw},
-		SCTPInitAck:          {cl, cl, cw, ce, es, ss, sr, sa, cl},
-		SCTPAbort:            {cl, cl, cl, cl, cl, cl, cl, cl, cl},
-		SCTPShutdown:         {cl, cl, cw, ce, ss, ss, sr, sa, cl},
-		SCTPShutdownAck:      {sa, cl, cw, ce, es, sa, sa, sa, sa},
-		SCTPError:            {cl, cl, cw, ce, es, ss, sr, sa, cl},
-		SCTPCookieEcho:       {cl, cl, ce, ce, es, ss, sr, sa, cl},
-		SCTPCookieAck:        {cl, cl, cw, es, es, ss, sr, sa, cl},
-		SCTPShutdownComplete: {cl, cl, cw, ce, es, ss, sr, cl, cl},
-		SCTPHeartbeat:        {hs, cl, cw, ce, es, ss, sr, sa, hs},
-		SCTPHeartbeatAck:     {cl, cl, cw, ce, es, ss, sr, sa, hs},
+	machine[original] = map[inet.SCTPChunkType]row{
+		inet.SCTPInit:             {cl, cl, cw, ce, es, cl, cl, sa, cw},
+		inet.SCTPInitAck:          {cl, cl, cw, ce, es, ss, sr, sa, cl},
+		inet.SCTPAbort:            {cl, cl, cl, cl, cl, cl, cl, cl, cl},
+		inet.SCTPShutdown:         {cl, cl, cw, ce, ss, ss, sr, sa, cl},
+		inet.SCTPShutdownAck:      {sa, cl, cw, ce, es, sa, sa, sa, sa},
+		inet.SCTPError:            {cl, cl, cw, ce, es, ss, sr, sa, cl},
+		inet.SCTPCookieEcho:       {cl, cl, ce, ce, es, ss, sr, sa, cl},
+		inet.SCTPCookieAck:        {cl, cl, cw, es, es, ss, sr, sa, cl},
+		inet.SCTPShutdownComplete: {cl, cl, cw, ce, es, ss, sr, cl, cl},
+		inet.SCTPHeartbeat:        {hs, cl, cw, ce, es, ss, sr, sa, hs},
+		inet.SCTPHeartbeatAck:     {cl, cl, cw, ce, es, ss, sr, sa, hs},
 	}
-	machine[reply] = map[SCTPChunkType]row{
-		SCTPInit:             {iv, cl, cw, ce, es, ss, sr, sa, iv},
-		SCTPInitAck:          {iv, cw, cw, ce, es, ss, sr, sa, iv},
-		SCTPAbort:            {iv, cl, cl, cl, cl, cl, cl, cl, iv},
-		SCTPShutdown:         {iv, cl, cw, ce, sr, ss, sr, sa, iv},
-		SCTPShutdownAck:      {iv, cl, cw, ce, es, sa, sa, sa, iv},
-		SCTPError:            {iv, cl, cw, cl, es, ss, sr, sa, iv},
-		SCTPCookieEcho:       {iv, cl, ce, ce, es, ss, sr, sa, iv},
-		SCTPCookieAck:        {iv, cl, cw, es, es, ss, sr, sa, iv},
-		SCTPShutdownComplete: {iv, cl, cw, ce, es, ss, sr, cl, iv},
-		SCTPHeartbeat:        {iv, cl, cw, ce, es, ss, sr, sa, hs},
-		SCTPHeartbeatAck:     {iv, cl, cw, ce, es, ss, sr, sa, es},
+	machine[reply] = map[inet.SCTPChunkType]row{
+		inet.SCTPInit:             {iv, cl, cw, ce, es, ss, sr, sa, iv},
+		inet.SCTPInitAck:          {iv, cw, cw, ce, es, ss, sr, sa, iv},
+		inet.SCTPAbort:            {iv, cl, cl, cl, cl, cl, cl, cl, iv},
+		inet.SCTPShutdown:         {iv, cl, cw, ce, sr, ss, sr, sa, iv},
+		inet.SCTPShutdownAck:      {iv, cl, cw, ce, es, sa, sa, sa, iv},
+		inet.SCTPError:            {iv, cl, cw, cl, es, ss, sr, sa, iv},
+		inet.SCTPCookieEcho:       {iv, cl, ce, ce, es, ss, sr, sa, iv},
+		inet.SCTPCookieAck:        {iv, cl, cw, es, es, ss, sr, sa, iv},
+		inet.SCTPShutdownComplete: {iv, cl, cw, ce, es, ss, sr, cl, iv},
+		inet.SCTPHeartbeat:        {iv, cl, cw, ce, es, ss, sr, sa, hs},
+		inet.SCTPHeartbeatAck:     {iv, cl, cw, ce, es, ss, sr, sa, es},
 	}
 	return machine
 }()
 
-func (s sctpState) after(dir direction, chunk SCTPChunkType) sctpState {
+func (s sctpState) after(dir direction, chunk inet.SCTPChunkType) sctpState {
 	if row, known := sctpMachine[dir][chunk]; known {
 		return row[s]
 	}
@@ -94,16 +96,16 @@ type sctpTrack struct {
 // sctpPacket is an SCTP packet as the tracker reads it.
 type sctpPacket struct {
 	tag    uint32
-	chunks []SCTPChunk
+	chunks []inet.SCTPChunk
 	has    [16]bool // by chunk type, of those that the tracker asks for
-	buffer [1]SCTPChunk
+	buffer [1]inet.SCTPChunk
 }
 
 // read fills in what the packet does not say: the chunk by the association's state, and whether the tags are known.
-func (t *sctpTrack) read(s *sctpPacket, dir direction, p *Packet) {
+func (t *sctpTrack) read(s *sctpPacket, dir direction, p *inet.Packet) {
 	s.tag, s.chunks = p.VerificationTag, p.Chunks
 	if len(s.chunks) == 0 {
-		s.buffer[0] = SCTPChunk{Type: t.guess(dir)}
+		s.buffer[0] = inet.SCTPChunk{Type: t.guess(dir)}
 		s.chunks = s.buffer[:]
 	}
 	for i := range s.chunks {
@@ -111,28 +113,28 @@ func (t *sctpTrack) read(s *sctpPacket, dir direction, p *Packet) {
 		if int(c.Type) < len(s.has) {
 			s.has[c.Type] = true
 		}
-		if (c.Type == SCTPInit || c.Type == SCTPInitAck) && c.InitTag == 0 {
+		if (c.Type == inet.SCTPInit || c.Type == inet.SCTPInitAck) && c.InitTag == 0 {
 			t.tagless = true
 		}
 	}
-	if s.tag == 0 && !s.has[SCTPInit] {
+	if s.tag == 0 && !s.has[inet.SCTPInit] {
 		t.tagless = true
 	}
 }
 
 // guess is the chunk of a packet that does not say it: the handshake's next, or data.
-func (t *sctpTrack) guess(dir direction) SCTPChunkType {
+func (t *sctpTrack) guess(dir direction) inet.SCTPChunkType {
 	switch {
 	case t.state == sctpNone, t.state == sctpClosed && dir == original:
-		return SCTPInit
+		return inet.SCTPInit
 	case t.state == sctpClosed:
-		return SCTPInitAck
+		return inet.SCTPInitAck
 	case t.state == sctpCookieWait && dir == original:
-		return SCTPCookieEcho
+		return inet.SCTPCookieEcho
 	case t.state == sctpCookieEchoed && dir == reply:
-		return SCTPCookieAck
+		return inet.SCTPCookieAck
 	}
-	return SCTPData
+	return inet.SCTPData
 }
 
 // wellFormed says whether the chunks may stand together: some stand alone, and cookies come first (do_basic_checks).
@@ -140,8 +142,8 @@ func (s *sctpPacket) wellFormed() bool {
 	alone := false
 	for i := range s.chunks {
 		typ := s.chunks[i].Type
-		alone = alone || typ == SCTPInit || typ == SCTPInitAck || typ == SCTPShutdownComplete
-		if i > 0 && (alone || typ == SCTPCookieAck || typ == SCTPCookieEcho) {
+		alone = alone || typ == inet.SCTPInit || typ == inet.SCTPInitAck || typ == inet.SCTPShutdownComplete
+		if i > 0 && (alone || typ == inet.SCTPCookieAck || typ == inet.SCTPCookieEcho) {
 			return false
 		}
 	}
@@ -150,12 +152,12 @@ func (s *sctpPacket) wellFormed() bool {
 
 // anyTag says whether the packet holds a chunk that has rules of its own for the tag.
 func (s *sctpPacket) anyTag() bool {
-	return s.has[SCTPInit] || s.has[SCTPShutdownComplete] || s.has[SCTPCookieEcho] || s.has[SCTPAbort] ||
-		s.has[SCTPShutdownAck] || s.has[SCTPHeartbeat] || s.has[SCTPHeartbeatAck]
+	return s.has[inet.SCTPInit] || s.has[inet.SCTPShutdownComplete] || s.has[inet.SCTPCookieEcho] || s.has[inet.SCTPAbort] ||
+		s.has[inet.SCTPShutdownAck] || s.has[inet.SCTPHeartbeat] || s.has[inet.SCTPHeartbeatAck]
 }
 
 // trackSCTP advances an association by a packet's chunks (nf_conntrack_sctp_packet).
-func (h *tracker) trackSCTP(c *conn, dir direction, p *Packet) trackVerdict {
+func (h *tracker) trackSCTP(c *conn, dir direction, p *inet.Packet) trackVerdict {
 	h.change(c)
 	t := &c.sctp
 	var s sctpPacket
@@ -185,7 +187,7 @@ func (h *tracker) trackSCTP(c *conn, dir direction, p *Packet) trackVerdict {
 
 // begin starts a new association, if the packet may be its first (sctp_new).
 func (t *sctpTrack) begin(s *sctpPacket) bool {
-	if s.has[SCTPAbort] || s.has[SCTPShutdownComplete] || s.has[SCTPCookieAck] {
+	if s.has[inet.SCTPAbort] || s.has[inet.SCTPShutdownComplete] || s.has[inet.SCTPCookieAck] {
 		return false
 	}
 	for _, chunk := range s.chunks {
@@ -193,14 +195,14 @@ func (t *sctpTrack) begin(s *sctpPacket) bool {
 			return false
 		}
 		switch chunk.Type {
-		case SCTPInit:
+		case inet.SCTPInit:
 			if s.tag != 0 {
 				return false
 			}
 			t.tags[reply] = chunk.InitTag
-		case SCTPHeartbeat:
+		case inet.SCTPHeartbeat:
 			t.tags[original] = s.tag
-		case SCTPShutdownAck:
+		case inet.SCTPShutdownAck:
 			t.tags[reply] = s.tag // which a SHUTDOWN COMPLETE is to answer
 		}
 	}
@@ -217,27 +219,27 @@ const (
 )
 
 // advance takes one chunk.
-func (t *sctpTrack) advance(s *sctpPacket, dir direction, chunk SCTPChunk, confirmed, held bool) sctpStep {
+func (t *sctpTrack) advance(s *sctpPacket, dir direction, chunk inet.SCTPChunk, confirmed, held bool) sctpStep {
 	switch chunk.Type {
-	case SCTPInit:
+	case inet.SCTPInit:
 		if s.tag != 0 {
 			return sctpRefuse
 		}
-	case SCTPAbort, SCTPShutdownComplete:
+	case inet.SCTPAbort, inet.SCTPShutdownComplete:
 		from := dir
-		if chunk.Flags&sctpReflected != 0 {
+		if chunk.Flags&inet.SCTPReflected != 0 {
 			from = 1 - dir
 		}
 		if !t.tagless && s.tag != t.tags[from] {
 			return sctpRefuse
 		}
-	case SCTPCookieEcho:
+	case inet.SCTPCookieEcho:
 		if !t.tagless && s.tag != t.tags[dir] {
 			return sctpRefuse
 		}
-	case SCTPCookieAck:
+	case inet.SCTPCookieAck:
 		t.inits = [2]bool{}
-	case SCTPHeartbeat, SCTPHeartbeatAck:
+	case inet.SCTPHeartbeat, inet.SCTPHeartbeatAck:
 		if step := t.heartbeat(s, dir, chunk.Type, held); step != sctpGoOn {
 			return step
 		}
@@ -249,7 +251,7 @@ func (t *sctpTrack) advance(s *sctpPacket, dir direction, chunk SCTPChunk, confi
 	}
 	step := sctpGoOn
 	switch chunk.Type {
-	case SCTPInit:
+	case inet.SCTPInit:
 		if before == sctpNone || chunk.InitTag != t.tags[1-dir] { // a repeated INIT does not count
 			if t.inits[original] && t.inits[reply] {
 				t.inits[1-dir] = false
@@ -260,7 +262,7 @@ func (t *sctpTrack) advance(s *sctpPacket, dir direction, chunk SCTPChunk, confi
 		if next == sctpClosed && before == sctpClosed && confirmed {
 			step = sctpHold // a repeated INIT
 		}
-	case SCTPInitAck:
+	case inet.SCTPInitAck:
 		if !t.tagless && !t.acceptsInitAck(dir, chunk.InitTag) {
 			return sctpRefuse
 		}
@@ -280,16 +282,16 @@ func (t *sctpTrack) acceptsInitAck(dir direction, tag uint32) bool {
 }
 
 // heartbeat checks the tag of a heartbeat and of its answer: an end that has begun anew is known by them.
-func (t *sctpTrack) heartbeat(s *sctpPacket, dir direction, chunk SCTPChunkType, held bool) sctpStep {
+func (t *sctpTrack) heartbeat(s *sctpPacket, dir direction, chunk inet.SCTPChunkType, held bool) sctpStep {
 	switch {
 	case t.tagless:
 	case t.tags[dir] == 0:
 		t.tags[dir] = s.tag
 	case s.tag == t.tags[dir]:
 		t.heartbeatFailed = false
-	case s.has[SCTPData] || held:
+	case s.has[inet.SCTPData] || held:
 		return sctpRefuse
-	case chunk == SCTPHeartbeat:
+	case chunk == inet.SCTPHeartbeat:
 		t.heartbeatFailed, t.heartbeatDir = true, dir
 		return sctpHold
 	case !t.heartbeatFailed || t.heartbeatDir == dir:

@@ -2,8 +2,9 @@ package packetsim
 
 import (
 	"iter"
-	"math/bits"
 	"net/netip"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // conntrack is the table of confirmed connections: each by the tuples of both directions, and by its source if the nat hooks
@@ -190,27 +191,22 @@ func (s *sourceKey) hash() uint32 {
 	return mixAddrs(s.src, netip.Addr{}, uint64(s.port)<<32|uint64(s.zone)<<16|uint64(s.proto))
 }
 
-func mixAddrs(a, b netip.Addr, rest uint64) uint32 { return mixBits(bitsOf(a), bitsOf(b), rest) }
-
-// mixBits multiplies as wyhash does: the upper half of each product holds bits of all that went into it.
-func mixBits(x, y addrBits, rest uint64) uint32 {
-	high, low := bits.Mul64(x.high^rest^0x9e3779b97f4a7c15, x.low^0xe7037ed1a0b428db)
-	high, low = bits.Mul64(high^low^y.high^0x8ebc6af09c88c6e3, y.low^rest^0x589965cc75374cc3)
-	return uint32(high>>32) ^ uint32(low>>32) ^ uint32(high) ^ uint32(low)
+func mixAddrs(a, b netip.Addr, rest uint64) uint32 {
+	return inet.MixBits(inet.BitsOf(a), inet.BitsOf(b), rest)
 }
 
 // scratchConns are the connections of probes. Nothing refers to them at a probe's end, and the next one uses them again.
 type scratchConns struct {
-	conns []*conn
-	used  int
+	conns  []*conn
+	used   int
+	probes int // open checkpoints that will be undone
 }
 
 // newConn is an empty connection.
-func (w *walk) newConn() *conn {
-	if w.h.probes == 0 {
+func (s *scratchConns) newConn() *conn {
+	if s.probes == 0 {
 		return &conn{}
 	}
-	s := &w.h.scratch
 	if s.used == len(s.conns) {
 		s.conns = append(s.conns, &conn{})
 	}

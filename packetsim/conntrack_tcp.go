@@ -1,6 +1,10 @@
 package packetsim
 
-import "time"
+import (
+	"time"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
 
 // tcpState is a state of conntrack's TCP machine (net/netfilter/nf_conntrack_proto_tcp.c).
 type tcpState uint8
@@ -51,26 +55,27 @@ const (
 	tcpNoFlag
 )
 
-func kindOf(flags TCPFlags) tcpKind {
+func kindOf(flags inet.TCPFlags) tcpKind {
 	switch {
-	case flags&RST != 0:
+	case flags&inet.RST != 0:
 		return tcpRst
-	case flags&(SYN|ACK) == SYN|ACK:
+	case flags&(inet.SYN|inet.ACK) == inet.SYN|inet.ACK:
 		return tcpSynAck
-	case flags&SYN != 0:
+	case flags&inet.SYN != 0:
 		return tcpSyn
-	case flags&FIN != 0:
+	case flags&inet.FIN != 0:
 		return tcpFin
-	case flags&ACK != 0:
+	case flags&inet.ACK != 0:
 		return tcpAck
 	}
 	return tcpNoFlag
 }
 
 // validFlags are the combinations of FIN, SYN, RST, ACK and URG that a segment may have; PSH, ECE and CWR do not matter.
-func validFlags(flags TCPFlags) bool {
-	switch flags &^ (PSH | ECE | CWR) {
-	case SYN, SYN | URG, SYN | ACK, RST, RST | ACK, FIN | ACK, FIN | ACK | URG, ACK, ACK | URG:
+func validFlags(flags inet.TCPFlags) bool {
+	switch flags &^ (inet.PSH | inet.ECE | inet.CWR) {
+	case inet.SYN, inet.SYN | inet.URG, inet.SYN | inet.ACK, inet.RST, inet.RST | inet.ACK, inet.FIN | inet.ACK,
+		inet.FIN | inet.ACK | inet.URG, inet.ACK, inet.ACK | inet.URG:
 		return true
 	}
 	return false
@@ -124,26 +129,26 @@ type tcpTrack struct {
 
 // segment is a TCP segment as the tracker reads it.
 type segment struct {
-	TCPNumbers
-	flags TCPFlags
+	inet.TCPNumbers
+	flags inet.TCPFlags
 	kind  tcpKind
 	end   uint32 // the sequence number after the segment
 	known bool   // the numbers are given
 	bad   bool   // it is said to be out of the window
 }
 
-func segmentOf(p *Packet) segment {
+func segmentOf(p *inet.Packet) segment {
 	g := segment{flags: p.TCPFlags, kind: kindOf(p.TCPFlags), bad: p.OutOfWindow}
 	if p.Numbers == nil {
 		return g
 	}
 	g.TCPNumbers, g.known = *p.Numbers, true
-	g.end = p.Numbers.end(p.TCPFlags)
+	g.end = p.Numbers.End(p.TCPFlags)
 	return g
 }
 
 // trackTCP advances a connection by a segment (nf_conntrack_tcp_packet).
-func (h *tracker) trackTCP(c *conn, dir direction, p *Packet) trackVerdict {
+func (h *tracker) trackTCP(c *conn, dir direction, p *inet.Packet) trackVerdict {
 	if !validFlags(p.TCPFlags) {
 		return trackInvalid
 	}
@@ -367,7 +372,7 @@ func (h *tracker) refreshTCP(c *conn, kind tcpKind, before tcpState) trackVerdic
 
 // closeTCP ends a connection that the host itself resets (nf_conntrack_tcp_set_closing).
 func (h *tracker) closeTCP(c *conn) {
-	if c == nil || !c.confirmed || c.tuples[original].Proto != TCP || c.tcp.state == tcpClose {
+	if c == nil || !c.confirmed || c.tuples[original].Proto != inet.TCP || c.tcp.state == tcpClose {
 		return
 	}
 	h.change(c)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // stateRules show a packet's state by the number of the rule that it matches.
@@ -199,7 +201,7 @@ func TestICMPErrorIsRelatedAndTranslatedBack(t *testing.T) {
 	assert.Equal(t, "accept forward eth0 192.168.0.3>192.168.0.9", brief(o))
 	assert.Equal(t, "192.168.0.9:1000>192.168.0.3:30080", header(*o.Packet.Inner))
 
-	in.Inner = &Packet{Proto: TCP, Src: quoted.Src, Dst: quoted.Dst, SrcPort: 4, DstPort: 5}
+	in.Inner = &inet.Packet{Proto: inet.TCP, Src: quoted.Src, Dst: quoted.Dst, SrcPort: 4, DstPort: 5}
 	o, err = h.Step(in, SeededChance(0))
 	require.NoError(t, err)
 	assert.Equal(t, "INVALID", stateOf(o), "about a connection that is not there")

@@ -1,5 +1,7 @@
 package packetsim
 
+import "github.com/chainwalk/chainwalk/packetsim/inet"
+
 // maxScale is the largest window scale that counts (RFC 7323, section 2.3).
 const maxScale = 14
 
@@ -89,11 +91,11 @@ func (h *tracker) checkWindow(c *conn, dir direction, g *segment) windowVerdict 
 	if t.open(dir, g, sack) {
 		return windowAccept
 	}
-	if g.flags&ACK == 0 || g.flags&RST != 0 && ack == 0 {
+	if g.flags&inet.ACK == 0 || g.flags&inet.RST != 0 && ack == 0 {
 		ack, sack = receiver.end, receiver.end
 	}
 	seq, end := g.Seq, g.end
-	if g.flags&RST != 0 && seq == 0 && t.state == tcpSynSent {
+	if g.flags&inet.RST != 0 && seq == 0 && t.state == tcpSynSent {
 		seq, end = sender.end, sender.end // a reset that answers a SYN
 	}
 	if verdict := sender.judge(receiver, seq, end, sack); verdict != windowAccept {
@@ -116,7 +118,7 @@ func (h *tracker) unlessLiberal(sender *tcpSide, verdict windowVerdict) windowVe
 // open sets the sender's side by its first segment, or a SYN that begins anew. It is true for one that needs no check.
 func (t *tcpTrack) open(dir direction, g *segment, sack uint32) bool {
 	sender, receiver := &t.sides[dir], &t.sides[1-dir]
-	syn, ack := g.flags&SYN != 0, g.flags&ACK != 0
+	syn, ack := g.flags&inet.SYN != 0, g.flags&inet.ACK != 0
 	switch {
 	case sender.maxWindow == 0 && syn:
 		sender.start(receiver, g, dir)
@@ -154,14 +156,14 @@ func (s *tcpSide) judge(receiver *tcpSide, seq, end, sack uint32) windowVerdict 
 // learn takes over what a segment in its window says of both sides.
 func (s *tcpSide) learn(receiver *tcpSide, g *segment, end, ack, sack uint32) {
 	window := uint32(g.Window)
-	if g.flags&SYN == 0 {
+	if g.flags&inet.SYN == 0 {
 		window <<= s.scale
 	}
 	s.maxWindow = max(s.maxWindow, window+(sack-ack))
 	if seqAfter(end, s.end) {
 		s.end, s.unacked = end, true
 	}
-	if g.flags&ACK != 0 && (!s.acked || seqAfter(ack, s.maxAck)) {
+	if g.flags&inet.ACK != 0 && (!s.acked || seqAfter(ack, s.maxAck)) {
 		s.maxAck, s.acked = ack, true
 	}
 	if receiver.maxWindow != 0 && seqAfter(end, s.maxEnd) {

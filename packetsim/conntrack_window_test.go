@@ -7,14 +7,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // spoken is a segment of a conversation between 10.244.0.11:1000 and 10.244.0.12:80, whose first numbers are 1000 and 5000.
 type spoken struct {
 	wait    time.Duration
 	server  bool // the server says it
-	flags   TCPFlags
-	numbers TCPNumbers
+	flags   inet.TCPFlags
+	numbers inet.TCPNumbers
 	state   string // of the packet
 	entry   string
 }
@@ -34,9 +36,9 @@ func say(t *testing.T, h *Host, s *spoken) Outcome {
 
 // opened are the segments of a handshake with windows of 1000 bytes.
 var opened = []spoken{
-	{0, false, SYN, TCPNumbers{Seq: 999, Window: 1000}, "NEW", "SYN_SENT 120 UNREPLIED"},
-	{0, true, SYN | ACK, TCPNumbers{Seq: 4999, Ack: 1000, Window: 1000}, "ESTABLISHED", "SYN_RECV 60"},
-	{0, false, ACK, TCPNumbers{Seq: 1000, Ack: 5000, Window: 1000}, "ESTABLISHED", "ESTABLISHED 432000 ASSURED"},
+	{0, false, inet.SYN, inet.TCPNumbers{Seq: 999, Window: 1000}, "NEW", "SYN_SENT 120 UNREPLIED"},
+	{0, true, inet.SYN | inet.ACK, inet.TCPNumbers{Seq: 4999, Ack: 1000, Window: 1000}, "ESTABLISHED", "SYN_RECV 60"},
+	{0, false, inet.ACK, inet.TCPNumbers{Seq: 1000, Ack: 5000, Window: 1000}, "ESTABLISHED", "ESTABLISHED 432000 ASSURED"},
 }
 
 var segmentLives = []struct {
@@ -45,49 +47,51 @@ var segmentLives = []struct {
 	life    []spoken // after the handshake
 }{
 	{"data waits for its acknowledgement", nil, []spoken{
-		{0, false, PSH | ACK, TCPNumbers{Seq: 1000, Ack: 5000, Window: 1000, Data: 100}, "ESTABLISHED", "ESTABLISHED 300 ASSURED"},
-		{0, true, ACK, TCPNumbers{Seq: 5000, Ack: 1100, Window: 1000}, "ESTABLISHED", "ESTABLISHED 432000 ASSURED"},
+		{0, false, inet.PSH | inet.ACK, inet.TCPNumbers{Seq: 1000, Ack: 5000, Window: 1000, Data: 100}, "ESTABLISHED", "ESTABLISHED 300 ASSURED"},
+		{0, true, inet.ACK, inet.TCPNumbers{Seq: 5000, Ack: 1100, Window: 1000}, "ESTABLISHED", "ESTABLISHED 432000 ASSURED"},
 	}},
 	{"the same acknowledgement again and again", nil, []spoken{
-		{0, true, ACK, TCPNumbers{Seq: 5000, Ack: 1000, Window: 1000}, "ESTABLISHED", "ESTABLISHED 432000 ASSURED"},
-		{0, true, ACK, TCPNumbers{Seq: 5000, Ack: 1000, Window: 1000}, "ESTABLISHED", "ESTABLISHED 432000 ASSURED"},
-		{0, true, ACK, TCPNumbers{Seq: 5000, Ack: 1000, Window: 1000}, "ESTABLISHED", "ESTABLISHED 432000 ASSURED"},
-		{0, true, ACK, TCPNumbers{Seq: 5000, Ack: 1000, Window: 1000}, "ESTABLISHED", "ESTABLISHED 300 ASSURED"},
+		{0, true, inet.ACK, inet.TCPNumbers{Seq: 5000, Ack: 1000, Window: 1000}, "ESTABLISHED", "ESTABLISHED 432000 ASSURED"},
+		{0, true, inet.ACK, inet.TCPNumbers{Seq: 5000, Ack: 1000, Window: 1000}, "ESTABLISHED", "ESTABLISHED 432000 ASSURED"},
+		{0, true, inet.ACK, inet.TCPNumbers{Seq: 5000, Ack: 1000, Window: 1000}, "ESTABLISHED", "ESTABLISHED 432000 ASSURED"},
+		{0, true, inet.ACK, inet.TCPNumbers{Seq: 5000, Ack: 1000, Window: 1000}, "ESTABLISHED", "ESTABLISHED 300 ASSURED"},
 	}},
 	{"a closed window", nil, []spoken{
-		{0, true, ACK, TCPNumbers{Seq: 5000, Ack: 1000}, "ESTABLISHED", "ESTABLISHED 300 ASSURED"},
+		{0, true, inet.ACK, inet.TCPNumbers{Seq: 5000, Ack: 1000}, "ESTABLISHED", "ESTABLISHED 300 ASSURED"},
 	}},
 	{"far beyond the window", nil, []spoken{
-		{0, false, PSH | ACK, TCPNumbers{Seq: 9000, Ack: 5000, Window: 1000, Data: 10}, "INVALID", "ESTABLISHED 432000 ASSURED"},
+		{0, false, inet.PSH | inet.ACK, inet.TCPNumbers{Seq: 9000, Ack: 5000, Window: 1000, Data: 10}, "INVALID", "ESTABLISHED 432000 ASSURED"},
 	}},
 	{"far beyond the window, liberal", map[string]string{"net.netfilter.nf_conntrack_tcp_be_liberal": "1"}, []spoken{
-		{0, false, PSH | ACK, TCPNumbers{Seq: 9000, Ack: 5000, Window: 1000, Data: 10}, "ESTABLISHED", "ESTABLISHED 432000 ASSURED"},
+		{0, false, inet.PSH | inet.ACK, inet.TCPNumbers{Seq: 9000, Ack: 5000, Window: 1000, Data: 10}, "ESTABLISHED",
+			"ESTABLISHED 432000 ASSURED"},
 	}},
 	{"a little beyond the window passes and changes nothing", nil, []spoken{
-		{time.Second, false, PSH | ACK, TCPNumbers{Seq: 2001, Ack: 5000, Window: 1000, Data: 100}, "ESTABLISHED", "ESTABLISHED 431999 ASSURED"},
+		{time.Second, false, inet.PSH | inet.ACK, inet.TCPNumbers{Seq: 2001, Ack: 5000, Window: 1000, Data: 100}, "ESTABLISHED",
+			"ESTABLISHED 431999 ASSURED"},
 	}},
 	{"acknowledges what was not sent", nil, []spoken{
-		{0, false, ACK, TCPNumbers{Seq: 1000, Ack: 5001, Window: 1000}, "INVALID", "ESTABLISHED 432000 ASSURED"},
+		{0, false, inet.ACK, inet.TCPNumbers{Seq: 1000, Ack: 5001, Window: 1000}, "INVALID", "ESTABLISHED 432000 ASSURED"},
 	}},
 	{"old data again", nil, []spoken{
-		{time.Second, false, PSH | ACK, TCPNumbers{Seq: 4294965296, Ack: 5000, Window: 1000, Data: 100}, "ESTABLISHED",
+		{time.Second, false, inet.PSH | inet.ACK, inet.TCPNumbers{Seq: 4294965296, Ack: 5000, Window: 1000, Data: 100}, "ESTABLISHED",
 			"ESTABLISHED 431999 ASSURED"},
 	}},
 	{"reset with the exact number", nil, []spoken{
-		{0, true, RST, TCPNumbers{Seq: 5000}, "ESTABLISHED", "CLOSE 10 ASSURED"},
+		{0, true, inet.RST, inet.TCPNumbers{Seq: 5000}, "ESTABLISHED", "CLOSE 10 ASSURED"},
 	}},
 	{"reset before the last acknowledgement", nil, []spoken{
-		{0, true, RST, TCPNumbers{Seq: 4990}, "INVALID", "ESTABLISHED 432000 ASSURED"},
+		{0, true, inet.RST, inet.TCPNumbers{Seq: 4990}, "INVALID", "ESTABLISHED 432000 ASSURED"},
 	}},
 	{"reset before the last acknowledgement, believed", map[string]string{"net.netfilter.nf_conntrack_tcp_ignore_invalid_rst": "1"}, []spoken{
-		{0, true, RST, TCPNumbers{Seq: 4990}, "ESTABLISHED", "ESTABLISHED 10 ASSURED"},
+		{0, true, inet.RST, inet.TCPNumbers{Seq: 4990}, "ESTABLISHED", "ESTABLISHED 10 ASSURED"},
 	}},
 	{"reset with another number in the window", nil, []spoken{
-		{0, true, RST, TCPNumbers{Seq: 5100}, "ESTABLISHED", "ESTABLISHED 10 ASSURED"},
+		{0, true, inet.RST, inet.TCPNumbers{Seq: 5100}, "ESTABLISHED", "ESTABLISHED 10 ASSURED"},
 	}},
 	{"both ends reset out of the window", nil, []spoken{
-		{0, true, RST, TCPNumbers{Seq: 90000}, "INVALID", "ESTABLISHED 432000 ASSURED"},
-		{0, false, RST, TCPNumbers{Seq: 90000}, "INVALID", "ESTABLISHED 300 ASSURED"},
+		{0, true, inet.RST, inet.TCPNumbers{Seq: 90000}, "INVALID", "ESTABLISHED 432000 ASSURED"},
+		{0, false, inet.RST, inet.TCPNumbers{Seq: 90000}, "INVALID", "ESTABLISHED 300 ASSURED"},
 	}},
 }
 
@@ -108,10 +112,10 @@ func TestConntrackWindow(t *testing.T) {
 func TestPickedUpSideStaysLiberal(t *testing.T) {
 	h, _ := testNode{rules4: stateRules}.build(t)
 	for i, s := range []spoken{
-		{0, false, ACK, TCPNumbers{Seq: 1000, Ack: 5000, Window: 1000}, "NEW", "ESTABLISHED 300 UNREPLIED"},
-		{0, false, SYN, TCPNumbers{Seq: 1000, Window: 1000, SACKPermitted: true}, "NEW", "ESTABLISHED 300 UNREPLIED"},
-		{0, true, SYN | ACK, TCPNumbers{Seq: 5000, Ack: 1001, Window: 1000, SACKPermitted: true}, "ESTABLISHED", "SYN_RECV 60"},
-		{0, true, FIN | ACK, TCPNumbers{Seq: 4294897284, Ack: 1001, Window: 1000}, "ESTABLISHED", "FIN_WAIT 120"},
+		{0, false, inet.ACK, inet.TCPNumbers{Seq: 1000, Ack: 5000, Window: 1000}, "NEW", "ESTABLISHED 300 UNREPLIED"},
+		{0, false, inet.SYN, inet.TCPNumbers{Seq: 1000, Window: 1000, SACKPermitted: true}, "NEW", "ESTABLISHED 300 UNREPLIED"},
+		{0, true, inet.SYN | inet.ACK, inet.TCPNumbers{Seq: 5000, Ack: 1001, Window: 1000, SACKPermitted: true}, "ESTABLISHED", "SYN_RECV 60"},
+		{0, true, inet.FIN | inet.ACK, inet.TCPNumbers{Seq: 4294897284, Ack: 1001, Window: 1000}, "ESTABLISHED", "FIN_WAIT 120"},
 	} {
 		state := stateOf(say(t, h, &s))
 		assert.Equal(t, s.state+" "+s.entry, state+" "+entryText(t, h), "segment %d", i)
@@ -122,10 +126,10 @@ func TestPickedUpSideStaysLiberal(t *testing.T) {
 func TestSecondSYNMovesTheWindow(t *testing.T) {
 	h, _ := testNode{rules4: stateRules}.build(t)
 	for i, s := range []spoken{
-		{0, false, SYN, TCPNumbers{Seq: 1000, Window: 8192}, "NEW", "SYN_SENT 120 UNREPLIED"},
-		{0, false, SYN, TCPNumbers{Seq: 1000 + 1<<30, Window: 8192}, "NEW", "SYN_SENT 120 UNREPLIED"},
-		{0, true, SYN | ACK, TCPNumbers{Seq: 1000, Ack: 1001, Window: 8192}, "ESTABLISHED", "SYN_SENT 120"},
-		{0, false, RST, TCPNumbers{Seq: 1001}, "ESTABLISHED", "SYN_SENT 120"},
+		{0, false, inet.SYN, inet.TCPNumbers{Seq: 1000, Window: 8192}, "NEW", "SYN_SENT 120 UNREPLIED"},
+		{0, false, inet.SYN, inet.TCPNumbers{Seq: 1000 + 1<<30, Window: 8192}, "NEW", "SYN_SENT 120 UNREPLIED"},
+		{0, true, inet.SYN | inet.ACK, inet.TCPNumbers{Seq: 1000, Ack: 1001, Window: 8192}, "ESTABLISHED", "SYN_SENT 120"},
+		{0, false, inet.RST, inet.TCPNumbers{Seq: 1001}, "ESTABLISHED", "SYN_SENT 120"},
 	} {
 		state := stateOf(say(t, h, &s))
 		assert.Equal(t, s.state+" "+s.entry, state+" "+entryText(t, h), "segment %d", i)
@@ -135,13 +139,13 @@ func TestSecondSYNMovesTheWindow(t *testing.T) {
 func TestScaledWindow(t *testing.T) {
 	h, _ := testNode{rules4: stateRules}.build(t)
 	for i, s := range []spoken{
-		{0, false, SYN, TCPNumbers{Seq: 999, Window: 1000, HasScale: true, Scale: 3}, "NEW", ""},
-		{0, true, SYN | ACK, TCPNumbers{Seq: 4999, Ack: 1000, Window: 1000, HasScale: true, Scale: 15}, "ESTABLISHED", ""},
-		{0, false, ACK, TCPNumbers{Seq: 1000, Ack: 5000, Window: 10000}, "ESTABLISHED", ""},
-		{0, true, PSH | ACK, TCPNumbers{Seq: 5000 + 79999, Ack: 1000, Window: 1000}, "ESTABLISHED", ""},
-		{0, true, PSH | ACK, TCPNumbers{Seq: 5000 + 300000, Ack: 1000, Window: 1000}, "INVALID", ""},
-		{0, false, PSH | ACK, TCPNumbers{Seq: 1000 + 1000<<14, Ack: 5000, Window: 1000}, "ESTABLISHED", ""},
-		{0, false, PSH | ACK, TCPNumbers{Seq: 1000 + 1900<<14, Ack: 5000, Window: 1000, Data: 2000 << 14}, "INVALID", ""},
+		{0, false, inet.SYN, inet.TCPNumbers{Seq: 999, Window: 1000, HasScale: true, Scale: 3}, "NEW", ""},
+		{0, true, inet.SYN | inet.ACK, inet.TCPNumbers{Seq: 4999, Ack: 1000, Window: 1000, HasScale: true, Scale: 15}, "ESTABLISHED", ""},
+		{0, false, inet.ACK, inet.TCPNumbers{Seq: 1000, Ack: 5000, Window: 10000}, "ESTABLISHED", ""},
+		{0, true, inet.PSH | inet.ACK, inet.TCPNumbers{Seq: 5000 + 79999, Ack: 1000, Window: 1000}, "ESTABLISHED", ""},
+		{0, true, inet.PSH | inet.ACK, inet.TCPNumbers{Seq: 5000 + 300000, Ack: 1000, Window: 1000}, "INVALID", ""},
+		{0, false, inet.PSH | inet.ACK, inet.TCPNumbers{Seq: 1000 + 1000<<14, Ack: 5000, Window: 1000}, "ESTABLISHED", ""},
+		{0, false, inet.PSH | inet.ACK, inet.TCPNumbers{Seq: 1000 + 1900<<14, Ack: 5000, Window: 1000, Data: 2000 << 14}, "INVALID", ""},
 	} {
 		assert.Equal(t, s.state, stateOf(say(t, h, &s)), "segment %d", i)
 	}
@@ -152,13 +156,14 @@ func TestSelectiveAcknowledgement(t *testing.T) {
 	for permitted, want := range map[bool]string{true: "INVALID", false: "ESTABLISHED"} {
 		h, _ := testNode{rules4: stateRules}.build(t)
 		for _, s := range []spoken{
-			{0, false, SYN, TCPNumbers{Seq: 999, Window: 1000, SACKPermitted: permitted}, "", ""},
-			{0, true, SYN | ACK, TCPNumbers{Seq: 4999, Ack: 1000, Window: 1000, SACKPermitted: permitted}, "", ""},
-			{0, false, ACK, TCPNumbers{Seq: 1000, Ack: 5000, Window: 1000}, "", ""},
+			{0, false, inet.SYN, inet.TCPNumbers{Seq: 999, Window: 1000, SACKPermitted: permitted}, "", ""},
+			{0, true, inet.SYN | inet.ACK, inet.TCPNumbers{Seq: 4999, Ack: 1000, Window: 1000, SACKPermitted: permitted}, "", ""},
+			{0, false, inet.ACK, inet.TCPNumbers{Seq: 1000, Ack: 5000, Window: 1000}, "", ""},
 		} {
 			say(t, h, &s)
 		}
-		unsent := &spoken{0, true, ACK, TCPNumbers{Seq: 5000, Ack: 1000, Window: 1000, SACK: []SACKBlock{{1100, 1200}}}, "", ""}
+		unsent := &spoken{0, true, inet.ACK, inet.TCPNumbers{Seq: 5000, Ack: 1000, Window: 1000, SACK: []inet.SACKBlock{{Left: 1100,
+			Right: 1200}}}, "", ""}
 		assert.Equal(t, want, stateOf(say(t, h, unsent)), "SACK permitted: %t", permitted)
 	}
 }
@@ -178,46 +183,46 @@ func TestConntrackChunks(t *testing.T) {
 	type packet struct {
 		server  bool
 		tag     uint32
-		chunk   SCTPChunk
+		chunk   inet.SCTPChunk
 		state   string
 		entry   string
 		waiting time.Duration
 	}
-	init, initAck := SCTPChunk{Type: SCTPInit, InitTag: 22}, SCTPChunk{Type: SCTPInitAck, InitTag: 11}
+	init, initAck := inet.SCTPChunk{Type: inet.SCTPInit, InitTag: 22}, inet.SCTPChunk{Type: inet.SCTPInitAck, InitTag: 11}
 	handshake := []packet{
 		{false, 0, init, "NEW", "CLOSED 10 UNREPLIED", 0},
 		{true, 22, initAck, "ESTABLISHED", "COOKIE_WAIT 3", 0},
-		{false, 11, SCTPChunk{Type: SCTPCookieEcho}, "ESTABLISHED", "COOKIE_ECHOED 3", 0},
-		{true, 22, SCTPChunk{Type: SCTPCookieAck}, "ESTABLISHED", "ESTABLISHED 210 ASSURED", 0},
+		{false, 11, inet.SCTPChunk{Type: inet.SCTPCookieEcho}, "ESTABLISHED", "COOKIE_ECHOED 3", 0},
+		{true, 22, inet.SCTPChunk{Type: inet.SCTPCookieAck}, "ESTABLISHED", "ESTABLISHED 210 ASSURED", 0},
 	}
 	rows := []struct {
 		name string
 		life []packet
 	}{
 		{"shut down by the client", append(handshake[:4:4],
-			packet{false, 11, SCTPChunk{Type: SCTPShutdown}, "ESTABLISHED", "SHUTDOWN_SENT 3 ASSURED", 0},
-			packet{true, 22, SCTPChunk{Type: SCTPShutdownAck}, "ESTABLISHED", "SHUTDOWN_ACK_SENT 3 ASSURED", 0},
-			packet{false, 11, SCTPChunk{Type: SCTPShutdownComplete}, "ESTABLISHED", "CLOSED 10 ASSURED", 0},
+			packet{false, 11, inet.SCTPChunk{Type: inet.SCTPShutdown}, "ESTABLISHED", "SHUTDOWN_SENT 3 ASSURED", 0},
+			packet{true, 22, inet.SCTPChunk{Type: inet.SCTPShutdownAck}, "ESTABLISHED", "SHUTDOWN_ACK_SENT 3 ASSURED", 0},
+			packet{false, 11, inet.SCTPChunk{Type: inet.SCTPShutdownComplete}, "ESTABLISHED", "CLOSED 10 ASSURED", 0},
 		)},
-		{"wrong tag", append(handshake[:4:4], packet{false, 12, SCTPChunk{Type: SCTPData}, "INVALID", "ESTABLISHED 210 ASSURED", 0})},
+		{"wrong tag", append(handshake[:4:4], packet{false, 12, inet.SCTPChunk{Type: inet.SCTPData}, "INVALID", "ESTABLISHED 210 ASSURED", 0})},
 		{"abort with the tag reflected", append(handshake[:4:4],
-			packet{false, 22, SCTPChunk{Type: SCTPAbort}, "INVALID", "ESTABLISHED 210 ASSURED", 0},
-			packet{false, 22, SCTPChunk{Type: SCTPAbort, Flags: 1}, "ESTABLISHED", "CLOSED 10 ASSURED", 0},
+			packet{false, 22, inet.SCTPChunk{Type: inet.SCTPAbort}, "INVALID", "ESTABLISHED 210 ASSURED", 0},
+			packet{false, 22, inet.SCTPChunk{Type: inet.SCTPAbort, Flags: 1}, "ESTABLISHED", "CLOSED 10 ASSURED", 0},
 		)},
 		{"repeated INIT does not keep the entry alive", []packet{handshake[0], {false, 0, init, "NEW", "CLOSED 4 UNREPLIED", 6 * time.Second}}},
 		{"the first INIT excuses an INIT ACK with another tag", []packet{
 			handshake[0],
-			{false, 33, SCTPChunk{Type: SCTPHeartbeatAck}, "NEW", "CLOSED 10 UNREPLIED", 0},
-			{true, 22, SCTPChunk{Type: SCTPInitAck, InitTag: 44}, "ESTABLISHED", "COOKIE_WAIT 3", 0},
+			{false, 33, inet.SCTPChunk{Type: inet.SCTPHeartbeatAck}, "NEW", "CLOSED 10 UNREPLIED", 0},
+			{true, 22, inet.SCTPChunk{Type: inet.SCTPInitAck, InitTag: 44}, "ESTABLISHED", "COOKIE_WAIT 3", 0},
 		}},
 		{"a repeated INIT excuses none", append(handshake[:4:4],
-			packet{true, 0, SCTPChunk{Type: SCTPInit, InitTag: 11}, "ESTABLISHED", "ESTABLISHED 210 ASSURED", 0},
-			packet{false, 11, SCTPChunk{Type: SCTPInitAck, InitTag: 44}, "INVALID", "ESTABLISHED 210 ASSURED", 0},
+			packet{true, 0, inet.SCTPChunk{Type: inet.SCTPInit, InitTag: 11}, "ESTABLISHED", "ESTABLISHED 210 ASSURED", 0},
+			packet{false, 11, inet.SCTPChunk{Type: inet.SCTPInitAck, InitTag: 44}, "INVALID", "ESTABLISHED 210 ASSURED", 0},
 		)},
-		{"data without an association", []packet{{false, 11, SCTPChunk{Type: SCTPData}, "INVALID", "none", 0}}},
+		{"data without an association", []packet{{false, 11, inet.SCTPChunk{Type: inet.SCTPData}, "INVALID", "none", 0}}},
 		{"heartbeat of a second path", []packet{
-			{false, 11, SCTPChunk{Type: SCTPHeartbeat}, "NEW", "HEARTBEAT_SENT 30 UNREPLIED", 0},
-			{true, 22, SCTPChunk{Type: SCTPHeartbeatAck}, "ESTABLISHED", "ESTABLISHED 210 ASSURED", 0},
+			{false, 11, inet.SCTPChunk{Type: inet.SCTPHeartbeat}, "NEW", "HEARTBEAT_SENT 30 UNREPLIED", 0},
+			{true, 22, inet.SCTPChunk{Type: inet.SCTPHeartbeatAck}, "ESTABLISHED", "ESTABLISHED 210 ASSURED", 0},
 		}},
 	}
 	for _, row := range rows {
@@ -229,7 +234,7 @@ func TestConntrackChunks(t *testing.T) {
 				if p.server {
 					in = parse(t, "sctp "+back)
 				}
-				in.VerificationTag, in.Chunks = p.tag, []SCTPChunk{p.chunk}
+				in.VerificationTag, in.Chunks = p.tag, []inet.SCTPChunk{p.chunk}
 				o, err := h.Step(in, SeededChance(0))
 				require.NoError(t, err)
 				assert.Equal(t, p.state+" "+p.entry, stateOf(o)+" "+entryText(t, h), "packet %d: %s", i, p.chunk.Type)
@@ -261,8 +266,8 @@ func TestZones(t *testing.T) {
 		})
 	}
 	_, err := NewHost(HostConfig{Conntrack: []ConntrackEntry{{
-		Original: Tuple{Proto: UDP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")},
-		Reply:    Tuple{Proto: UDP, Src: netip.MustParseAddr("10.0.0.2"), Dst: netip.MustParseAddr("10.0.0.1")}, Zone: Zone{1, 2},
+		Original: Tuple{Proto: inet.UDP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")},
+		Reply:    Tuple{Proto: inet.UDP, Src: netip.MustParseAddr("10.0.0.2"), Dst: netip.MustParseAddr("10.0.0.1")}, Zone: Zone{1, 2},
 	}}})
 	require.ErrorContains(t, err, "the zones 1 and 2 differ")
 }

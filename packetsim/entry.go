@@ -47,11 +47,11 @@ func (e *hookEntries) run(w *walk, s *skb, at hook) bool {
 func (e *hookEntries) addConntrack(tracks bool) {
 	if tracks {
 		for _, at := range [...]hook{preRouting, output} {
-			e.add(at, entry{priority: netfilter.PriorityConntrack, run: (*walk).track})
+			e.add(at, entry{priority: netfilter.PriorityConntrack, run: func(w *walk, s *skb) bool { return w.conntrack.track(s) }})
 		}
 	}
 	for _, at := range [...]hook{input, postRouting} {
-		e.add(at, entry{priority: netfilter.PriorityConfirm, run: (*walk).confirm})
+		e.add(at, entry{priority: netfilter.PriorityConfirm, run: func(w *walk, s *skb) bool { return w.conntrack.confirm(s) }})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // entryRules have a chain in every table that PREROUTING and POSTROUTING have, and track connections.
@@ -17,7 +18,7 @@ const entryRules = "*raw\n-A PREROUTING -j MARK --or-mark 1\nCOMMIT\n" +
 // TestEntriesRunByPriority registers entries as chains of nftables may be, at priorities between those of the kernel's own, and looks at
 // what the packet is when they are run.
 func TestEntriesRunByPriority(t *testing.T) {
-	in, err := ParseInput("tcp 10.244.0.11:40000 > 10.96.0.1:80 in veth1")
+	in, err := inet.ParseInput("tcp 10.244.0.11:40000 > 10.96.0.1:80 in veth1")
 	require.NoError(t, err)
 	type sight struct {
 		mark             uint32
@@ -71,7 +72,7 @@ func TestEntriesRunByPriority(t *testing.T) {
 
 // TestEntryEndsTheWay: behind an entry that lets no packet by nothing is run.
 func TestEntryEndsTheWay(t *testing.T) {
-	in, err := ParseInput("tcp 10.244.0.11:40000 > 10.96.0.1:80 in veth1")
+	in, err := inet.ParseInput("tcp 10.244.0.11:40000 > 10.96.0.1:80 in veth1")
 	require.NoError(t, err)
 	h, _ := testNode{rules4: entryRules}.build(t)
 	hooks := h.hooksOf(&in.Packet)

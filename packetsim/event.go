@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // EventKind says what happened to a packet beside the rules that it met.
@@ -96,9 +97,9 @@ type Header struct {
 	Spent bool  `json:"spent,omitempty"`
 	TOS   uint8 `json:"tos,omitempty"`
 	// ICMPID is the identifier of a query.
-	ICMPID uint16   `json:"icmpID,omitempty"`
-	Flags  TCPFlags `json:"-"`
-	MSS    uint16   `json:"mss,omitempty"`
+	ICMPID uint16        `json:"icmpID,omitempty"`
+	Flags  inet.TCPFlags `json:"-"`
+	MSS    uint16        `json:"mss,omitempty"`
 }
 
 // Routing is a decision of routing.
@@ -116,50 +117,6 @@ type Routing struct {
 	Again bool `json:"again,omitempty"`
 	// Refused is why the packet goes nowhere; empty if it has a route.
 	Refused string `json:"refused,omitempty"`
-}
-
-// tale is what a walk that tells its steps has told of the packet so far.
-type tale struct {
-	header Header
-	begun  bool // there is a header
-	hook   string
-}
-
-func (w *walk) tells() bool { return w.told&tellEvents != 0 }
-
-// tell notes an event.
-func (w *walk) tell(e Event) {
-	e.Step, e.Hook = len(w.outcome.Steps), w.tale.hook
-	w.outcome.Events = append(w.outcome.Events, e)
-}
-
-// notice tells what has changed of the header since it was looked at last.
-func (w *walk) notice(s *skb, nat Translation) {
-	now, before := s.header(), w.tale.header
-	w.tale.header = now
-	if now == before || !w.tale.begun {
-		w.tale.begun = true
-		return
-	}
-	kind, marked := EventRewrite, before
-	if marked.Mark = now.Mark; marked == now {
-		kind = EventMark
-	}
-	w.tell(Event{Kind: kind, Before: &before, After: &now, NAT: nat})
-}
-
-// tellHook tells that the packet comes to a hook.
-func (w *walk) tellHook(s *skb, at hook) {
-	w.notice(s, "")
-	w.tale.hook = at.String()
-}
-
-// tellTunnel tells that a tunnel made another packet of the packet.
-func (w *walk) tellTunnel(kind EventKind, before, after *skb) {
-	now := after.header()
-	was := before.header()
-	w.tale.header = now
-	w.tell(Event{Kind: kind, Before: &was, After: &now})
 }
 
 // header is the packet's header now.
@@ -181,39 +138,9 @@ func (s *skb) hasDrawnPort() bool {
 		s.SrcPort != c.tuples[original].SrcPort
 }
 
-// tellTracked tells what conntrack found.
-func (w *walk) tellTracked(s *skb) {
-	e := Event{Kind: EventConntrack, State: stateNames[s.relation]}
-	if s.conn != nil {
-		e.Reply = s.dir == reply
-		if s.conn.confirmed {
-			e.Entry = w.entryOf(s.conn)
-		}
-	}
-	w.tell(e)
-}
-
-func (w *walk) entryOf(c *conn) *ConntrackEntry {
-	e := c.entry(w.h.clock.Now())
-	if c.chosenPort {
-		e.Reply.DstPort = 0
-	}
-	return &e
-}
-
 // stateNames are the states that rules know, by relation.
 var stateNames = [...]string{
 	isInvalid: "INVALID", isUntracked: "UNTRACKED", isNew: "NEW", isEstablished: "ESTABLISHED", isRelated: "RELATED",
-}
-
-// tellRoute tells what routing decided, and what else is in r.
-func (w *walk) tellRoute(to path, err error, r Routing) {
-	if err != nil {
-		r.Refused = err.Error()
-	} else if r.Local = to.local; to.out != nil {
-		r.Out, r.NextHop = to.out.Name, to.nextHop
-	}
-	w.tell(Event{Kind: EventRoute, Route: &r})
 }
 
 // chosenSource is the source that routing gave to a packet that had none; unset if it had one.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 const exampleRules = `*nat
@@ -38,7 +39,7 @@ func ExampleHost_Walk() {
 	if err != nil {
 		panic(err)
 	}
-	in, err := packetsim.ParseInput("tcp 10.244.0.11:40000 > 10.96.0.1:80 in veth1")
+	in, err := inet.ParseInput("tcp 10.244.0.11:40000 > 10.96.0.1:80 in veth1")
 	if err != nil {
 		panic(err)
 	}
@@ -59,7 +60,7 @@ func ExampleHost_Step() {
 	if err != nil {
 		panic(err)
 	}
-	in, err := packetsim.ParseInput("tcp 10.244.0.11:40000 > 10.96.0.1:80 in veth1")
+	in, err := inet.ParseInput("tcp 10.244.0.11:40000 > 10.96.0.1:80 in veth1")
 	if err != nil {
 		panic(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var update = flag.Bool("update", false, "write docs/extensions.md")
@@ -152,7 +153,7 @@ func (x shippedKind) bare(t *testing.T, rs *fakeipt.Ruleset) {
 }
 
 // packet is one that comes to the chain of the sample.
-func (x shippedKind) packet(t *testing.T, f netfilter.Family) Input {
+func (x shippedKind) packet(t *testing.T, f netfilter.Family) inet.Input {
 	packet := map[string]string{
 		"PREROUTING": "tcp @1:1000 > @2:80 in veth1", "FORWARD": "tcp @1:1000 > @2:80 in veth1",
 		"POSTROUTING": "tcp @1:1000 > @2:80 in veth1",

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // The errors of a route lookup; their texts are the reasons of an Outcome.
@@ -42,8 +43,8 @@ type fibTable struct {
 // fibLength is the routes to the prefixes of one length.
 type fibLength struct {
 	bits   int
-	mask   addrBits
-	routes map[addrBits][]*route
+	mask   inet.Bits
+	routes map[inet.Bits][]*route
 }
 
 // route is a Route with its defaults filled in and its device looked up.
@@ -57,9 +58,9 @@ func (t *fibTable) add(r *route) {
 	addr, length := r.Dst.Addr(), r.Dst.Bits()
 	at, known := slices.BinarySearchFunc(t.lengths, length, func(l fibLength, bits int) int { return cmp.Compare(bits, l.bits) })
 	if !known {
-		t.lengths = slices.Insert(t.lengths, at, fibLength{length, prefixMask(length, addr.Is4()), map[addrBits][]*route{}})
+		t.lengths = slices.Insert(t.lengths, at, fibLength{length, inet.PrefixMask(length, addr.Is4()), map[inet.Bits][]*route{}})
 	}
-	routes, to := t.lengths[at].routes, bitsOf(addr)
+	routes, to := t.lengths[at].routes, inet.BitsOf(addr)
 	same := append(slices.Clip(routes[to]), r)
 	if len(same) > 1 {
 		slices.SortStableFunc(same, func(a, b *route) int { return cmp.Compare(a.Metric, b.Metric) })
@@ -69,10 +70,10 @@ func (t *fibTable) add(r *route) {
 
 // lookup is the best route that can be used, or nil.
 func (t *fibTable) lookup(f *flow) *route {
-	dst := bitsOf(f.dst)
+	dst := inet.BitsOf(f.dst)
 	for i := range t.lengths {
 		length := &t.lengths[i]
-		for _, r := range length.routes[dst.masked(length.mask)] {
+		for _, r := range length.routes[dst.Masked(length.mask)] {
 			if r.usable(f) {
 				return r
 			}

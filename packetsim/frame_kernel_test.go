@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // newFrameLab is a lab whose node has nothing but a device to each place: what they are is the caller's.
@@ -143,12 +144,12 @@ func (lab *kernelLab) compareBridge(calls, hairpin string) {
 
 // compareFrame sends one packet both ways. lines is what the kernel logs for an outcome.
 func (lab *kernelLab) compareFrame(host *Host, c frameCase, id uint16, lines func(Outcome) []string) Outcome {
-	in, err := ParseInput(c.packet)
+	in, err := inet.ParseInput(c.packet)
 	require.NoError(lab.t, err)
 	return lab.compareInput(host, c, in, id, lines)
 }
 
-func (lab *kernelLab) compareInput(host *Host, c frameCase, in Input, id uint16, lines func(Outcome) []string) Outcome {
+func (lab *kernelLab) compareInput(host *Host, c frameCase, in inet.Input, id uint16, lines func(Outcome) []string) Outcome {
 	if c.place == "node" {
 		in.Local = true
 	} else {
@@ -237,7 +238,7 @@ func TestTunnelAsKernel(t *testing.T) {
 		{name: "of the node", place: "node", packet: "udp 10.66.0.1:41005 > 10.66.1.5:82"},
 	} {
 		o := lab.compareFrame(host, c, uint16(0x7000+16*i), tunnelLines)
-		require.Equal(t, UDP, o.Final.Proto, c.name)
+		require.Equal(t, inet.UDP, o.Final.Proto, c.name)
 		require.Equal(t, "10.77.2.2", o.Final.Dst.String(), c.name)
 	}
 	carried := parse(t, "udp 10.66.1.5:41006 > 10.77.1.2:80 in cwvx").Packet

@@ -3,6 +3,7 @@ package packetsim
 import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // rulesetHooks is what the rulesets of a family have at the hooks, and what else every walk asks of them, looked up once: a ruleset never
@@ -71,13 +72,13 @@ func (r *rulesetHooks) addRuleset(rules *fakeipt.Ruleset, before conntrackUser) 
 		one := entry{priority: registered.Priority, turn: registered.Turn}
 		switch registered.Table {
 		case "nat":
-			one.run = func(w *walk, s *skb) bool { return w.runTable(s, base) }
+			one.run = func(w *walk, s *skb) bool { return w.table.run(s, base) }
 			r.chains.add(registered.Hook, one)
 			continue
 		case "mangle":
 			one.run = func(w *walk, s *skb) bool { return w.mangle(s, base) }
 		default:
-			one.run = func(w *walk, s *skb) bool { return w.runTable(s, base) }
+			one.run = func(w *walk, s *skb) bool { return w.table.run(s, base) }
 		}
 		r.entries.add(registered.Hook, one)
 	}
@@ -98,11 +99,11 @@ func (r *rulesetHooks) current(namespace *netfilter.Namespace, f netfilter.Famil
 }
 
 // hooksOf are those of the rulesets that the host has now for the packet's family; nil if it has no netfilter.
-func (h *Host) hooksOf(p *Packet) *rulesetHooks {
+func (h *Host) hooksOf(p *inet.Packet) *rulesetHooks {
 	if h.netfilter == nil {
 		return nil
 	}
-	last, family := &h.hooks[familyIndex(p)], FamilyOf(p.Dst)
+	last, family := &h.hooks[familyIndex(p)], inet.FamilyOf(p.Dst)
 	if *last == nil || !(*last).current(h.netfilter, family) {
 		*last = newRulesetHooks(h.netfilter, family, *last)
 	}
@@ -110,7 +111,7 @@ func (h *Host) hooksOf(p *Packet) *rulesetHooks {
 }
 
 // hooksOf are those of the rulesets that the walk began with.
-func (w *walk) hooksOf(p *Packet) *rulesetHooks {
+func (w *walk) hooksOf(p *inet.Packet) *rulesetHooks {
 	hooks := &w.hooks[familyIndex(p)]
 	if *hooks == nil {
 		*hooks = w.h.hooksOf(p)
@@ -118,7 +119,7 @@ func (w *walk) hooksOf(p *Packet) *rulesetHooks {
 	return *hooks
 }
 
-func familyIndex(p *Packet) int {
+func familyIndex(p *inet.Packet) int {
 	if p.Is6() {
 		return 1
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/netfilter/ipset"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 const loopbackName = "lo"
@@ -45,33 +45,21 @@ type HostConfig struct {
 // What several calls do together is not safe: while a Checkpoint is open, what others change is ended with it. A
 // Chance, a Clock and the function given to DeleteConntrack must not call methods of the host.
 type Host struct {
-	lock sync.Mutex // of all that is below, but for name, netfilter and clock, which do not change
-	tracker
+	lock  sync.Mutex // of all that is below, but for name, netfilter and clock, which do not change
+	conns tracker
 	routing
-	name        string
-	network     HostConfig // devices, routes and rules as they were given
-	sysctls     map[string]string
-	conf        hostSysctls
-	netfilter   *netfilter.Namespace
-	clock       clock.PassiveClock
-	hooks       familyHooks // of the rulesets that were met last
-	indexing    indexPolicy
-	recentMasks map[*fakeipt.Ruleset]map[string]netip.Addr // the answers of masksOf for the current rulesets
-	memory      *memory
-	idle        []*walk // walks that have ended
-	verdict     Outcome // of the last Verdict
-	probes      int     // open checkpoints that will be undone
-	tick        uint64  // of the kernel's clock: each packet comes in one of its own, whatever the clock says
-}
-
-// tracker is the host's conntrack: its entries, and how packets change them.
-type tracker struct {
-	conf      *hostSysctls // the host's
+	name      string
+	network   HostConfig // devices, routes and rules as they were given
+	sysctls   map[string]string
+	conf      hostSysctls
+	netfilter *netfilter.Namespace
 	clock     clock.PassiveClock
-	tracked   conntrack
-	journal   journal
-	scratch   scratchConns
-	refreshed bool // the packet that conntrack looks at has made its connection's time longer
+	hooks     familyHooks // of the rulesets that were met last
+	indexing  indexPolicy
+	memory    *memory
+	tally     tally
+	idle      []*walk // walks that have ended
+	verdict   Outcome // of the last Verdict
 }
 
 // routing is where a host's packets go: its devices and their addresses, and the routes by them.
@@ -113,17 +101,15 @@ func NewHost(config HostConfig) (*Host, error) {
 	if h.clock == nil {
 		h.clock = stoppedClock{}
 	}
-	var sets *ipset.Table
-	if h.netfilter != nil {
-		sets = h.netfilter.Sets()
-	}
-	h.memory = newMemory(sets)
-	h.tracker.conf, h.tracker.clock = &h.conf, h.clock
+	h.memory, h.tally.namespace = newMemory(h.netfilter, h.clock), h.netfilter
+	h.conns.clock, h.conns.accounted = h.clock, h.netfilter.ForcesAccounting
 	h.routing.conf, h.routing.memory = &h.conf, h.memory
 	if err := h.SetNetwork(config.Devices, config.Routes, config.PolicyRules, config.OnlyGivenRoutes); err != nil {
 		return nil, err
 	}
-	if err := h.loadConntrack(config.Conntrack); err != nil {
+	h.checkpoint()
+	defer h.keep()
+	if err := h.conns.load(config.Conntrack); err != nil {
 		return nil, fmt.Errorf("host %s: %w", h.name, err)
 	}
 	return h, nil
@@ -166,7 +152,7 @@ func (h *Host) Config() HostConfig {
 		Sysctls:         maps.Clone(h.sysctls),
 		Netfilter:       h.netfilter,
 		Clock:           h.clock,
-		Conntrack:       h.conntrack(),
+		Conntrack:       h.conns.entries(),
 	}
 }
 
@@ -222,14 +208,6 @@ func (h *routing) fib(addr netip.Addr) *fib {
 		return h.fib6
 	}
 	return h.fib4
-}
-
-// FamilyOf is the family of an address.
-func FamilyOf(addr netip.Addr) netfilter.Family {
-	if addr.Is6() {
-		return netfilter.IPv6
-	}
-	return netfilter.IPv4
 }
 
 // networkBuilder makes the routing state of a host.
@@ -364,7 +342,7 @@ func (b *networkBuilder) addRoute(i int, r *route) error {
 	if r.Via.IsValid() && r.Via.Is4() && r.Dst.Addr().Is6() {
 		return fmt.Errorf("route %s: next hop %s is of the other family", r.Dst, r.Via)
 	}
-	f := b.fibs[FamilyOf(r.Dst.Addr())]
+	f := b.fibs[inet.FamilyOf(r.Dst.Addr())]
 	f.realms = f.realms || r.Realms != 0
 	if f.tables[r.Table] == nil {
 		f.tables[r.Table] = &fibTable{}

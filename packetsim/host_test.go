@@ -14,6 +14,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // restored is a netfilter configuration filled by iptables-restore.
@@ -94,9 +95,9 @@ func testRoutes() []Route {
 	}
 }
 
-func parse(t testing.TB, packet string) Input {
+func parse(t testing.TB, packet string) inet.Input {
 	t.Helper()
-	in, err := ParseInput(packet)
+	in, err := inet.ParseInput(packet)
 	require.NoError(t, err)
 	return in
 }
@@ -141,7 +142,7 @@ func brief(o Outcome) string {
 	return strings.Join(words, " ")
 }
 
-func header(p Packet) string {
+func header(p inet.Packet) string {
 	if !p.Proto.HasPorts() {
 		return fmt.Sprintf("%s>%s", p.Src, p.Dst)
 	}
@@ -203,9 +204,10 @@ func TestNewHostRefuses(t *testing.T) {
 			`unknown type "nat"`},
 		{"a rule without family", HostConfig{PolicyRules: []PolicyRule{{}}}, "unknown family 0"},
 		{"a sysctl that is no number", HostConfig{Sysctls: map[string]string{"net.ipv4.ip_forward": "yes"}}, `"yes" is not a number`},
-		{"a connection in an unknown state", HostConfig{Conntrack: []ConntrackEntry{{Original: Tuple{Proto: TCP}, Reply: Tuple{Proto: TCP},
+		{"a connection in an unknown state", HostConfig{Conntrack: []ConntrackEntry{{Original: Tuple{Proto: inet.TCP},
+			Reply: Tuple{Proto: inet.TCP},
 			State: "OPEN"}}}, `unknown state "OPEN"`},
-		{"tuples of two protocols", HostConfig{Conntrack: []ConntrackEntry{{Original: Tuple{Proto: TCP}, Reply: Tuple{Proto: UDP}}}},
+		{"tuples of two protocols", HostConfig{Conntrack: []ConntrackEntry{{Original: Tuple{Proto: inet.TCP}, Reply: Tuple{Proto: inet.UDP}}}},
 			"does not answer"},
 	}
 	for _, row := range rows {
@@ -221,16 +223,16 @@ func TestWalkRefusesInput(t *testing.T) {
 	local := parse(t, "tcp 192.168.0.3:1 > 10.244.0.11:80 local")
 	rows := []struct {
 		name  string
-		input func() Input
+		input func() inet.Input
 		want  string
 	}{
-		{"no destination", func() Input { in := local; in.Dst = netip.Addr{}; return in }, "Dst is not set"},
-		{"no source from outside", func() Input { in := local; in.Local, in.In, in.Src = false, "eth0", netip.Addr{}; return in },
+		{"no destination", func() inet.Input { in := local; in.Dst = netip.Addr{}; return in }, "Dst is not set"},
+		{"no source from outside", func() inet.Input { in := local; in.Local, in.In, in.Src = false, "eth0", netip.Addr{}; return in },
 			"Src is not set"},
-		{"two families", func() Input { in := local; in.Dst = netip.MustParseAddr("fd00::1"); return in }, "different families"},
-		{"local and by a device", func() Input { in := local; in.In = "eth0"; return in }, "want one of them"},
-		{"by a missing device", func() Input { in := local; in.Local, in.In = false, "eth9"; return in }, `no device "eth9"`},
-		{"a group that programs may have joined", func() Input { in := local; in.Dst = netip.MustParseAddr("239.1.1.1"); return in },
+		{"two families", func() inet.Input { in := local; in.Dst = netip.MustParseAddr("fd00::1"); return in }, "different families"},
+		{"local and by a device", func() inet.Input { in := local; in.In = "eth0"; return in }, "want one of them"},
+		{"by a missing device", func() inet.Input { in := local; in.Local, in.In = false, "eth9"; return in }, `no device "eth9"`},
+		{"a group that programs may have joined", func() inet.Input { in := local; in.Dst = netip.MustParseAddr("239.1.1.1"); return in },
 			"not known"},
 	}
 	for _, row := range rows {

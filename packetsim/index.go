@@ -2,13 +2,13 @@ package packetsim
 
 import (
 	"cmp"
-	"encoding/binary"
 	"math"
 	"math/bits"
 	"net/netip"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // indexPolicy says how chains are walked. Those of so many rules get an index, once they were walked through so many times: a
@@ -70,47 +70,14 @@ const (
 
 // indexKey is the parts of a packet that a shape compares: an address or a device name, and a port.
 type indexKey struct {
-	addrBits
+	inet.Bits
 	port  uint16
-	proto Proto
-}
-
-// addrBits is an address, or the name of a device, as two numbers. An IPv4 address is the last 32 bits, as it is in IPv6.
-type addrBits struct{ high, low uint64 }
-
-func bitsOf(a netip.Addr) addrBits {
-	b := a.As16()
-	return addrBits{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])}
-}
-
-func bitsOfName(name string) addrBits {
-	var b [16]byte
-	copy(b[:], name)
-	return addrBits{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])}
-}
-
-// masked is the bits under a mask.
-func (a addrBits) masked(mask addrBits) addrBits {
-	return addrBits{a.high & mask.high, a.low & mask.low}
-}
-
-// mappedBits is the bits of addrBits before an IPv4 address.
-const mappedBits = 96
-
-// prefixMask is the mask of a prefix of so many bits.
-func prefixMask(bits int, is4 bool) addrBits {
-	if is4 {
-		bits += mappedBits
-	}
-	if bits <= 64 {
-		return addrBits{high: ^uint64(0) << (64 - bits)}
-	}
-	return addrBits{^uint64(0), ^uint64(0) << (128 - bits)}
+	proto inet.Proto
 }
 
 // hash is the same for equal keys.
 func (k indexKey) hash() uint32 {
-	return mixBits(k.addrBits, addrBits{}, uint64(k.port)<<8|uint64(k.proto))
+	return inet.MixBits(k.Bits, inet.Bits{}, uint64(k.port)<<8|uint64(k.proto))
 }
 
 // newChainIndex builds the index of a list of rules.
@@ -226,20 +193,20 @@ func keyOf(r *fakeipt.Rule, ports []uint16) (shape, indexKey, []uint16) {
 	switch {
 	case wholeDst > 0 && (wholeDst == r.Dst.Addr.BitLen() || wholeSrc <= wholeDst):
 		s.field, s.bits = byDst, uint8(wholeDst)
-		k.addrBits = bitsOf(r.Dst.Addr)
+		k.Bits = inet.BitsOf(r.Dst.Addr)
 	case wholeSrc > 0:
 		s.field, s.bits = bySrc, uint8(wholeSrc)
-		k.addrBits = bitsOf(r.Src.Addr)
+		k.Bits = inet.BitsOf(r.Src.Addr)
 	case isDevice(r.In):
 		s.field = byIn
-		k.addrBits = bitsOfName(r.In.Name)
+		k.Bits = inet.BitsOfName(r.In.Name)
 	case isDevice(r.Out):
 		s.field = byOut
-		k.addrBits = bitsOfName(r.Out.Name)
+		k.Bits = inet.BitsOfName(r.Out.Name)
 	}
-	if r.Proto.Number != 0 && r.Proto.Number <= math.MaxUint8 && !r.Proto.Invert && Proto(r.Proto.Number).HasPorts() {
+	if r.Proto.Number != 0 && r.Proto.Number <= math.MaxUint8 && !r.Proto.Invert && inet.Proto(r.Proto.Number).HasPorts() {
 		if ports = rulePorts(r, ports); len(ports) > 0 {
-			s.ports, k.proto = true, Proto(r.Proto.Number)
+			s.ports, k.proto = true, inet.Proto(r.Proto.Number)
 		}
 	}
 	return s, k, ports
@@ -255,15 +222,15 @@ func wholeBits(m *fakeipt.AddrMatch) int {
 
 // maskLength is the length of the prefix that the mask is of, 0 if it is of none.
 func maskLength(mask netip.Addr) int {
-	b := bitsOf(mask)
+	b := inet.BitsOf(mask)
 	if mask.Is4() {
-		b = addrBits{^uint64(0), b.low << 32}
+		b = inet.Bits{High: ^uint64(0), Low: b.Low << 32}
 	}
-	ones := bits.LeadingZeros64(^b.high)
+	ones := bits.LeadingZeros64(^b.High)
 	if ones == 64 {
-		ones += bits.LeadingZeros64(^b.low)
+		ones += bits.LeadingZeros64(^b.Low)
 	}
-	if b != prefixMask(ones, false) {
+	if b != inet.PrefixMask(ones, false) {
 		return 0
 	}
 	if mask.Is4() {
@@ -273,7 +240,7 @@ func maskLength(mask netip.Addr) int {
 }
 
 func isDevice(m *fakeipt.IfaceMatch) bool {
-	return m != nil && !m.Invert && !m.Prefix && len(m.Name) <= maxDeviceName
+	return m != nil && !m.Invert && !m.Prefix && len(m.Name) <= inet.MaxDeviceName
 }
 
 // rulePorts are the destination ports that the rule holds for; none if it says nothing of them or holds for too many. A match that does
@@ -327,13 +294,13 @@ func (s *indexShape) find(p *skb) []int32 {
 	var k indexKey
 	switch s.field {
 	case byDst:
-		k.addrBits = bitsOf(p.Dst).masked(prefixMask(int(s.bits), p.Dst.Is4()))
+		k.Bits = inet.BitsOf(p.Dst).Masked(inet.PrefixMask(int(s.bits), p.Dst.Is4()))
 	case bySrc:
-		k.addrBits = bitsOf(p.Src).masked(prefixMask(int(s.bits), p.Src.Is4()))
+		k.Bits = inet.BitsOf(p.Src).Masked(inet.PrefixMask(int(s.bits), p.Src.Is4()))
 	case byIn:
-		k.addrBits = bitsOfName(deviceName(p.in))
+		k.Bits = inet.BitsOfName(deviceName(p.in))
 	case byOut:
-		k.addrBits = bitsOfName(deviceName(p.out))
+		k.Bits = inet.BitsOfName(deviceName(p.out))
 	}
 	if s.ports {
 		k.port, k.proto = p.DstPort, p.Proto

@@ -17,6 +17,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var (
@@ -115,24 +116,24 @@ var indexAddresses = map[bool][]string{
 
 var indexPorts = []int{53, 80, 443, 1000}
 
-func drawPacket(t *rapid.T, six bool) Input {
+func drawPacket(t *rapid.T, six bool) inet.Input {
 	addresses := indexAddresses[six]
-	in := Input{In: rapid.SampledFrom([]string{"veth1", "veth2", "eth0"}).Draw(t, "in")}
+	in := inet.Input{In: rapid.SampledFrom([]string{"veth1", "veth2", "eth0"}).Draw(t, "in")}
 	in.Src = netip.MustParseAddr(addresses[rapid.IntRange(0, 1).Draw(t, "src")])
 	in.Dst = netip.MustParseAddr(rapid.SampledFrom(addresses).Draw(t, "dst"))
-	in.Proto = rapid.SampledFrom([]Proto{TCP, UDP, SCTP, 47}).Draw(t, "proto")
+	in.Proto = rapid.SampledFrom([]inet.Proto{inet.TCP, inet.UDP, inet.SCTP, 47}).Draw(t, "proto")
 	if in.Proto.HasPorts() {
 		in.SrcPort = uint16(rapid.SampledFrom(indexPorts).Draw(t, "sport"))
 		in.DstPort = uint16(rapid.SampledFrom(indexPorts).Draw(t, "dport"))
 	}
-	if in.Proto == TCP {
-		in.TCPFlags = rapid.SampledFrom([]TCPFlags{SYN, SYN | ACK, ACK, RST}).Draw(t, "flags")
+	if in.Proto == inet.TCP {
+		in.TCPFlags = rapid.SampledFrom([]inet.TCPFlags{inet.SYN, inet.SYN | inet.ACK, inet.ACK, inet.RST}).Draw(t, "flags")
 	}
 	in.Mark = rapid.Uint32Range(0, 3).Draw(t, "mark")
-	in.MAC = MAC{2, 0, 0, 0, 0, 1}
-	in.LinkType = LinkUnicast
+	in.MAC = inet.MAC{2, 0, 0, 0, 0, 1}
+	in.LinkType = inet.LinkUnicast
 	if rapid.Bool().Draw(t, "socket is known") {
-		in.Socket = &Socket{None: true}
+		in.Socket = &inet.Socket{None: true}
 	}
 	return in
 }
@@ -298,7 +299,7 @@ func TestWalksWhileCommitting(t *testing.T) {
 		"*mangle\n:SET - [0:0]\n:CHECK - [0:0]\n-A PREROUTING -j SET\n-A FORWARD -j CHECK\nCOMMIT\n")
 	stop := make(chan struct{})
 	var walkers sync.WaitGroup
-	for h, walk := range map[*Host]func(Input, Chance) (Outcome, error){first: first.Verdict, second: second.Step} {
+	for h, walk := range map[*Host]func(inet.Input, Chance) (Outcome, error){first: first.Verdict, second: second.Step} {
 		in := parse(t, lastService(services))
 		walkers.Go(func() {
 			for walks := 0; ; walks++ {

@@ -1,17 +1,12 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/netfilter"
-
-// journal lets a walk write the host's state as straight code and be undone afterwards. While a checkpoint is
-// open, every change adds its inverse to undo, and counters wait in pending, since they are shared with the ruleset.
-//
-// What is undone are connections: saved holds the states that they had. All lists are used again. What else
-// packets leave behind is in memory, which has checkpoints of its own that the journal's open and close.
+// journal lets a walk write connections as straight code and be undone afterwards: while a checkpoint is open, every change adds its
+// inverse to undo, and saved holds the states that the connections had. Both lists are used again. What else packets leave behind is in
+// memory and in the tally, which have checkpoints of their own that the host opens and closes with the journal's.
 type journal struct {
-	undo    []undoStep
-	saved   []connState
-	begins  int // undo's length when the last checkpoint was opened or closed
-	pending []pendingCount
+	undo   []undoStep
+	saved  []connState
+	begins int // undo's length when the last checkpoint was opened or closed
 }
 
 // undoStep undoes a change of a connection.
@@ -29,34 +24,47 @@ const (
 	undoRemoval                 // it was taken out of the table
 )
 
-// pendingCount is one packet for a rule's or chain's counters, or for an nfacct object.
-type pendingCount struct {
-	counters *netfilter.Counters
-	object   string // nfacct, if counters is nil
-	bytes    uint64
+// mark is a state of the connections that rollback goes back to.
+type mark struct{ undo, scratch int }
+
+// checkpoint opens a checkpoint.
+func (h *tracker) checkpoint() mark {
+	h.journal.begins = len(h.journal.undo)
+	return mark{len(h.journal.undo), h.scratch.used}
 }
 
-// checkpoint is a state that a host can go back to.
-type checkpoint struct{ undo, pending, scratch int }
+// keep closes the last checkpoint and lets its changes stand. The outermost one begins the journal anew.
+func (h *tracker) keep(outermost bool) {
+	h.journal.begins = len(h.journal.undo)
+	if outermost {
+		h.journal.reset()
+	}
+}
 
-// checkpoint opens a checkpoint. Each is closed by rollback or by keep, the last opened first.
-func (h *Host) checkpoint() checkpoint {
-	j := &h.journal
-	h.memory.checkpoint()
-	j.begins = len(j.undo)
-	return checkpoint{len(j.undo), len(j.pending), h.scratch.used}
+// probe says that the next checkpoint will be undone.
+func (h *tracker) probe() { h.scratch.probes++ }
+
+// endProbe undoes what changed since probe, whose connections nothing refers to any more.
+func (h *tracker) endProbe(to mark) {
+	h.scratch.used = to.scratch
+	h.scratch.probes--
+}
+
+// reset begins the journal anew, when the outermost checkpoint is kept.
+func (j *journal) reset() {
+	clear(j.undo)
+	j.undo, j.saved, j.begins = j.undo[:0], j.saved[:0], 0
 }
 
 // rollback undoes everything since the checkpoint.
-func (h *Host) rollback(c checkpoint) {
+func (h *tracker) rollback(to mark) {
 	j := &h.journal
-	for i := len(j.undo) - 1; i >= c.undo; i-- {
+	for i := len(j.undo) - 1; i >= to.undo; i-- {
 		h.undoConn(&j.undo[i])
 	}
-	clear(j.undo[c.undo:])
-	j.undo, j.pending = j.undo[:c.undo], j.pending[:c.pending]
+	clear(j.undo[to.undo:])
+	j.undo = j.undo[:to.undo]
 	j.begins = len(j.undo)
-	h.memory.rollback()
 }
 
 // undoConn undoes a change of a connection.
@@ -73,25 +81,6 @@ func (h *tracker) undoConn(step *undoStep) {
 	case undoRemoval:
 		h.tracked.link(c)
 	}
-}
-
-// keep closes the last checkpoint and lets its changes stand. The outermost one also advances the counters.
-func (h *Host) keep() {
-	j := &h.journal
-	j.begins = len(j.undo)
-	if h.memory.keep(); h.memory.depth > 0 {
-		return
-	}
-	for _, p := range j.pending {
-		switch {
-		case p.counters != nil:
-			p.counters.Add(1, p.bytes)
-		default:
-			h.netfilter.Accounts().Count(p.object, 1, p.bytes)
-		}
-	}
-	clear(j.undo)
-	j.undo, j.saved, j.pending, j.begins = j.undo[:0], j.saved[:0], j.pending[:0], 0
 }
 
 // saveConn notes a connection's state, unless it was the last thing noted since the checkpoint.

@@ -22,6 +22,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/internal/quiet"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // emptyRules take every rule away.
@@ -155,23 +156,23 @@ func (lab *kernelLab) openLog() {
 
 // compare sends one packet both ways. id is its IP identification, by which its lines are known.
 func (lab *kernelLab) compare(host *Host, p kernelPacket, id uint16) {
-	in, err := ParseInput(p.packet)
+	in, err := inet.ParseInput(p.packet)
 	require.NoError(lab.t, err)
 	if p.inner != "" {
-		inner, err := ParseInput(p.inner)
+		inner, err := inet.ParseInput(p.inner)
 		require.NoError(lab.t, err)
 		in.Inner = &inner.Packet
 	}
 	switch p.place {
 	case "node":
-		in.Local, in.Socket = true, &Socket{Raw: true} // of root
+		in.Local, in.Socket = true, &inet.Socket{Raw: true} // of root
 	case "client":
 		in.In = "cwpsc"
 	case "server":
 		in.In = "cwpss"
 	}
 	if !in.Local {
-		in.MAC, in.LinkType, in.Socket = MAC(placeMAC(p.place)), LinkUnicast, &Socket{None: true}
+		in.MAC, in.LinkType, in.Socket = inet.MAC(placeMAC(p.place)), inet.LinkUnicast, &inet.Socket{None: true}
 	}
 	outcomes, err := host.Walk(in)
 	require.NoError(lab.t, err)
@@ -299,7 +300,7 @@ func isUnasked(packet []byte) bool {
 	if packet[0]>>4 == 4 {
 		return packet[9] == unix.IPPROTO_IGMP
 	}
-	return packet[6] == unix.IPPROTO_HOPOPTS || Proto(packet[6]) == ICMPv6 && packet[40] >= 130 && packet[40] <= 143
+	return packet[6] == unix.IPPROTO_HOPOPTS || inet.Proto(packet[6]) == inet.ICMPv6 && packet[40] >= 130 && packet[40] <= 143
 }
 
 // connections lists the node's connections as hostConnections does.
@@ -340,7 +341,7 @@ func number(s string) string {
 }
 
 // send puts the packet on the wire of the client or the server, or on a raw socket of the node.
-func (lab *kernelLab) send(place string, p Packet, id uint16) {
+func (lab *kernelLab) send(place string, p inet.Packet, id uint16) {
 	lab.within(place, func() {
 		if place == "node" {
 			lab.sendRaw(wireFormat(p, id), p.Dst)

@@ -6,13 +6,34 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // errNoWalk says that a match or target is not evaluated.
 var errNoWalk = errors.New("not supported")
 
+// matcher says whether the matches of rules hold.
+type matcher struct {
+	*course
+	host   string // its name
+	memory *memory
+	conns  *tracker
+	routes *routing
+	tally  *tally
+	ruleState
+	hotdrop bool // a match drops the packet
+}
+
+// ruleState names the rule that is being looked at, whose matches and target may remember something of their own.
+type ruleState struct {
+	rules *fakeipt.Ruleset
+	table *fakeipt.Table
+	rule  *fakeipt.Rule
+	place int // of the match in the rule
+}
+
 // ruleMatches says whether every condition of the rule holds, in the kernel's order: the rule's own first, then its matches.
-func (w *walk) ruleMatches(s *skb, r *fakeipt.Rule) bool {
+func (mt *matcher) ruleMatches(s *skb, r *fakeipt.Rule) bool {
 	if !addrMatches(r.Src, s.Src) || !addrMatches(r.Dst, s.Dst) || !deviceMatches(r.In, s.in) || !deviceMatches(r.Out, s.out) {
 		return false
 	}
@@ -22,14 +43,14 @@ func (w *walk) ruleMatches(s *skb, r *fakeipt.Rule) bool {
 	if r.Fragment == fakeipt.FragmentOnly {
 		return false // no packet here is a second fragment
 	}
-	return w.matchesFrom(s, r, 0)
+	return mt.matchesFrom(s, r, 0)
 }
 
 // matchesFrom says whether the rule's matches hold from the one of that number on.
-func (w *walk) matchesFrom(s *skb, r *fakeipt.Rule, from int) bool {
+func (mt *matcher) matchesFrom(s *skb, r *fakeipt.Rule, from int) bool {
 	for i := from; i < len(r.Matches); i++ {
-		w.rule.place = i
-		if !w.matches(s, r.Matches[i]) {
+		mt.place = i
+		if !mt.matches(s, r.Matches[i]) {
 			return false
 		}
 	}
@@ -37,7 +58,7 @@ func (w *walk) matchesFrom(s *skb, r *fakeipt.Rule, from int) bool {
 }
 
 // failedCondition is the part of a rule that did not hold a moment ago, as a rule of its own.
-func (w *walk) failedCondition(s *skb, r *fakeipt.Rule) fakeipt.Rule {
+func (mt *matcher) failedCondition(s *skb, r *fakeipt.Rule) fakeipt.Rule {
 	switch {
 	case !addrMatches(r.Src, s.Src):
 		return fakeipt.Rule{Src: r.Src}
@@ -52,64 +73,64 @@ func (w *walk) failedCondition(s *skb, r *fakeipt.Rule) fakeipt.Rule {
 	case r.Fragment == fakeipt.FragmentOnly:
 		return fakeipt.Rule{Fragment: r.Fragment}
 	}
-	return fakeipt.Rule{Matches: r.Matches[w.rule.place : w.rule.place+1]}
+	return fakeipt.Rule{Matches: r.Matches[mt.place : mt.place+1]}
 }
 
 // matches evaluates one match. This is the list of those that are supported.
-func (w *walk) matches(s *skb, m fakeipt.Match) bool {
+func (mt *matcher) matches(s *skb, m fakeipt.Match) bool {
 	switch m := m.(type) {
 	case *fakeipt.MatchComment:
 		return true
 	case *fakeipt.MatchTCP:
-		return w.matchTCP(s, m)
+		return mt.matchTCP(s, m)
 	case *fakeipt.MatchUDP:
-		return matchPorts(s, UDP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst)
+		return matchPorts(s, inet.UDP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst)
 	case *fakeipt.MatchSCTP:
-		return w.matchSCTP(s, m)
+		return mt.matchSCTP(s, m)
 	case *fakeipt.MatchICMP:
 		return matchICMP(s, m)
 	case *fakeipt.MatchConntrack:
-		return w.matchConntrack(s, m)
+		return mt.matchConntrack(s, m)
 	case *fakeipt.MatchState:
 		return matchState(s, m)
 	case *fakeipt.MatchMark:
 		return (s.Mark&m.Mask == m.Value) != m.Invert
 	case *fakeipt.MatchAddrtype:
-		return w.matchAddrtype(s, m)
+		return mt.matchAddrtype(s, m)
 	case *fakeipt.MatchStatistic:
-		return w.matchStatistic(s, m)
+		return mt.matchStatistic(s, m)
 	case *fakeipt.MatchRecent:
-		return w.matchRecent(s, m)
+		return mt.matchRecent(s, m)
 	case *fakeipt.MatchNFAcct:
-		return w.matchNFAcct(s, m)
+		return mt.matchNFAcct(s, m)
 	case *fakeipt.MatchMultiport:
 		return matchMultiport(s, m)
 	case *fakeipt.MatchConnmark:
 		return matchConnmark(s, m)
 	case *fakeipt.MatchLimit:
-		return w.matchLimit(s, m)
+		return mt.matchLimit(s, m)
 	case *fakeipt.MatchHashlimit:
-		return w.matchHashlimit(s, m)
+		return mt.matchHashlimit(s, m)
 	case *fakeipt.MatchIPRange:
 		return matchIPRange(s, m)
 	case *fakeipt.MatchLength:
 		return matchLength(s, m)
 	case *fakeipt.MatchMAC:
-		return w.matchMAC(s, m)
+		return mt.matchMAC(s, m)
 	case *fakeipt.MatchOwner:
-		return w.matchOwner(s, m)
+		return mt.matchOwner(s, m)
 	case *fakeipt.MatchPhysdev:
 		return matchPhysdev(s, m)
 	case *fakeipt.MatchPktType:
-		return w.matchPktType(s, m)
+		return mt.matchPktType(s, m)
 	case *fakeipt.MatchRPFilter:
-		return w.matchRPFilter(s, m)
+		return mt.matchRPFilter(s, m)
 	case *fakeipt.MatchSet:
-		return w.matchSet(s, m)
+		return mt.matchSet(s, m)
 	case *fakeipt.MatchSocket:
-		return w.matchSocket(s, m)
+		return mt.matchSocket(s, m)
 	case *fakeipt.MatchOpaque:
-		return w.matchOpaque(s, m)
+		return mt.matchOpaque(s, m)
 	case *fakeipt.MatchTTL:
 		return matchTTL(s, m)
 	case *fakeipt.MatchTOS:
@@ -119,63 +140,63 @@ func (w *walk) matches(s *skb, m fakeipt.Match) bool {
 	case *fakeipt.MatchECN:
 		return matchECN(s, m)
 	case *fakeipt.MatchTCPMSS:
-		return w.matchTCPMSS(s, m)
+		return mt.matchTCPMSS(s, m)
 	case *fakeipt.MatchPolicy:
 		return matchPolicy(m)
 	case *fakeipt.MatchAH:
-		return w.matchAH(s, m)
+		return mt.matchAH(s, m)
 	case *fakeipt.MatchESP:
-		return w.matchSPI(s, m.SPI)
+		return mt.matchSPI(s, m.SPI)
 	case *fakeipt.MatchIPComp:
-		return w.matchSPI(s, m.CPI)
+		return mt.matchSPI(s, m.CPI)
 	case *fakeipt.MatchFrag, *fakeipt.MatchIPv6Opts, *fakeipt.MatchRT, *fakeipt.MatchSRH:
-		w.lacksHeaders(s)
+		mt.lacksHeaders(s)
 		return false
 	case *fakeipt.MatchIPv6Header:
-		return w.lacksHeaders(s) && matchIPv6Header(s, m)
+		return mt.lacksHeaders(s) && matchIPv6Header(s, m)
 	case *fakeipt.MatchMH:
-		w.fail(errNoMHType)
+		mt.fail(errNoMHType)
 		return false
 	case *fakeipt.MatchDCCP:
-		w.fail(errNoDCCP)
+		mt.fail(errNoDCCP)
 		return false
 	case *fakeipt.MatchU32:
-		return w.matchU32(s, m)
+		return mt.matchU32(s, m)
 	case *fakeipt.MatchString:
-		return w.matchString(s, m)
+		return mt.matchString(s, m)
 	case *fakeipt.MatchBPF:
-		return w.matchBPF(s, m)
+		return mt.matchBPF(s, m)
 	case *fakeipt.MatchEUI64:
-		return w.matchEUI64(s)
+		return mt.matchEUI64(s)
 	}
-	return w.matchesMore(s, m)
+	return mt.matchesMore(s, m)
 }
 
 // matchesMore is matches for what few rules have.
-func (w *walk) matchesMore(s *skb, m fakeipt.Match) bool {
+func (mt *matcher) matchesMore(s *skb, m fakeipt.Match) bool {
 	switch m := m.(type) {
 	case *fakeipt.MatchCgroup:
-		return w.matchCgroup(s, m)
+		return mt.matchCgroup(s, m)
 	case *fakeipt.MatchRealm:
 		return (s.path.realms&m.Mask == m.Value) != m.Invert // xt_realm.c
 	case *fakeipt.MatchCluster:
 		return matchCluster(s, m)
 	case *fakeipt.MatchConnbytes:
-		return w.matchConnbytes(s, m)
+		return mt.matchConnbytes(s, m)
 	case *fakeipt.MatchConnlabel:
-		return w.matchConnlabel(s, m)
+		return mt.matchConnlabel(s, m)
 	case *fakeipt.MatchConnlimit:
-		return w.matchConnlimit(s, m)
+		return mt.matchConnlimit(s, m)
 	case *fakeipt.MatchDevgroup:
 		return matchDevgroup(s, m)
 	case *fakeipt.MatchHelper:
 		return matchHelper(m)
 	case *fakeipt.MatchQuota:
-		return w.matchQuota(s, m)
+		return mt.matchQuota(s, m)
 	case *fakeipt.MatchTime:
-		return w.matchTime(m)
+		return mt.matchTime(m)
 	}
-	w.fail(fmt.Errorf("%w: match %s", errNoWalk, m.Name()))
+	mt.fail(fmt.Errorf("%w: match %s", errNoWalk, m.Name()))
 	return false
 }
 

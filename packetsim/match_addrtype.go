@@ -14,7 +14,7 @@ var addrTypeBits = map[RouteType]fakeipt.AddrTypeSet{
 }
 
 // matchAddrtype is -m addrtype (net/netfilter/xt_addrtype.c).
-func (w *walk) matchAddrtype(s *skb, m *fakeipt.MatchAddrtype) bool {
+func (mt *matcher) matchAddrtype(s *skb, m *fakeipt.MatchAddrtype) bool {
 	var dev *device
 	switch {
 	case m.LimitIfaceIn:
@@ -22,10 +22,10 @@ func (w *walk) matchAddrtype(s *skb, m *fakeipt.MatchAddrtype) bool {
 	case m.LimitIfaceOut:
 		dev = s.out
 	}
-	if m.SrcTypes != 0 && w.h.addrHasType(s.Src, dev, m.SrcTypes) == m.InvSrc {
+	if m.SrcTypes != 0 && mt.routes.addrHasType(s.Src, dev, m.SrcTypes) == m.InvSrc {
 		return false
 	}
-	return m.DstTypes == 0 || w.h.addrHasType(s.Dst, dev, m.DstTypes) != m.InvDst
+	return m.DstTypes == 0 || mt.routes.addrHasType(s.Dst, dev, m.DstTypes) != m.InvDst
 }
 
 func (h *routing) addrHasType(addr netip.Addr, dev *device, types fakeipt.AddrTypeSet) bool {

@@ -17,14 +17,14 @@ const (
 )
 
 // matchBPF is -m bpf (net/netfilter/xt_bpf.c).
-func (w *walk) matchBPF(s *skb, m *fakeipt.MatchBPF) bool {
-	v := bpfMachine{w: w, s: s, packet: s.wireBytes()}
+func (mt *matcher) matchBPF(s *skb, m *fakeipt.MatchBPF) bool {
+	v := bpfMachine{course: mt.course, s: s, packet: s.wireBytes()}
 	return v.run(m.Program) != 0
 }
 
 // bpfMachine runs a program of the classic packet filter (___bpf_prog_run in kernel/bpf/core.c, by way of bpf_convert_filter).
 type bpfMachine struct {
-	w      *walk
+	*course
 	s      *skb
 	packet *maskedBytes
 	a, x   bpfNumber
@@ -38,7 +38,7 @@ type bpfMachine struct {
 type bpfNumber struct{ value, unknown uint32 }
 
 func (v *bpfMachine) run(program []fakeipt.BPFInstruction) uint32 {
-	for !v.ended && v.w.err == nil {
+	for !v.ended && v.err == nil {
 		in := program[v.pc]
 		v.pc++
 		v.step(in)
@@ -51,7 +51,7 @@ func (v *bpfMachine) end(result uint32) { v.ended, v.result = true, result }
 // sure is the number's value, which has to be known.
 func (v *bpfMachine) sure(n bpfNumber) uint32 {
 	if n.unknown != 0 {
-		v.w.fail(errUnknownBytes)
+		v.fail(errUnknownBytes)
 	}
 	return n.value
 }
@@ -127,7 +127,7 @@ func (v *bpfMachine) load(at uint64, size int) {
 		v.a = bpfNumber{value: v.s.Mark}
 		return
 	case at >= fakeipt.BPFAncillary || bpfLink <= at && at < bpfNetwork:
-		v.w.fail(errBPFAncillary)
+		v.fail(errBPFAncillary)
 		return
 	case at >= bpfNetwork:
 		at -= bpfNetwork

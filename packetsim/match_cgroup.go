@@ -13,11 +13,11 @@ var (
 )
 
 // matchCgroup is -m cgroup (net/netfilter/xt_cgroup.c). A packet without a socket never matches.
-func (w *walk) matchCgroup(s *skb, m *fakeipt.MatchCgroup) bool {
+func (mt *matcher) matchCgroup(s *skb, m *fakeipt.MatchCgroup) bool {
 	socket := s.Socket
 	switch {
 	case socket == nil && (s.local || s.hook == input):
-		w.fail(errNoSocket)
+		mt.fail(errNoSocket)
 		return false
 	case socket == nil || socket.None:
 		return false
@@ -25,7 +25,7 @@ func (w *walk) matchCgroup(s *skb, m *fakeipt.MatchCgroup) bool {
 		return (m.ClassID == 0) != m.InvertClassID
 	case m.HasClassID:
 		if socket.ClassID == nil {
-			w.fail(errNoClassID)
+			mt.fail(errNoClassID)
 			return false
 		}
 		return (*socket.ClassID == m.ClassID) != m.InvertClassID
@@ -34,7 +34,7 @@ func (w *walk) matchCgroup(s *skb, m *fakeipt.MatchCgroup) bool {
 	case socket.Kernel:
 		return m.InvertPath // its group is the root
 	case socket.Cgroup == "":
-		w.fail(errNoCgroup)
+		mt.fail(errNoCgroup)
 		return false
 	}
 	return isBelow(socket.Cgroup, m.Path) != m.InvertPath

@@ -3,6 +3,7 @@ package packetsim
 import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/jhash"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // matchCluster is -m cluster (net/netfilter/xt_cluster.c): the node that the hash of the connection's first source says is one of the rule's.
@@ -11,6 +12,6 @@ func matchCluster(s *skb, m *fakeipt.MatchCluster) bool {
 	if s.conn == nil || s.conn.template != nil {
 		return false
 	}
-	hash := jhash.Words(memoryWords(addrWords(s.conn.tuples[original].Src))[:1], m.HashSeed)
-	return (m.NodeMask>>scale(hash, m.TotalNodes)&1 != 0) != m.Invert
+	hash := jhash.Words(inet.MemoryWords(inet.AddrWords(s.conn.tuples[original].Src))[:1], m.HashSeed)
+	return (m.NodeMask>>jhash.Scale(hash, m.TotalNodes)&1 != 0) != m.Invert
 }

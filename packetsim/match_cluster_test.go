@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // TestMatchCluster: the node is the one that Linux 6.18 chose for this source.
@@ -30,7 +32,7 @@ func TestMatchClusterOfATemplate(t *testing.T) {
 -A OUTPUT -m cluster ! --cluster-local-nodemask 1 --cluster-total-nodes 2 --cluster-hash-seed 7 -j DROP
 COMMIT
 `)
-	in, err := ParseInput("udp 10.244.0.1:1 > 10.244.0.12:9 local")
+	in, err := inet.ParseInput("udp 10.244.0.1:1 > 10.244.0.12:9 local")
 	require.NoError(t, err)
 	outcomes, err := host.Walk(in)
 	require.NoError(t, err)

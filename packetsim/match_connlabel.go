@@ -8,11 +8,8 @@ import (
 
 var errNoLabels = errors.New("conntrack: the labels of the entry are not known: a rule asks for them")
 
-// connLabels are the labels of a connection, one bit each.
-type connLabels [2]uint64
-
 // matchConnlabel is -m connlabel (net/netfilter/xt_connlabel.c).
-func (w *walk) matchConnlabel(s *skb, m *fakeipt.MatchConnlabel) bool {
+func (mt *matcher) matchConnlabel(s *skb, m *fakeipt.MatchConnlabel) bool {
 	c := s.conn
 	if c == nil || c.template != nil {
 		return m.Invert
@@ -23,7 +20,7 @@ func (w *walk) matchConnlabel(s *skb, m *fakeipt.MatchConnlabel) bool {
 	case c.labels != nil:
 		labels = *c.labels
 	case c.given:
-		w.fail(errNoLabels)
+		mt.fail(errNoLabels)
 		return false
 	}
 	if labels[word]&bit != 0 {
@@ -32,7 +29,7 @@ func (w *walk) matchConnlabel(s *skb, m *fakeipt.MatchConnlabel) bool {
 	if !m.Set {
 		return m.Invert
 	}
-	w.h.change(c)
+	mt.conns.change(c)
 	labels[word] |= bit
 	c.labels = &labels
 	return !m.Invert

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // connlimitKey is what a -m connlimit counts the connections of.
@@ -35,26 +36,26 @@ const mostOver = 64
 
 // matchConnlimit is -m connlimit (net/netfilter/xt_connlimit.c): each rule counts the connections whose packets come to it. A packet that
 // finds none, not even its own, is dropped: the one that closes the last connection.
-func (w *walk) matchConnlimit(s *skb, m *fakeipt.MatchConnlimit) bool {
-	key := connlimitKey{matchKey: w.matchKey(), addr: s.Src, zone: s.connZone().number()}
+func (mt *matcher) matchConnlimit(s *skb, m *fakeipt.MatchConnlimit) bool {
+	key := connlimitKey{matchKey: mt.matchKey(), addr: s.Src, zone: s.connZone().number()}
 	if m.Dest {
 		key.addr = s.Dst
 	}
 	if prefix, err := key.addr.Prefix(int(m.Prefix)); err == nil {
 		key.addr = prefix.Addr()
 	}
-	lists := &w.h.memory.connlimits
+	lists := &mt.memory.connlimits
 	list, known := lists.get(key)
-	own, c := w.countedOf(s)
+	own, c := mt.countedOf(s)
 	if known {
-		list = w.countConn(list, own, c)
+		list = mt.countConn(list, own, c)
 	} else {
-		list = connlimitList{conns: []countedConn{own}, swept: w.h.tick}
+		list = connlimitList{conns: []countedConn{own}, swept: mt.memory.tick}
 	}
 	lists.put(key, list)
 	if len(list.conns) == 0 {
-		w.drop("connlimit finds no connection that is open")
-		w.hotdrop = true
+		mt.drop("connlimit finds no connection that is open")
+		mt.hotdrop = true
 		return false
 	}
 	return (uint32(len(list.conns)) > m.Limit) != m.Upto
@@ -66,39 +67,39 @@ func (s *skb) connZone() Zone {
 	case s.conn == nil:
 		return Zone{}
 	case s.conn.template != nil:
-		return zoneOf(s.conn.template, 0)
+		return s.conn.template.zone(0)
 	}
 	return s.conn.zone
 }
 
 // countedOf is as what the packet counts, and its connection; nil if there is none yet (get_ct_or_tuple_from_skb). A packet that conntrack
 // has not looked at, or leaves alone, counts as what it is itself, though its connection is in the table.
-func (w *walk) countedOf(s *skb) (own countedConn, c *conn) {
+func (mt *matcher) countedOf(s *skb) (own countedConn, c *conn) {
 	if s.conn != nil && s.conn.template == nil {
 		return countedConn{s.conn.tuples[original], s.conn.zone}, s.conn
 	}
 	own = countedConn{tupleOf(&s.Packet), s.connZone()}
-	c, _ = w.h.find(&own.tuple, own.zone)
+	c, _ = mt.conns.find(&own.tuple, own.zone)
 	return own, c
 }
 
 // countConn adds a packet's connection to the list, if it is not in it, and takes out what is over (__nf_conncount_add and its callers). The
 // kernel does either once a tick: a new connection whose packet comes to the rule again within a tick is counted again.
-func (w *walk) countConn(list connlimitList, own countedConn, c *conn) connlimitList {
+func (mt *matcher) countConn(list connlimitList, own countedConn, c *conn) connlimitList {
 	confirmed := c != nil && c.confirmed
 	switch {
 	case confirmed && c.assured:
-		if list.swept != w.h.tick {
-			list.conns, _ = w.sweepCounted(list.conns, nil)
-			list.swept, list.left = w.h.tick, len(list.conns)
+		if list.swept != mt.memory.tick {
+			list.conns, _ = mt.sweepCounted(list.conns, nil)
+			list.swept, list.left = mt.memory.tick, len(list.conns)
 		}
 		return list
-	case confirmed, list.swept != w.h.tick, len(list.conns)-list.left >= mostOver:
+	case confirmed, list.swept != mt.memory.tick, len(list.conns)-list.left >= mostOver:
 		var there bool
-		if list.conns, there = w.sweepCounted(list.conns, &own); there {
+		if list.conns, there = mt.sweepCounted(list.conns, &own); there {
 			return list
 		}
-		list.swept, list.left = w.h.tick, len(list.conns)
+		list.swept, list.left = mt.memory.tick, len(list.conns)
 	}
 	list.conns = append(slices.Clip(list.conns), own)
 	return list
@@ -106,18 +107,18 @@ func (w *walk) countConn(list connlimitList, own countedConn, c *conn) connlimit
 
 // sweepCounted is the list without connections that are over, as far as the kernel looks: up to own, or until it has found many. Where it
 // does not look for own, it goes on to the next that is not over.
-func (w *walk) sweepCounted(list []countedConn, own *countedConn) (left []countedConn, there bool) {
+func (mt *matcher) sweepCounted(list []countedConn, own *countedConn) (left []countedConn, there bool) {
 	left = make([]countedConn, 0, len(list)+1)
 	over, enough := 0, false
 	for i, counted := range list {
 		if enough || own != nil && over > mostOver {
 			return append(left, list[i:]...), false
 		}
-		c, _ := w.h.find(&counted.tuple, counted.zone)
+		c, _ := mt.conns.find(&counted.tuple, counted.zone)
 		switch {
 		case c != nil && own != nil && counted.tuple == own.tuple && c.zone.Original == own.zone.Original:
 			return append(left, list[i:]...), true
-		case c == nil || counted.tuple.Proto == TCP && (c.tcp.state == tcpTimeWait || c.tcp.state == tcpClose):
+		case c == nil || counted.tuple.Proto == inet.TCP && (c.tcp.state == tcpTimeWait || c.tcp.state == tcpClose):
 			over++
 		default:
 			left = append(left, counted)

@@ -18,7 +18,7 @@ func matchState(s *skb, m *fakeipt.MatchState) bool {
 }
 
 // matchConntrack is -m conntrack (conntrack_mt in net/netfilter/xt_conntrack.c). Of a packet without a connection only its state is asked.
-func (w *walk) matchConntrack(s *skb, m *fakeipt.MatchConntrack) bool {
+func (mt *matcher) matchConntrack(s *skb, m *fakeipt.MatchConntrack) bool {
 	if m.States != 0 && (s.ctStates()&m.States != 0) == m.InvStates {
 		return false
 	}
@@ -28,7 +28,7 @@ func (w *walk) matchConntrack(s *skb, m *fakeipt.MatchConntrack) bool {
 	if m.Direction != fakeipt.CTDirAny && (m.Direction == fakeipt.CTDirOriginal) != (s.dir == original) {
 		return false
 	}
-	return matchTuples(s.conn, m) && w.matchStatus(s.conn, m)
+	return matchTuples(s.conn, m) && mt.matchStatus(s.conn, m)
 }
 
 // ctStates is the packet's relation and, as virtual states, how its connection is translated.
@@ -58,13 +58,13 @@ func portMatches(m *fakeipt.PortRangeInv, port uint16) bool {
 	return m == nil || m.Contains(port) != m.Invert
 }
 
-func (w *walk) matchStatus(c *conn, m *fakeipt.MatchConntrack) bool {
+func (mt *matcher) matchStatus(c *conn, m *fakeipt.MatchConntrack) bool {
 	if m.Status != nil && (ctStatus(c)&m.Status.Status != 0) == m.Status.Invert {
 		return false // NONE asks for no bit, so that it never holds
 	}
 	if m.Expire != nil {
 		var left uint32
-		if d := c.expires.Sub(w.h.clock.Now()); c.confirmed && d > 0 {
+		if d := c.expires.Sub(mt.memory.clock.Now()); c.confirmed && d > 0 {
 			left = uint32(d / time.Second)
 		}
 		return (m.Expire.Min <= left && left <= m.Expire.Max) != m.Expire.Invert

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // The kernel's numbers of net/netfilter/xt_hashlimit.c. A tick brings so many credits, of packets and of bytes.
@@ -49,20 +50,20 @@ type hashlimitBucket struct {
 }
 
 // matchHashlimit is -m hashlimit.
-func (w *walk) matchHashlimit(s *skb, m *fakeipt.MatchHashlimit) bool {
-	name := hashlimitName{m.Table, FamilyOf(s.Dst)}
-	t := w.h.hashlimit(name, m)
-	at := w.hashlimitKeyOf(s, t.made)
-	if w.err != nil {
+func (mt *matcher) matchHashlimit(s *skb, m *fakeipt.MatchHashlimit) bool {
+	name := hashlimitName{m.Table, inet.FamilyOf(s.Dst)}
+	t := mt.hashlimit(name, m)
+	at := mt.hashlimitKeyOf(s, t.made)
+	if mt.err != nil {
 		return false
 	}
 	at.table = name
-	now, memory := w.h.clock.Now(), w.h.memory
+	now, memory := mt.memory.clock.Now(), mt.memory
 	b, begun := memory.buckets.get(at)
 	if !begun || t.collected(&b, now) {
 		if t.made.Max > 0 && !begun && t.buckets >= t.made.Max {
-			w.drop("hashlimit table " + m.Table + " is full")
-			w.hotdrop = true
+			mt.drop("hashlimit table " + m.Table + " is full")
+			mt.hotdrop = true
 			return false
 		}
 		if !begun {
@@ -98,16 +99,16 @@ func (t *hashlimitTable) collected(b *hashlimitBucket, now time.Time) bool {
 }
 
 // hashlimit is the table that a rule names, made on its first use.
-func (h *Host) hashlimit(name hashlimitName, m *fakeipt.MatchHashlimit) hashlimitTable {
-	t, known := h.memory.hashlimits.get(name)
+func (mt *matcher) hashlimit(name hashlimitName, m *fakeipt.MatchHashlimit) hashlimitTable {
+	t, known := mt.memory.hashlimits.get(name)
 	if !known {
-		t = hashlimitTable{made: m, begun: h.clock.Now()}
-		h.memory.hashlimits.put(name, t)
+		t = hashlimitTable{made: m, begun: mt.memory.clock.Now()}
+		mt.memory.hashlimits.put(name, t)
 	}
 	return t
 }
 
-func (w *walk) hashlimitKeyOf(s *skb, m *fakeipt.MatchHashlimit) hashlimitAt {
+func (mt *matcher) hashlimitKeyOf(s *skb, m *fakeipt.MatchHashlimit) hashlimitAt {
 	var at hashlimitAt
 	if m.Key&fakeipt.HashlimitSrcIP != 0 {
 		at.src = maskedAddr(s.Src, m.SrcMask)
@@ -118,7 +119,7 @@ func (w *walk) hashlimitKeyOf(s *skb, m *fakeipt.MatchHashlimit) hashlimitAt {
 	if m.Key&(fakeipt.HashlimitSrcPort|fakeipt.HashlimitDstPort) == 0 {
 		return at
 	}
-	src, dst := w.portWords(s)
+	src, dst := mt.portWords(s)
 	if m.Key&fakeipt.HashlimitSrcPort != 0 {
 		at.srcPort = src
 	}
@@ -129,13 +130,13 @@ func (w *walk) hashlimitKeyOf(s *skb, m *fakeipt.MatchHashlimit) hashlimitAt {
 }
 
 // portWords are what the kernel takes for the ports of a packet (proto_ports_offset in linux/ip.h): of ESP and AH the halves of the index.
-func (w *walk) portWords(s *skb) (src, dst uint16) {
+func (mt *matcher) portWords(s *skb) (src, dst uint16) {
 	switch {
 	case s.Proto.HasPorts():
 		return s.SrcPort, s.DstPort
-	case s.Proto != ESP && s.Proto != AH:
+	case s.Proto != inet.ESP && s.Proto != inet.AH:
 	case s.SPI == nil:
-		w.fail(errNoSPIPorts)
+		mt.fail(errNoSPIPorts)
 	default:
 		return uint16(*s.SPI >> 16), uint16(*s.SPI)
 	}

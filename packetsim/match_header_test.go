@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 func TestMatchesOfTTLAndService(t *testing.T) {
@@ -96,7 +98,7 @@ func TestTargetsThatChangeTheHeader(t *testing.T) {
 			if want.TTL == 0 {
 				want.TTL = 63
 			}
-			assert.Equal(t, Input{Packet: want.Packet}.Full(), Input{Packet: got}.Full())
+			assert.Equal(t, inet.Input{Packet: want.Packet}.Full(), inet.Input{Packet: got}.Full())
 		})
 	}
 }

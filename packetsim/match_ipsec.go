@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var (
@@ -13,9 +14,9 @@ var (
 )
 
 // matchSPI compares the packet's SPI.
-func (w *walk) matchSPI(s *skb, r fakeipt.NumberRange) bool {
+func (mt *matcher) matchSPI(s *skb, r fakeipt.NumberRange) bool {
 	if s.SPI == nil {
-		w.fail(errNoSPI)
+		mt.fail(errNoSPI)
 		return false
 	}
 	return r.Contains(*s.SPI)
@@ -23,18 +24,18 @@ func (w *walk) matchSPI(s *skb, r fakeipt.NumberRange) bool {
 
 // matchAH is -m ah of IPv4 (net/ipv4/netfilter/ipt_ah.c), and of IPv6 (net/ipv6/netfilter/ip6t_ah.c). The header
 // may stand before other ones there: of a packet here it is the last.
-func (w *walk) matchAH(s *skb, m *fakeipt.MatchAH) bool {
-	if s.Proto != AH {
+func (mt *matcher) matchAH(s *skb, m *fakeipt.MatchAH) bool {
+	if s.Proto != inet.AH {
 		return false
 	}
-	if !w.matchSPI(s, m.SPI) {
+	if !mt.matchSPI(s, m.SPI) {
 		return false
 	}
 	if !s.Is6() || m.Length.Value == 0 && !m.Reserved {
 		return true
 	}
 	if s.AH == nil {
-		w.fail(errNoAH)
+		mt.fail(errNoAH)
 		return false
 	}
 	return (m.Length.Value == 0 || (m.Length.Value == uint32(s.AH.Length)) != m.Length.Invert) && (!m.Reserved || s.AH.Reserved == 0)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // ipv6NoNextHeader is the protocol number of a packet with nothing behind its headers.
@@ -20,7 +21,7 @@ var (
 func matchIPv6Header(s *skb, m *fakeipt.MatchIPv6Header) bool {
 	has := fakeipt.IPv6Protocol
 	switch s.Proto {
-	case ESP:
+	case inet.ESP:
 		has = fakeipt.IPv6ESP
 	case ipv6NoNextHeader:
 		has = fakeipt.IPv6NoNextHeader
@@ -37,19 +38,19 @@ func matchIPv6Header(s *skb, m *fakeipt.MatchIPv6Header) bool {
 var errExtensionHeader = errors.New("not supported: a match of extension headers, of a packet whose protocol is one")
 
 // lacksHeaders says whether the packet has no extension headers, which -m frag, hbh, dst, rt and srh look for.
-func (w *walk) lacksHeaders(s *skb) bool {
+func (mt *matcher) lacksHeaders(s *skb) bool {
 	switch s.Proto {
-	case 0, 43, 44, AH, 60:
-		w.fail(errExtensionHeader)
+	case 0, 43, 44, inet.AH, 60:
+		mt.fail(errExtensionHeader)
 		return false
 	}
 	return true
 }
 
 // matchEUI64 is -m eui64 (net/ipv6/netfilter/ip6t_eui64.c): the address is made of the sender's as RFC 4291 says, appendix A.
-func (w *walk) matchEUI64(s *skb) bool {
-	if s.MAC == (MAC{}) && s.in.Name != loopbackName && !s.looped {
-		w.fail(errNoMAC)
+func (mt *matcher) matchEUI64(s *skb) bool {
+	if s.MAC == (inet.MAC{}) && s.in.Name != loopbackName && !s.looped {
+		mt.fail(errNoMAC)
 		return false
 	}
 	m, host := s.MAC, s.Src.As16()

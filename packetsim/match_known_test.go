@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // forwardHost drops what the condition of a rule of FORWARD holds for.
@@ -35,19 +36,19 @@ func TestMatchesOfTheHeader(t *testing.T) {
 }
 
 func TestMatchesOfWhatIsKnown(t *testing.T) {
-	mac := MAC{2, 0, 0, 0, 0, 1}
+	mac := inet.MAC{2, 0, 0, 0, 0, 1}
 	rows := []struct {
 		name, condition string
-		change          func(*Input)
+		change          func(*inet.Input)
 		want            Verdict
 		wantErr         string
 	}{
-		{"address of the sender", "-m mac --mac-source 02:00:00:00:00:01", func(in *Input) { in.MAC = mac }, Drop, ""},
-		{"another address", "-m mac ! --mac-source 02:00:00:00:00:01", func(in *Input) { in.MAC = mac }, Accept, ""},
-		{"address not known", "-m mac --mac-source 02:00:00:00:00:01", func(*Input) {}, "", "packet: MAC is not set"},
-		{"kind of address", "-m pkttype --pkt-type broadcast", func(in *Input) { in.LinkType = LinkBroadcast }, Drop, ""},
-		{"another kind", "-m pkttype ! --pkt-type broadcast", func(in *Input) { in.LinkType = LinkUnicast }, Drop, ""},
-		{"kind not known", "-m pkttype --pkt-type broadcast", func(*Input) {}, "", "packet: LinkType is not set"},
+		{"address of the sender", "-m mac --mac-source 02:00:00:00:00:01", func(in *inet.Input) { in.MAC = mac }, Drop, ""},
+		{"another address", "-m mac ! --mac-source 02:00:00:00:00:01", func(in *inet.Input) { in.MAC = mac }, Accept, ""},
+		{"address not known", "-m mac --mac-source 02:00:00:00:00:01", func(*inet.Input) {}, "", "packet: MAC is not set"},
+		{"kind of address", "-m pkttype --pkt-type broadcast", func(in *inet.Input) { in.LinkType = inet.LinkBroadcast }, Drop, ""},
+		{"another kind", "-m pkttype ! --pkt-type broadcast", func(in *inet.Input) { in.LinkType = inet.LinkUnicast }, Drop, ""},
+		{"kind not known", "-m pkttype --pkt-type broadcast", func(*inet.Input) {}, "", "packet: LinkType is not set"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -65,10 +66,10 @@ func TestMatchesOfWhatIsKnown(t *testing.T) {
 }
 
 func TestMatchOwner(t *testing.T) {
-	root, user := &Socket{}, &Socket{UID: 1000, GID: 100, Groups: []uint32{7}}
+	root, user := &inet.Socket{}, &inet.Socket{UID: 1000, GID: 100, Groups: []uint32{7}}
 	rows := []struct {
 		name, condition string
-		socket          *Socket
+		socket          *inet.Socket
 		want            Verdict
 	}{
 		{"owner", "--uid-owner 1000", user, Drop},
@@ -78,11 +79,11 @@ func TestMatchOwner(t *testing.T) {
 		{"second group", "--gid-owner 7 --suppl-groups", user, Drop},
 		{"second group does not count", "--gid-owner 7", user, Accept},
 		{"socket exists", "--socket-exists", user, Drop},
-		{"no socket", "! --socket-exists", &Socket{None: true}, Drop},
-		{"no socket has no owner", "--uid-owner 0", &Socket{None: true}, Accept},
-		{"no socket has not this owner", "! --uid-owner 0", &Socket{None: true}, Drop},
-		{"the kernel has no owner", "--uid-owner 0", &Socket{Kernel: true}, Accept},
-		{"the kernel has a socket", "--socket-exists", &Socket{Kernel: true}, Drop},
+		{"no socket", "! --socket-exists", &inet.Socket{None: true}, Drop},
+		{"no socket has no owner", "--uid-owner 0", &inet.Socket{None: true}, Accept},
+		{"no socket has not this owner", "! --uid-owner 0", &inet.Socket{None: true}, Drop},
+		{"the kernel has no owner", "--uid-owner 0", &inet.Socket{Kernel: true}, Accept},
+		{"the kernel has a socket", "--socket-exists", &inet.Socket{Kernel: true}, Drop},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -104,16 +105,16 @@ func TestMatchSocketAndTPROXY(t *testing.T) {
 	h, _ := testNode{rules4: rules}.build(t)
 	rows := []struct {
 		packet string
-		socket Socket
+		socket inet.Socket
 		want   string
 		mark   uint32
 	}{
-		{"tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", Socket{Transparent: true, Mark: 7},
+		{"tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", inet.Socket{Transparent: true, Mark: 7},
 			"accept forward eth0 10.244.0.11:1>8.8.8.8:80 via 192.168.0.1", 7},
-		{"tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", Socket{Transparent: true, Wildcard: true, Mark: 7},
+		{"tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", inet.Socket{Transparent: true, Wildcard: true, Mark: 7},
 			"accept forward eth0 10.244.0.11:1>8.8.8.8:80 via 192.168.0.1", 0},
-		{"udp 10.244.0.11:1 > 8.8.8.8:80 in veth1", Socket{Transparent: true}, "accept forward eth0 10.244.0.11:1>8.8.8.8:80 via 192.168.0.1", 1},
-		{"udp 10.244.0.11:1 > 8.8.8.8:80 in veth1", Socket{None: true}, "drop no transparent socket for TPROXY", 0},
+		{"udp 10.244.0.11:1 > 8.8.8.8:80 in veth1", inet.Socket{Transparent: true}, "accept forward eth0 10.244.0.11:1>8.8.8.8:80 via 192.168.0.1", 1},
+		{"udp 10.244.0.11:1 > 8.8.8.8:80 in veth1", inet.Socket{None: true}, "drop no transparent socket for TPROXY", 0},
 	}
 	for _, row := range rows {
 		in := parse(t, row.packet)
@@ -131,15 +132,15 @@ func TestMatchSCTPChunks(t *testing.T) {
 	const packet = "sctp 10.244.0.11:1 > 10.244.0.12:80 in veth1"
 	rows := []struct {
 		condition string
-		chunks    []SCTPChunkType
+		chunks    []inet.SCTPChunkType
 		want      Verdict
 	}{
-		{"any INIT,DATA", []SCTPChunkType{SCTPSack, SCTPData}, Drop},
-		{"any INIT", []SCTPChunkType{SCTPSack, SCTPData}, Accept},
-		{"all SACK,DATA", []SCTPChunkType{SCTPSack, SCTPData, SCTPInit}, Drop},
-		{"all SACK,DATA", []SCTPChunkType{SCTPSack}, Accept},
-		{"only SACK,DATA", []SCTPChunkType{SCTPSack}, Drop},
-		{"only SACK", []SCTPChunkType{SCTPSack, SCTPData}, Accept},
+		{"any INIT,DATA", []inet.SCTPChunkType{inet.SCTPSack, inet.SCTPData}, Drop},
+		{"any INIT", []inet.SCTPChunkType{inet.SCTPSack, inet.SCTPData}, Accept},
+		{"all SACK,DATA", []inet.SCTPChunkType{inet.SCTPSack, inet.SCTPData, inet.SCTPInit}, Drop},
+		{"all SACK,DATA", []inet.SCTPChunkType{inet.SCTPSack}, Accept},
+		{"only SACK,DATA", []inet.SCTPChunkType{inet.SCTPSack}, Drop},
+		{"only SACK", []inet.SCTPChunkType{inet.SCTPSack, inet.SCTPData}, Accept},
 	}
 	for _, row := range rows {
 		h := forwardHost(t, "-p sctp -m sctp --dport 80 --chunk-types "+row.condition)
@@ -147,7 +148,7 @@ func TestMatchSCTPChunks(t *testing.T) {
 		_, err := h.Walk(in)
 		require.ErrorContains(t, err, "packet: Chunks is not set")
 		for _, kind := range row.chunks {
-			in.Chunks = append(in.Chunks, SCTPChunk{Type: kind})
+			in.Chunks = append(in.Chunks, inet.SCTPChunk{Type: kind})
 		}
 		outcomes, err := h.Walk(in)
 		require.NoError(t, err)

@@ -23,10 +23,10 @@ func limitCredits(units uint64) uint64 {
 }
 
 // matchLimit is -m limit (net/netfilter/xt_limit.c).
-func (w *walk) matchLimit(s *skb, m *fakeipt.MatchLimit) bool {
-	key, now := w.matchKey(), ticks(w.h.clock.Now())
+func (mt *matcher) matchLimit(s *skb, m *fakeipt.MatchLimit) bool {
+	key, now := mt.matchKey(), ticks(mt.memory.clock.Now())
 	most, cost := limitCredits(uint64(m.Interval)*uint64(m.Burst)), limitCredits(uint64(m.Interval))
-	limits := &w.h.memory.limits
+	limits := &mt.memory.limits
 	bucket, begun := limits.get(key)
 	if !begun {
 		bucket = tokenBucket{credit: most, last: now}

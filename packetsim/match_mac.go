@@ -4,18 +4,19 @@ import (
 	"errors"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var errNoMAC = errors.New("packet: MAC is not set: a rule asks for the address that the packet came from")
 
 // matchMAC is -m mac (net/netfilter/xt_mac.c). Without Ethernet it does not hold, negated or not.
-func (w *walk) matchMAC(s *skb, m *fakeipt.MatchMAC) bool {
+func (mt *matcher) matchMAC(s *skb, m *fakeipt.MatchMAC) bool {
 	switch {
 	case s.in == nil, s.in.Name == loopbackName, s.looped:
 		return false
-	case s.MAC == MAC{}:
-		w.fail(errNoMAC)
+	case s.MAC == inet.MAC{}:
+		mt.fail(errNoMAC)
 		return false
 	}
-	return (s.MAC == MAC(m.Source)) != m.Invert
+	return (s.MAC == inet.MAC(m.Source)) != m.Invert
 }

@@ -10,13 +10,13 @@ import (
 var errNoSocket = errors.New("packet: Socket is not set: a rule asks for the packet's socket")
 
 // matchOwner is -m owner (net/netfilter/xt_owner.c). A packet that the host only forwards has no socket.
-func (w *walk) matchOwner(s *skb, m *fakeipt.MatchOwner) bool {
+func (mt *matcher) matchOwner(s *skb, m *fakeipt.MatchOwner) bool {
 	socket := s.Socket
 	switch {
 	case !s.local, socket != nil && socket.None:
 		return noOwner(m) && !m.SocketExists
 	case socket == nil:
-		w.fail(errNoSocket)
+		mt.fail(errNoSocket)
 		return false
 	case m.InvSocketExists:
 		return false

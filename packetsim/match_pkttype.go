@@ -4,20 +4,21 @@ import (
 	"errors"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var errNoLinkType = errors.New("packet: LinkType is not set: a rule asks for the kind of address that the packet came to")
 
 // linkTypes are the kinds by the kernel's numbers.
-var linkTypes = [...]LinkType{
-	fakeipt.PacketUnicast: LinkUnicast, fakeipt.PacketBroadcast: LinkBroadcast, fakeipt.PacketMulticast: LinkMulticast,
+var linkTypes = [...]inet.LinkType{
+	fakeipt.PacketUnicast: inet.LinkUnicast, fakeipt.PacketBroadcast: inet.LinkBroadcast, fakeipt.PacketMulticast: inet.LinkMulticast,
 }
 
 // matchPktType is -m pkttype (net/netfilter/xt_pkttype.c).
-func (w *walk) matchPktType(s *skb, m *fakeipt.MatchPktType) bool {
+func (mt *matcher) matchPktType(s *skb, m *fakeipt.MatchPktType) bool {
 	kind := s.frameType()
 	if kind == "" {
-		w.fail(errNoLinkType)
+		mt.fail(errNoLinkType)
 		return false
 	}
 	return (kind == linkTypes[m.Type]) != m.Invert

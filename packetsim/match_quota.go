@@ -3,8 +3,8 @@ package packetsim
 import "github.com/chainwalk/chainwalk/fakeipt"
 
 // matchQuota is -m quota (net/netfilter/xt_quota.c). The first packet that is too big for what is left ends it.
-func (w *walk) matchQuota(s *skb, m *fakeipt.MatchQuota) bool {
-	key, quotas := w.matchKey(), &w.h.memory.quotas
+func (mt *matcher) matchQuota(s *skb, m *fakeipt.MatchQuota) bool {
+	key, quotas := mt.matchKey(), &mt.memory.quotas
 	left, begun := quotas.get(key)
 	if !begun {
 		left = m.Quota

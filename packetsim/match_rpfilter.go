@@ -7,14 +7,14 @@ import (
 )
 
 // matchRPFilter is -m rpfilter (net/ipv4/netfilter/ipt_rpfilter.c and its IPv6 twin).
-func (w *walk) matchRPFilter(s *skb, m *fakeipt.MatchRPFilter) bool {
+func (mt *matcher) matchRPFilter(s *skb, m *fakeipt.MatchRPFilter) bool {
 	switch {
 	case s.in == nil, s.in.Name == loopbackName, s.looped,
 		s.Is6() && s.Src.IsUnspecified(),
 		s.Src.Is4() && s.Src.As4()[0] == 0 && s.Dst == limitedBroadcast:
 		return !m.Invert
 	}
-	return w.h.reversePath(s, m) != m.Invert
+	return mt.routes.reversePath(s, m) != m.Invert
 }
 
 // reversePath says whether a packet to the source would leave by the device that this one came in by.

@@ -4,27 +4,28 @@ import (
 	"errors"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var errNoChunks = errors.New("packet: Chunks is not set: a rule asks for the chunks of an SCTP packet")
 
 // matchSCTP is -m sctp (net/netfilter/xt_sctp.c).
-func (w *walk) matchSCTP(s *skb, m *fakeipt.MatchSCTP) bool {
-	if !matchPorts(s, SCTP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst) {
+func (mt *matcher) matchSCTP(s *skb, m *fakeipt.MatchSCTP) bool {
+	if !matchPorts(s, inet.SCTP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst) {
 		return false
 	}
 	if m.Chunks == nil {
 		return true
 	}
 	if len(s.Chunks) == 0 {
-		w.fail(errNoChunks)
+		mt.fail(errNoChunks)
 		return false
 	}
 	return chunksMatch(s.Chunks, m.Chunks) != m.Chunks.Invert
 }
 
 // chunksMatch compares the packet's chunks with the types that the rule lists.
-func chunksMatch(chunks []SCTPChunk, m *fakeipt.SCTPChunks) bool {
+func chunksMatch(chunks []inet.SCTPChunk, m *fakeipt.SCTPChunks) bool {
 	var found [256]bool
 	for _, c := range chunks {
 		listed := m.All || chunkListed(c, m.Types)
@@ -47,7 +48,7 @@ func chunksMatch(chunks []SCTPChunk, m *fakeipt.SCTPChunks) bool {
 	return !m.All // no packet has every type there is
 }
 
-func chunkListed(c SCTPChunk, types []fakeipt.SCTPChunk) bool {
+func chunkListed(c inet.SCTPChunk, types []fakeipt.SCTPChunk) bool {
 	for _, t := range types {
 		if uint8(c.Type) == t.Type {
 			return c.Flags&t.FlagMask == t.Flags

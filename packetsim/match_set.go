@@ -5,13 +5,14 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter/ipset"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var errNoTargetMAC = errors.New("not supported: a set asks for the link-layer address that the packet came to, which is not known: " +
 	"the frame was a multicast, or stayed in a bridge, or the device has no MAC address")
 
 // setPacket is the packet as the sets see it that a rule names.
-func (w *walk) setPacket(s *skb, named ...*ipset.Ref) *ipset.Packet {
+func (mt *matcher) setPacket(s *skb, named ...*ipset.Ref) *ipset.Packet {
 	p := &ipset.Packet{Src: s.Src, Dst: s.Dst, Proto: uint8(s.Proto), SrcPort: s.SrcPort, DstPort: s.DstPort, Length: uint64(s.Size())}
 	if s.Proto.IsICMP() {
 		p.SrcPort = uint16(s.ICMPType)<<8 | uint16(s.ICMPCode)
@@ -24,8 +25,8 @@ func (w *walk) setPacket(s *skb, named ...*ipset.Ref) *ipset.Packet {
 		p.Out = s.out.Name
 	}
 	for _, r := range named {
-		if r.Set != "" && hasFrame(s) && w.h.memory.sets.now().NeedsMAC(r) {
-			w.setMAC(p, s, r)
+		if r.Set != "" && hasFrame(s) && mt.memory.sets.now().NeedsMAC(r) {
+			mt.setMAC(p, s, r)
 		}
 	}
 	return p
@@ -40,36 +41,30 @@ func hasFrame(s *skb) bool {
 const macSide = 1
 
 // setMAC finds out the MAC address of the frame that a set asks for (bitmap_ipmac_kadt in net/netfilter/ipset/ip_set_bitmap_ipmac.c).
-func (w *walk) setMAC(p *ipset.Packet, s *skb, r *ipset.Ref) {
+func (mt *matcher) setMAC(p *ipset.Packet, s *skb, r *ipset.Ref) {
 	if r.SrcSides&(1<<macSide) != 0 {
-		if s.MAC == (MAC{}) {
-			w.fail(errNoMAC)
+		if s.MAC == (inet.MAC{}) {
+			mt.fail(errNoMAC)
 		}
 		p.SrcMAC = s.MAC
 		return
 	}
-	if s.LinkType == LinkBroadcast {
-		p.DstMAC = MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+	if s.LinkType == inet.LinkBroadcast {
+		p.DstMAC = inet.MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 		return
 	}
-	if s.came == nil || s.LinkType == LinkMulticast {
-		w.fail(errNoTargetMAC)
+	if s.came == nil || s.LinkType == inet.LinkMulticast {
+		mt.fail(errNoTargetMAC)
 		return
 	}
-	mac, err := ParseMAC(s.came.MAC)
+	mac, err := inet.ParseMAC(s.came.MAC)
 	if err != nil {
-		w.fail(errNoTargetMAC)
+		mt.fail(errNoTargetMAC)
 	}
 	p.DstMAC = mac
 }
 
 // matchSet is -m set (net/netfilter/xt_set.c).
-func (w *walk) matchSet(s *skb, m *fakeipt.MatchSet) bool {
-	return w.h.memory.sets.now().Match(&m.Query, w.setPacket(s, &m.Ref))
-}
-
-// targetSet is -j SET. Rules after it see the set as it is then.
-func (w *walk) targetSet(s *skb, t *fakeipt.TargetSet) fate {
-	w.h.memory.sets.now().Apply(&t.Change, w.setPacket(s, &t.Add, &t.Del))
-	return goOn
+func (mt *matcher) matchSet(s *skb, m *fakeipt.MatchSet) bool {
+	return mt.memory.sets.now().Match(&m.Query, mt.setPacket(s, &m.Ref))
 }

@@ -3,10 +3,10 @@ package packetsim
 import "github.com/chainwalk/chainwalk/fakeipt"
 
 // matchSocket is -m socket (net/netfilter/xt_socket.c): a socket that would take the packet, and that is not bound to every address.
-func (w *walk) matchSocket(s *skb, m *fakeipt.MatchSocket) bool {
+func (mt *matcher) matchSocket(s *skb, m *fakeipt.MatchSocket) bool {
 	socket := s.Socket
 	if socket == nil {
-		w.fail(errNoSocket)
+		mt.fail(errNoSocket)
 		return false
 	}
 	if socket.None || socket.Wildcard && !m.NoWildcard || m.Transparent && !socket.Transparent {

@@ -3,11 +3,11 @@ package packetsim
 import "github.com/chainwalk/chainwalk/fakeipt"
 
 // matchStatistic is -m statistic (net/netfilter/xt_statistic.c).
-func (w *walk) matchStatistic(s *skb, m *fakeipt.MatchStatistic) bool {
+func (mt *matcher) matchStatistic(s *skb, m *fakeipt.MatchStatistic) bool {
 	if m.Mode == fakeipt.StatisticRandom {
-		return w.chance.Draw(m.Probability) != m.Invert
+		return mt.chance.Draw(m.Probability) != m.Invert
 	}
-	key, nth := w.matchKey(), &w.h.memory.nth
+	key, nth := mt.matchKey(), &mt.memory.nth
 	count, begun := nth.get(key)
 	if !begun {
 		count = m.Every - 1 - m.Packet

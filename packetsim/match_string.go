@@ -11,9 +11,9 @@ var errNoPayload = errors.New("packet: Payload is not set: a rule with -m string
 
 // matchString is -m string (net/netfilter/xt_string.c, skb_find_text in net/core/skbuff.c). Bytes of headers that are not known, such as
 // checksums, are taken not to be a part of the pattern.
-func (w *walk) matchString(s *skb, m *fakeipt.MatchString) bool {
+func (mt *matcher) matchString(s *skb, m *fakeipt.MatchString) bool {
 	if s.Payload == nil && (s.Numbers == nil || s.Numbers.Data > 0) {
-		w.fail(errNoPayload)
+		mt.fail(errNoPayload)
 		return false
 	}
 	b := s.wireBytes()

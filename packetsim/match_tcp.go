@@ -4,13 +4,14 @@ import (
 	"errors"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var errNoTCPOptions = errors.New("packet: TCP options are not known: a rule with --tcp-option cannot be evaluated")
 
 // matchTCP is -m tcp (net/netfilter/xt_tcpudp.c).
-func (w *walk) matchTCP(s *skb, m *fakeipt.MatchTCP) bool {
-	if !matchPorts(s, TCP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst) {
+func (mt *matcher) matchTCP(s *skb, m *fakeipt.MatchTCP) bool {
+	if !matchPorts(s, inet.TCP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst) {
 		return false
 	}
 	if (uint8(s.TCPFlags)&m.FlagMask == m.FlagComp) == m.InvFlags {
@@ -21,13 +22,13 @@ func (w *walk) matchTCP(s *skb, m *fakeipt.MatchTCP) bool {
 	}
 	has, known := s.hasTCPOption(m.Option)
 	if !known {
-		w.fail(errNoTCPOptions)
+		mt.fail(errNoTCPOptions)
 		return false
 	}
 	return has != m.InvOption
 }
 
 // matchPorts compares the ports of a packet of the protocol.
-func matchPorts(s *skb, proto Proto, src fakeipt.PortRange, invSrc bool, dst fakeipt.PortRange, invDst bool) bool {
+func matchPorts(s *skb, proto inet.Proto, src fakeipt.PortRange, invSrc bool, dst fakeipt.PortRange, invDst bool) bool {
 	return s.Proto == proto && src.Contains(s.SrcPort) != invSrc && dst.Contains(s.DstPort) != invDst
 }

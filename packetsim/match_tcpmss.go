@@ -9,12 +9,12 @@ import (
 var errNoMSS = errors.New("packet: MSS is not set: a rule with -m tcpmss cannot be evaluated")
 
 // matchTCPMSS is -m tcpmss (net/netfilter/xt_tcpmss.c).
-func (w *walk) matchTCPMSS(s *skb, m *fakeipt.MatchTCPMSS) bool {
+func (mt *matcher) matchTCPMSS(s *skb, m *fakeipt.MatchTCPMSS) bool {
 	switch {
 	case s.MSS != 0:
 		return (m.Min <= s.MSS && s.MSS <= m.Max) != m.Invert
 	case s.Numbers == nil:
-		w.fail(errNoMSS)
+		mt.fail(errNoMSS)
 		return false
 	}
 	return m.Invert

@@ -12,12 +12,12 @@ var errNoTimeZone = errors.New("host: the kernel's time zone is not known: a rul
 const secondsOfDay = 24 * 60 * 60
 
 // matchTime is -m time, by the host's clock (net/netfilter/xt_time.c).
-func (w *walk) matchTime(m *fakeipt.MatchTime) bool {
+func (mt *matcher) matchTime(m *fakeipt.MatchTime) bool {
 	if m.KernelTZ {
-		w.fail(errNoTimeZone)
+		mt.fail(errNoTimeZone)
 		return false
 	}
-	now := w.h.clock.Now().Unix()
+	now := mt.memory.clock.Now().Unix()
 	if now < int64(m.DateStart) || now > int64(m.DateStop) {
 		return false
 	}

@@ -1,6 +1,9 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import (
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
 
 // ecnBits are the bits of Packet.TOS that tell of congestion; the others are the code point of the service.
 const (
@@ -19,8 +22,8 @@ func matchECN(s *skb, m *fakeipt.MatchECN) bool {
 	if m.HasECT && (s.TOS&ecnBits == m.ECT) == m.InvECT {
 		return false
 	}
-	if m.ECE && (s.TCPFlags&ECE != 0) == m.InvECE {
+	if m.ECE && (s.TCPFlags&inet.ECE != 0) == m.InvECE {
 		return false
 	}
-	return !m.CWR || (s.TCPFlags&CWR != 0) != m.InvCWR
+	return !m.CWR || (s.TCPFlags&inet.CWR != 0) != m.InvCWR
 }

@@ -3,17 +3,17 @@ package packetsim
 import "github.com/chainwalk/chainwalk/fakeipt"
 
 // matchU32 is -m u32 (net/netfilter/xt_u32.c).
-func (w *walk) matchU32(s *skb, m *fakeipt.MatchU32) bool {
+func (mt *matcher) matchU32(s *skb, m *fakeipt.MatchU32) bool {
 	b := s.wireBytes()
 	for i := range m.Tests {
-		if !w.u32Test(b, &m.Tests[i]) {
+		if !mt.u32Test(b, &m.Tests[i]) {
 			return m.Invert
 		}
 	}
 	return !m.Invert
 }
 
-func (w *walk) u32Test(b *maskedBytes, t *fakeipt.U32Test) bool {
+func (mt *matcher) u32Test(b *maskedBytes, t *fakeipt.U32Test) bool {
 	value, unknown, ok := b.load(uint64(t.Start), 4)
 	at := uint64(0)
 	for i := 0; ok && i < len(t.Steps); i++ {
@@ -26,7 +26,7 @@ func (w *walk) u32Test(b *maskedBytes, t *fakeipt.U32Test) bool {
 			value, unknown = value>>step.Number, unknown>>step.Number
 		case fakeipt.U32At:
 			if unknown != 0 {
-				w.fail(errUnknownBytes)
+				mt.fail(errUnknownBytes)
 				return false
 			}
 			at += uint64(value)
@@ -37,7 +37,7 @@ func (w *walk) u32Test(b *maskedBytes, t *fakeipt.U32Test) bool {
 		return false
 	}
 	if unknown != 0 {
-		w.fail(errUnknownBytes)
+		mt.fail(errUnknownBytes)
 		return false
 	}
 	for _, r := range t.Values {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/netfilter/ipset"
+	"k8s.io/utils/clock"
 )
 
 // memory is what packets leave behind in a host beside connections and counters. It has a layer for every open checkpoint under which
@@ -14,12 +14,14 @@ import (
 type memory struct {
 	depth  int // open checkpoints
 	layers int // of all kinds together, what is kept not counted: most walks leave none
+	clock  clock.PassiveClock
+	tick   uint64 // of the kernel's clock: each packet comes in one of its own, whatever the clock says
 
 	nth        remembered[matchKey, uint32] // of -m statistic
 	limits     remembered[matchKey, tokenBucket]
 	hashlimits remembered[hashlimitName, hashlimitTable]
 	buckets    remembered[hashlimitAt, hashlimitBucket]
-	recent     remembered[string, *recentList]
+	recent     recentLists
 	quotas     remembered[matchKey, uint64] // bytes that are left
 	connlimits remembered[connlimitKey, connlimitList]
 	templates  remembered[matchKey, *conn] // of the rules with -j CT
@@ -27,9 +29,12 @@ type memory struct {
 	sets       rememberedSets
 }
 
-// newMemory is empty. The sets are those of the host's Netfilter; nil if it has none.
-func newMemory(sets *ipset.Table) *memory {
-	m := &memory{sets: rememberedSets{table: sets}}
+// newMemory is empty. The sets are those of the host's Netfilter, which is nil if it has none.
+func newMemory(namespace *netfilter.Namespace, clock clock.PassiveClock) *memory {
+	m := &memory{clock: clock, recent: recentLists{masks: recentMasks{namespace: namespace}}}
+	if namespace != nil {
+		m.sets.table = namespace.Sets()
+	}
 	for _, kind := range m.kinds() {
 		kind.begin(m)
 	}
@@ -169,10 +174,10 @@ type matchKey struct {
 	table *fakeipt.Table
 }
 
-func (w *walk) matchKey() matchKey {
-	key := matchKey{rule: w.rule.rule, place: w.rule.place}
-	if w.rules.Dialect() == netfilter.Legacy {
-		key.table = w.rule.table
+func (mt *matcher) matchKey() matchKey {
+	key := matchKey{rule: mt.rule, place: mt.place}
+	if mt.rules.Dialect() == netfilter.Legacy {
+		key.table = mt.table
 	}
 	return key
 }

@@ -17,7 +17,7 @@ import (
 // back at each rollback.
 func TestMemoryInLayers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		m := newMemory(nil)
+		m := newMemory(nil, nil)
 		now := map[string]*recentList{}
 		var before []map[string]*recentList
 		rt.Repeat(map[string]func(*rapid.T){
@@ -67,7 +67,7 @@ func TestSetsInLayers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		k := fakeipt.New(fakeipt.Options{})
 		require.NoError(rt, k.LoadSets("sets", strings.NewReader("create s hash:ip\n")))
-		m := newMemory(k.Namespace().Sets())
+		m := newMemory(k.Namespace(), nil)
 		now := map[string]bool{}
 		before := []map[string]bool{}
 		rt.Repeat(map[string]func(*rapid.T){

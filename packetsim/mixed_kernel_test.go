@@ -15,6 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // mixedRules are the rules of one dialect's tools on a node that has both: every built-in chain begins with a rule that reports, in
@@ -268,11 +269,11 @@ func toolOf(d netfilter.Dialect, family netfilter.Family) string {
 // compareMixed sends one packet both ways.
 func (lab *kernelLab) compareMixed(host *Host, p kernelPacket, id uint16) {
 	lab.t.Helper()
-	in, err := ParseInput(p.packet)
+	in, err := inet.ParseInput(p.packet)
 	require.NoError(lab.t, err)
 	switch p.place {
 	case "node":
-		in.Local, in.Socket = true, &Socket{} // of root
+		in.Local, in.Socket = true, &inet.Socket{} // of root
 	case "client":
 		in.In = "cwpsc"
 	case "server":

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // mixedHost is a node with both dialects' tools, on which the commands ran one after the other.
@@ -65,7 +66,7 @@ func TestBothBackends(t *testing.T) {
 			Drop, "legacy mangle:PREROUTING:rule:1, legacy nat:PREROUTING:rule:1, nft filter:FORWARD:rule:1", "10.244.0.13:81"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			in, err := ParseInput("tcp 10.244.0.11:40000 > 10.244.0.12:80 in veth1")
+			in, err := inet.ParseInput("tcp 10.244.0.11:40000 > 10.244.0.12:80 in veth1")
 			require.NoError(t, err)
 			outcomes, err := mixedHost(t, row.commands...).Walk(in)
 			require.NoError(t, err)
@@ -85,7 +86,7 @@ func TestBothBackends(t *testing.T) {
 
 // TestBackendIsToldOfMixedNodesOnly: where one of the two has no tables, steps say nothing of it.
 func TestBackendIsToldOfMixedNodesOnly(t *testing.T) {
-	in, err := ParseInput("tcp 10.244.0.11:40000 > 10.244.0.12:80 in veth1")
+	in, err := inet.ParseInput("tcp 10.244.0.11:40000 > 10.244.0.12:80 in veth1")
 	require.NoError(t, err)
 	text := func(commands ...string) string {
 		outcomes, err := mixedHost(t, commands...).Walk(in)
@@ -106,7 +107,7 @@ func TestBackendIsToldOfMixedNodesOnly(t *testing.T) {
 func TestBothBackendsShareLists(t *testing.T) {
 	h := mixedHost(t, "iptables-nft -A FORWARD -m recent --name L --rcheck --rsource -j DROP",
 		"iptables-legacy -A FORWARD -m recent --name L --set --rsource")
-	in, err := ParseInput("tcp 10.244.0.11:40000 > 10.244.0.12:80 in veth1")
+	in, err := inet.ParseInput("tcp 10.244.0.11:40000 > 10.244.0.12:80 in veth1")
 	require.NoError(t, err)
 	outcomes, err := h.Walk(in)
 	require.NoError(t, err)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var (
@@ -93,7 +95,7 @@ func (h *routing) deviceOf(addr netip.Addr) *device {
 }
 
 // routeGroup routes a packet to a group that came in (ip_mc_validate_source in net/ipv4/route.c, ip6_mc_input in net/ipv6/ip6_input.c).
-func (h *routing) routeGroup(p *Packet, in *device) (to path, err error) {
+func (h *routing) routeGroup(p *inet.Packet, in *device) (to path, err error) {
 	to = path{local: true, typ: RouteMulticast}
 	member, err := h.isMember(in, p.Dst)
 	switch {
@@ -169,8 +171,8 @@ func (w *walk) endsHere(s *skb, hears bool) bool {
 // whose route was not looked up for the group, as that of TEE, ends with this route.
 func (w *walk) loop(s *skb) {
 	p := *s
-	p.Socket, p.shared = &Socket{None: true}, true
-	w.emit(Reply{Packet: p.Packet, Copy: true, Looped: true}, &p, func(sub *walk) {
+	p.Socket, p.shared = &inet.Socket{None: true}, true
+	w.answers.emit(Reply{Packet: p.Packet, Copy: true, Looped: true}, &p, func(sub *walk) {
 		if !sub.pass(&p, postRouting, nil, p.path.out) {
 			return
 		}

@@ -1,15 +1,6 @@
 package packetsim
 
-import "fmt"
-
-// natSide is the side of a connection that NAT decides at a hook: the destination in PREROUTING and OUTPUT, the source in INPUT and
-// POSTROUTING.
-type natSide uint8
-
-const (
-	natDst natSide = iota
-	natSrc
-)
+import "github.com/chainwalk/chainwalk/packetsim/inet"
 
 // translateAt is what the nat hooks do (nf_nat_inet_fn in net/netfilter/nf_nat_core.c): the rules decide once for each
 // connection and side, later packets are translated by the connection's tuples.
@@ -22,31 +13,32 @@ func (w *walk) translateAt(s *skb, side natSide, chains []entry) bool {
 			w.drop("wrong checksum of an error about a connection")
 			return false
 		}
-		if s.Proto == ICMP && s.ICMPType == icmpRedirect && (s.conn.srcNAT || s.conn.dstNAT) {
+		if s.Proto == inet.ICMP && s.ICMPType == inet.ICMPRedirect && (s.conn.srcNAT || s.conn.dstNAT) {
 			w.drop("redirect of a translated connection")
 			return false
 		}
-		return w.natWrite(s, side, w.translateError)
+		return w.natWrite(s, side, (*skb).translateError)
 	}
 	if s.relation != isEstablished && !s.conn.bound(side) {
-		w.bypassed = false
+		w.table.targets.bypassed = false
 		for i := 0; i < len(chains) && !s.conn.bound(side); i++ {
 			if !chains[i].run(w, s) {
 				return false
 			}
-			if w.bypassed { // the packet goes on behind the nat hook, which has neither bound nor translated it
+			if w.table.targets.bypassed { // the packet goes on behind the nat hook, which has neither bound nor translated it
 				return true
 			}
 		}
 		if !s.conn.bound(side) {
-			w.bindNothing(s, side)
+			b := natBinder{&w.h.conns, w.chance}
+			b.bindNothing(s.conn, side)
 		}
 	} else if s.hook == postRouting && s.dir == original && s.conn.masqueradeDev != "" && s.conn.masqueradeDev != s.out.Name {
-		w.h.remove(s.conn)
+		w.h.conns.remove(s.conn)
 		w.drop("masqueraded connection leaves by another device")
 		return false
 	}
-	return w.natWrite(s, side, w.translate)
+	return w.natWrite(s, side, (*skb).translate)
 }
 
 // natWrite translates the packet. With another destination a packet that came in loses the route that it had, and one
@@ -79,16 +71,8 @@ func translationOf(dir direction, side natSide) Translation {
 	return TranslationUnDNAT
 }
 
-// bound says whether the side is decided.
-func (c *conn) bound(side natSide) bool {
-	if side == natSrc {
-		return c.srcDone
-	}
-	return c.dstDone
-}
-
 // translate writes the side of the header (nf_nat_packet).
-func (w *walk) translate(s *skb, side natSide) {
+func (s *skb) translate(side natSide) {
 	if !s.conn.translates(s.dir, side) {
 		return
 	}
@@ -98,28 +82,20 @@ func (w *walk) translate(s *skb, side natSide) {
 	} else {
 		s.Dst, s.DstPort = answer.Src, answer.SrcPort
 	}
-	s.translateICMPID(answer.ICMPID)
+	translateICMPID(&s.Packet, answer.ICMPID)
 }
 
 // translateICMPID writes the id of a translated query. That of ICMPv6 is left alone but for echoes (icmpv6_manip_pkt in
 // net/netfilter/nf_nat_proto.c), although conntrack has the new one.
-func (p *Packet) translateICMPID(id uint16) {
-	if p.Proto != ICMPv6 || p.ICMPType == icmpv6Echo || p.ICMPType == icmpv6EchoReply {
+func translateICMPID(p *inet.Packet, id uint16) {
+	if p.Proto != inet.ICMPv6 || p.ICMPType == inet.ICMPv6Echo || p.ICMPType == inet.ICMPv6EchoReply {
 		p.ICMPID = id
 	}
 }
 
-// translates says whether packets of the direction are changed on the side: replies are changed the other way round.
-func (c *conn) translates(dir direction, side natSide) bool {
-	if (side == natSrc) == (dir == original) {
-		return c.srcNAT
-	}
-	return c.dstNAT
-}
-
 // translateError translates an ICMP error about a translated connection: its own address on that side, and in
 // the quoted packet the other side (nf_nat_icmp_reply_translation).
-func (w *walk) translateError(s *skb, side natSide) {
+func (s *skb) translateError(side natSide) {
 	if !s.conn.translates(s.dir, side) {
 		return
 	}
@@ -132,12 +108,7 @@ func (w *walk) translateError(s *skb, side natSide) {
 		s.Dst = other.Src
 		inner.Src, inner.SrcPort = other.Src, other.SrcPort
 	}
-	inner.translateICMPID(other.ICMPID)
+	translateICMPID(&inner, other.ICMPID)
 	s.Inner = &inner
 	s.mendSum()
-}
-
-func (w *walk) unsupported(what string) fate {
-	w.fail(fmt.Errorf("not supported: %s", what))
-	return stopped
 }

@@ -1,11 +1,10 @@
 package packetsim
 
 import (
-	"encoding/binary"
 	"math/bits"
-	"net/netip"
 
 	"github.com/chainwalk/chainwalk/internal/jhash"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // chooseAddr gives the tuple an address of the range (find_best_ips_proto). Of several the kernel takes one by a hash of
@@ -22,17 +21,17 @@ func (r *natRange) chooseAddr(t *Tuple, side natSide, z Zone) {
 		*addr = r.MinAddr
 		return
 	}
-	words, low, high := addrWords(*addr), addrWords(r.MinAddr), addrWords(r.MaxAddr)
+	words, low, high := inet.AddrWords(*addr), inet.AddrWords(r.MinAddr), inet.AddrWords(r.MaxAddr)
 	n := 4
 	if addr.Is4() {
 		n = 1
 	}
-	dst := addrWords(t.Dst)
+	dst := inet.AddrWords(t.Dst)
 	seed := uint32(0)
 	if !r.Persistent {
 		seed = bits.ReverseBytes32(dst[n-1]) ^ uint32(z.number())
 	}
-	hash := jhash.Words(memoryWords(addrWords(t.Src)), seed)
+	hash := jhash.Words(inet.MemoryWords(inet.AddrWords(t.Src)), seed)
 	if side == natDst {
 		dst = words
 	}
@@ -51,23 +50,5 @@ func (r *natRange) chooseAddr(t *Tuple, side natSide, z Zone) {
 			hash ^= bits.ReverseBytes32(dst[i])
 		}
 	}
-	*addr = wordsAddr(words, n)
-}
-
-// addrWords are the 32-bit words of an address; an IPv4 address is the first one alone.
-func addrWords(addr netip.Addr) (words [4]uint32) {
-	raw := addr.AsSlice()
-	for i := range len(raw) / 4 {
-		words[i] = binary.BigEndian.Uint32(raw[4*i:])
-	}
-	return words
-}
-
-func wordsAddr(words [4]uint32, n int) netip.Addr {
-	var raw [16]byte
-	for i := range n {
-		binary.BigEndian.PutUint32(raw[4*i:], words[i])
-	}
-	addr, _ := netip.AddrFromSlice(raw[:4*n])
-	return addr
+	*addr = inet.WordsAddr(words, n)
 }

@@ -1,6 +1,18 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/netfilter"
+import (
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
+
+// natSide is the side of a connection that NAT decides at a hook: the destination in PREROUTING and OUTPUT, the source in INPUT and
+// POSTROUTING.
+type natSide uint8
+
+const (
+	natDst natSide = iota
+	natSrc
+)
 
 // natRange is what a side of a connection is bound to.
 type natRange struct {
@@ -36,18 +48,20 @@ func (t *Tuple) natPart(side natSide) *uint16 {
 	return t.sourcePart() // the identifier of an ICMP query is of both sides
 }
 
+// natBinder finds the translations of new connections.
+type natBinder struct {
+	conns  *tracker
+	chance Chance
+}
+
 // bind decides a side of a new connection (nf_nat_setup_info in net/netfilter/nf_nat_core.c). If no free tuple is
 // found the connection clashes with another one when it is confirmed.
-func (w *walk) bind(s *skb, side natSide, to *natRange) fate {
-	c := s.conn
-	switch {
-	case c == nil:
-		return stopped
-	case c.confirmed:
-		return accepted
+func (b *natBinder) bind(c *conn, side natSide, to *natRange) {
+	if c.confirmed {
+		return
 	}
 	now := c.tuples[reply].inverse()
-	want := w.uniqueTuple(c, now, side, to)
+	want := b.uniqueTuple(c, now, side, to)
 	if want != now {
 		c.tuples[reply] = want.inverse()
 	}
@@ -56,29 +70,28 @@ func (w *walk) bind(s *skb, side natSide, to *natRange) fate {
 	} else {
 		c.dstNAT, c.dstDone = c.dstNAT || want != now, true
 	}
-	return accepted
 }
 
 // bindNothing is the binding of a connection that no rule translates. Its source port still changes if the
 // tuple is in use (nf_nat_alloc_null_binding).
-func (w *walk) bindNothing(s *skb, side natSide) {
-	now := s.conn.tuples[reply].inverse()
+func (b *natBinder) bindNothing(c *conn, side natSide) {
+	now := c.tuples[reply].inverse()
 	addr := now.Src
 	if side == natDst {
 		addr = now.Dst
 	}
-	w.bind(s, side, &natRange{NATRange: netfilter.NATRange{MinAddr: addr, MaxAddr: addr}})
+	b.bind(c, side, &natRange{NATRange: netfilter.NATRange{MinAddr: addr, MaxAddr: addr}})
 }
 
 // uniqueTuple is the tuple that the connection gets (get_unique_tuple): its own if that is free and in the range, the one that
 // another connection of this source has, or an address and a port of the range.
-func (w *walk) uniqueTuple(c *conn, now Tuple, side natSide, to *natRange) Tuple {
+func (b *natBinder) uniqueTuple(c *conn, now Tuple, side natSide, to *natRange) Tuple {
 	if side == natSrc && !to.random() {
 		if to.hasSource(&now) {
-			if other := w.takenBy(&now, c); other == nil || other.reverseOf(c) {
+			if other := b.takenBy(&now, c); other == nil || other.reverseOf(c) {
 				return now
 			}
-		} else if as, ok := w.sourceInUse(c, now, to); ok && !w.taken(&as, c) {
+		} else if as, ok := b.sourceInUse(c, now, to); ok && !b.taken(&as, c) {
 			return as
 		}
 	}
@@ -87,22 +100,22 @@ func (w *walk) uniqueTuple(c *conn, now Tuple, side natSide, to *natRange) Tuple
 	if !to.random() {
 		switch {
 		case !to.ranged():
-			if !w.taken(&want, c) {
+			if !b.taken(&want, c) {
 				return want
 			}
-		case to.basePort == 0 && to.hasPort(&want, side) && (to.MinPort == to.MaxPort || !w.taken(&want, c)):
+		case to.basePort == 0 && to.hasPort(&want, side) && (to.MinPort == to.MaxPort || !b.taken(&want, c)):
 			return want
 		}
 	}
-	w.choosePort(c, &want, side, to)
+	b.choosePort(c, &want, side, to)
 	return want
 }
 
 // sourceInUse is the tuple with the translated source of an earlier connection of the same source, if the range has
 // it (find_appropriate_src).
-func (w *walk) sourceInUse(c *conn, now Tuple, to *natRange) (Tuple, bool) {
+func (b *natBinder) sourceInUse(c *conn, now Tuple, to *natRange) (Tuple, bool) {
 	source := sourceOf(&now, c.zone)
-	for earlier := w.h.tracked.latest(&source); earlier != nil; earlier = earlier.before(&source) {
+	for earlier := b.conns.tracked.latest(&source); earlier != nil; earlier = earlier.before(&source) {
 		as := earlier.tuples[reply].inverse()
 		as.Dst, as.DstPort = now.Dst, now.DstPort
 		as.ICMPType, as.ICMPCode = now.ICMPType, now.ICMPCode
@@ -114,38 +127,54 @@ func (w *walk) sourceInUse(c *conn, now Tuple, to *natRange) (Tuple, bool) {
 }
 
 // takenBy is another connection that has the answer to the tuple (nf_conntrack_tuple_taken), or nil.
-func (w *walk) takenBy(t *Tuple, c *conn) *conn {
+func (b *natBinder) takenBy(t *Tuple, c *conn) *conn {
 	answer := t.inverse()
-	if other, _ := w.h.findBy(&answer, answer.hash(), c.zone, reply); other != c {
+	if other, _ := b.conns.findBy(&answer, answer.hash(), c.zone, reply); other != c {
 		return other
 	}
 	return nil
 }
 
-func (w *walk) taken(t *Tuple, c *conn) bool { return w.takenBy(t, c) != nil }
+func (b *natBinder) taken(t *Tuple, c *conn) bool { return b.takenBy(t, c) != nil }
 
 // reverseOf says whether an untranslated UDP connection is the same as the other one in the opposite direction. They cannot both be in the
 // table, but the kernel leaves that to the confirmation and looks for no other port (nf_nat_used_tuple_new). It happens among zones.
 func (c *conn) reverseOf(other *conn) bool {
-	return c.tuples[original].Proto == UDP && !c.srcNAT && !c.dstNAT &&
+	return c.tuples[original].Proto == inet.UDP && !c.srcNAT && !c.dstNAT &&
 		c.tuples[original] == other.tuples[reply] && c.tuples[reply] == other.tuples[original]
 }
 
 // takenFor is taken for the last tries. A TCP connection that is over gives its tuple to a SYN with a later number
 // (nf_nat_used_tuple_harder).
-func (w *walk) takenFor(t *Tuple, c *conn) bool {
+func (b *natBinder) takenFor(t *Tuple, c *conn) bool {
 	answer := t.inverse()
-	other, dir := w.h.find(&answer, c.zone)
+	other, dir := b.conns.find(&answer, c.zone)
 	switch {
 	case other == nil || other == c:
 		return false
-	case t.Proto != TCP || c.tcp.state != tcpSynSent || dir == original:
+	case t.Proto != inet.TCP || c.tcp.state != tcpSynSent || dir == original:
 		return true
 	case other.tcp.state < tcpTimeWait || !other.srcNAT || other.tcp.numberless || c.tcp.numberless:
 		return true
 	case !seqAfter(c.tcp.sides[original].end, other.tcp.sides[original].end):
 		return true
 	}
-	w.h.remove(other)
+	b.conns.remove(other)
 	return false
+}
+
+// bound says whether the side is decided.
+func (c *conn) bound(side natSide) bool {
+	if side == natSrc {
+		return c.srcDone
+	}
+	return c.dstDone
+}
+
+// translates says whether packets of the direction are changed on the side: replies are changed the other way round.
+func (c *conn) translates(dir direction, side natSide) bool {
+	if (side == natSrc) == (dir == original) {
+		return c.srcNAT
+	}
+	return c.dstNAT
 }

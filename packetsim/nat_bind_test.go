@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // TestChosenAddresses: the addresses are those that the kernel chose, seen on Linux 6.18.
@@ -82,7 +84,7 @@ func TestNoFreePortClashes(t *testing.T) {
 	h, _ := testNode{rules4: "*nat\n:POSTROUTING ACCEPT [0:0]\n-A POSTROUTING -p tcp -j SNAT --to-source 10.0.0.1:77\nCOMMIT\n"}.build(t)
 	syn := func(src string, seq uint32) Outcome {
 		in := parse(t, "tcp "+src+" > 8.8.8.8:80 in veth1")
-		in.Numbers = &TCPNumbers{Seq: seq, Window: 1000}
+		in.Numbers = &inet.TCPNumbers{Seq: seq, Window: 1000}
 		o, err := h.Step(in, SeededChance(0))
 		require.NoError(t, err)
 		return o
@@ -92,11 +94,11 @@ func TestNoFreePortClashes(t *testing.T) {
 
 	for _, s := range []struct {
 		packet  string
-		numbers TCPNumbers
+		numbers inet.TCPNumbers
 	}{
-		{"tcp 8.8.8.8:80 > 10.0.0.1:77 in eth0 flags SYN,ACK", TCPNumbers{Seq: 1, Ack: 1001, Window: 1000}},
-		{"tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1 flags ACK", TCPNumbers{Seq: 1001, Ack: 2, Window: 1000}},
-		{"tcp 8.8.8.8:80 > 10.0.0.1:77 in eth0 flags RST", TCPNumbers{Seq: 2}},
+		{"tcp 8.8.8.8:80 > 10.0.0.1:77 in eth0 flags SYN,ACK", inet.TCPNumbers{Seq: 1, Ack: 1001, Window: 1000}},
+		{"tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1 flags ACK", inet.TCPNumbers{Seq: 1001, Ack: 2, Window: 1000}},
+		{"tcp 8.8.8.8:80 > 10.0.0.1:77 in eth0 flags RST", inet.TCPNumbers{Seq: 2}},
 	} {
 		in := parse(t, s.packet)
 		in.Numbers = &s.numbers
@@ -164,7 +166,7 @@ func TestConntrackFilter(t *testing.T) {
 		ports  []uint16 // the source ports of those that it chooses
 	}{
 		{"everything", ConntrackFilter{}, []uint16{1000, 2000, 3000}},
-		{"protocol", ConntrackFilter{Proto: UDP}, []uint16{2000, 3000}},
+		{"protocol", ConntrackFilter{Proto: inet.UDP}, []uint16{2000, 3000}},
 		{"original destination", ConntrackFilter{OrigDst: netip.MustParsePrefix("10.96.0.1/32")}, []uint16{2000}},
 		{"reply source", ConntrackFilter{ReplySrc: netip.MustParsePrefix("10.244.0.0/16"), ReplySrcPort: 8080}, []uint16{1000, 2000}},
 		{"destination port", ConntrackFilter{OrigDstPort: 53}, []uint16{3000}},
@@ -185,7 +187,7 @@ func TestConntrackFilter(t *testing.T) {
 		}
 		assert.ElementsMatch(t, row.ports, ports, row.name)
 	}
-	assert.Equal(t, 2, h.DeleteConntrack(ConntrackFilter{Proto: UDP}.Matches))
+	assert.Equal(t, 2, h.DeleteConntrack(ConntrackFilter{Proto: inet.UDP}.Matches))
 	assert.Len(t, h.Conntrack(), 1)
 }
 

@@ -8,13 +8,13 @@ import (
 
 // netmap is -j NETMAP: the bits of the address under the mask become those of to, of the destination in PREROUTING and
 // OUTPUT and of the source in the other hooks (net/netfilter/xt_NETMAP.c).
-func (w *walk) netmap(s *skb, to, mask netip.Addr) fate {
+func (tg *targets) netmap(s *skb, to, mask netip.Addr) fate {
 	if s.hook == preRouting || s.hook == output {
 		addr := mapAddr(s.Dst, to, mask)
-		return w.dnat(s, netfilter.NATRange{MinAddr: addr, MaxAddr: addr}, 0)
+		return tg.dnat(s, netfilter.NATRange{MinAddr: addr, MaxAddr: addr}, 0)
 	}
 	addr := mapAddr(s.Src, to, mask)
-	return w.snat(s, netfilter.NATRange{MinAddr: addr, MaxAddr: addr})
+	return tg.snat(s, netfilter.NATRange{MinAddr: addr, MaxAddr: addr})
 }
 
 // mapAddr takes the bits under the mask from to, and the others from addr.

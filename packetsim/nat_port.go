@@ -40,7 +40,7 @@ func (r *natRange) portSpan(t *Tuple, side natSide) (low, size uint32, ok bool) 
 
 // choosePort gives the tuple a port of the range that is free (nf_nat_l4proto_unique_tuple). Where none is found, it has the last that was
 // tried.
-func (w *walk) choosePort(c *conn, want *Tuple, side natSide, to *natRange) {
+func (b *natBinder) choosePort(c *conn, want *Tuple, side natSide, to *natRange) {
 	low, size, ok := to.portSpan(want, side)
 	if !ok {
 		return
@@ -52,39 +52,39 @@ func (w *walk) choosePort(c *conn, want *Tuple, side natSide, to *natRange) {
 		offset = *part - to.basePort
 	case side == natSrc:
 		c.chosenPort = size > 1
-		offset = w.sourceOffset(want)
+		offset = b.sourceOffset(want)
 	case to.random():
-		offset = w.drawOffset(size)
+		offset = b.drawOffset(size)
 	}
 	for tries := min(size, portTries); ; tries /= 2 {
 		for left := tries; left > 0; left-- {
 			*part = uint16(low + uint32(offset)%size)
 			offset++
-			if left > lastTries && !w.taken(want, c) || left <= lastTries && !w.takenFor(want, c) {
+			if left > lastTries && !b.taken(want, c) || left <= lastTries && !b.takenFor(want, c) {
 				return
 			}
 		}
 		if tries >= size || tries < leastTries {
 			return
 		}
-		offset = w.sourceOffset(want)
+		offset = b.sourceOffset(want)
 	}
 }
 
 // sourceOffset is where the search begins in a range of source ports.
-func (w *walk) sourceOffset(t *Tuple) uint16 {
-	if chance, ok := w.chance.(numberChance); ok {
+func (b *natBinder) sourceOffset(t *Tuple) uint16 {
+	if chance, ok := b.chance.(numberChance); ok {
 		return uint16(chance.Number(1 << 16))
 	}
 	return uint16(hashTuple(t))
 }
 
 // drawOffset is where the search begins in a range of destination ports, each of the range being a way of its own.
-func (w *walk) drawOffset(size uint32) uint16 {
+func (b *natBinder) drawOffset(size uint32) uint16 {
 	low := uint32(0)
 	for size > 1 {
 		half := size / 2
-		if w.chance.Draw(uint32(uint64(certain) * uint64(half) / uint64(size))) {
+		if b.chance.Draw(uint32(uint64(certain) * uint64(half) / uint64(size))) {
 			size = half
 		} else {
 			low, size = low+half, size-half

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // natRules are a few services as kube-proxy writes them: 10.96.0.1 with the pod .12, 10.96.0.2 with the pods .11 and .12, both masqueraded
@@ -205,20 +207,21 @@ func TestReplyIsTheInverse(t *testing.T) {
 			var addr, dev string
 			_, err := fmt.Sscan(source, &addr, &dev)
 			require.NoError(rt, err)
-			in := Input{In: dev, Packet: Packet{Proto: TCP, Src: netip.MustParseAddr(addr),
+			in := inet.Input{In: dev, Packet: inet.Packet{Proto: inet.TCP, Src: netip.MustParseAddr(addr),
 				SrcPort: uint16(rapid.IntRange(1000, 1001).Draw(rt, "port")),
 				Dst:     netip.MustParseAddr(rapid.SampledFrom([]string{"10.96.0.1", "10.96.0.2", "10.244.0.12"}).Draw(rt, "to")), DstPort: 80,
-				TCPFlags: SYN}}
+				TCPFlags: inet.SYN}}
 			out, err := h.Step(in, SeededChance(uint64(i)))
 			require.NoError(rt, err)
 			if out.To != ToForward {
 				continue
 			}
 			there := out.Packet
-			back, err := h.Step(Input{In: out.Out, Packet: Packet{Proto: TCP, Src: there.Dst, SrcPort: there.DstPort, Dst: there.Src,
-				DstPort: there.SrcPort, TCPFlags: SYN | ACK}}, SeededChance(0))
+			back, err := h.Step(inet.Input{In: out.Out, Packet: inet.Packet{Proto: inet.TCP, Src: there.Dst, SrcPort: there.DstPort, Dst: there.Src,
+				DstPort: there.SrcPort, TCPFlags: inet.SYN | inet.ACK}}, SeededChance(0))
 			require.NoError(rt, err)
-			require.Equal(rt, header(Packet{Proto: TCP, Src: in.Dst, SrcPort: in.DstPort, Dst: in.Src, DstPort: in.SrcPort}), header(back.Packet))
+			require.Equal(rt, header(inet.Packet{Proto: inet.TCP, Src: in.Dst, SrcPort: in.DstPort, Dst: in.Src, DstPort: in.SrcPort}),
+				header(back.Packet))
 			require.Equal(rt, dev, back.Out)
 		}
 	})

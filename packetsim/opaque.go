@@ -32,9 +32,9 @@ func (e *OpaqueError) MarshalText() ([]byte, error) { return []byte(e.Error()), 
 // matchOpaque is a match that is not known. The rule does not hold if one of the matches behind it does not; what a packet that all of
 // them let through meets is an error. A match that would remember that it was asked is not asked, since the kernel asks it only if
 // the unknown one holds.
-func (w *walk) matchOpaque(s *skb, m *fakeipt.MatchOpaque) bool {
-	place := w.rule.place
-	behind := w.rule.rule.Matches[place+1:]
+func (mt *matcher) matchOpaque(s *skb, m *fakeipt.MatchOpaque) bool {
+	place := mt.place
+	behind := mt.rule.Matches[place+1:]
 	for i, other := range behind {
 		if remembers(other) {
 			continue
@@ -42,33 +42,33 @@ func (w *walk) matchOpaque(s *skb, m *fakeipt.MatchOpaque) bool {
 		if _, opaque := other.(*fakeipt.MatchOpaque); opaque {
 			continue
 		}
-		w.rule.place = len(w.rule.rule.Matches) - len(behind) + i
-		if !w.matches(s, other) && !w.hotdrop {
+		mt.place = len(mt.rule.Matches) - len(behind) + i
+		if !mt.matches(s, other) && !mt.hotdrop {
 			return false
 		}
-		w.hotdrop = false // it drops only what comes to it
+		mt.hotdrop = false // it drops only what comes to it
 	}
-	w.rule.place = place
-	e := w.opaqueError("match "+m.Extension, m.Rule)
-	if w.told&guess == 0 {
-		w.fail(e)
+	mt.place = place
+	e := mt.opaqueError("match "+m.Extension, m.Rule)
+	if mt.told&guess == 0 {
+		mt.fail(e)
 		return false
 	}
-	return w.guess(s, e, AnswerMatches, AnswerDiffers)
+	return mt.guess(s, e, AnswerMatches, AnswerDiffers)
 }
 
 // guess takes a rule that nobody knows to give either answer. It is true for the first.
-func (w *walk) guess(s *skb, e *OpaqueError, yes, no RuleAnswer) bool {
+func (mt *matcher) guess(s *skb, e *OpaqueError, yes, no RuleAnswer) bool {
 	look := &RuleLook{Table: e.Table, Chain: e.Chain, Number: e.Number, Extension: e.Extension, Answer: no,
-		Rule: w.valueOf(w.rule.rule, e.Chain)}
+		Rule: valueOf(mt.rules, mt.rule, e.Chain)}
 	if s.hooks.mixed {
-		look.Dialect = w.rules.Dialect()
+		look.Dialect = mt.rules.Dialect()
 	}
-	fell := w.chance.Draw(certain / answersPerRule)
+	fell := mt.chance.Draw(certain / answersPerRule)
 	if fell {
 		look.Answer = yes
 	}
-	w.tell(Event{Kind: EventOpaque, Rule: look})
+	mt.tell(Event{Kind: EventOpaque, Rule: look})
 	return fell
 }
 
@@ -99,24 +99,24 @@ func remembers(m fakeipt.Match) bool {
 }
 
 // opaqueTarget is a target that is not known.
-func (w *walk) opaqueTarget(s *skb, t *fakeipt.TargetOpaque) fate {
-	e := w.opaqueError("target "+t.Extension, t.Rule)
+func (tg *targets) opaqueTarget(s *skb, t *fakeipt.TargetOpaque) fate {
+	e := tg.match.opaqueError("target "+t.Extension, t.Rule)
 	switch {
-	case w.told&guess == 0:
-		w.fail(e)
-	case w.guess(s, e, AnswerGoesOn, AnswerDecides):
+	case tg.told&guess == 0:
+		tg.fail(e)
+	case tg.match.guess(s, e, AnswerGoesOn, AnswerDecides):
 		return goOn
 	default:
-		w.outcome.Verdict, w.outcome.To = Unknown, ToNone
+		tg.outcome.Verdict, tg.outcome.To = Unknown, ToNone
 	}
 	return stopped
 }
 
 // opaqueError says at which rule the walk ends.
-func (w *walk) opaqueError(extension string, rule *fakeipt.OpaqueRule) *OpaqueError {
-	e := &OpaqueError{Host: w.h.name, Extension: extension, Table: w.rule.table.Name(), Rule: rule}
-	for c := range w.rule.table.Unsorted() {
-		if i := slices.Index(c.Rules, w.rule.rule); i >= 0 {
+func (mt *matcher) opaqueError(extension string, rule *fakeipt.OpaqueRule) *OpaqueError {
+	e := &OpaqueError{Host: mt.host, Extension: extension, Table: mt.table.Name(), Rule: rule}
+	for c := range mt.table.Unsorted() {
+		if i := slices.Index(c.Rules, mt.rule); i >= 0 {
 			e.Chain, e.Number = c.Name, i+1
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Verdict is what became of a packet in one host.
@@ -72,7 +73,7 @@ func (s Step) Text() string {
 
 // Final is a packet's header at the end of its walk, as trace reports it.
 type Final struct {
-	Proto Proto      `json:"proto"`
+	Proto inet.Proto `json:"proto"`
 	Src   netip.Addr `json:"src"`
 	// SrcPort is 0 where the kernel chooses it.
 	SrcPort uint16     `json:"sport"`
@@ -102,7 +103,7 @@ type Outcome struct {
 	// Passed are the hooks that the packet came to, whether or not it met a rule there.
 	Passed Hooks `json:"-"`
 	// Packet is the packet at the end of its walk, with the source port that the conntrack entry holds.
-	Packet Packet `json:"-"`
+	Packet inet.Packet `json:"-"`
 	// Port is the port of the bridge Out that the packet leaves by, if it is known.
 	Port string `json:"-"`
 	// SourceTranslated says that a rule with MASQUERADE or SNAT met the packet; Masqueraded says what became of it.
@@ -116,7 +117,7 @@ type Outcome struct {
 
 // Reply is a packet that the host made, and what became of it on its way out (or, if it goes to the host itself, in again).
 type Reply struct {
-	Packet  Packet
+	Packet  inet.Packet
 	Outcome Outcome
 	// Copy says that it is no answer, but a copy of the packet: the one that TEE made, or
 	// if it is Looped the one that the host's own sockets get of what it sends to a group or to everybody on a link.

@@ -3,6 +3,8 @@ package packetsim
 import (
 	"encoding/binary"
 	"errors"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // maskedBytes are the bytes of a packet from its IP header on, as far as they are known: a bit of bytes counts if it is set in known.
@@ -82,12 +84,12 @@ func (s *skb) addTransport(m *maskedBytes) {
 	}
 	header := len(m.bytes)
 	switch s.Proto {
-	case TCP:
+	case inet.TCP:
 		s.addTCP(m)
-	case UDP:
+	case inet.UDP:
 		m.add16(uint16(m.size - header + 4))
 		m.skip(2)
-	case ICMP, ICMPv6:
+	case inet.ICMP, inet.ICMPv6:
 		m.add(s.ICMPType, s.ICMPCode)
 		m.skip(2)
 		if s.IsICMPError() {
@@ -95,12 +97,12 @@ func (s *skb) addTransport(m *maskedBytes) {
 		}
 		m.add16(s.ICMPID)
 		m.skip(2)
-	case ESP:
+	case inet.ESP:
 		if s.SPI != nil {
 			m.add32(*s.SPI)
 		}
 		return
-	case SCTP, AH, IPComp:
+	case inet.SCTP, inet.AH, inet.IPComp:
 		return
 	}
 	m.add(s.Payload...)
@@ -117,9 +119,9 @@ func (s *skb) addTCP(m *maskedBytes) {
 	}
 	m.add32(n.Seq)
 	m.add32(n.Ack)
-	options := n.size() - int(n.Data) + s.padding
+	options := n.Size() - int(n.Data) + s.padding
 	if s.MSS != 0 {
-		options += mssOption
+		options += inet.MSSOptionSize
 	}
 	m.addMasked(byte(20+options)/4<<4, 0xf0)
 	m.add(byte(s.TCPFlags))

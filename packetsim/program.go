@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // program is a chain as walks read it, kept in the chain's Memo. A packet for one of many services finds nothing of that service's rules in
@@ -129,12 +130,12 @@ func (p indexPolicy) indexOf(x *program) *chainIndex {
 // itself: for the matches from the one number rest on, or for everything.
 type compiledRule struct {
 	to    atomic.Pointer[program] // where a jump led last
-	addr  addrBits                // of the destination, else of the source, under a prefix of so many bits
+	addr  inet.Bits               // of the destination, else of the source, under a prefix of so many bits
 	other *fakeipt.AddrMatch      // the address that is not in addr; nil: none
 	draw  uint32                  // of -m statistic
 	ports fakeipt.PortRange       // of the destination
 	bits  uint8                   // 0: addr is not compared
-	proto Proto                   // 0: any
+	proto inet.Proto              // 0: any
 	rest  uint8
 	op    ruleOp
 	flags ruleFlags
@@ -177,7 +178,7 @@ func (c *compiledRule) compile(r *fakeipt.Rule) {
 		c.flags |= asksRule
 		return
 	}
-	c.proto = Proto(r.Proto.Number)
+	c.proto = inet.Proto(r.Proto.Number)
 	c.setIf(invertsProto, r.Proto.Invert)
 	for i, m := range r.Matches {
 		if !c.compileMatch(r, m) {
@@ -230,9 +231,9 @@ func (c *compiledRule) compileAddrs(r *fakeipt.Rule) bool {
 		return false
 	}
 	if inline.Addr.Is4() {
-		length += mappedBits
+		length += inet.MappedBits
 	}
-	c.addr, c.bits, c.other = bitsOf(inline.Addr), uint8(length), other
+	c.addr, c.bits, c.other = inet.BitsOf(inline.Addr), uint8(length), other
 	c.setIf(addrOfSource, source)
 	c.setIf(invertsAddr, inline.Invert)
 	return true
@@ -251,9 +252,9 @@ func (c *compiledRule) compileMatch(r *fakeipt.Rule, m fakeipt.Match) bool {
 		if m.FlagMask != 0 || m.FlagComp != 0 || m.InvFlags || m.Option != 0 {
 			return false
 		}
-		return c.compilePorts(r, TCP, &fakeipt.MatchUDP{SrcPorts: m.SrcPorts, DstPorts: m.DstPorts, InvSrc: m.InvSrc, InvDst: m.InvDst})
+		return c.compilePorts(r, inet.TCP, &fakeipt.MatchUDP{SrcPorts: m.SrcPorts, DstPorts: m.DstPorts, InvSrc: m.InvSrc, InvDst: m.InvDst})
 	case *fakeipt.MatchUDP:
-		return c.compilePorts(r, UDP, m)
+		return c.compilePorts(r, inet.UDP, m)
 	case *fakeipt.MatchStatistic:
 		if m.Mode != fakeipt.StatisticRandom {
 			return false
@@ -267,9 +268,9 @@ func (c *compiledRule) compileMatch(r *fakeipt.Rule, m fakeipt.Match) bool {
 }
 
 // compilePorts compiles what a match asks of the ports, if it is for the rule's own protocol and for none of the source.
-func (c *compiledRule) compilePorts(r *fakeipt.Rule, proto Proto, m *fakeipt.MatchUDP) bool {
+func (c *compiledRule) compilePorts(r *fakeipt.Rule, proto inet.Proto, m *fakeipt.MatchUDP) bool {
 	anyPort := fakeipt.PortRange{Max: math.MaxUint16}
-	if Proto(r.Proto.Number) != proto || r.Proto.Invert || m.SrcPorts != anyPort || m.InvSrc || c.flags&comparesPorts != 0 {
+	if inet.Proto(r.Proto.Number) != proto || r.Proto.Invert || m.SrcPorts != anyPort || m.InvSrc || c.flags&comparesPorts != 0 {
 		return false
 	}
 	c.ports = m.DstPorts
@@ -282,7 +283,7 @@ func (c *compiledRule) compilePorts(r *fakeipt.Rule, proto Proto, m *fakeipt.Mat
 func (c *compiledRule) comparesEqual(s *skb) bool {
 	source := c.flags&addrOfSource != 0
 	if c.bits != 0 {
-		have := bitsOf(addrOf(s, source)).masked(prefixMask(int(c.bits), false))
+		have := inet.BitsOf(addrOf(s, source)).Masked(inet.PrefixMask(int(c.bits), false))
 		if (have == c.addr) == (c.flags&invertsAddr != 0) {
 			return false
 		}

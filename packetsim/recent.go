@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // The kernel's defaults of the module xt_recent: addresses in a list, and the least number of times kept of each.
@@ -23,6 +24,12 @@ type recentList struct {
 	times   int        // how many are kept of an address
 	entries map[recentKey]*recentEntry
 	order   []recentKey // the least recently touched first
+}
+
+// recentLists are the lists by their names.
+type recentLists struct {
+	remembered[string, *recentList]
+	masks recentMasks
 }
 
 type recentKey struct{ addr netip.Addr }
@@ -51,19 +58,19 @@ func (h *Host) Remember(list string, client netip.Addr) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	m := &fakeipt.MatchRecent{List: list, Mask: allOnes(client)}
-	l := h.recentList(m)
-	l = h.changeRecent(m, &l)
+	l := h.memory.recent.list(m)
+	l = h.memory.recent.change(m, &l)
 	key, now := recentKey{applyMask(client, l.mask)}, h.clock.Now()
 	if l.entries[key] != nil {
-		l.touch(key, now, DefaultTTL)
+		l.touch(key, now, inet.DefaultTTL)
 		return
 	}
-	l.add(key, now, DefaultTTL)
+	l.add(key, now, inet.DefaultTTL)
 }
 
 // matchRecent is -m recent (recent_mt in net/netfilter/xt_recent.c).
-func (w *walk) matchRecent(s *skb, m *fakeipt.MatchRecent) bool {
-	list := w.h.recentList(m)
+func (mt *matcher) matchRecent(s *skb, m *fakeipt.MatchRecent) bool {
+	list := mt.memory.recent.list(m)
 	addr, ttl := s.Src, s.HopLimit()
 	if m.Side == fakeipt.RecentDest {
 		addr = s.Dst
@@ -80,33 +87,33 @@ func (w *walk) matchRecent(s *skb, m *fakeipt.MatchRecent) bool {
 		if m.Mode != fakeipt.RecentSet {
 			return m.Invert
 		}
-		w.h.changeRecent(m, &list).add(key, w.h.clock.Now(), ttl)
+		mt.memory.recent.change(m, &list).add(key, mt.memory.clock.Now(), ttl)
 		return !m.Invert
 	}
-	return w.recentSeen(m, list, key, ttl)
+	return mt.recentSeen(m, list, key, ttl)
 }
 
 // recentSeen evaluates the match for an address that is in the list.
-func (w *walk) recentSeen(m *fakeipt.MatchRecent, list *recentList, key recentKey, ttl uint8) bool {
-	now := w.h.clock.Now()
+func (mt *matcher) recentSeen(m *fakeipt.MatchRecent, list *recentList, key recentKey, ttl uint8) bool {
+	now := mt.memory.clock.Now()
 	holds := m.Invert
 	switch m.Mode {
 	case fakeipt.RecentSet:
 		holds = !holds
 	case fakeipt.RecentRemove:
-		w.h.changeRecent(m, &list).remove(key)
+		mt.memory.recent.change(m, &list).remove(key)
 		return !holds
 	default:
 		if list.entries[key].hits(m, now) {
 			holds = !holds
 		}
 		if m.Reap {
-			w.h.changeRecent(m, &list).reap(now.Add(-time.Duration(m.Seconds) * time.Second))
+			mt.memory.recent.change(m, &list).reap(now.Add(-time.Duration(m.Seconds) * time.Second))
 		}
 	}
 	if m.Mode == fakeipt.RecentSet || (m.Mode == fakeipt.RecentUpdate && holds) {
 		if list.entries[key] != nil {
-			w.h.changeRecent(m, &list).touch(key, now, ttl)
+			mt.memory.recent.change(m, &list).touch(key, now, ttl)
 		}
 	}
 	return holds
@@ -126,27 +133,27 @@ func (e *recentEntry) hits(m *fakeipt.MatchRecent, now time.Time) bool {
 	return false
 }
 
-// recentList is the list that a rule names. It is made on its first use.
-func (h *Host) recentList(m *fakeipt.MatchRecent) *recentList {
-	list, known := h.memory.recent.get(m.List)
+// list is the list that a rule names. It is made on its first use.
+func (r *recentLists) list(m *fakeipt.MatchRecent) *recentList {
+	list, known := r.get(m.List)
 	if !known {
-		list = &recentList{mask: h.recentMask(m), times: recentTimes, entries: map[recentKey]*recentEntry{}}
-		h.memory.recent.put(m.List, list)
+		list = &recentList{mask: r.masks.maskOf(m), times: recentTimes, entries: map[recentKey]*recentEntry{}}
+		r.put(m.List, list)
 	}
 	if m.HitCount > 0 {
 		if want := 1 << bits.Len32(m.HitCount-1); want > list.times {
-			h.changeRecent(m, &list).times = want
+			r.change(m, &list).times = want
 		}
 	}
 	return list
 }
 
-// changeRecent puts a copy of the list, to be written to, in its place.
-func (h *Host) changeRecent(m *fakeipt.MatchRecent, list **recentList) *recentList {
+// change puts a copy of the list, to be written to, in its place.
+func (r *recentLists) change(m *fakeipt.MatchRecent, list **recentList) *recentList {
 	changed := **list
 	changed.entries, changed.order = maps.Clone(changed.entries), slices.Clone(changed.order)
 	*list = &changed
-	h.memory.recent.put(m.List, &changed)
+	r.put(m.List, &changed)
 	return &changed
 }
 

@@ -10,13 +10,19 @@ import (
 // tableOrder is the order in which the tables of a restore are usually committed.
 var tableOrder = [...]string{"raw", "mangle", "nat", "filter", "security"}
 
-// recentMask is the mask of a list that a rule uses first. A list keeps the mask of the rule that made it, which is the first one that was
+// recentMasks knows the masks that lists of -m recent are made with.
+type recentMasks struct {
+	namespace *netfilter.Namespace
+	known     map[*fakeipt.Ruleset]map[string]netip.Addr // the answers of masksOf for the current rulesets
+}
+
+// maskOf is the mask of a list that a rule uses first. A list keeps the mask of the rule that made it, which is the first one that was
 // loaded and not the first one that a packet meets (recent_mt_check in net/netfilter/xt_recent.c).
-func (h *Host) recentMask(m *fakeipt.MatchRecent) netip.Addr {
+func (r *recentMasks) maskOf(m *fakeipt.MatchRecent) netip.Addr {
 	for _, family := range netfilter.Families() {
-		for _, tools := range h.netfilter.Tools() {
+		for _, tools := range r.namespace.Tools() {
 			if rules, is := tools.Rules(family).(*fakeipt.Ruleset); is {
-				if mask, ok := h.masksOf(rules)[m.List]; ok {
+				if mask, ok := r.masksOf(rules)[m.List]; ok {
 					return mask
 				}
 			}
@@ -26,17 +32,17 @@ func (h *Host) recentMask(m *fakeipt.MatchRecent) netip.Addr {
 }
 
 // masksOf are the masks of a ruleset's lists of which some rule masks addresses. They are kept while the ruleset stays.
-func (h *Host) masksOf(rules *fakeipt.Ruleset) map[string]netip.Addr {
-	masks, known := h.recentMasks[rules]
+func (r *recentMasks) masksOf(rules *fakeipt.Ruleset) map[string]netip.Addr {
+	masks, known := r.known[rules]
 	if !known {
-		if len(h.recentMasks) >= 4 {
-			h.recentMasks = nil
+		if len(r.known) >= 4 {
+			r.known = nil
 		}
-		if h.recentMasks == nil {
-			h.recentMasks = map[*fakeipt.Ruleset]map[string]netip.Addr{}
+		if r.known == nil {
+			r.known = map[*fakeipt.Ruleset]map[string]netip.Addr{}
 		}
 		masks = firstMasks(rules)
-		h.recentMasks[rules] = masks
+		r.known[rules] = masks
 	}
 	return masks
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // answer is what the host's reply is and where it goes.
@@ -17,7 +19,7 @@ func answer(t *testing.T, o Outcome) string {
 	require.Len(t, o.Replies, 1)
 	r := o.Replies[0]
 	text := brief(r.Outcome)
-	if r.Packet.Proto == TCP {
+	if r.Packet.Proto == inet.TCP {
 		return text + " " + r.Packet.TCPFlags.String()
 	}
 	return text + " about " + header(*r.Outcome.Packet.Inner)
@@ -58,15 +60,15 @@ func TestReject(t *testing.T) {
 func TestResetNumbers(t *testing.T) {
 	h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p tcp -j REJECT --reject-with tcp-reset\nCOMMIT\n"}.build(t)
 	for name, row := range map[string]struct {
-		flags TCPFlags
-		given *TCPNumbers
-		want  *TCPNumbers
+		flags inet.TCPFlags
+		given *inet.TCPNumbers
+		want  *inet.TCPNumbers
 	}{
-		"of a SYN":              {SYN, &TCPNumbers{Seq: 1000}, &TCPNumbers{Ack: 1001}},
-		"of a SYN with data":    {SYN, &TCPNumbers{Seq: 1000, Data: 10}, &TCPNumbers{Ack: 1011}},
-		"of a FIN without ACK":  {FIN, &TCPNumbers{Seq: 1<<32 - 1, Data: 4}, &TCPNumbers{Ack: 4}},
-		"of an ACK":             {ACK, &TCPNumbers{Seq: 1000, Ack: 77, Data: 10}, &TCPNumbers{Seq: 77}},
-		"of an unknown segment": {ACK, nil, nil},
+		"of a SYN":              {inet.SYN, &inet.TCPNumbers{Seq: 1000}, &inet.TCPNumbers{Ack: 1001}},
+		"of a SYN with data":    {inet.SYN, &inet.TCPNumbers{Seq: 1000, Data: 10}, &inet.TCPNumbers{Ack: 1011}},
+		"of a FIN without ACK":  {inet.FIN, &inet.TCPNumbers{Seq: 1<<32 - 1, Data: 4}, &inet.TCPNumbers{Ack: 4}},
+		"of an ACK":             {inet.ACK, &inet.TCPNumbers{Seq: 1000, Ack: 77, Data: 10}, &inet.TCPNumbers{Seq: 77}},
+		"of an unknown segment": {inet.ACK, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := parse(t, "tcp 10.244.0.11:1 > 10.244.0.12:81 in veth1")
@@ -107,15 +109,15 @@ func TestRoutingErrorsAreTold(t *testing.T) {
 // TestErrorNameIsTheWordOfReject: what REJECT is told to answer is what its answer is called.
 func TestErrorNameIsTheWordOfReject(t *testing.T) {
 	for name, code := range rejectCodes {
-		p := Packet{Proto: ICMP, ICMPType: ICMPUnreachable, ICMPCode: code}
+		p := inet.Packet{Proto: inet.ICMP, ICMPType: inet.ICMPUnreachable, ICMPCode: code}
 		if strings.HasPrefix(name, "icmp6") {
-			p.Proto, p.ICMPType = ICMPv6, ICMPv6Unreachable
+			p.Proto, p.ICMPType = inet.ICMPv6, inet.ICMPv6Unreachable
 		}
-		assert.Equal(t, name, p.ErrorName())
+		assert.Equal(t, name, ErrorName(&p))
 	}
-	assert.Equal(t, "icmp-time-exceeded", (&Packet{Proto: ICMP, ICMPType: ICMPTimeExceeded}).ErrorName())
-	assert.Equal(t, "icmp6-beyond-scope", (&Packet{Proto: ICMPv6, ICMPType: ICMPv6Unreachable, ICMPCode: 2}).ErrorName())
-	assert.Equal(t, "icmp-3/4", (&Packet{Proto: ICMP, ICMPType: ICMPUnreachable, ICMPCode: 4}).ErrorName())
-	assert.Empty(t, (&Packet{Proto: ICMP, ICMPType: ICMP.EchoRequestType()}).ErrorName())
-	assert.Empty(t, (&Packet{Proto: TCP}).ErrorName())
+	assert.Equal(t, "icmp-time-exceeded", ErrorName(&inet.Packet{Proto: inet.ICMP, ICMPType: inet.ICMPTimeExceeded}))
+	assert.Equal(t, "icmp6-beyond-scope", ErrorName(&inet.Packet{Proto: inet.ICMPv6, ICMPType: inet.ICMPv6Unreachable, ICMPCode: 2}))
+	assert.Equal(t, "icmp-3/4", ErrorName(&inet.Packet{Proto: inet.ICMP, ICMPType: inet.ICMPUnreachable, ICMPCode: 4}))
+	assert.Empty(t, ErrorName(&inet.Packet{Proto: inet.ICMP, ICMPType: inet.ICMP.EchoRequestType()}))
+	assert.Empty(t, ErrorName(&inet.Packet{Proto: inet.TCP}))
 }

@@ -3,6 +3,8 @@ package packetsim
 import (
 	"errors"
 	"net/netip"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // The reasons, beside those of a route lookup, that routing has to drop a packet.
@@ -36,7 +38,7 @@ func (h *routing) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
 		return path{}, f.src, errForeignSource
 	}
 	if !f.src.IsValid() {
-		f.src = unspecified(f.dst)
+		f.src = inet.Unspecified(f.dst)
 	}
 	if goesToMany(f.dst) && !f.src.IsUnspecified() {
 		dev := h.deviceOf(f.src)
@@ -66,13 +68,6 @@ func (h *routing) checkLoopback(src netip.Addr, out *device) error {
 		return errLoopbackLeaves
 	}
 	return nil
-}
-
-func unspecified(like netip.Addr) netip.Addr {
-	if like.Is6() {
-		return netip.IPv6Unspecified()
-	}
-	return netip.IPv4Unspecified()
 }
 
 func (h *routing) outputPath(r *route, dst netip.Addr) path {
@@ -123,7 +118,7 @@ func checkReceive(s *skb, in *device) error {
 const leastGroupBits = 4
 
 // routeInput routes a packet that came in (ip_route_input_slow in net/ipv4/route.c).
-func (h *routing) routeInput(p *Packet, in *device, chance Chance) (to path, err error) {
+func (h *routing) routeInput(p *inet.Packet, in *device, chance Chance) (to path, err error) {
 	if p.Dst.IsMulticast() {
 		return h.routeGroup(p, in)
 	}
@@ -168,7 +163,7 @@ func withSourceRealm(realms, source uint32) uint32 {
 	return realms
 }
 
-func (h *routing) forwards(p *Packet, in *device) bool {
+func (h *routing) forwards(p *inet.Packet, in *device) bool {
 	if p.Is6() {
 		return h.conf.forwarding6
 	}
@@ -176,7 +171,7 @@ func (h *routing) forwards(p *Packet, in *device) bool {
 }
 
 // checkInputAddresses refuses the addresses that no routing table allows on the wire.
-func checkInputAddresses(p *Packet, in *device) error {
+func checkInputAddresses(p *inet.Packet, in *device) error {
 	if p.Is6() {
 		return nil
 	}
@@ -202,7 +197,7 @@ func checkInputAddresses(p *Packet, in *device) error {
 // validateSource is the check of an IPv4 packet's source against the routing tables (fib_validate_source in
 // net/ipv4/fib_frontend.c). out is the device that the packet is forwarded to; empty if it is for the host. realms has the realm of
 // the route back to the source in its upper half.
-func (h *routing) validateSource(p *Packet, in *device, out string) (realms uint32, err error) {
+func (h *routing) validateSource(p *inet.Packet, in *device, out string) (realms uint32, err error) {
 	if p.Is6() {
 		return 0, nil
 	}
@@ -221,7 +216,7 @@ func (h *routing) validateSource(p *Packet, in *device, out string) (realms uint
 	return h.validateSourceFully(p, in, out, tables)
 }
 
-func (h *routing) validateSourceFully(p *Packet, in *device, out string, tables *fib) (realms uint32, err error) {
+func (h *routing) validateSourceFully(p *inet.Packet, in *device, out string, tables *fib) (realms uint32, err error) {
 	back := flow{dst: p.Src, src: p.Dst, in: out}
 	if out == "" {
 		back.in = loopbackName

@@ -47,29 +47,13 @@ type deviceSysctls struct {
 	rpFilter                                                            int
 }
 
-// hostSysctls are the settings of the whole namespace.
+// hostSysctls are the settings of the whole namespace, but for conntrack's.
 type hostSysctls struct {
-	forwarding6      bool
-	accounts         bool
-	checksums        bool    // conntrack looks at them
-	bridgeCalls      [2]bool // br_netfilter shows frames to the rules, of IPv4 and of IPv6
-	tcpLiberal       bool
-	tcpLoose         bool
-	tcpIgnoreBadRST  bool
-	tcpMaxRetrans    int
-	tcpRetransmitted int
-	conntrackMax     int
-	conntrackBuckets int
-	fwmarkReflect    bool
-	fwmarkReflect6   bool
-	defaultTTL       int
-	udp, udpStream   int
-	icmp, icmp6      int
-	generic          int
-	gre, greStream   int
-	tcp              [tcpStates]int
-	tcpUnacknowledge int
-	sctp             [sctpStates]int
+	forwarding6    bool
+	bridgeCalls    [2]bool // br_netfilter shows frames to the rules, of IPv4 and of IPv6
+	fwmarkReflect  bool
+	fwmarkReflect6 bool
+	defaultTTL     int
 }
 
 // sysctlReader reads numbers and keeps the first error.
@@ -93,27 +77,6 @@ func (r *sysctlReader) number(fallback int, names ...string) int {
 	return fallback
 }
 
-// any says whether there is one whose name begins so: most hosts have none of most kinds, and names of many parts cost more than a look.
-func (r *sysctlReader) any(prefix string) bool {
-	for name := range r.values {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-// defaultTimeouts are the kernel's for the states of connections.
-func defaultTimeouts() (tcp [tcpStates]int, sctp [sctpStates]int) {
-	for state, info := range tcpStateInfo {
-		tcp[state] = info.timeout
-	}
-	for state, info := range sctpStateInfo {
-		sctp[state] = info.timeout
-	}
-	return tcp, sctp
-}
-
 // readSysctls puts the sysctls into the form that a walk looks at.
 func (h *Host) readSysctls() error {
 	if value, ok := h.sysctls["net.ipv4.ip_forward"]; ok {
@@ -131,6 +94,7 @@ func (h *Host) readSysctls() error {
 		}
 	}
 	h.conf = r.host()
+	h.conns.conf = readSettings(h.sysctls, r.number)
 	return r.err
 }
 
@@ -170,42 +134,14 @@ func (r *sysctlReader) device(name string) deviceSysctls {
 }
 
 func (r *sysctlReader) host() hostSysctls {
-	const ct = "net.netfilter.nf_conntrack_"
 	conf := hostSysctls{
-		forwarding6:      r.number(0, "net.ipv6.conf.all.forwarding") != 0,
-		accounts:         r.number(0, ct+"acct") != 0,
-		checksums:        r.number(1, ct+"checksum") != 0,
-		tcpLiberal:       r.number(0, ct+"tcp_be_liberal") != 0,
-		tcpLoose:         r.number(1, ct+"tcp_loose") != 0,
-		tcpIgnoreBadRST:  r.number(0, ct+"tcp_ignore_invalid_rst") != 0,
-		tcpMaxRetrans:    r.number(3, ct+"tcp_max_retrans"),
-		tcpRetransmitted: r.number(300, ct+"tcp_timeout_max_retrans"),
-		conntrackMax:     r.number(262144, ct+"max", "net.nf_conntrack_max"),
-		conntrackBuckets: r.number(262144, ct+"buckets"),
-		fwmarkReflect:    r.number(0, "net.ipv4.fwmark_reflect") != 0,
-		fwmarkReflect6:   r.number(0, "net.ipv6.fwmark_reflect") != 0,
-		defaultTTL:       r.number(64, "net.ipv4.ip_default_ttl"),
-		udp:              r.number(30, ct+"udp_timeout"),
-		udpStream:        r.number(120, ct+"udp_timeout_stream"),
-		icmp:             r.number(30, ct+"icmp_timeout"),
-		icmp6:            r.number(30, ct+"icmpv6_timeout"),
-		gre:              r.number(30, ct+"gre_timeout"),
-		greStream:        r.number(180, ct+"gre_timeout_stream"),
-		generic:          r.number(600, ct+"generic_timeout"),
-		tcpUnacknowledge: r.number(300, ct+"tcp_timeout_unacknowledged"),
+		forwarding6:    r.number(0, "net.ipv6.conf.all.forwarding") != 0,
+		fwmarkReflect:  r.number(0, "net.ipv4.fwmark_reflect") != 0,
+		fwmarkReflect6: r.number(0, "net.ipv6.fwmark_reflect") != 0,
+		defaultTTL:     r.number(64, "net.ipv4.ip_default_ttl"),
 	}
 	for i, name := range bridgeCallSysctls {
 		conf.bridgeCalls[i] = r.number(0, name) != 0
-	}
-	if !r.any(ct) {
-		conf.tcp, conf.sctp = defaultTimeouts()
-		return conf
-	}
-	for state, info := range tcpStateInfo {
-		conf.tcp[state] = r.number(info.timeout, ct+"tcp_timeout_"+info.sysctl)
-	}
-	for state, info := range sctpStateInfo {
-		conf.sctp[state] = r.number(info.timeout, ct+"sctp_timeout_"+info.sysctl)
 	}
 	return conf
 }

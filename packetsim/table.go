@@ -31,24 +31,37 @@ const (
 	stopped // dropped, rejected, or the walk failed
 )
 
-// runTable takes the packet through a table's chain of its hook (ipt_do_table in
-// net/ipv4/netfilter/ip_tables.c). It is false if the packet goes no further.
-func (w *walk) runTable(s *skb, base *baseChain) bool {
-	bottom := len(w.stack)
-	w.rules = base.rules
-	passes := w.runChain(s, base.table, base.chain)
-	w.stack = w.stack[:bottom]
-	return passes
+// tableWalk takes packets through the rules of one table at a time.
+type tableWalk struct {
+	*course
+	match    matcher
+	targets  targets
+	tally    *tally
+	indexing *indexPolicy
+	jumps    int // since the walk began
+	stack    []position
+	own      compiledRule // the last rule that held and is not compiled
+
+	// Of the table that the packet is in:
+	s      *skb
+	base   *program
+	at     position    // the rule that is looked at
+	index  *chainIndex // of its chain, if it has one
+	cursor cursor      // the rules of its chain that are worth a look
+	plain  bool        // each rule is asked itself, and those that do not match are told
 }
 
-func (w *walk) runChain(s *skb, table *fakeipt.Table, base *fakeipt.Chain) bool {
-	t := tableWalk{w: w, table: table, s: s, base: w.h.indexing.programOf(base), bottom: len(w.stack), plain: w.told&tellMissed != 0}
+// run takes the packet through a table's chain of its hook (ipt_do_table in net/ipv4/netfilter/ip_tables.c). It is false if the packet goes
+// no further.
+func (t *tableWalk) run(s *skb, base *baseChain) bool {
+	t.match.rules, t.match.table = base.rules, base.table
+	t.s, t.base, t.stack, t.plain = s, t.indexing.programOf(base.chain), t.stack[:0], t.told&tellMissed != 0
 	t.enter(position{t.base, 0})
-	for w.err == nil {
+	for t.err == nil {
 		t.at.next = t.cursor.next(t.at.next)
 		if t.at.next >= t.cursor.all {
 			if t.at.program == t.base {
-				return t.policy(base)
+				return t.policy(base.chain)
 			}
 			t.step(Step{Kind: StepReturn})
 			t.pop()
@@ -59,7 +72,7 @@ func (w *walk) runChain(s *skb, table *fakeipt.Table, base *fakeipt.Chain) bool 
 			if t.plain {
 				t.missed()
 			}
-			if w.hotdrop {
+			if t.match.hotdrop {
 				t.tellHotdrop()
 				return false
 			}
@@ -73,24 +86,18 @@ func (w *walk) runChain(s *skb, table *fakeipt.Table, base *fakeipt.Chain) bool 
 	return false
 }
 
-// tableWalk is the state of one runTable.
-type tableWalk struct {
-	w      *walk
-	table  *fakeipt.Table
-	s      *skb
-	base   *program
-	at     position    // the rule that is looked at
-	index  *chainIndex // of its chain, if it has one
-	cursor cursor      // the rules of its chain that are worth a look
-	bottom int         // w.stack's height at the start
-	plain  bool        // each rule is asked itself, and those that do not match are told
+// end forgets the packet and its table.
+func (t *tableWalk) end() {
+	t.match.ruleState, t.match.hotdrop, t.targets.bypassed = ruleState{}, false, false
+	t.jumps, t.stack, t.own = 0, t.stack[:0], compiledRule{}
+	t.s, t.base, t.at, t.index, t.cursor = nil, nil, position{}, nil, cursor{}
 }
 
 // enter goes to a rule of another chain.
 func (t *tableWalk) enter(to position) {
 	t.at, t.index = to, nil
 	if to.program.long != nil && !t.plain {
-		t.index = t.w.h.indexing.indexOf(to.program)
+		t.index = t.indexing.indexOf(to.program)
 	}
 	t.cursor.start(t.index, t.s, int(to.program.rules), to.next)
 }
@@ -119,44 +126,44 @@ func (t *tableWalk) look() *compiledRule {
 		return nil
 	}
 	rule := t.rule()
-	t.w.rule = ruleState{rule: rule, table: t.table}
-	if !t.blames(t.w.ruleMatches(t.s, rule)) {
+	t.match.rule = rule
+	if !t.blames(t.match.ruleMatches(t.s, rule)) {
 		return nil
 	}
-	t.w.plain = compiledRule{op: opOf(rule.Target)}
-	return &t.w.plain
+	t.own = compiledRule{op: opOf(rule.Target)}
+	return &t.own
 }
 
 // holds asks the compiled conditions first, which stand before the others in the rule, and then the rule if there are others.
 func (t *tableWalk) holds(r *compiledRule) bool {
-	if r.flags&asksRule == 0 && (!r.comparesEqual(t.s) || r.flags&draws != 0 && t.w.chance.Draw(r.draw) == (r.flags&invertsDraw != 0)) {
+	if r.flags&asksRule == 0 && (!r.comparesEqual(t.s) || r.flags&draws != 0 && t.chance.Draw(r.draw) == (r.flags&invertsDraw != 0)) {
 		return false
 	}
 	if r.flags&(asksRule|asksMatches) == 0 {
 		return true
 	}
 	rule := t.rule()
-	t.w.rule = ruleState{rule: rule, table: t.table}
+	t.match.rule = rule
 	if r.flags&asksRule != 0 {
-		return t.blames(t.w.ruleMatches(t.s, rule))
+		return t.blames(t.match.ruleMatches(t.s, rule))
 	}
-	return t.blames(t.w.matchesFrom(t.s, rule, int(r.rest)))
+	return t.blames(t.match.matchesFrom(t.s, rule, int(r.rest)))
 }
 
 // blames is what a rule was found to do; if the walk failed by that, its error names the rule.
 func (t *tableWalk) blames(holds bool) bool {
-	if t.w.err != nil {
+	if t.err != nil {
 		t.blame()
 	}
 	return holds
 }
 
 func (t *tableWalk) blame() {
-	if errors.As(t.w.err, new(*OpaqueError)) || errors.As(t.w.err, new(*ruleError)) {
+	if errors.As(t.err, new(*OpaqueError)) || errors.As(t.err, new(*ruleError)) {
 		return
 	}
-	chain, rules := t.at.program.chain, t.w.rules
-	t.w.err = &ruleError{cause: t.w.err, rule: fmt.Sprintf("%s:%s:rule:%d: %s", t.table.Name(), chain.Name, t.at.next+1,
+	chain, rules := t.at.program.chain, t.match.rules
+	t.err = &ruleError{cause: t.err, rule: fmt.Sprintf("%s:%s:rule:%d: %s", t.match.table.Name(), chain.Name, t.at.next+1,
 		t.rule().Text(chain.Name, rules.Family(), rules.Dialect()))}
 }
 
@@ -174,75 +181,75 @@ func (e *ruleError) Unwrap() error { return e.cause }
 // missed tells the rule that was looked at and does not match.
 func (t *tableWalk) missed() {
 	rule, chain := t.rule(), t.at.program.chain
-	look := &RuleLook{Table: t.table.Name(), Chain: chain.Name, Number: t.at.next + 1, Rule: t.w.valueOf(rule, chain.Name)}
+	look := &RuleLook{Table: t.match.table.Name(), Chain: chain.Name, Number: t.at.next + 1, Rule: valueOf(t.match.rules, rule, chain.Name)}
 	if t.s.hooks.mixed {
-		look.Dialect = t.w.rules.Dialect()
+		look.Dialect = t.match.rules.Dialect()
 	}
-	part := t.w.failedCondition(t.s, rule)
-	failed := t.w.valueOf(&part, "")
+	part := t.match.failedCondition(t.s, rule)
+	failed := valueOf(t.match.rules, &part, "")
 	look.Failed, look.FailedAt = strings.TrimPrefix(failed.Text, "-A  "), failed.Fact.Conditions
-	t.w.tell(Event{Kind: EventMissed, Rule: look})
+	t.tell(Event{Kind: EventMissed, Rule: look})
 }
 
 // tellHotdrop notes the rule of which a match has dropped the packet: the trace of nf_tables has it, that of the legacy tables has not.
 func (t *tableWalk) tellHotdrop() {
-	if t.w.rules.Dialect() == netfilter.NFT && t.w.tells() {
-		met := t.w.valueOf(t.rule(), t.at.program.chain.Name)
+	if t.match.rules.Dialect() == netfilter.NFT && t.tells() {
+		met := valueOf(t.match.rules, t.rule(), t.at.program.chain.Name)
 		t.step(Step{Kind: StepRule, Rule: &met})
 	}
 }
 
 // step notes a line of the trace at the place where the packet is.
 func (t *tableWalk) step(step Step) {
-	if !t.w.tells() {
+	if !t.tells() {
 		return
 	}
-	step.Hook, step.Table, step.Chain, step.Number = t.s.hook.String(), t.table.Name(), t.at.program.chain.Name, t.at.next+1
+	step.Hook, step.Table, step.Chain, step.Number = t.s.hook.String(), t.match.table.Name(), t.at.program.chain.Name, t.at.next+1
 	if t.s.hooks.mixed {
-		step.Dialect = t.w.rules.Dialect()
+		step.Dialect = t.match.rules.Dialect()
 	}
-	t.w.outcome.Steps = append(t.w.outcome.Steps, step)
+	t.outcome.Steps = append(t.outcome.Steps, step)
 }
 
 // stepOfRule notes the rule that the packet has met.
 func (t *tableWalk) stepOfRule(rule *fakeipt.Rule) {
-	if !t.w.tells() {
+	if !t.tells() {
 		return
 	}
-	met := t.w.valueOf(rule, t.at.program.chain.Name)
+	met := valueOf(t.match.rules, rule, t.at.program.chain.Name)
 	t.step(Step{Kind: RuleStepKind(&met.Fact, t.at.program == t.base), Rule: &met})
 }
 
 // valueOf is a rule of a chain as traces have it.
-func (w *walk) valueOf(rule *fakeipt.Rule, chain string) netfilter.Rule {
-	return netfilter.Rule{Text: rule.Text(chain, w.rules.Family(), w.rules.Dialect()), Fact: rule.Fact()}
+func valueOf(rules *fakeipt.Ruleset, rule *fakeipt.Rule, chain string) netfilter.Rule {
+	return netfilter.Rule{Text: rule.Text(chain, rules.Family(), rules.Dialect()), Fact: rule.Fact()}
 }
 
 // pop goes back to the rule after the last jump, or from the built-in chain to its policy.
 func (t *tableWalk) pop() {
-	stack := t.w.stack
-	if len(stack) == t.bottom {
+	stack := t.stack
+	if len(stack) == 0 {
 		t.enter(position{t.base, int(t.base.rules)})
 		return
 	}
 	t.enter(stack[len(stack)-1])
-	t.w.stack = stack[:len(stack)-1]
+	t.stack = stack[:len(stack)-1]
 }
 
 // policy ends the built-in chain.
 func (t *tableWalk) policy(base *fakeipt.Chain) bool {
 	t.step(Step{Kind: StepPolicy, Policy: base.Policy.Verdict()})
-	if t.table.CountsPolicy(base.Name) {
-		t.w.count(base.Counters, t.s)
+	if t.match.table.CountsPolicy(base.Name) {
+		t.tally.count(base.Counters, t.s)
 	}
 	return base.Policy != fakeipt.PolicyDrop
 }
 
 // apply counts a rule that matched and does what its target says.
 func (t *tableWalk) apply(r *compiledRule) fate {
-	if t.w.counts() || t.w.tells() {
+	if t.tally.counts() || t.tells() {
 		rule := t.rule()
-		t.w.count(rule.Counters, t.s)
+		t.tally.count(rule.Counters, t.s)
 		t.stepOfRule(rule)
 	}
 	switch r.op {
@@ -260,8 +267,8 @@ func (t *tableWalk) apply(r *compiledRule) fate {
 		return t.jump(r)
 	}
 	f := t.target(r)
-	if t.w.tells() {
-		t.w.notice(t.s, "")
+	if t.tells() {
+		t.notice(t.s, "")
 	}
 	if f == goOn {
 		t.at.next++
@@ -272,12 +279,12 @@ func (t *tableWalk) apply(r *compiledRule) fate {
 // target does what a target says that is no verdict and no jump.
 func (t *tableWalk) target(r *compiledRule) fate {
 	if r.op == toEndpoint {
-		return t.w.dnat(t.s, endpointRange(t.at.program.address, t.at.program.port), 0)
+		return t.targets.dnat(t.s, endpointRange(t.at.program.address, t.at.program.port), 0)
 	}
 	rule := t.rule()
-	t.w.rule = ruleState{rule: rule, table: t.table}
-	f := t.w.target(t.s, rule.Target)
-	if t.w.err != nil {
+	t.match.rule = rule
+	f := t.targets.target(t.s, rule.Target)
+	if t.err != nil {
 		t.blame()
 	}
 	return f
@@ -297,20 +304,19 @@ func RuleStepKind(f *netfilter.Fact, builtIn bool) StepKind {
 }
 
 func (t *tableWalk) jump(r *compiledRule) fate {
-	w := t.w
 	to := r.to.Load()
-	if to == nil || to.table.Load() != t.table.ID() {
+	if to == nil || to.table.Load() != t.match.table.ID() {
 		if to = t.find(); to == nil {
 			return stopped
 		}
 		r.to.Store(to)
 	}
-	if w.jumps++; w.jumps > maxJumps {
-		w.fail(fmt.Errorf("table %s: chain %s: %w: gave up after %d jumps", t.table.Name(), t.at.program.chain.Name, errLoop, maxJumps))
+	if t.jumps++; t.jumps > maxJumps {
+		t.fail(fmt.Errorf("table %s: chain %s: %w: gave up after %d jumps", t.match.table.Name(), t.at.program.chain.Name, errLoop, maxJumps))
 		return stopped
 	}
 	if r.op == toChain {
-		w.stack = append(w.stack, position{t.at.program, t.at.next + 1})
+		t.stack = append(t.stack, position{t.at.program, t.at.next + 1})
 	}
 	t.enter(position{to, 0})
 	return goOn
@@ -319,24 +325,13 @@ func (t *tableWalk) jump(r *compiledRule) fate {
 // find looks the chain up that the rule jumps to.
 func (t *tableWalk) find() *program {
 	name := t.rule().Target.Name()
-	chain := t.table.Chain(name)
+	chain := t.match.table.Chain(name)
 	if chain == nil {
-		t.w.fail(fmt.Errorf("table %s: chain %s: rule %d jumps to %s, which is not there", t.table.Name(), t.at.program.chain.Name, t.at.next+1,
+		t.fail(fmt.Errorf("table %s: chain %s: rule %d jumps to %s, which is not there", t.match.table.Name(), t.at.program.chain.Name, t.at.next+1,
 			name))
 		return nil
 	}
-	to := t.w.h.indexing.programOf(chain)
-	to.table.Store(t.table.ID())
+	to := t.indexing.programOf(chain)
+	to.table.Store(t.match.table.ID())
 	return to
-}
-
-// counts says that what walks count may be kept.
-func (w *walk) counts() bool { return w.h.probes == 0 }
-
-// count notes one packet for the counters; keep adds it. What a probe counts is never kept.
-func (w *walk) count(c *netfilter.Counters, s *skb) {
-	if c != nil && w.counts() {
-		j := &w.h.journal
-		j.pending = append(j.pending, pendingCount{counters: c, bytes: uint64(s.Size())})
-	}
 }

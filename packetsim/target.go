@@ -6,14 +6,25 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
+// targets does what the targets of rules say.
+type targets struct {
+	*course
+	match    *matcher // of the rule whose target it is
+	answers  *answers
+	memory   *memory
+	conns    *tracker
+	routes   *routing
+	bypassed bool // a table ended with a verdict to queue the packet for a program that is not there
+}
+
 // target does what a rule's target says, except for verdicts and jumps. This is the list of those that are supported.
-func (w *walk) target(s *skb, t fakeipt.Target) fate {
+func (tg *targets) target(s *skb, t fakeipt.Target) fate {
 	switch t := t.(type) {
 	case *fakeipt.TargetMark:
 		s.Mark = s.Mark&^t.Mask ^ t.Value
 		return goOn
 	case *fakeipt.TargetConnmark:
-		w.connmark(s, t)
+		tg.connmark(s, t)
 		return goOn
 	case *fakeipt.TargetLog, *fakeipt.TargetTrace, *fakeipt.TargetNFLOG:
 		return goOn
@@ -25,24 +36,24 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 	case *fakeipt.TargetClassify, *fakeipt.TargetConnsecmark, *fakeipt.TargetSecmark:
 		return goOn // no rule here asks for a priority or a security mark
 	case *fakeipt.TargetTEE:
-		w.tee(s, t)
+		tg.answers.tee(s, t)
 		return goOn
 	case *fakeipt.TargetNotrack:
 		return notrack(s)
 	case *fakeipt.TargetCT:
-		return w.conntrackTarget(s, t)
+		return tg.conntrackTarget(s, t)
 	case *fakeipt.TargetNetmap:
-		return w.netmap(s, t.Addr, t.Mask)
+		return tg.netmap(s, t.Addr, t.Mask)
 	case *fakeipt.TargetSet:
-		return w.targetSet(s, t)
+		return tg.targetSet(s, t)
 	case *fakeipt.TargetTPROXY:
-		return w.tproxy(s, t)
+		return tg.tproxy(s, t)
 	case *fakeipt.TargetTCPMSS:
-		return w.setMSS(s, t)
+		return tg.setMSS(s, t)
 	case *fakeipt.TargetHMARK:
-		return w.hmark(s, t)
+		return tg.hmark(s, t)
 	case *fakeipt.TargetNPT:
-		return w.npt(s, t)
+		return tg.npt(s, t)
 	case *fakeipt.TargetTTL:
 		changeTTL(s, t)
 		return goOn
@@ -59,24 +70,24 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 		stripOptions(s, t)
 		return goOn
 	case *fakeipt.TargetQueue:
-		return w.nfqueue(&fakeipt.TargetNFQUEUE{})
+		return tg.nfqueue(&fakeipt.TargetNFQUEUE{})
 	case *fakeipt.TargetNFQUEUE:
-		return w.nfqueue(t)
+		return tg.nfqueue(t)
 	case *fakeipt.TargetReject:
-		return w.reject(s, t.With)
+		return tg.reject(s, t.With)
 	case *fakeipt.TargetDNAT:
-		return w.dnat(s, t.Range, t.BasePort)
+		return tg.dnat(s, t.Range, t.BasePort)
 	case *fakeipt.TargetRedirect:
-		return w.redirect(s, t.Range)
+		return tg.redirect(s, t.Range)
 	case *fakeipt.TargetSNAT:
-		w.outcome.SourceTranslated = true
-		return w.snat(s, t.Range)
+		tg.outcome.SourceTranslated = true
+		return tg.snat(s, t.Range)
 	case *fakeipt.TargetMasquerade:
-		w.outcome.SourceTranslated = true
-		return w.masquerade(s, t.Range)
+		tg.outcome.SourceTranslated = true
+		return tg.masquerade(s, t.Range)
 	case *fakeipt.TargetOpaque:
-		return w.opaqueTarget(s, t)
+		return tg.opaqueTarget(s, t)
 	}
-	w.fail(fmt.Errorf("%w: target %s", errNoWalk, t.Name()))
+	tg.fail(fmt.Errorf("%w: target %s", errNoWalk, t.Name()))
 	return stopped
 }

@@ -3,7 +3,7 @@ package packetsim
 import "github.com/chainwalk/chainwalk/fakeipt"
 
 // connmark is -j CONNMARK (net/netfilter/xt_connmark.c).
-func (w *walk) connmark(s *skb, t *fakeipt.TargetConnmark) {
+func (tg *targets) connmark(s *skb, t *fakeipt.TargetConnmark) {
 	c := s.conn
 	if c == nil {
 		return
@@ -11,15 +11,15 @@ func (w *walk) connmark(s *skb, t *fakeipt.TargetConnmark) {
 	before := c.mark
 	switch t.Mode {
 	case fakeipt.ConnmarkSet:
-		w.h.change(c)
+		tg.conns.change(c)
 		c.mark = c.mark&^t.CTMask ^ t.Value
 	case fakeipt.ConnmarkSave:
-		w.h.change(c)
+		tg.conns.change(c)
 		c.mark = c.mark&^t.CTMask ^ s.Mark&t.NFMask
 	case fakeipt.ConnmarkRestore:
 		s.Mark = s.Mark&^t.NFMask ^ c.mark&t.CTMask
 	}
-	if w.tells() && c.mark != before {
-		w.tell(Event{Kind: EventConnmark, Entry: w.entryOf(c)})
+	if tg.tells() && c.mark != before {
+		tg.tell(Event{Kind: EventConnmark, Entry: tg.conns.entryOf(c)})
 	}
 }

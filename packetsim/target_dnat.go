@@ -7,19 +7,19 @@ import (
 )
 
 // dnat is -j DNAT. basePort is what the ports of a shifted range are offsets from, else 0.
-func (w *walk) dnat(s *skb, to netfilter.NATRange, basePort uint16) fate {
-	return w.bind(s, natDst, &natRange{NATRange: to, basePort: basePort})
+func (tg *targets) dnat(s *skb, to netfilter.NATRange, basePort uint16) fate {
+	return tg.bind(s.conn, natDst, &natRange{NATRange: to, basePort: basePort})
 }
 
 // redirect is -j REDIRECT: to the loopback address for the host's own packets, else to an address of
 // the device that they came in by (net/netfilter/nf_nat_redirect.c).
-func (w *walk) redirect(s *skb, to netfilter.NATRange) fate {
+func (tg *targets) redirect(s *skb, to netfilter.NATRange) fate {
 	to.MinAddr = redirectAddr(s)
 	to.MaxAddr = to.MinAddr
 	if !to.MinAddr.IsValid() {
 		return stopped
 	}
-	return w.dnat(s, to, 0)
+	return tg.dnat(s, to, 0)
 }
 
 func redirectAddr(s *skb) netip.Addr {
@@ -36,4 +36,14 @@ func redirectAddr(s *skb) netip.Addr {
 		}
 	}
 	return netip.Addr{}
+}
+
+// bind decides a side of the packet's connection. A packet without one is dropped.
+func (tg *targets) bind(c *conn, side natSide, to *natRange) fate {
+	if c == nil {
+		return stopped
+	}
+	b := natBinder{tg.conns, tg.chance}
+	b.bind(c, side, to)
+	return accepted
 }

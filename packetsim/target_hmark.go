@@ -6,6 +6,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/jhash"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var (
@@ -14,11 +15,11 @@ var (
 )
 
 // hmark is -j HMARK (net/netfilter/xt_HMARK.c): the packet's mark is a hash of what it goes from and to, the same in both directions.
-func (w *walk) hmark(s *skb, t *fakeipt.TargetHMARK) fate {
+func (tg *targets) hmark(s *skb, t *fakeipt.TargetHMARK) fate {
 	var from hashedTuple
 	switch {
 	case !t.Conntrack:
-		from = w.hashedPacket(s, t)
+		from = tg.hashedPacket(s, t)
 	case s.conn == nil:
 		return goOn
 	default:
@@ -26,14 +27,14 @@ func (w *walk) hmark(s *skb, t *fakeipt.TargetHMARK) fate {
 	}
 	src, dst := hashedAddr(from.src, t.SrcMask), hashedAddr(from.dst, t.DstMask)
 	hash := jhash.Words([]uint32{min(src, dst), max(src, dst), from.portsUnder(t)}, t.Rnd) ^ uint32(from.proto)&uint32(t.ProtoMask)
-	s.Mark = scale(hash, t.Modulus) + t.Offset
+	s.Mark = jhash.Scale(hash, t.Modulus) + t.Offset
 	return goOn
 }
 
 // hashedTuple is what HMARK hashes. Ports are those of the source in the upper half; hasPorts is false for protocols without.
 type hashedTuple struct {
 	src, dst netip.Addr
-	proto    Proto
+	proto    inet.Proto
 	ports    uint32
 	hasPorts bool
 }
@@ -41,22 +42,22 @@ type hashedTuple struct {
 // hashedConn is the connection's: its first source, and that of its answers.
 func hashedConn(c *conn) hashedTuple {
 	there, back := c.tuples[original], c.tuples[reply]
-	t := hashedTuple{src: there.Src, dst: back.Src, proto: there.Proto, hasPorts: there.Proto != ICMP}
+	t := hashedTuple{src: there.Src, dst: back.Src, proto: there.Proto, hasPorts: there.Proto != inet.ICMP}
 	switch {
 	case there.Proto.HasPorts():
 		t.ports = joinPorts(there.SrcPort, back.SrcPort)
-	case there.Proto == ICMPv6:
+	case there.Proto == inet.ICMPv6:
 		t.ports = joinPorts(there.ICMPID, back.ICMPID)
 	}
 	return t
 }
 
 // hashedPacket is the packet's, or that of the packet that an ICMP error quotes.
-func (w *walk) hashedPacket(s *skb, t *fakeipt.TargetHMARK) hashedTuple {
+func (tg *targets) hashedPacket(s *skb, t *fakeipt.TargetHMARK) hashedTuple {
 	p := &s.Packet
 	if p.IsICMPError() {
 		if p.Inner == nil {
-			w.fail(errNoHashICMP)
+			tg.fail(errNoHashICMP)
 			return hashedTuple{src: p.Src, dst: p.Dst}
 		}
 		p = p.Inner
@@ -65,23 +66,23 @@ func (w *walk) hashedPacket(s *skb, t *fakeipt.TargetHMARK) hashedTuple {
 	switch {
 	case p.Proto.HasPorts():
 		from.ports, from.hasPorts = joinPorts(p.SrcPort, p.DstPort), true
-	case p.Proto == ESP || p.Proto == AH:
+	case p.Proto == inet.ESP || p.Proto == inet.AH:
 		if p.SPI != nil {
 			from.ports = *p.SPI
 		} else if portMask(t) != 0 {
-			w.fail(errNoSPI)
+			tg.fail(errNoSPI)
 		}
 		from.hasPorts = true
 	case (p.Proto == protoDCCP || p.Proto == protoUDPLite) && portMask(t) != 0:
-		w.fail(errNoHashPorts)
+		tg.fail(errNoHashPorts)
 	}
 	return from
 }
 
 // Protocols with ports that a Packet does not have.
 const (
-	protoDCCP    Proto = 33
-	protoUDPLite Proto = 136
+	protoDCCP    inet.Proto = 33
+	protoUDPLite inet.Proto = 136
 )
 
 func joinPorts(src, dst uint16) uint32 { return uint32(src)<<16 | uint32(dst) }
@@ -107,6 +108,6 @@ func hashedAddr(addr, mask netip.Addr) uint32 {
 	if !mask.IsValid() {
 		return 0
 	}
-	a, m := addrWords(addr), addrWords(mask)
+	a, m := inet.AddrWords(addr), inet.AddrWords(mask)
 	return a[0]&m[0] ^ a[1]&m[1] ^ a[2]&m[2] ^ a[3]&m[3]
 }

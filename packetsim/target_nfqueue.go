@@ -8,15 +8,15 @@ import (
 
 // nfqueue is -j NFQUEUE: no program of a Host listens on a queue, so that the packet is lost, or with --queue-bypass goes on to the next
 // hook's rules (nf_queue in net/netfilter/nf_queue.c).
-func (w *walk) nfqueue(t *fakeipt.TargetNFQUEUE) fate {
+func (tg *targets) nfqueue(t *fakeipt.TargetNFQUEUE) fate {
 	if t.Bypass {
-		w.bypassed = true
+		tg.bypassed = true
 		return accepted
 	}
 	if t.Queues > 1 {
-		w.drop(fmt.Sprintf("queued for a program on queues %d to %d, where none listens", t.Queue, t.Queue+t.Queues-1))
+		tg.drop(fmt.Sprintf("queued for a program on queues %d to %d, where none listens", t.Queue, t.Queue+t.Queues-1))
 	} else {
-		w.drop(fmt.Sprintf("queued for a program on queue %d, where none listens", t.Queue))
+		tg.drop(fmt.Sprintf("queued for a program on queue %d, where none listens", t.Queue))
 	}
 	return stopped
 }

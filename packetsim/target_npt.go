@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // npt is -j SNPT or DNPT (net/ipv6/netfilter/ip6t_NPT.c, RFC 6296): a prefix of the source or destination becomes another one, and a word
@@ -14,30 +15,30 @@ import (
 //
 // They do so where the address has the rule's first prefix, and both prefixes are of one length. Other addresses are translated as well,
 // and the packet's checksum is wrong from then on.
-func (w *walk) npt(s *skb, t *fakeipt.TargetNPT) fate {
+func (tg *targets) npt(s *skb, t *fakeipt.TargetNPT) fate {
 	if s.shared { // of which the kernel takes no copy before it writes
-		w.fail(errSharedNPT)
+		tg.fail(errSharedNPT)
 		return stopped
 	}
 	addr := &s.Src
 	if t.Dest {
 		addr = &s.Dst
 	}
-	before := wordSum(*addr)
+	before := inet.WordSum(*addr)
 	var ok bool
 	*addr, ok = nptMap(*addr, t)
-	s.reckon(before, wordSum(*addr))
+	s.Reckon(before, inet.WordSum(*addr))
 	if !ok && s.hook == output && !s.isCopy { // it has no device yet, which icmp6_send wants
-		w.drop(nptFailed)
+		tg.drop(nptFailed)
 		return stopped
 	}
 	if !ok {
-		w.outcome.Verdict, w.outcome.To, w.outcome.RejectWith = Reject, ToNone, "icmp6-4/0"
-		w.outcome.Reason = nptFailed
-		w.sendError(s, ICMPv6ParameterProblem, 0)
+		tg.outcome.Verdict, tg.outcome.To, tg.outcome.RejectWith = Reject, ToNone, "icmp6-4/0"
+		tg.outcome.Reason = nptFailed
+		tg.answers.sendError(s, inet.ICMPv6ParameterProblem, 0)
 		return stopped
 	}
-	w.nptInner(s, t)
+	tg.nptInner(s, t)
 	return goOn
 }
 
@@ -46,7 +47,7 @@ var errSharedNPT = errors.New("not supported: SNPT or DNPT of the host's own cop
 const nptFailed = "no word of the address can be changed for NPT"
 
 // nptInner translates what an ICMP error quotes, where it went to or came from the rule's prefix.
-func (w *walk) nptInner(s *skb, t *fakeipt.TargetNPT) {
+func (tg *targets) nptInner(s *skb, t *fakeipt.TargetNPT) {
 	if s.Inner == nil || s.Socket != nil && s.Socket.Raw { // where its transport header is meant to begin, its own begins
 		return
 	}
@@ -56,9 +57,9 @@ func (w *walk) nptInner(s *skb, t *fakeipt.TargetNPT) {
 		addr = &inner.Src
 	}
 	if maskedEqual(*addr, t.From.Addr, t.From.Mask) {
-		before := wordSum(*addr)
+		before := inet.WordSum(*addr)
 		*addr, _ = nptMap(*addr, t)
-		s.reckon(before, wordSum(*addr))
+		s.Reckon(before, inet.WordSum(*addr))
 		s.Inner = &inner
 	}
 }
@@ -83,7 +84,7 @@ func nptMap(addr netip.Addr, t *fakeipt.TargetNPT) (translated netip.Addr, ok bo
 			return netip.AddrFrom16(b), false
 		}
 	}
-	sum := foldSum(uint32(binary.BigEndian.Uint16(b[2*word:])) + uint32(nptAdjustment(t)))
+	sum := inet.FoldSum(uint32(binary.BigEndian.Uint16(b[2*word:])) + uint32(nptAdjustment(t)))
 	if sum == 0xffff {
 		sum = 0
 	}
@@ -93,21 +94,7 @@ func nptMap(addr netip.Addr, t *fakeipt.TargetNPT) (translated netip.Addr, ok bo
 
 // nptAdjustment is what the new prefix is less than the old one, in one's complement.
 func nptAdjustment(t *fakeipt.TargetNPT) uint16 {
-	return foldSum(uint32(wordSum(t.From.Addr)) + uint32(^wordSum(t.To.Addr)))
-}
-
-// wordSum is the sum of an address's words in one's complement.
-func wordSum(addr netip.Addr) uint16 {
-	sum := uint32(0)
-	for b := addr.AsSlice(); len(b) > 0; b = b[2:] {
-		sum += uint32(binary.BigEndian.Uint16(b))
-	}
-	return foldSum(sum)
-}
-
-func foldSum(sum uint32) uint16 {
-	sum = sum>>16 + sum&0xffff
-	return uint16(sum>>16 + sum)
+	return inet.FoldSum(uint32(inet.WordSum(t.From.Addr)) + uint32(^inet.WordSum(t.To.Addr)))
 }
 
 // prefixBits is the length of a mask.

@@ -4,8 +4,10 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 func TestNPTMap(t *testing.T) {
@@ -31,7 +33,7 @@ func TestNPTMap(t *testing.T) {
 		assert.Equal(t, row.ok, ok, row.about)
 		assert.Equal(t, netip.MustParseAddr(row.want), got, row.about)
 		if ok && row.about != longer {
-			assert.Equal(t, wordSum(netip.MustParseAddr(row.addr))%0xffff, wordSum(got)%0xffff, "%s: the checksum", row.about)
+			assert.Equal(t, inet.WordSum(netip.MustParseAddr(row.addr))%0xffff, inet.WordSum(got)%0xffff, "%s: the checksum", row.about)
 		}
 	}
 }

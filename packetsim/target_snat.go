@@ -7,12 +7,12 @@ import (
 )
 
 // snat is -j SNAT.
-func (w *walk) snat(s *skb, to netfilter.NATRange) fate {
-	return w.bind(s, natSrc, &natRange{NATRange: to})
+func (tg *targets) snat(s *skb, to netfilter.NATRange) fate {
+	return tg.bind(s.conn, natSrc, &natRange{NATRange: to})
 }
 
 // masquerade is -j MASQUERADE: SNAT to an address of the device that the packet leaves by (net/netfilter/nf_nat_masquerade.c).
-func (w *walk) masquerade(s *skb, to netfilter.NATRange) fate {
+func (tg *targets) masquerade(s *skb, to netfilter.NATRange) fate {
 	if s.conn == nil {
 		return stopped
 	}
@@ -21,16 +21,16 @@ func (w *walk) masquerade(s *skb, to netfilter.NATRange) fate {
 	}
 	var addr netip.Addr
 	if s.Is6() {
-		addr = w.h.selectAddr6(s.out, s.Dst)
+		addr = tg.routes.selectAddr6(s.out, s.Dst)
 	} else {
-		addr = w.h.selectAddr(s.out, s.path.nextHop, ScopeGlobal)
+		addr = tg.routes.selectAddr(s.out, s.path.nextHop, ScopeGlobal)
 	}
 	if !addr.IsValid() {
-		w.drop("no address to masquerade with on " + s.out.Name)
+		tg.drop("no address to masquerade with on " + s.out.Name)
 		return stopped
 	}
 	to.MinAddr, to.MaxAddr = addr, addr
-	w.h.change(s.conn)
+	tg.conns.change(s.conn)
 	s.conn.masqueradeDev = s.out.Name
-	return w.snat(s, to)
+	return tg.snat(s, to)
 }

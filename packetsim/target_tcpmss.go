@@ -4,11 +4,10 @@ import (
 	"math"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 const (
-	// mssOption is the length of TCP's option for the greatest segment.
-	mssOption = 4
 	// defaultMSS4 and defaultMSS6 are what is announced at most where nothing was announced (RFC 1122, RFC 2460).
 	defaultMSS4 = 536
 	defaultMSS6 = 1220
@@ -16,15 +15,15 @@ const (
 
 // setMSS is -j TCPMSS (net/netfilter/xt_TCPMSS.c). An option that is not known is taken not to be there, so that it is added to a packet
 // without data; a packet that is longer is left as it is.
-func (w *walk) setMSS(s *skb, t *fakeipt.TargetTCPMSS) fate {
-	if s.Proto != TCP {
+func (tg *targets) setMSS(s *skb, t *fakeipt.TargetTCPMSS) fate {
+	if s.Proto != inet.TCP {
 		return goOn
 	}
 	limit := int(t.MSS)
 	if t.ClampToPMTU {
 		var ok bool
-		if limit, ok = w.clampedMSS(s); !ok {
-			w.drop("no segment fits the MTU")
+		if limit, ok = tg.clampedMSS(s); !ok {
+			tg.drop("no segment fits the MTU")
 			return stopped
 		}
 	}
@@ -37,7 +36,7 @@ func (w *walk) setMSS(s *skb, t *fakeipt.TargetTCPMSS) fate {
 	}
 	headers := s.headerSize() + s.padding
 	if s.Length == 0 || s.Length == headers {
-		s.Length = headers + mssOption
+		s.Length = headers + inet.MSSOptionSize
 		if s.Numbers != nil || s.noMSS {
 			s.MSS = uint16(min(limit, defaultMSS(s)))
 		}
@@ -53,9 +52,9 @@ func defaultMSS(s *skb) int {
 }
 
 // clampedMSS is the segment that fits the devices on both ways. ok is false if none does.
-func (w *walk) clampedMSS(s *skb) (mss int, ok bool) {
+func (tg *targets) clampedMSS(s *skb) (mss int, ok bool) {
 	mtu := maxMTU(s.path.out)
-	if back, _, err := w.h.routeOutput(&flow{dst: s.Src, in: loopbackName, chance: w.chance}, true); err == nil {
+	if back, _, err := tg.routes.routeOutput(&flow{dst: s.Src, in: loopbackName, chance: tg.chance}, true); err == nil {
 		mtu = min(mtu, maxMTU(back.out))
 	}
 	headers := 20 + 20

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var errTEEToItself = errors.New("not supported: TEE to an address of the host itself")
@@ -11,36 +12,36 @@ var errTEEToItself = errors.New("not supported: TEE to an address of the host it
 // tee is -j TEE (net/netfilter/xt_TEE.c, net/ipv4/netfilter/nf_dup_ipv4.c and its IPv6 twin): a copy of the packet as it is now goes out to
 // the gateway by way of OUTPUT and POSTROUTING. No connection is told of it, no socket sent it, and it is not copied again. Without a route
 // to the gateway there is none.
-func (w *walk) tee(s *skb, t *fakeipt.TargetTEE) {
-	if w.copied {
+func (a *answers) tee(s *skb, t *fakeipt.TargetTEE) {
+	if a.copied {
 		return
 	}
-	to, ok := w.teePath(t)
+	to, ok := a.teePath(t)
 	switch {
 	case !ok:
 		return
 	case to.local:
-		w.fail(errTEEToItself)
+		a.fail(errTEEToItself)
 		return
 	}
 	p := &skb{Packet: s.Packet, relation: isUntracked, path: to, routed: true, came: s.came, isCopy: true, local: true, sums: s.sums,
 		copyOf: s.frameType(), drawn: s.hasDrawnPort()}
-	p.Socket = &Socket{None: true}
+	p.Socket = &inet.Socket{None: true}
 	if s.hook == preRouting || s.hook == input {
 		p.SetHopLimit(p.HopLimit() - 1) // of 0 it makes 255
 	}
-	w.emit(Reply{Packet: p.Packet, Copy: true}, p, func(sub *walk) { sub.sendRouted(p) })
+	a.emit(Reply{Packet: p.Packet, Copy: true}, p, func(sub *walk) { sub.sendRouted(p) })
 }
 
 // teePath is the way of a copy. A device that is not there does not bind it. By --oif IPv4 takes the gateway to be on the link where no route of the device says so
 // (ip_route_output_key_hash_rcu).
-func (w *walk) teePath(t *fakeipt.TargetTEE) (to path, ok bool) {
-	f := &flow{dst: t.Gateway, in: loopbackName, chance: w.chance}
-	dev := w.h.byName[t.Oif]
+func (a *answers) teePath(t *fakeipt.TargetTEE) (to path, ok bool) {
+	f := &flow{dst: t.Gateway, in: loopbackName, chance: a.chance}
+	dev := a.host.byName[t.Oif]
 	if dev != nil {
 		f.out = t.Oif
 	}
-	to, _, err := w.h.routeOutput(f, true)
+	to, _, err := a.host.routeOutput(f, true)
 	if err != nil && t.Gateway.Is4() && dev != nil && dev.Up {
 		return path{out: dev, nextHop: t.Gateway, typ: RouteUnicast}, true
 	}

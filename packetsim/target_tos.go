@@ -1,6 +1,9 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import (
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
 
 // changeTOS is -j TOS (net/netfilter/xt_DSCP.c).
 func changeTOS(s *skb, t *fakeipt.TargetTOS) { s.TOS = s.TOS&^t.Mask ^ t.Value }
@@ -13,21 +16,13 @@ func changeECN(s *skb, t *fakeipt.TargetECN) {
 	if t.HasECT {
 		s.TOS = s.TOS&^ecnBits | t.ECT
 	}
-	if s.Proto != TCP {
+	if s.Proto != inet.TCP {
 		return
 	}
 	if t.HasECE {
-		s.TCPFlags = s.TCPFlags.with(ECE, t.ECE)
+		s.TCPFlags = s.TCPFlags.With(inet.ECE, t.ECE)
 	}
 	if t.HasCWR {
-		s.TCPFlags = s.TCPFlags.with(CWR, t.CWR)
+		s.TCPFlags = s.TCPFlags.With(inet.CWR, t.CWR)
 	}
-}
-
-// with is the flags with one of them set or not.
-func (f TCPFlags) with(flag TCPFlags, set bool) TCPFlags {
-	if set {
-		return f | flag
-	}
-	return f &^ flag
 }

@@ -1,19 +1,22 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import (
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
 
 // tproxy is -j TPROXY (net/netfilter/xt_TPROXY.c): the packet gets the mark and goes on, to be routed to the socket by it. Without a
 // transparent socket it is dropped.
-func (w *walk) tproxy(s *skb, t *fakeipt.TargetTPROXY) fate {
-	if s.Proto != TCP && s.Proto != UDP {
+func (tg *targets) tproxy(s *skb, t *fakeipt.TargetTPROXY) fate {
+	if s.Proto != inet.TCP && s.Proto != inet.UDP {
 		return stopped
 	}
 	if s.Socket == nil {
-		w.fail(errNoSocket)
+		tg.fail(errNoSocket)
 		return stopped
 	}
 	if s.Socket.None || !s.Socket.Transparent {
-		w.drop("no transparent socket for TPROXY")
+		tg.drop("no transparent socket for TPROXY")
 		return stopped
 	}
 	s.Mark = s.Mark&^t.MarkMask ^ t.MarkValue

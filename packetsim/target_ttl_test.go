@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // TestHopLimitOf0 has what Linux 6.18 did, in both families: it looks at the hop limit of what it is to forward, before FORWARD, and nowhere
@@ -36,7 +38,7 @@ func TestHopLimitOf0(t *testing.T) {
 	require.Len(t, o.Replies, 1)
 	assert.Zero(t, o.Replies[0].Packet.Inner.HopLimit())
 	assert.Equal(t, ToLocal, walkOne(t, h, delivered+" ttl 0").To)
-	for packet, want := range map[string]uint8{sent + " ttl 0": 0, sent: DefaultTTL} {
+	for packet, want := range map[string]uint8{sent + " ttl 0": 0, sent: inet.DefaultTTL} {
 		o := walkOne(t, h, packet)
 		assert.Equal(t, want, o.Packet.HopLimit(), packet)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // TraceVersion is the version of the JSON that TraceResult makes.
@@ -22,11 +24,11 @@ type TraceResult struct {
 	// Notes say what the walk could not see, each in a line.
 	Notes []string `json:"notes,omitempty"`
 	// Input is Packet as data.
-	Input Input `json:"-"`
+	Input inet.Input `json:"-"`
 }
 
 // NewTraceResult puts the outcomes of Host.Walk for a packet into one result.
-func NewTraceResult(in Input, outcomes []Outcome) TraceResult {
+func NewTraceResult(in inet.Input, outcomes []Outcome) TraceResult {
 	result := TraceResult{Version: TraceVersion, Packet: in.Full(), Outcomes: make([]Outcome, len(outcomes)), Input: in}
 	copy(result.Outcomes, outcomes)
 	for i := range result.Outcomes {
@@ -39,7 +41,7 @@ func NewTraceResult(in Input, outcomes []Outcome) TraceResult {
 }
 
 // Trace walks a packet and puts the outcomes into one result, also where only guesses can be made (TraceResult.Opaque).
-func (h *Host) Trace(in Input, o WalkOptions) (TraceResult, error) {
+func (h *Host) Trace(in inet.Input, o WalkOptions) (TraceResult, error) {
 	outcomes, err := h.WalkWith(in, o)
 	var opaque *OpaqueError
 	if errors.As(err, &opaque) {

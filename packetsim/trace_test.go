@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // TestTrace walks packets on a node and prints them as JSON. The command rules gives the node's rules.
@@ -21,7 +22,7 @@ func TestTrace(t *testing.T) {
 			node = traceNode(t, d.Input+"\n")
 			return ""
 		}
-		in, err := ParseInput(d.Input)
+		in, err := inet.ParseInput(d.Input)
 		require.NoError(t, err)
 		outcomes, err := node.Walk(in)
 		require.NoError(t, err)
@@ -56,9 +57,10 @@ func traceNode(t *testing.T, rules string) *Host {
 }
 
 func TestTraceHasNoNullLists(t *testing.T) {
-	in, err := ParseInput("udp 10.0.0.1:1 > 10.0.0.2:2")
+	in, err := inet.ParseInput("udp 10.0.0.1:1 > 10.0.0.2:2")
 	require.NoError(t, err)
-	outcomes := []Outcome{{Probability: 1, Verdict: Drop, To: ToNone, Reason: "no route", Final: Final{Proto: UDP, Src: in.Src, Dst: in.Dst}}}
+	outcomes := []Outcome{{Probability: 1, Verdict: Drop, To: ToNone, Reason: "no route", Final: Final{Proto: inet.UDP, Src: in.Src,
+		Dst: in.Dst}}}
 	var b strings.Builder
 	require.NoError(t, NewTraceResult(in, outcomes).WriteJSON(&b))
 	assert.Contains(t, b.String(), `"steps": []`)
@@ -70,7 +72,7 @@ func TestTraceHasNoNullLists(t *testing.T) {
 }
 
 func TestTraceSaysThatItCouldNotWrite(t *testing.T) {
-	assert.ErrorIs(t, NewTraceResult(Input{}, nil).WriteJSON(closedWriter{}), os.ErrClosed)
+	assert.ErrorIs(t, NewTraceResult(inet.Input{}, nil).WriteJSON(closedWriter{}), os.ErrClosed)
 }
 
 type closedWriter struct{}

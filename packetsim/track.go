@@ -2,17 +2,6 @@ package packetsim
 
 import (
 	"errors"
-	"time"
-)
-
-// trackVerdict is what a protocol's tracker says of a packet.
-type trackVerdict uint8
-
-const (
-	trackAccept  trackVerdict = iota
-	trackInvalid              // the packet is not of the connection
-	trackAgain                // the connection is gone: look the packet up again
-	trackFull                 // the table has no room for the connection
 )
 
 // relation is what a packet is to its connection (enum ip_conntrack_info, without the direction).
@@ -26,131 +15,115 @@ const (
 	isRelated
 )
 
+// packetTracker is conntrack at the hooks: it finds the connections of a walk's packets.
+type packetTracker struct {
+	*course
+	conns *tracker
+}
+
 // track is trackStep, and tells what conntrack found. It is false if the packet goes no further.
-func (w *walk) track(s *skb) bool {
+func (k *packetTracker) track(s *skb) bool {
 	known := s.conn != nil && s.conn.template == nil
-	if !w.trackStep(s) || w.err != nil {
+	if !k.trackStep(s) || k.err != nil {
 		return false
 	}
-	if w.tells() && !known {
-		w.tellTracked(s)
+	if k.tells() && !known {
+		k.tellTracked(s)
 	}
 	return true
+}
+
+// tellTracked tells what conntrack found.
+func (k *packetTracker) tellTracked(s *skb) {
+	e := Event{Kind: EventConntrack, State: stateNames[s.relation]}
+	if s.conn != nil {
+		e.Reply = s.dir == reply
+		if s.conn.confirmed {
+			e.Entry = k.conns.entryOf(s.conn)
+		}
+	}
+	k.tell(e)
 }
 
 // trackStep is conntrack's look at a packet (nf_conntrack_in). A packet that it has seen, on its first
 // pass through the host, keeps its connection.
 //
 // It is false if the packet goes no further.
-func (w *walk) trackStep(s *skb) bool {
+func (k *packetTracker) trackStep(s *skb) bool {
 	s.takeTemplate()
 	switch {
 	case s.conn != nil || s.relation == isUntracked:
 		return true
-	case w.h.conf.checksums && s.hook == preRouting && !s.sumHolds():
+	case k.conns.conf.checksums && s.hook == preRouting && !s.sumHolds():
 		return true
 	case s.IsICMPError():
-		w.trackError(s)
+		k.trackError(s)
 		return true
 	case icmpUntracked(s.Proto, s.ICMPType):
 		s.relation = isUntracked
 		return true
 	}
-	verdict := w.trackOnce(s)
+	verdict := k.trackOnce(s)
 	if verdict == trackAgain {
-		verdict = w.trackOnce(s)
+		verdict = k.trackOnce(s)
 	}
 	if verdict == trackFull {
-		w.drop("conntrack table full")
+		k.drop("conntrack table full")
 		return false
 	}
 	return true
 }
 
-func (w *walk) trackOnce(s *skb) trackVerdict {
+func (k *packetTracker) trackOnce(s *skb) trackVerdict {
 	tuple := tupleOf(&s.Packet)
 	inverse, ok := tuple.answer()
 	if !ok {
 		return trackInvalid
 	}
-	c, dir := w.h.find(&tuple, s.zone)
+	c, dir := k.conns.find(&tuple, s.zone)
 	if c == nil {
-		if !w.makeRoom() {
+		if !k.conns.makeRoom(k.chance) {
 			return trackFull
 		}
 		if s.Proto.IsICMP() && !icmpStarts(s.Proto, s.ICMPType) {
 			return trackInvalid
 		}
-		c, dir = w.newConn(), original
+		c, dir = k.conns.scratch.newConn(), original
 		c.tuples, c.zone, c.helper = [2]Tuple{tuple, inverse}, s.zone, s.helper
-		if w.h.accounts() {
+		if k.conns.accounts() {
 			c.counters = &connCounters{}
 		}
 	}
-	w.h.refreshed = false
-	verdict := w.h.track(c, dir, &s.Packet)
+	k.conns.refreshed = false
+	verdict := k.conns.track(c, dir, &s.Packet)
 	if verdict != trackAccept {
 		return verdict
 	}
-	if c.counters != nil && w.h.refreshed {
-		w.h.count(c, dir, s.Size())
+	if c.counters != nil && k.conns.refreshed {
+		k.conns.count(c, dir, s.Size())
 	}
 	s.conn, s.dir, s.relation = c, dir, isNew
 	if dir == reply || c.seenReply {
 		s.relation = isEstablished
 	}
 	if dir == reply && !c.seenReply {
-		w.h.change(c)
+		k.conns.change(c)
 		c.seenReply = true
 	}
 	return trackAccept
 }
 
-// track lets the protocol's tracker look at the packet.
-func (h *tracker) track(c *conn, dir direction, p *Packet) trackVerdict {
-	switch p.Proto {
-	case TCP:
-		return h.trackTCP(c, dir, p)
-	case UDP:
-		return h.trackUDP(c)
-	case SCTP:
-		return h.trackSCTP(c, dir, p)
-	case ICMP, ICMPv6:
-		return h.trackICMP(c, p.Proto)
-	}
-	h.change(c)
-	timeout := h.conf.generic
-	if p.Proto == protoGRE {
-		timeout, c.assured = h.conf.gre, c.seenReply
-		if c.seenReply {
-			timeout = h.conf.greStream
-		}
-	}
-	h.expireIn(c, timeout)
-	return trackAccept
-}
-
-// protoGRE is the one protocol without ports, beside ICMP, that has timeouts of its own (net/netfilter/nf_conntrack_proto_gre.c).
-const protoGRE Proto = 47
-
-func (h *tracker) expireIn(c *conn, seconds int) {
-	h.refreshed = true
-	c.expires = h.clock.Now().Add(time.Duration(seconds) * time.Second)
-}
-
-var errNoInner = errors.New("packet: Inner is not set: an ICMP error is tracked by the packet that it quotes")
-
 // trackError relates an ICMP error to the connection of the packet that it quotes (nf_conntrack_inet_error).
-func (w *walk) trackError(s *skb) {
+func (k *packetTracker) trackError(s *skb) {
 	if s.Inner == nil {
-		w.fail(errNoInner)
+		k.fail(errNoInner)
 		return
 	}
 	answer, ok := tupleOf(s.Inner).answer()
 	if !ok {
 		return
 	}
-	c, dir := w.h.find(&answer, s.zone)
+	c, dir := k.conns.find(&answer, s.zone)
 	if c == nil || c.tuples[dir].Dst != s.Dst {
 		return
 	}
@@ -159,16 +132,28 @@ func (w *walk) trackError(s *skb) {
 
 // confirm puts a new connection into the table, at the end of its first packet's way (nf_confirm). An answer to an answer to that packet,
 // which is of the connection's original direction, does so too. It is false if the packet goes no further.
-func (w *walk) confirm(s *skb) bool {
+func (k *packetTracker) confirm(s *skb) bool {
 	if s.conn == nil || s.conn.confirmed || s.dir != original {
 		return true
 	}
-	if !w.h.insert(s.conn) {
-		w.drop("connection clashes with another")
+	if !k.conns.insert(s.conn) {
+		k.drop("connection clashes with another")
 		return false
 	}
-	if w.tells() {
-		w.tell(Event{Kind: EventEntry, Entry: w.entryOf(s.conn)})
+	if k.tells() {
+		k.tell(Event{Kind: EventEntry, Entry: k.conns.entryOf(s.conn)})
 	}
 	return true
+}
+
+var errNoInner = errors.New("packet: Inner is not set: an ICMP error is tracked by the packet that it quotes")
+
+// takeTemplate takes the template off the packet: it says in which zone conntrack looks for the connection, this time only.
+func (s *skb) takeTemplate() {
+	s.zone, s.helper = Zone{}, ""
+	if s.conn == nil || s.conn.template == nil {
+		return
+	}
+	s.zone, s.helper = s.conn.template.zone(s.Mark), s.conn.template.helper
+	s.conn, s.relation = nil, isInvalid
 }

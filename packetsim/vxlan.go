@@ -1,6 +1,10 @@
 package packetsim
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
 
 // VXLAN is a tunnel that carries Ethernet frames in UDP.
 type VXLAN struct {
@@ -13,9 +17,6 @@ type VXLAN struct {
 	// together.
 	Remotes map[netip.Addr]netip.Addr
 }
-
-// MaxVNI is the greatest network identifier.
-const MaxVNI = 1<<24 - 1
 
 const vxlanPort = 8472
 
@@ -43,8 +44,8 @@ func (w *walk) encapsulate(s *skb) {
 	}
 	inner := s.Packet
 	inner.Mark, inner.Socket = 0, nil
-	outer := Packet{Proto: UDP, Src: v.Local, Dst: remote, SrcPort: tunnelPort(&inner), DstPort: v.port(), Mark: s.Mark,
-		TTL: uint8(w.h.conf.defaultTTL), Carried: &inner, VNI: v.ID, Socket: &Socket{None: true}}
+	outer := inet.Packet{Proto: inet.UDP, Src: v.Local, Dst: remote, SrcPort: tunnelPort(&inner), DstPort: v.port(), Mark: s.Mark,
+		TTL: uint8(w.h.conf.defaultTTL), Carried: &inner, VNI: v.ID, Socket: &inet.Socket{None: true}}
 	if s.local {
 		outer.Socket = s.Socket
 	}
@@ -69,15 +70,15 @@ func (w *walk) encapsulate(s *skb) {
 }
 
 // tunnelPort is the source port of the outer packet, which a hash of the inner one chooses from the local ports (udp_flow_src_port).
-func tunnelPort(inner *Packet) uint16 {
+func tunnelPort(inner *inet.Packet) uint16 {
 	const low, high = 32768, 60999
 	tuple := tupleOf(inner)
 	return low + uint16(hashTuple(&tuple)%(high-low))
 }
 
 // vxlanOf is the tunnel that takes the packet, nil if it is for no tunnel.
-func (h *routing) vxlanOf(p *Packet) *device {
-	if p.Carried == nil || p.Proto != UDP {
+func (h *routing) vxlanOf(p *inet.Packet) *device {
+	if p.Carried == nil || p.Proto != inet.UDP {
 		return nil
 	}
 	for _, dev := range h.devices {

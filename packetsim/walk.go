@@ -5,30 +5,21 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// walk is one packet's way through a host. A failure is kept in err and ends the walk.
+// walk is one packet's way through a host: how its stack receives, routes, forwards, sends and delivers it, and the hooks by which it comes.
+// What happens at the hooks is conntrack's and the tables'.
 type walk struct {
-	h        *Host
-	chance   Chance
-	outcome  *Outcome
-	told     text // the rest is nothing of a walk that has ended, but for stack
-	hooks    familyHooks
-	packet   skb
-	rules    *fakeipt.Ruleset // whose table the packet is in
-	rule     ruleState
-	plain    compiledRule // the last rule that held and is not compiled
-	hotdrop  bool         // a match drops the packet
-	jumps    int
-	tunnels  int
-	made     int  // how many packets were made, each because of the one before it, of which this is the last
-	copied   bool // the packet is a copy that TEE made, or one made because of it: neither is copied
-	bypassed bool // a table ended with a verdict to queue the packet for a program that is not there
-	stack    []position
-	err      error
-	tale     tale // of the walk that tells its steps
+	course    // the rest but for table is nothing of a walk that has ended
+	h         *Host
+	hooks     familyHooks // of the rulesets that the walk began with
+	packet    skb
+	tunnels   int
+	table     tableWalk
+	conntrack packetTracker
+	answers   answers
 }
 
 // newWalk takes a walk that has ended, if there is one: most of them need no memory of their own then.
@@ -37,77 +28,48 @@ func (h *Host) newWalk(c Chance, told text, o *Outcome) *walk {
 	if last := len(h.idle) - 1; last >= 0 {
 		w, h.idle = h.idle[last], h.idle[:last]
 	} else {
-		w = &walk{h: h}
+		w = h.makeWalk()
 	}
 	w.chance, w.told, w.outcome = c, told, o
 	w.outcome.Verdict, w.outcome.To = Drop, ToNone
 	if w.tells() {
 		w.outcome.Steps = []Step{}
-		w.tale = tale{}
 	}
+	return w
+}
+
+// makeWalk gives each part of a walk what it needs of the others and of the host.
+func (h *Host) makeWalk() *walk {
+	w := &walk{h: h}
+	w.answers = answers{course: &w.course, host: h, hooks: &w.hooks}
+	w.conntrack = packetTracker{&w.course, &h.conns}
+	w.table = tableWalk{course: &w.course, tally: &h.tally, indexing: &h.indexing,
+		match: matcher{course: &w.course, host: h.name, memory: h.memory, conns: &h.conns, routes: &h.routing, tally: &h.tally}}
+	w.table.targets = targets{course: &w.course, match: &w.table.match, answers: &w.answers, memory: h.memory,
+		conns: &h.conns, routes: &h.routing}
 	return w
 }
 
 // endWalk keeps the walk for the next one.
 func (h *Host) endWalk(w *walk) {
-	w.chance, w.outcome, w.hooks, w.packet, w.rules, w.rule = nil, nil, familyHooks{}, skb{}, nil, ruleState{}
-	w.plain = compiledRule{}
-	w.hotdrop, w.bypassed, w.copied, w.jumps, w.tunnels, w.made, w.stack, w.err = false, false, false, 0, 0, 0, w.stack[:0], nil
+	w.course, w.hooks, w.packet, w.tunnels = course{}, familyHooks{}, skb{}, 0
+	w.answers.made, w.answers.copied = 0, false
+	w.table.end()
 	h.idle = append(h.idle, w)
 }
 
-// ruleState names the rule that is being looked at, whose matches may remember something of their own.
-type ruleState struct {
-	rule  *fakeipt.Rule
-	table *fakeipt.Table
-	place int // of the match in the rule
-}
-
-// skb is a packet on its way (struct sk_buff): the header as it is now, and what the kernel keeps beside it.
-type skb struct {
-	Packet
-	hook     hook
-	hooks    *rulesetHooks
-	in, out  *device  // as the hook sees them
-	came     *device  // by which the packet, or what it is a copy of, came to the host
-	isCopy   bool     // TEE made it
-	copyOf   LinkType // the frame type of what it is a copy of
-	conn     *conn
-	dir      direction
-	relation relation
-	zone     Zone   // that conntrack looks for it in
-	helper   string // that conntrack gives its connection, if that is new
-	path     path
-	routed   bool // path holds the route
-	local    bool // the host made the packet
-	sums     sums
-	attached bool // it answers a packet that conntrack left alone, so that -j CT takes it for one that was seen
-	bridged  bridged
-	padding  int  // bytes of TCP options that were written over
-	noMSS    bool // the option for the greatest segment was
-	shared   bool // it is the host's own copy of what it sends to many, with the same bytes
-	looped   bool // and has come in
-	drawn    bool // it is a copy of a packet whose source port the kernel chose
-}
-
-func (w *walk) fail(err error) {
-	if w.err == nil {
-		w.err = err
-	}
-}
-
 // run checks the input and sends it on its way.
-func (w *walk) run(in *Input) error {
+func (w *walk) run(in *inet.Input) error {
 	if err := checkInput(in); err != nil {
 		return err
 	}
 	s := &w.packet
 	s.Packet = in.Packet
-	if !in.isAnswer() {
-		w.h.tick++
+	if !isAnswer(in) {
+		w.h.memory.tick++
 	}
 	if in.Local {
-		if (s.Proto == TCP || s.Proto == UDP) && (s.Socket == nil || !s.Socket.Raw) {
+		if (s.Proto == inet.TCP || s.Proto == inet.UDP) && (s.Socket == nil || !s.Socket.Raw) {
 			s.sums = sumPartial
 		}
 		w.send(s, s.Is6() && s.Socket != nil && (s.Socket.None || s.Socket.Kernel || s.Socket.Raw)) // it is asked when a socket is bound
@@ -127,7 +89,7 @@ func (w *walk) run(in *Input) error {
 }
 
 // checkInput refuses what is no packet.
-func checkInput(in *Input) error {
+func checkInput(in *inet.Input) error {
 	switch {
 	case !in.Dst.IsValid():
 		return errors.New("packet: Dst is not set")
@@ -139,14 +101,14 @@ func checkInput(in *Input) error {
 		return fmt.Errorf("packet: Src %s and Dst %s are of different families", in.Src, in.Dst)
 	case in.Local && in.In != "":
 		return fmt.Errorf("packet: it is local and also comes in by %s: want one of them", in.In)
-	case in.Proto == ICMP && in.Dst.Is6(), in.Proto == ICMPv6 && in.Dst.Is4():
+	case in.Proto == inet.ICMP && in.Dst.Is6(), in.Proto == inet.ICMPv6 && in.Dst.Is4():
 		return fmt.Errorf("packet: protocol %s is of the other family than %s", in.Proto, in.Dst)
 	}
 	return nil
 }
 
 // isAnswer says that the host's stack sends the packet because of the one that was delivered to it just now.
-func (in *Input) isAnswer() bool {
+func isAnswer(in *inet.Input) bool {
 	return in.Local && in.Socket != nil && (in.Socket.Kernel || in.Socket.None)
 }
 
@@ -276,7 +238,7 @@ func (w *walk) sendRouted(s *skb) {
 		return
 	}
 	s.in, s.Socket = s.path.out, nil // the one that takes it is another
-	w.copied = false                 // it is taken when all else is done
+	w.answers.copied = false         // it is taken when all else is done
 	w.receive(s)
 }
 
@@ -309,11 +271,6 @@ func (w *walk) reroute(s *skb) bool {
 	return true
 }
 
-// drop ends the walk without a rule.
-func (w *walk) drop(reason string) {
-	w.outcome.Verdict, w.outcome.To, w.outcome.Reason = Drop, ToNone, reason
-}
-
 // pass takes the packet through a hook. It is false if the packet goes no further.
 func (w *walk) pass(s *skb, at hook, in, out *device) bool {
 	s.hook, s.in, s.out = at, in, out
@@ -330,15 +287,15 @@ func (w *walk) pass(s *skb, at hook, in, out *device) bool {
 // mangle runs a table mangle, after which a packet of the host may need another route. One that nf_tables queued gets none
 // (nf_route_table_hook4 in net/netfilter/nft_chain_route.c).
 func (w *walk) mangle(s *skb, base *baseChain) bool {
-	w.bypassed = false
+	w.table.targets.bypassed = false
 	dst, src, mark, tos, ttl := s.Dst, s.Src, s.Mark, s.TOS, s.HopLimit()
-	if !w.runTable(s, base) {
+	if !w.table.run(s, base) {
 		return false
 	}
 	if s.TOS != tos || s.HopLimit() != ttl { // which do not tell the sum of all bytes either
 		s.sums &^= sumKept
 	}
-	if w.bypassed && base.rules.Dialect() == netfilter.NFT {
+	if w.table.targets.bypassed && base.rules.Dialect() == netfilter.NFT {
 		return true
 	}
 	if s.hook == output && (s.Mark != mark || s.Dst != dst || s.Src != src || s.TOS != tos || s.Is6() && s.HopLimit() != ttl) {
@@ -368,7 +325,7 @@ func (w *walk) finish(s *skb) {
 }
 
 // FinalOf is the packet's header as trace reports it.
-func FinalOf(p *Packet) Final {
+func FinalOf(p *inet.Packet) Final {
 	return Final{Proto: p.Proto, Src: p.Src, SrcPort: p.SrcPort, Dst: p.Dst, DstPort: p.DstPort, Mark: p.Mark}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // memorySets are the sets of memoryRules. Set other is for tools that run beside.
@@ -75,8 +76,8 @@ COMMIT
 `
 
 // memoryPackets are packets for all of memoryRules, a route with two next hops among them.
-func memoryPackets(t testing.TB) []Input {
-	var packets []Input
+func memoryPackets(t testing.TB) []inet.Input {
+	var packets []inet.Input
 	for _, source := range []string{
 		"10.244.0.11:1000 > %s:%d in veth1", "10.244.0.12:1000 > %s:%d in veth2", "10.244.0.13:1000 > %s:%d in eth0",
 	} {
@@ -133,7 +134,7 @@ func state(t testing.TB, h *Host) string {
 		}
 	}
 	fmt.Fprintln(&b, m.nth.all(), m.limits.all(), m.hashlimits.all(), m.buckets.all(), m.paths.all(), m.templates.all())
-	fmt.Fprintln(&b, h.conntrack(), m.depth, m.layers, len(h.journal.undo), len(h.journal.pending))
+	fmt.Fprintln(&b, h.conns.entries(), m.depth, m.layers, len(h.conns.journal.undo), len(h.tally.pending))
 	return b.String()
 }
 
@@ -193,7 +194,7 @@ func TestWalksAtTheSameTime(t *testing.T) {
 	}
 }
 
-func besideOneAnother(t *testing.T, hosts []*Host, packets []Input) {
+func besideOneAnother(t *testing.T, hosts []*Host, packets []inet.Input) {
 	const walkers, rounds = 2, 3 // on each host
 	var before []string
 	var done atomic.Bool
@@ -232,7 +233,7 @@ func besideOneAnother(t *testing.T, hosts []*Host, packets []Input) {
 }
 
 // assertWalk asks in all ways for a packet's outcomes.
-func assertWalk(t *testing.T, h *Host, in Input, want []Outcome) bool {
+func assertWalk(t *testing.T, h *Host, in inet.Input, want []Outcome) bool {
 	walked, err := h.Walk(in)
 	if !assert.NoError(t, err) || !assert.Equal(t, want, walked, "%s", in) {
 		return false

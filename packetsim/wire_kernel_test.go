@@ -2,30 +2,35 @@
 
 package packetsim
 
+import (
+	"github.com/chainwalk/chainwalk/internal/wire"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
+
 // wireFormat is the packet as bytes. id is IPv4's identification or IPv6's flow label.
-func wireFormat(p Packet, id uint16) []byte {
+func wireFormat(p inet.Packet, id uint16) []byte {
 	complete(&p)
 	var payload []byte
 	if p.Carried != nil {
-		payload = encodeVXLAN(p.VNI, nodeMAC("tunnel"), placeMAC("server"), wireFormat(*p.Carried, 1))
+		payload = wire.VXLAN(p.VNI, wire.Ethernet(nodeMAC("tunnel"), placeMAC("server"), wireFormat(*p.Carried, 1)))
 	}
-	return encodePacket(&p, id, payload)
+	return wire.Encode(&p, wire.Fields{ID: id, Payload: payload})
 }
 
 // complete writes into the packet the numbers and chunks that it does not say: a connection begins at sequence number 1000, and an SCTP
 // packet is an INIT.
-func complete(p *Packet) {
+func complete(p *inet.Packet) {
 	switch {
-	case p.Proto == TCP && p.Numbers == nil:
-		p.Numbers = &TCPNumbers{Seq: 1000, Window: 8192}
-		if p.TCPFlags&(ACK|RST) != 0 {
+	case p.Proto == inet.TCP && p.Numbers == nil:
+		p.Numbers = &inet.TCPNumbers{Seq: 1000, Window: 8192}
+		if p.TCPFlags&(inet.ACK|inet.RST) != 0 {
 			p.Numbers.Seq, p.Numbers.Ack = 1001, 1001
 		}
-		if p.TCPFlags&SYN != 0 {
+		if p.TCPFlags&inet.SYN != 0 {
 			p.Numbers.Seq = 1000
 		}
-	case p.Proto == SCTP && len(p.Chunks) == 0:
-		p.Chunks = []SCTPChunk{{Type: SCTPInit, InitTag: 7}}
+	case p.Proto == inet.SCTP && len(p.Chunks) == 0:
+		p.Chunks = []inet.SCTPChunk{{Type: inet.SCTPInit, InitTag: 7}}
 	}
 	if p.Inner != nil {
 		inner := *p.Inner

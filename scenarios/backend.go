@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -90,7 +90,7 @@ type Session interface {
 	// Follow sends a later packet of a kept connection; what it does stays.
 	Follow(ctx context.Context, p FlowPacket) (*Observed, error)
 	// Send gives one packet to a node and leaves the cluster as it was.
-	Send(ctx context.Context, node string, in packetsim.Input) (*Observed, error)
+	Send(ctx context.Context, node string, in inet.Input) (*Observed, error)
 	// Save is what iptables-save -c prints on a node; ip6tables-save for ipv6.
 	Save(ctx context.Context, node string, family IPFamily) (string, error)
 	// Accounting are the packets that a node's nfacct objects have counted, by name.

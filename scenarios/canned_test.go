@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
@@ -161,7 +161,7 @@ func (c *canned) Follow(_ context.Context, p FlowPacket) (*Observed, error) {
 	return seen, err
 }
 
-func (c *canned) Send(_ context.Context, node string, in packetsim.Input) (*Observed, error) {
+func (c *canned) Send(_ context.Context, node string, in inet.Input) (*Observed, error) {
 	c.call("send %s %s", node, in)
 	return c.ways(netip.AddrPortFrom(in.Dst, in.DstPort))
 }

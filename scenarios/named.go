@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Named is an address of a check, with its port if that tells more than the address alone, and the object behind it.
@@ -22,9 +22,9 @@ func (r *runner) name(c *Check) {
 	}
 	book := r.names()
 	word, _, _ := strings.Cut(c.Packet, " ")
-	var proto packetsim.Proto
+	var proto inet.Proto
 	if err := proto.UnmarshalText([]byte(word)); err != nil {
-		proto = packetsim.TCP // a packet of a connection that has a name of its own
+		proto = inet.TCP // a packet of a connection that has a name of its own
 	}
 	for _, address := range addressesIn(c.Packet + " " + c.Expected + " " + c.Got) {
 		name := ""

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/internal/document"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Send is one packet given to a node.
@@ -21,11 +21,11 @@ type Send struct {
 }
 
 // PacketInput is a packet in the PACKET syntax.
-type PacketInput struct{ packetsim.Input }
+type PacketInput struct{ inet.Input }
 
 // UnmarshalText reads the PACKET syntax.
 func (p *PacketInput) UnmarshalText(text []byte) error {
-	in, err := packetsim.ParseInput(string(text))
+	in, err := inet.ParseInput(string(text))
 	if err == nil && in.In == "" && !in.Local {
 		err = errors.New("say where it comes from: \"in DEV\" or \"local\"")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // ruleText is the rule of a step, or the step's name where it is a policy.
@@ -97,7 +98,7 @@ type Hop struct {
 	Result string `json:"result"`
 	// Input and Walk are the packet as it came and the walk through the host, with the changes of its header and what conntrack knew, where
 	// the backend walks packets; Walk is nil elsewhere.
-	Input packetsim.Input    `json:"-"`
+	Input inet.Input         `json:"-"`
 	Walk  *packetsim.Outcome `json:"-"`
 }
 

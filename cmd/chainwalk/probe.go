@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 func newProbeCommand(s streams) *cobra.Command {
@@ -209,7 +209,7 @@ func probeDial(ctx context.Context, s streams, args []string, o probeDialOptions
 }
 
 // probeTarget reads PROTO ADDRESS[:PORT], with icmp of either family.
-func probeTarget(words []string) (proto packetsim.Proto, at netip.AddrPort, err error) {
+func probeTarget(words []string) (proto inet.Proto, at netip.AddrPort, err error) {
 	if len(words) != 2 {
 		return 0, at, errors.New("want PROTO ADDRESS:PORT, or icmp ADDRESS")
 	}
@@ -224,8 +224,8 @@ func probeTarget(words []string) (proto packetsim.Proto, at netip.AddrPort, err 
 		return proto, at, err
 	}
 	addr, err := netip.ParseAddr(words[1])
-	if err == nil && proto == packetsim.ICMP && addr.Is6() {
-		proto = packetsim.ICMPv6
+	if err == nil && proto == inet.ICMP && addr.Is6() {
+		proto = inet.ICMPv6
 	}
 	return proto, netip.AddrPortFrom(addr, 0), err
 }

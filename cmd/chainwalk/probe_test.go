@@ -14,7 +14,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 func TestProbeUsage(t *testing.T) {
@@ -121,5 +121,5 @@ func TestProbeAddresses(t *testing.T) {
 	assert.Equal(t, "[::]:40000", from.String())
 	proto, _, err := probeTarget([]string{"icmp", "fd00::1"})
 	require.NoError(t, err)
-	assert.Equal(t, packetsim.ICMPv6, proto)
+	assert.Equal(t, inet.ICMPv6, proto)
 }

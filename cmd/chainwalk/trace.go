@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
@@ -172,7 +173,7 @@ func (o *traceOptions) walk() packetsim.WalkOptions {
 	return options
 }
 
-func hostFromRules(s streams, o traceOptions, in *packetsim.Input) (*packetsim.Host, error) {
+func hostFromRules(s streams, o traceOptions, in *inet.Input) (*packetsim.Host, error) {
 	if in.In == "" && !in.Local {
 		in.In = snapshot.RulesDevice
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
@@ -17,7 +18,7 @@ import (
 
 // namedPacket is a packet of the command line with what is known of its cluster.
 type namedPacket struct {
-	packetsim.Input
+	inet.Input
 	objects []manifest.Object
 	book    *names.Book   // nil without objects
 	source  *names.Source // the object that is named as the source; nil if none is
@@ -34,7 +35,7 @@ func readPacket(s streams, o *traceOptions, text string) (*namedPacket, error) {
 		p.book = names.New(p.objects)
 	}
 	if !names.IsNamed(text) {
-		p.Input, err = packetsim.ParseInput(text)
+		p.Input, err = inet.ParseInput(text)
 		return p, err
 	}
 	if p.book == nil {
@@ -46,7 +47,7 @@ func readPacket(s streams, o *traceOptions, text string) (*namedPacket, error) {
 		return nil, err
 	}
 	p.source = named.Source
-	p.Input, err = packetsim.ParseInput(named.Text)
+	p.Input, err = inet.ParseInput(named.Text)
 	return p, named.Error(err)
 }
 

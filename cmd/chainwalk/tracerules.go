@@ -15,6 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
@@ -34,7 +35,7 @@ func onePacket(_ *cobra.Command, args []string) error {
 }
 
 // checkArrival wants to know how a packet comes to a node.
-func checkArrival(node *snapshot.NodeSnapshot, in packetsim.Input) error {
+func checkArrival(node *snapshot.NodeSnapshot, in inet.Input) error {
 	var names []string
 	for i := range node.Devices {
 		if node.Devices[i].Name == in.In {
@@ -100,7 +101,7 @@ func loadRules(s streams, o traceOptions, src netip.Addr) (*fakekernel.Kernel, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	family := packetsim.FamilyOf(src)
+	family := inet.FamilyOf(src)
 	texts, err := textsOf(name, string(text), family)
 	if err != nil {
 		return nil, err

@@ -41,3 +41,6 @@ func final(a, b, c uint32) uint32 {
 	}
 	return b
 }
+
+// Scale brings a hash to a number below n (reciprocal_scale).
+func Scale(hash, n uint32) uint32 { return uint32(uint64(hash) * uint64(n) >> 32) }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // ErrShort says that bytes are not as many as their headers need.
@@ -14,7 +14,7 @@ var ErrShort = errors.New("packet is too short")
 
 // Header is what an IP header says.
 type Header struct {
-	Proto    packetsim.Proto
+	Proto    inet.Proto
 	TTL, TOS uint8
 	Src, Dst netip.Addr
 	ID       uint32 // IPv4's identification or IPv6's flow label
@@ -26,7 +26,7 @@ func DecodeHeader(b []byte) (h Header, transport []byte, err error) {
 	switch {
 	case len(b) >= 20 && b[0]>>4 == 4:
 		h = Header{
-			Proto: packetsim.Proto(b[9]), TTL: b[8], TOS: b[1],
+			Proto: inet.Proto(b[9]), TTL: b[8], TOS: b[1],
 			ID: uint32(binary.BigEndian.Uint16(b[4:])), Length: int(binary.BigEndian.Uint16(b[2:])),
 			Src: netip.AddrFrom4([4]byte(b[12:])), Dst: netip.AddrFrom4([4]byte(b[16:])),
 		}
@@ -37,7 +37,7 @@ func DecodeHeader(b []byte) (h Header, transport []byte, err error) {
 		return h, b[size:], nil
 	case len(b) >= 40 && b[0]>>4 == 6:
 		h = Header{
-			Proto: packetsim.Proto(b[6]), TTL: b[7], TOS: b[0]<<4 | b[1]>>4,
+			Proto: inet.Proto(b[6]), TTL: b[7], TOS: b[0]<<4 | b[1]>>4,
 			ID: binary.BigEndian.Uint32(b) & 0xfffff, Length: 40 + int(binary.BigEndian.Uint16(b[4:])),
 			Src: netip.AddrFrom16([16]byte(b[8:])), Dst: netip.AddrFrom16([16]byte(b[24:])),
 		}
@@ -47,7 +47,7 @@ func DecodeHeader(b []byte) (h Header, transport []byte, err error) {
 }
 
 // Decode reads the headers of a packet, and its identification or flow label.
-func Decode(b []byte) (p packetsim.Packet, id uint32, err error) {
+func Decode(b []byte) (p inet.Packet, id uint32, err error) {
 	h, transport, err := DecodeHeader(b)
 	if err != nil {
 		return p, 0, err
@@ -57,7 +57,7 @@ func Decode(b []byte) (p packetsim.Packet, id uint32, err error) {
 	return p, h.ID, decodeTransport(&p, transport)
 }
 
-func decodeTransport(p *packetsim.Packet, b []byte) error {
+func decodeTransport(p *inet.Packet, b []byte) error {
 	known := p.Proto.HasPorts() || p.Proto.IsICMP()
 	if known && len(b) < 8 {
 		return fmt.Errorf("%s: %w", p.Proto, ErrShort)
@@ -65,8 +65,8 @@ func decodeTransport(p *packetsim.Packet, b []byte) error {
 	switch {
 	case p.Proto.HasPorts():
 		p.SrcPort, p.DstPort = binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
-		if p.Proto == packetsim.TCP && len(b) >= 20 {
-			p.TCPFlags = packetsim.TCPFlags(b[13])
+		if p.Proto == inet.TCP && len(b) >= 20 {
+			p.TCPFlags = inet.TCPFlags(b[13])
 			p.MSS = decodeMSS(b[20:max(20, min(len(b), int(b[12]>>4)*4))])
 		}
 	case p.Proto.IsICMP():

@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// Fields are what the bytes of a packet say beyond packetsim.Packet.
+// Fields are what the bytes of a packet say beyond inet.Packet.
 type Fields struct {
 	// ID is IPv4's identification or IPv6's flow label, by which a packet is known again.
 	ID uint16
@@ -22,7 +22,7 @@ type Fields struct {
 const quotedID = 1
 
 // Encode is a whole IP packet with its checksums. TCP numbers that are not given are zeros.
-func Encode(p *packetsim.Packet, f Fields) []byte {
+func Encode(p *inet.Packet, f Fields) []byte {
 	payload := EncodeTransport(p, f.Payload)
 	ttl := p.HopLimit()
 	if p.Is6() {
@@ -47,19 +47,19 @@ func Encode(p *packetsim.Packet, f Fields) []byte {
 
 // EncodeTransport is what is behind the IP header of a packet: what a socket wants that writes that header itself. The payload is as in
 // Fields.
-func EncodeTransport(p *packetsim.Packet, payload []byte) []byte {
+func EncodeTransport(p *inet.Packet, payload []byte) []byte {
 	switch p.Proto {
-	case packetsim.TCP:
+	case inet.TCP:
 		return withSum(p, withPorts(p, append(encodeTCP(p), payload...)), 16)
-	case packetsim.UDP:
+	case inet.UDP:
 		b := append(append(make([]byte, 8), p.Payload...), payload...)
 		binary.BigEndian.PutUint16(b[4:], uint16(len(b)))
 		return withSum(p, withPorts(p, b), 6)
-	case packetsim.SCTP:
+	case inet.SCTP:
 		b := withPorts(p, append(encodeSCTP(p), payload...))
 		binary.LittleEndian.PutUint32(b[8:], crc32c(b))
 		return b
-	case packetsim.ICMP, packetsim.ICMPv6:
+	case inet.ICMP, inet.ICMPv6:
 		return withSum(p, append(append(encodeICMP(p), p.Payload...), payload...), 2)
 	}
 	switch {
@@ -72,16 +72,16 @@ func EncodeTransport(p *packetsim.Packet, payload []byte) []byte {
 }
 
 // encodeSPI is a header of IPsec with nothing behind it.
-func encodeSPI(p *packetsim.Packet) []byte {
+func encodeSPI(p *inet.Packet) []byte {
 	switch p.Proto {
-	case packetsim.AH:
-		header := packetsim.AHHeader{Length: 12}
+	case inet.AH:
+		header := inet.AHHeader{Length: 12}
 		if p.AH != nil {
 			header = *p.AH
 		}
 		b := binary.BigEndian.AppendUint16([]byte{noNextHeader, byte(header.Length/4 - 2)}, header.Reserved)
 		return append(binary.BigEndian.AppendUint32(b, *p.SPI), make([]byte, max(int(header.Length), 12)-8)...)
-	case packetsim.IPComp:
+	case inet.IPComp:
 		return binary.BigEndian.AppendUint16([]byte{noNextHeader, 0}, uint16(*p.SPI))
 	}
 	return append(binary.BigEndian.AppendUint32(nil, *p.SPI), make([]byte, 4)...)
@@ -90,23 +90,23 @@ func encodeSPI(p *packetsim.Packet) []byte {
 // noNextHeader says that nothing is behind a header.
 const noNextHeader = 59
 
-func withPorts(p *packetsim.Packet, b []byte) []byte {
+func withPorts(p *inet.Packet, b []byte) []byte {
 	binary.BigEndian.PutUint16(b, p.SrcPort)
 	binary.BigEndian.PutUint16(b[2:], p.DstPort)
 	return b
 }
 
 // withSum fills in the checksum, which stands at the offset given. That of UDP is never zero, which would say that there is none.
-func withSum(p *packetsim.Packet, b []byte, at int) []byte {
+func withSum(p *inet.Packet, b []byte, at int) []byte {
 	var pseudo []byte
-	if p.Proto != packetsim.ICMP {
+	if p.Proto != inet.ICMP {
 		pseudo = append(append(p.Src.AsSlice(), p.Dst.AsSlice()...), 0, byte(p.Proto), byte(len(b)>>8), byte(len(b)))
 	}
 	sum := Checksum(append(pseudo, b...))
 	if p.ChecksumOff != 0 {
 		sum = ^Checksum(binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, sum), p.ChecksumOff))
 	}
-	if sum == 0 && p.Proto == packetsim.UDP {
+	if sum == 0 && p.Proto == inet.UDP {
 		sum = 0xffff
 	}
 	binary.BigEndian.PutUint16(b[at:], sum)
@@ -120,11 +120,11 @@ const (
 )
 
 // encodeTCP is a TCP header with its options and zeros as data, without ports and checksum.
-func encodeTCP(p *packetsim.Packet) []byte {
+func encodeTCP(p *inet.Packet) []byte {
 	b := make([]byte, 20)
 	n := p.Numbers
 	if n == nil {
-		n = &packetsim.TCPNumbers{}
+		n = &inet.TCPNumbers{}
 	}
 	binary.BigEndian.PutUint32(b[4:], n.Seq)
 	binary.BigEndian.PutUint32(b[8:], n.Ack)
@@ -153,13 +153,13 @@ func encodeTCP(p *packetsim.Packet) []byte {
 }
 
 // encodeSCTP is an SCTP header and its chunks, without ports and checksum.
-func encodeSCTP(p *packetsim.Packet) []byte {
+func encodeSCTP(p *inet.Packet) []byte {
 	b := make([]byte, 12)
 	binary.BigEndian.PutUint32(b[4:], p.VerificationTag)
 	for _, c := range p.Chunks {
 		chunk := make([]byte, c.Size())
 		chunk[0], chunk[1], chunk[3] = byte(c.Type), c.Flags, byte(len(chunk))
-		if c.Type == packetsim.SCTPInit || c.Type == packetsim.SCTPInitAck {
+		if c.Type == inet.SCTPInit || c.Type == inet.SCTPInitAck {
 			binary.BigEndian.PutUint32(chunk[4:], c.InitTag)
 			binary.BigEndian.PutUint16(chunk[12:], 1) // streams out
 			binary.BigEndian.PutUint16(chunk[14:], 1) // streams in
@@ -170,7 +170,7 @@ func encodeSCTP(p *packetsim.Packet) []byte {
 }
 
 // encodeICMP is an ICMP message with the packet that it quotes, without its checksum.
-func encodeICMP(p *packetsim.Packet) []byte {
+func encodeICMP(p *inet.Packet) []byte {
 	b := make([]byte, 8)
 	b[0], b[1] = p.ICMPType, p.ICMPCode
 	binary.BigEndian.PutUint16(b[4:], p.ICMPID)

@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/wire"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-func packetOf(t testing.TB, text string) packetsim.Packet {
+func packetOf(t testing.TB, text string) inet.Packet {
 	t.Helper()
-	in, err := packetsim.ParseInput(text)
+	in, err := inet.ParseInput(text)
 	require.NoError(t, err)
 	return in.Packet
 }
@@ -33,9 +33,9 @@ func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, uint32(0x4321), id)
 			assert.Equal(t, sent, read)
-			about := packetsim.Packet{Proto: packetsim.ICMP, TTL: 9, Src: sent.Dst, Dst: sent.Src, ICMPType: 3, ICMPCode: 3, Inner: &sent}
+			about := inet.Packet{Proto: inet.ICMP, TTL: 9, Src: sent.Dst, Dst: sent.Src, ICMPType: 3, ICMPCode: 3, Inner: &sent}
 			if sent.Is6() {
-				about.Proto, about.ICMPType = packetsim.ICMPv6, 1
+				about.Proto, about.ICMPType = inet.ICMPv6, 1
 			}
 			read, _, err = wire.Decode(wire.Encode(&about, wire.Fields{}))
 			require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestEncodeNeverSaysThatUDPHasNoChecksum(t *testing.T) {
 // TestEncodeSumsUpSCTP compares with a sum that is made another way.
 func TestEncodeSumsUpSCTP(t *testing.T) {
 	p := packetOf(t, "sctp 10.0.0.1:40000 > 10.0.0.2:80")
-	p.Chunks = []packetsim.SCTPChunk{{Type: packetsim.SCTPInit, InitTag: 7}}
+	p.Chunks = []inet.SCTPChunk{{Type: inet.SCTPInit, InitTag: 7}}
 	b := wire.Encode(&p, wire.Fields{})
 	require.Len(t, b, 20+12+20)
 	assert.Equal(t, []byte{1, 0, 0, 20, 0, 0, 0, 7}, b[32:40])
@@ -138,9 +138,9 @@ func TestVXLANCarriesAFrame(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	p := packetsim.Packet{Proto: packetsim.TCP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")}
+	p := inet.Packet{Proto: inet.TCP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")}
 	f.Add(wire.Encode(&p, wire.Fields{}))
-	about := packetsim.Packet{Proto: packetsim.ICMP, ICMPType: 3, Src: p.Dst, Dst: p.Src, Inner: &p}
+	about := inet.Packet{Proto: inet.ICMP, ICMPType: 3, Src: p.Dst, Dst: p.Src, Inner: &p}
 	f.Add(wire.Encode(&about, wire.Fields{}))
 	f.Add([]byte{0x4f})
 	f.Fuzz(func(t *testing.T, b []byte) {

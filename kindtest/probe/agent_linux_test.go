@@ -19,7 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -66,19 +66,19 @@ func loopback(t *testing.T, kind int, address string) netip.AddrPort {
 	return localOf(fd)
 }
 
-func kindOf(proto packetsim.Proto) int {
-	if proto == packetsim.UDP {
+func kindOf(proto inet.Proto) int {
+	if proto == inet.UDP {
 		return unix.SOCK_DGRAM
 	}
 	return unix.SOCK_STREAM
 }
 
-func listenerAt(proto packetsim.Proto, at netip.AddrPort) Listener {
+func listenerAt(proto inet.Proto, at netip.AddrPort) Listener {
 	return Listener{Proto: proto, Addr: at.Addr(), Port: at.Port()}
 }
 
 func TestDialIsAnswered(t *testing.T) {
-	for _, proto := range []packetsim.Proto{packetsim.TCP, packetsim.UDP} {
+	for _, proto := range []inet.Proto{inet.TCP, inet.UDP} {
 		for _, address := range []string{"127.0.0.1", "::1"} {
 			for _, wildcard := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s %s wildcard %t", proto, address, wildcard), func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestDialIsAnswered(t *testing.T) {
 }
 
 func TestDialFromAPortOfItsOwn(t *testing.T) {
-	for _, proto := range []packetsim.Proto{packetsim.TCP, packetsim.UDP} {
+	for _, proto := range []inet.Proto{inet.TCP, inet.UDP} {
 		c := runAgents(t, "both")
 		at, from := loopback(t, kindOf(proto), "127.0.0.1"), loopback(t, kindOf(proto), "127.0.0.1")
 		require.NoError(t, c.Serve(t.Context(), "both", []Listener{listenerAt(proto, at)}))
@@ -131,7 +131,7 @@ func TestDialFromPortsThatAreFree(t *testing.T) {
 	to := loopback(t, unix.SOCK_DGRAM, "127.0.0.1")
 	taken := map[netip.AddrPort]bool{}
 	for range 1000 { // with a range of 28,000 ports some would be the same
-		p, result := a.open(t.Context(), Dial{Proto: packetsim.UDP, To: to})
+		p, result := a.open(t.Context(), Dial{Proto: inet.UDP, To: to})
 		require.NotNil(t, p, result)
 		require.False(t, taken[p.local], p.local)
 		taken[p.local] = true
@@ -151,7 +151,7 @@ func TestQuestionAfterTheEnd(t *testing.T) {
 	}()
 	a, err := NewAgent("client", clock.RealClock{})
 	require.NoError(t, err)
-	p, result := a.open(t.Context(), Dial{Proto: packetsim.TCP, To: l.Addr().(*net.TCPAddr).AddrPort()})
+	p, result := a.open(t.Context(), Dial{Proto: inet.TCP, To: l.Addr().(*net.TCPAddr).AddrPort()})
 	require.NotNil(t, p, result)
 	require.Eventually(t, func() bool { return a.await("none", waiter{of: p}) != nil }, 10*time.Second, time.Millisecond)
 	result = p.ask(t.Context(), time.Minute)
@@ -162,14 +162,14 @@ func TestQuestionAfterTheEnd(t *testing.T) {
 func TestDialThatIsRefused(t *testing.T) {
 	c := runAgents(t, "client")
 	for _, row := range []struct {
-		proto   packetsim.Proto
+		proto   inet.Proto
 		address string
 		want    Result
 	}{
-		{packetsim.TCP, "127.0.0.1", Result{End: Refused, With: "tcp-reset"}},
-		{packetsim.TCP, "::1", Result{End: Refused, With: "tcp-reset"}},
-		{packetsim.UDP, "127.0.0.1", Result{End: Refused, With: "icmp-port-unreachable", Offender: netip.MustParseAddr("127.0.0.1")}},
-		{packetsim.UDP, "::1", Result{End: Refused, With: "icmp6-port-unreachable", Offender: netip.MustParseAddr("::1")}},
+		{inet.TCP, "127.0.0.1", Result{End: Refused, With: "tcp-reset"}},
+		{inet.TCP, "::1", Result{End: Refused, With: "tcp-reset"}},
+		{inet.UDP, "127.0.0.1", Result{End: Refused, With: "icmp-port-unreachable", Offender: netip.MustParseAddr("127.0.0.1")}},
+		{inet.UDP, "::1", Result{End: Refused, With: "icmp6-port-unreachable", Offender: netip.MustParseAddr("::1")}},
 	} {
 		t.Run(fmt.Sprint(row.proto, " ", row.address), func(t *testing.T) {
 			results, err := c.Dial(t.Context(), "client", Dial{Proto: row.proto, To: loopback(t, kindOf(row.proto), row.address)})
@@ -214,7 +214,7 @@ func TestDialOfStrangers(t *testing.T) {
 			}()
 			c := runAgents(t, "client")
 			to := l.Addr().(*net.TCPAddr).AddrPort()
-			results, err := c.Dial(t.Context(), "client", Dial{Proto: packetsim.TCP, To: to, Timeout: 300 * time.Millisecond})
+			results, err := c.Dial(t.Context(), "client", Dial{Proto: inet.TCP, To: to, Timeout: 300 * time.Millisecond})
 			require.NoError(t, err)
 			require.NoError(t, <-served)
 			require.NoError(t, l.Close())
@@ -229,18 +229,18 @@ func TestDialThatMakesNoSense(t *testing.T) {
 	c := runAgents(t, "client")
 	four, six := netip.MustParseAddrPort("127.0.0.1:80"), netip.MustParseAddrPort("[::1]:80")
 	for want, d := range map[string]Dial{
-		"to must be there": {Proto: packetsim.TCP},
-		"two families":     {Proto: packetsim.TCP, From: six, To: four},
-		"wants a port":     {Proto: packetsim.UDP, To: netip.AddrPortFrom(four.Addr(), 0)},
-		"has no port":      {Proto: packetsim.ICMP, To: four},
+		"to must be there": {Proto: inet.TCP},
+		"two families":     {Proto: inet.TCP, From: six, To: four},
+		"wants a port":     {Proto: inet.UDP, To: netip.AddrPortFrom(four.Addr(), 0)},
+		"has no port":      {Proto: inet.ICMP, To: four},
 		"protocol 47":      {Proto: 47, To: four},
-		"-1 times":         {Proto: packetsim.TCP, To: four, Times: -1},
-		"only one":         {Proto: packetsim.TCP, To: four, Times: 2, Keep: "x"},
+		"-1 times":         {Proto: inet.TCP, To: four, Times: -1},
+		"only one":         {Proto: inet.TCP, To: four, Times: 2, Keep: "x"},
 	} {
 		_, err := c.Dial(t.Context(), "client", d)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := c.Dial(t.Context(), "nobody", Dial{Proto: packetsim.TCP, To: four})
+	_, err := c.Dial(t.Context(), "nobody", Dial{Proto: inet.TCP, To: four})
 	require.ErrorContains(t, err, "nobody answers as agent nobody")
 }
 
@@ -251,22 +251,22 @@ func TestServeListensExactlyThere(t *testing.T) {
 	first, second := loopback(t, unix.SOCK_STREAM, "127.0.0.1"), loopback(t, unix.SOCK_STREAM, "127.0.0.1")
 	end := func(to netip.AddrPort) End {
 		t.Helper()
-		results, err := c.Dial(ctx, "both", Dial{Proto: packetsim.TCP, To: to})
+		results, err := c.Dial(ctx, "both", Dial{Proto: inet.TCP, To: to})
 		require.NoError(t, err)
 		return results[0].End
 	}
-	require.NoError(t, c.Serve(ctx, "both", []Listener{listenerAt(packetsim.TCP, first)}))
+	require.NoError(t, c.Serve(ctx, "both", []Listener{listenerAt(inet.TCP, first)}))
 	require.Equal(t, Answered, end(first))
 	require.Equal(t, Refused, end(second))
-	traffic := Load{Name: "all the while", Kind: Short, Proto: packetsim.TCP, To: first, Every: time.Millisecond}
+	traffic := Load{Name: "all the while", Kind: Short, Proto: inet.TCP, To: first, Every: time.Millisecond}
 	require.NoError(t, c.StartLoad(ctx, "both", traffic))
 	for range 20 {
-		require.NoError(t, c.Serve(ctx, "both", []Listener{listenerAt(packetsim.TCP, first), listenerAt(packetsim.TCP, second)}))
+		require.NoError(t, c.Serve(ctx, "both", []Listener{listenerAt(inet.TCP, first), listenerAt(inet.TCP, second)}))
 		require.Equal(t, Answered, end(second))
-		require.NoError(t, c.Serve(ctx, "both", []Listener{listenerAt(packetsim.TCP, first)}))
+		require.NoError(t, c.Serve(ctx, "both", []Listener{listenerAt(inet.TCP, first)}))
 		require.Equal(t, Refused, end(second))
 	}
-	err := c.Serve(ctx, "both", []Listener{listenerAt(packetsim.TCP, netip.MustParseAddrPort("192.0.2.1:80"))})
+	err := c.Serve(ctx, "both", []Listener{listenerAt(inet.TCP, netip.MustParseAddrPort("192.0.2.1:80"))})
 	require.ErrorContains(t, err, "192.0.2.1:80")
 	require.Equal(t, Answered, end(first), "nothing has changed")
 	_, err = c.Arrivals(ctx, "both", Arrived{After: 250, Wait: 10 * time.Second})
@@ -286,7 +286,7 @@ func TestKeptConnection(t *testing.T) {
 	c := runAgents(t, "client", "server", "other")
 	ctx := t.Context()
 	at := loopback(t, unix.SOCK_STREAM, "127.0.0.1")
-	require.NoError(t, c.Serve(ctx, "server", []Listener{listenerAt(packetsim.TCP, at)}))
+	require.NoError(t, c.Serve(ctx, "server", []Listener{listenerAt(inet.TCP, at)}))
 	speak := func(agent string, side scenarios.Side, kind scenarios.PacketKind) Result {
 		t.Helper()
 		r, err := c.Speak(ctx, agent, Speech{Conn: "old", Side: side, Kind: kind})
@@ -302,7 +302,7 @@ func TestKeptConnection(t *testing.T) {
 	}
 	open := func() Result {
 		t.Helper()
-		results, err := c.Dial(ctx, "client", Dial{Proto: packetsim.TCP, To: at, Keep: "old"})
+		results, err := c.Dial(ctx, "client", Dial{Proto: inet.TCP, To: at, Keep: "old"})
 		require.NoError(t, err)
 		require.Equal(t, Answered, results[0].End)
 		return results[0]
@@ -333,8 +333,8 @@ func TestKeptConnection(t *testing.T) {
 		assert.Equal(t, Sent, speak("client", scenarios.SideClient, scenarios.PacketData).End, "an acknowledgement, past the socket")
 	}
 	other := loopback(t, unix.SOCK_STREAM, "127.0.0.1")
-	require.NoError(t, c.Serve(ctx, "other", []Listener{listenerAt(packetsim.TCP, other)}))
-	again, err := c.Dial(ctx, "client", Dial{Proto: packetsim.TCP, From: fin.Client, To: other})
+	require.NoError(t, c.Serve(ctx, "other", []Listener{listenerAt(inet.TCP, other)}))
+	again, err := c.Dial(ctx, "client", Dial{Proto: inet.TCP, From: fin.Client, To: other})
 	require.NoError(t, err)
 	assert.Equal(t, Answered, again[0].End, "%s: the port is free while the old connection waits", again[0].Why)
 
@@ -357,9 +357,9 @@ func TestKeptDatagrams(t *testing.T) {
 	c := runAgents(t, "client", "server", "other")
 	ctx := t.Context()
 	at := loopback(t, unix.SOCK_DGRAM, "127.0.0.1")
-	serve := func(agent string) { require.NoError(t, c.Serve(ctx, agent, []Listener{listenerAt(packetsim.UDP, at)})) }
+	serve := func(agent string) { require.NoError(t, c.Serve(ctx, agent, []Listener{listenerAt(inet.UDP, at)})) }
 	serve("server")
-	results, err := c.Dial(ctx, "client", Dial{Proto: packetsim.UDP, To: at, Keep: "old"})
+	results, err := c.Dial(ctx, "client", Dial{Proto: inet.UDP, To: at, Keep: "old"})
 	require.NoError(t, err)
 	speak := func(agent string, side scenarios.Side) Result {
 		r, err := c.Speak(ctx, agent, Speech{Conn: "old", Side: side, Kind: scenarios.PacketData})
@@ -386,8 +386,8 @@ func TestKeptConnectionOfOneAgentWithItself(t *testing.T) {
 	c := runAgents(t, "both")
 	ctx := t.Context()
 	at := loopback(t, unix.SOCK_STREAM, "127.0.0.1")
-	require.NoError(t, c.Serve(ctx, "both", []Listener{listenerAt(packetsim.TCP, at)}))
-	_, err := c.Dial(ctx, "both", Dial{Proto: packetsim.TCP, To: at, Keep: "self"})
+	require.NoError(t, c.Serve(ctx, "both", []Listener{listenerAt(inet.TCP, at)}))
+	_, err := c.Dial(ctx, "both", Dial{Proto: inet.TCP, To: at, Keep: "self"})
 	require.NoError(t, err)
 	for _, side := range []scenarios.Side{scenarios.SideClient, scenarios.SideServer} {
 		r, err := c.Speak(ctx, "both", Speech{Conn: "self", Side: side, Kind: scenarios.PacketData})
@@ -403,13 +403,13 @@ func TestKeptConnectionOfOneAgentWithItself(t *testing.T) {
 	came, err = c.Arrivals(ctx, "both", Arrived{})
 	require.NoError(t, err)
 	assert.Empty(t, came)
-	results, err := c.Dial(ctx, "both", Dial{Proto: packetsim.TCP, To: at})
+	results, err := c.Dial(ctx, "both", Dial{Proto: inet.TCP, To: at})
 	require.NoError(t, err)
 	assert.Equal(t, Refused, results[0].End)
 }
 
 func TestLoadOfLastingConnections(t *testing.T) {
-	for _, proto := range []packetsim.Proto{packetsim.TCP, packetsim.UDP} {
+	for _, proto := range []inet.Proto{inet.TCP, inet.UDP} {
 		t.Run(proto.String(), func(t *testing.T) {
 			c := runAgents(t, "client", "server")
 			ctx := t.Context()

@@ -15,6 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // capture sees the packets of the agent's host.
@@ -155,9 +156,9 @@ func (c *capture) open() error {
 	if err := c.watch(fd, c.takeOnDevice); err != nil {
 		return err
 	}
-	for _, proto := range []packetsim.Proto{packetsim.TCP, packetsim.UDP, packetsim.ICMP, packetsim.ICMPv6} {
+	for _, proto := range []inet.Proto{inet.TCP, inet.UDP, inet.ICMP, inet.ICMPv6} {
 		for _, six := range []bool{false, true} {
-			if proto.IsICMP() && six != (proto == packetsim.ICMPv6) {
+			if proto.IsICMP() && six != (proto == inet.ICMPv6) {
 				continue
 			}
 			if err := c.openLocal(proto, six); err != nil {
@@ -168,7 +169,7 @@ func (c *capture) open() error {
 	return nil
 }
 
-func (c *capture) openLocal(proto packetsim.Proto, six bool) error {
+func (c *capture) openLocal(proto inet.Proto, six bool) error {
 	fd, err := socket.Open(unix.SOCK_RAW, int(proto), netip.AddrPortFrom(socket.Unspecified(six), 0), false)
 	if err != nil {
 		return err
@@ -257,7 +258,7 @@ func (c *capture) close() {
 func (a *Agent) captured(ctx context.Context, w *Captured) ([]Sighting, error) {
 	refuses := func(*raw.Capture) bool { return false }
 	if w.Refusing != "" {
-		in, err := packetsim.ParseInput(w.Refusing)
+		in, err := inet.ParseInput(w.Refusing)
 		if err != nil {
 			return nil, err
 		}
@@ -265,7 +266,7 @@ func (a *Agent) captured(ctx context.Context, w *Captured) ([]Sighting, error) {
 	}
 	like := func(*raw.Capture) bool { return w.Print == "" && w.Refusing == "" }
 	if w.Like != "" {
-		in, err := packetsim.ParseInput(w.Like)
+		in, err := inet.ParseInput(w.Like)
 		if err != nil {
 			return nil, err
 		}
@@ -295,7 +296,7 @@ func (a *Agent) captured(ctx context.Context, w *Captured) ([]Sighting, error) {
 }
 
 // likenessOf recognizes what has the same ends.
-func likenessOf(p *packetsim.Packet) func(*raw.Capture) bool {
+func likenessOf(p *inet.Packet) func(*raw.Capture) bool {
 	return func(c *raw.Capture) bool {
 		return c.Proto == p.Proto && c.Dst == p.Dst && c.DstPort == p.DstPort && c.SrcPort == p.SrcPort &&
 			(!p.Src.IsValid() || p.Src.IsUnspecified() || c.Src == p.Src)
@@ -311,13 +312,13 @@ func (c *capture) cameIn(print string) bool {
 const loopbackDevice = "lo"
 
 // refusalOf recognizes what refuses a packet: a reset to its source, or an ICMP error about it.
-func refusalOf(p *packetsim.Packet) func(*raw.Capture) bool {
+func refusalOf(p *inet.Packet) func(*raw.Capture) bool {
 	source := netip.AddrPortFrom(p.Src, p.SrcPort)
 	return func(c *raw.Capture) bool {
 		if c.Inner != nil {
 			return c.Inner.Proto == p.Proto && netip.AddrPortFrom(c.Inner.Src, c.Inner.SrcPort) == source
 		}
-		return p.Proto == packetsim.TCP && c.Proto == packetsim.TCP && c.TCPFlags&packetsim.RST != 0 && c.Destination() == source &&
+		return p.Proto == inet.TCP && c.Proto == inet.TCP && c.TCPFlags&inet.RST != 0 && c.Destination() == source &&
 			c.SrcPort == p.DstPort
 	}
 }
@@ -328,19 +329,19 @@ func (s *sighting) spell() Sighting {
 	quoted := shown.Inner
 	shown.Inner = nil
 	told := Sighting{
-		Point: s.point, Device: s.device, Packet: inputText(&shown), With: s.ErrorName(), Print: s.Print, When: s.when,
+		Point: s.point, Device: s.device, Packet: inputText(&shown), With: packetsim.ErrorName(&s.Packet), Print: s.Print, When: s.when,
 	}
 	if quoted != nil {
 		told.Quoted = inputText(quoted)
 	}
-	if s.Proto == packetsim.TCP && s.TCPFlags&packetsim.RST != 0 {
+	if s.Proto == inet.TCP && s.TCPFlags&inet.RST != 0 {
 		told.With = withReset
 	}
 	return told
 }
 
-func inputText(p *packetsim.Packet) string {
-	return packetsim.Input{Packet: *p, Local: true}.String()
+func inputText(p *inet.Packet) string {
+	return inet.Input{Packet: *p, Local: true}.String()
 }
 
 // release is Client.Release.

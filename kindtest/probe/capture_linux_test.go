@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 func TestPacketsOfTheSameEndsAreAlike(t *testing.T) {
@@ -25,9 +25,9 @@ func TestPacketsOfTheSameEndsAreAlike(t *testing.T) {
 		{"icmp 0.0.0.0 > 10.0.0.2 local", "icmp 10.0.0.1 > 10.0.0.2 local", true},
 		{"icmpv6 :: > fd00::2 local", "icmpv6 fd00::1 > fd00::2 local", true},
 	} {
-		like, err := packetsim.ParseInput(row.like)
+		like, err := inet.ParseInput(row.like)
 		require.NoError(t, err)
-		packet, err := packetsim.ParseInput(row.packet)
+		packet, err := inet.ParseInput(row.packet)
 		require.NoError(t, err)
 		assert.Equal(t, row.want, likenessOf(&like.Packet)(&raw.Capture{Packet: packet.Packet}), "%s and %s", row.like, row.packet)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // otherEnd is a client whose other end the test plays.
@@ -185,8 +185,8 @@ func FuzzParseRequest(f *testing.F) {
 // TestDatagramsHavePrintsOfTheirOwn: the print of a packet has only the first bytes of what it carries.
 func TestDatagramsHavePrintsOfTheirOwn(t *testing.T) {
 	prints := map[string]string{}
-	for _, proto := range []packetsim.Proto{packetsim.UDP, packetsim.ICMP, packetsim.ICMPv6} {
-		p := packetsim.Packet{Proto: proto, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"), SrcPort: 1, DstPort: 2}
+	for _, proto := range []inet.Proto{inet.UDP, inet.ICMP, inet.ICMPv6} {
+		p := inet.Packet{Proto: proto, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"), SrcPort: 1, DstPort: 2}
 		if proto.IsICMP() {
 			p.SrcPort, p.DstPort, p.ICMPType = 0, 0, proto.EchoRequestType()
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/wire"
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // openDatagrams opens a socket for UDP or echo requests, to one address.
@@ -62,9 +62,9 @@ type datagramWay struct {
 // still have it answered.
 func (w *datagramWay) send(message []byte) error {
 	if w.p.proto.IsICMP() {
-		message = wire.EncodeTransport(&packetsim.Packet{
+		message = wire.EncodeTransport(&inet.Packet{
 			Proto: w.p.proto, ICMPType: w.p.proto.EchoRequestType(), ICMPID: w.id,
-			Src: socket.Unspecified(w.p.proto == packetsim.ICMPv6), Dst: w.p.remote.Addr(),
+			Src: socket.Unspecified(w.p.proto == inet.ICMPv6), Dst: w.p.remote.Addr(),
 		}, message)
 	}
 	var err error
@@ -127,8 +127,8 @@ func (w *datagramWay) take(b []byte) {
 }
 
 // echo reads an echo request or its reply, as a raw socket has it: IPv4 with its header.
-func echo(proto packetsim.Proto, b []byte) (kind uint8, id uint16, m message, ok bool) {
-	if proto == packetsim.ICMP {
+func echo(proto inet.Proto, b []byte) (kind uint8, id uint16, m message, ok bool) {
+	if proto == inet.ICMP {
 		_, behind, err := wire.DecodeHeader(b)
 		if err != nil {
 			return 0, 0, m, false
@@ -140,7 +140,7 @@ func echo(proto packetsim.Proto, b []byte) (kind uint8, id uint16, m message, ok
 	}
 	m, err := parseMessage(b[8:])
 	c := raw.Delivered(netip.Addr{}, netip.Addr{}, proto, b)
-	request := packetsim.Packet{Proto: proto, ICMPType: proto.EchoRequestType()}
+	request := inet.Packet{Proto: proto, ICMPType: proto.EchoRequestType()}
 	isEcho := c.ICMPType == request.ICMPType || c.ICMPType == request.Answer().ICMPType
 	return c.ICMPType, c.ICMPID, m, err == nil && m.Question != "" && isEcho
 }
@@ -182,7 +182,7 @@ func (a *Agent) answerDatagrams(conn *net.UDPConn, port uint16) {
 			continue // a datagram came without its destination address, which the socket is told to have
 		}
 		at, from := proper(netip.AddrPortFrom(local, port)), proper(from)
-		p := &peer{agent: a, proto: packetsim.UDP, local: at, remote: from, way: &udpServed{conn, info, from}}
+		p := &peer{agent: a, proto: inet.UDP, local: at, remote: from, way: &udpServed{conn, info, from}}
 		p.take(m, at, from)
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Listener is where an agent answers.
 type Listener struct {
 	// Proto is TCP, UDP or SCTP. With ICMP or ICMPv6 the agent records the echo requests that the kernel answers.
-	Proto packetsim.Proto `json:"proto"`
+	Proto inet.Proto `json:"proto"`
 	// Addr is the address that it is bound to, or the unspecified one of either family for all of that family.
 	Addr netip.Addr `json:"addr"`
 	// Port is 0 for ICMP, and only there.
@@ -20,7 +20,7 @@ type Listener struct {
 
 // Dial is what to call, how often and from where.
 type Dial struct {
-	Proto packetsim.Proto `json:"proto"`
+	Proto inet.Proto `json:"proto"`
 	// From is the client's own address and port. What is not set the kernel chooses. The port is the identifier of an echo request.
 	From netip.AddrPort `json:"from,omitzero"`
 	// To is what is called. The port is 0 for ICMP, and only there.
@@ -68,7 +68,7 @@ type Result struct {
 	// ICMP only At is known, which is where the answer came from.
 	At     netip.AddrPort `json:"at,omitzero"`
 	Client netip.AddrPort `json:"client,omitzero"`
-	// With is what refused it: tcp-reset, sctp-abort, or the ICMP error as packetsim.Packet.ErrorName has it.
+	// With is what refused it: tcp-reset, sctp-abort, or the ICMP error as packetsim.ErrorName has it.
 	With string `json:"with,omitzero"`
 	// Offender is who sent the ICMP error.
 	Offender netip.Addr `json:"offender,omitzero"`

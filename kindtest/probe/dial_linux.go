@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -34,7 +34,7 @@ func (a *Agent) Dial(ctx context.Context, d Dial) ([]Result, error) {
 	switch {
 	case d.From.Port() != 0:
 		workers = 1
-	case d.Proto == packetsim.SCTP:
+	case d.Proto == inet.SCTP:
 		workers = min(workers, associationsAtOnce)
 	}
 	next := make(chan int)
@@ -84,7 +84,7 @@ func (d *Dial) check() error {
 }
 
 // checkProto says whether an address is one of a protocol that agents speak.
-func checkProto(what string, proto packetsim.Proto, at netip.AddrPort) error {
+func checkProto(what string, proto inet.Proto, at netip.AddrPort) error {
 	switch {
 	case !proto.HasPorts() && !proto.IsICMP():
 		return fmt.Errorf("%s: protocol %s: want tcp, udp, sctp, icmp or icmpv6", what, proto)
@@ -92,7 +92,7 @@ func checkProto(what string, proto packetsim.Proto, at netip.AddrPort) error {
 		return fmt.Errorf("%s: %s has no port", what, proto)
 	case proto.HasPorts() && at.Port() == 0:
 		return fmt.Errorf("%s: %s wants a port", what, proto)
-	case proto.IsICMP() && (proto == packetsim.ICMPv6) != at.Addr().Is6():
+	case proto.IsICMP() && (proto == inet.ICMPv6) != at.Addr().Is6():
 		return fmt.Errorf("%s: %s to %s: two families", what, proto, at.Addr())
 	}
 	return nil
@@ -128,7 +128,7 @@ const portTries = 8
 
 // openFromAnyPort is open for a client that may not ask for a port.
 func (a *Agent) openFromAnyPort(ctx context.Context, d Dial) (p *peer, result Result) {
-	if d.From.Port() != 0 || d.Proto != packetsim.TCP && d.Proto != packetsim.UDP {
+	if d.From.Port() != 0 || d.Proto != inet.TCP && d.Proto != inet.UDP {
 		return a.open(ctx, d)
 	}
 	for range portTries {
@@ -157,9 +157,9 @@ func (a *Agent) open(ctx context.Context, d Dial) (*peer, Result) {
 		p.end = keptEnd{d.Keep, scenarios.SideClient}
 	}
 	switch d.Proto {
-	case packetsim.TCP:
+	case inet.TCP:
 		return p.openTCP(ctx, d)
-	case packetsim.SCTP:
+	case inet.SCTP:
 		return p.openSCTP(ctx, d)
 	}
 	return p.openDatagrams(d)

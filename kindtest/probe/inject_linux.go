@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // inject is Client.Inject.
 func inject(i Injection) (string, error) {
-	in, err := packetsim.ParseInput(i.Packet)
+	in, err := inet.ParseInput(i.Packet)
 	if err != nil {
 		return "", err
 	}

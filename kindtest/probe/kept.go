@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -24,8 +24,8 @@ type Speech struct {
 // Arrival is something that came to an agent's sockets.
 type Arrival struct {
 	// Seq counts what came to the agent, from 1.
-	Seq   uint64          `json:"seq"`
-	Proto packetsim.Proto `json:"proto"`
+	Seq   uint64     `json:"seq"`
+	Proto inet.Proto `json:"proto"`
 	// Kind is data for a question, the first one among them; fin, rst.
 	Kind scenarios.PacketKind `json:"kind"`
 	// Token is that of the Result that asked; a FIN and a reset have none.

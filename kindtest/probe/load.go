@@ -5,14 +5,14 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Load is traffic that goes on until it is stopped.
 type Load struct {
-	Name  string          `json:"name"`
-	Kind  LoadKind        `json:"kind"`
-	Proto packetsim.Proto `json:"proto"`
+	Name  string     `json:"name"`
+	Kind  LoadKind   `json:"kind"`
+	Proto inet.Proto `json:"proto"`
 	// From and To are as in Dial. Connections from one port are made one after the other.
 	From netip.AddrPort `json:"from,omitzero"`
 	To   netip.AddrPort `json:"to"`

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // askedMost is how many questions of a load are remembered.
@@ -119,7 +119,7 @@ func (l *load) lasting(ctx context.Context, conn int) {
 			result := p.ask(context.Background(), timeout)
 			result.Took = l.agent.clock.Since(when)
 			l.note(Asked{Conn: conn, Seq: number, When: when, Result: result})
-			if p.proto != packetsim.UDP && !p.proto.IsICMP() && (result.End == Refused || result.End == Failed) {
+			if p.proto != inet.UDP && !p.proto.IsICMP() && (result.End == Refused || result.End == Failed) {
 				once.Do(func() { close(ended) })
 			}
 		})

@@ -5,14 +5,14 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
 // peer is an agent's end of a connection, or of what UDP, SCTP and ICMP have in its place.
 type peer struct {
 	agent *Agent
-	proto packetsim.Proto
+	proto inet.Proto
 	end   keptEnd // conn is empty if it is not kept
 	local netip.AddrPort
 	// remote is the other end's address as this end sees it.

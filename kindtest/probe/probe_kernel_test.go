@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/clock"
 	kexec "k8s.io/utils/exec"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -39,11 +39,11 @@ func (w *world) in(t *testing.T) *world {
 }
 
 // echoOf is ICMP in a family.
-func echoOf(v6 bool) packetsim.Proto {
+func echoOf(v6 bool) inet.Proto {
 	if v6 {
-		return packetsim.ICMPv6
+		return inet.ICMPv6
 	}
-	return packetsim.ICMP
+	return inet.ICMP
 }
 
 // TestKernelDial makes connections through a router, with and without translation, and has it refuse them in every way.
@@ -52,13 +52,13 @@ func TestKernelDial(t *testing.T) {
 	ctx := t.Context()
 	for _, v6 := range []bool{false, true} {
 		server, client, tool := address("s1", v6), address("client", v6), familyName(v6)
-		at := func(proto packetsim.Proto) netip.AddrPort {
+		at := func(proto inet.Proto) netip.AddrPort {
 			if proto.IsICMP() {
 				return netip.AddrPortFrom(server, 0)
 			}
 			return netip.AddrPortFrom(server, 8080)
 		}
-		protos := []packetsim.Proto{packetsim.TCP, packetsim.UDP, packetsim.SCTP, echoOf(v6)}
+		protos := []inet.Proto{inet.TCP, inet.UDP, inet.SCTP, echoOf(v6)}
 		var listeners []Listener
 		for _, proto := range protos {
 			listeners = append(listeners, listenerAt(proto, at(proto)))
@@ -91,7 +91,7 @@ func TestKernelDial(t *testing.T) {
 }
 
 // refusals has the router refuse or lose what the client sends, or what the server answers.
-func (w *world) refusals(proto packetsim.Proto, to netip.AddrPort, v6 bool) {
+func (w *world) refusals(proto inet.Proto, to netip.AddrPort, v6 bool) {
 	t, tool, client := w.t, familyName(v6), w.spaces["client"]
 	words := []string{"icmp-port-unreachable", "icmp-host-unreachable", "icmp-admin-prohibited"}
 	if v6 {
@@ -106,7 +106,7 @@ func (w *world) refusals(proto packetsim.Proto, to netip.AddrPort, v6 bool) {
 		assert.Less(t, got.Took, time.Second, "it does not wait for more")
 		w.flush()
 	}
-	if proto == packetsim.TCP {
+	if proto == inet.TCP {
 		w.rules(tool, "-A FORWARD -p tcp -j REJECT --reject-with tcp-reset")
 		got := w.dial("client", Dial{Proto: proto, To: to})
 		assert.Equal(t, Result{End: Refused, With: "tcp-reset", From: got.From, Took: got.Took}, got)
@@ -132,9 +132,9 @@ func (w *world) refusals(proto packetsim.Proto, to netip.AddrPort, v6 bool) {
 func TestKernelAnswerThatIsLost(t *testing.T) {
 	w := newWorld(t)
 	to := netip.AddrPortFrom(address("s1", false), 53)
-	require.NoError(t, w.Serve(t.Context(), "s1", []Listener{listenerAt(packetsim.UDP, to)}))
+	require.NoError(t, w.Serve(t.Context(), "s1", []Listener{listenerAt(inet.UDP, to)}))
 	w.rules("iptables", "-A FORWARD -s 10.2.0.2 -j DROP")
-	got := w.dial("client", Dial{Proto: packetsim.UDP, To: to, Timeout: soon})
+	got := w.dial("client", Dial{Proto: inet.UDP, To: to, Timeout: soon})
 	assert.Equal(t, Silent, got.End)
 	came, err := w.Arrivals(t.Context(), "s1", Arrived{Token: got.Token})
 	require.NoError(t, err)
@@ -146,12 +146,12 @@ func TestKernelAnswerThatIsLost(t *testing.T) {
 func TestKernelDialThatGoesNowhere(t *testing.T) {
 	w := newWorld(t)
 	w.spaces["client"].Must("ip route del default")
-	for _, proto := range []packetsim.Proto{packetsim.TCP, packetsim.UDP, packetsim.SCTP} {
+	for _, proto := range []inet.Proto{inet.TCP, inet.UDP, inet.SCTP} {
 		got := w.dial("client", Dial{Proto: proto, To: netip.AddrPortFrom(address("s1", false), 80)})
 		assert.Equal(t, Failed, got.End, proto)
 		assert.Contains(t, got.Why, "unreachable", proto)
 	}
-	got := w.dial("client", Dial{Proto: packetsim.TCP, From: netip.MustParseAddrPort("192.0.2.1:0"),
+	got := w.dial("client", Dial{Proto: inet.TCP, From: netip.MustParseAddrPort("192.0.2.1:0"),
 		To: netip.AddrPortFrom(routerAddress("client", false), 80)})
 	assert.Equal(t, Failed, got.End)
 	assert.Contains(t, got.Why, "192.0.2.1")
@@ -163,8 +163,8 @@ func TestKernelManyDials(t *testing.T) {
 	ctx := t.Context()
 	for _, s := range []string{"s1", "s2"} {
 		require.NoError(t, w.Serve(ctx, s, []Listener{
-			listenerAt(packetsim.TCP, netip.AddrPortFrom(address(s, false), 8080)),
-			listenerAt(packetsim.UDP, netip.AddrPortFrom(address(s, false), 8080)),
+			listenerAt(inet.TCP, netip.AddrPortFrom(address(s, false), 8080)),
+			listenerAt(inet.UDP, netip.AddrPortFrom(address(s, false), 8080)),
 		}))
 	}
 	for _, proto := range []string{"tcp", "udp"} {
@@ -172,7 +172,7 @@ func TestKernelManyDials(t *testing.T) {
 			"-t nat -A PREROUTING -d 10.9.0.1 -p "+proto+" -m statistic --mode random --probability 0.5 -j DNAT --to 10.2.0.2:8080",
 			"-t nat -A PREROUTING -d 10.9.0.1 -p "+proto+" -j DNAT --to-destination 10.3.0.2:8080")
 	}
-	for _, proto := range []packetsim.Proto{packetsim.TCP, packetsim.UDP} {
+	for _, proto := range []inet.Proto{inet.TCP, inet.UDP} {
 		start := time.Now()
 		results, err := w.Dial(ctx, "client", Dial{Proto: proto, To: netip.MustParseAddrPort("10.9.0.1:80"), Times: 100})
 		require.NoError(t, err)
@@ -249,12 +249,12 @@ func TestKernelPacketOutOfTheWindow(t *testing.T) {
 			w := newWorld(t)
 			ctx := t.Context()
 			to := netip.AddrPortFrom(address("s1", false), 80)
-			require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(packetsim.TCP, to)}))
+			require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(inet.TCP, to)}))
 			if dropped {
 				w.rules("iptables", "-A FORWARD -m conntrack --ctstate INVALID -j DROP")
 			}
 			require.NoError(t, w.Capture(ctx, "s1", "c"))
-			require.Equal(t, Answered, w.dial("client", Dial{Proto: packetsim.TCP, To: to, Keep: "old"}).End)
+			require.Equal(t, Answered, w.dial("client", Dial{Proto: inet.TCP, To: to, Keep: "old"}).End)
 			sent, err := w.Speak(ctx, "client", Speech{Conn: "old", Side: scenarios.SideClient, Kind: scenarios.PacketOutOfWindow})
 			require.NoError(t, err)
 			require.Equal(t, Sent, sent.End)
@@ -275,8 +275,8 @@ func TestKernelInject(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	// So that the neighbours are known.
-	w.dial("client", Dial{Proto: packetsim.ICMP, To: netip.AddrPortFrom(address("s1", false), 0)})
-	w.dial("client", Dial{Proto: packetsim.ICMPv6, To: netip.AddrPortFrom(address("s1", true), 0)})
+	w.dial("client", Dial{Proto: inet.ICMP, To: netip.AddrPortFrom(address("s1", false), 0)})
+	w.dial("client", Dial{Proto: inet.ICMPv6, To: netip.AddrPortFrom(address("s1", true), 0)})
 	w.rules("iptables", "-t nat -A PREROUTING -d 10.9.0.1 -p tcp -j DNAT --to-destination 10.2.0.2:8080",
 		"-A FORWARD -p udp --dport 81 -j REJECT",
 		"-A FORWARD -p tcp --dport 81 -j REJECT --reject-with tcp-reset", "-A INPUT -p udp --dport 82 -j DROP",
@@ -374,8 +374,9 @@ func TestKernelForgets(t *testing.T) {
 	for _, six := range []bool{false, true} {
 		for number, server := range []string{"s1", "s2"} {
 			to := netip.AddrPortFrom(address(server, six), 80)
-			require.NoError(t, w.Serve(ctx, server, []Listener{listenerAt(packetsim.TCP, to)}))
-			require.Equal(t, Answered, w.dial("client", Dial{Proto: packetsim.TCP, To: to, From: netip.AddrPortFrom(address("client", six), uint16(5000+number))}).End)
+			require.NoError(t, w.Serve(ctx, server, []Listener{listenerAt(inet.TCP, to)}))
+			require.Equal(t, Answered, w.dial("client", Dial{Proto: inet.TCP, To: to, From: netip.AddrPortFrom(address("client", six),
+				uint16(5000+number))}).End)
 		}
 	}
 	known := func() (ports []uint16) {
@@ -383,7 +384,7 @@ func TestKernelForgets(t *testing.T) {
 			node, err := snapshot.Take(ctx, kexec.New())
 			require.NoError(t, err)
 			for i := range node.Conntrack {
-				if c := &node.Conntrack[i]; c.Original.Proto == packetsim.TCP {
+				if c := &node.Conntrack[i]; c.Original.Proto == inet.TCP {
 					ports = append(ports, c.Original.SrcPort)
 				}
 			}
@@ -402,10 +403,10 @@ func TestKernelLoadThatIsStoppedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	to := netip.AddrPortFrom(address("s1", false), 80)
-	require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(packetsim.TCP, to)}))
+	require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(inet.TCP, to)}))
 	w.rules("iptables", "-A FORWARD -p tcp --dport 80 -j DROP")
 	require.NoError(t, w.Capture(ctx, "router", "c"))
-	require.NoError(t, w.StartLoad(ctx, "client", Load{Name: "l", Kind: Lasting, Proto: packetsim.TCP, To: to, Every: time.Millisecond}))
+	require.NoError(t, w.StartLoad(ctx, "client", Load{Name: "l", Kind: Lasting, Proto: inet.TCP, To: to, Every: time.Millisecond}))
 	_, err := w.Captured(ctx, "router", Captured{Name: "c", Wait: 5 * time.Second})
 	require.NoError(t, err)
 	w.flush()
@@ -421,8 +422,8 @@ func TestKernelDropSaysNothing(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	to := netip.AddrPortFrom(address("s1", false), 80)
-	require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(packetsim.TCP, to)}))
-	require.Equal(t, Answered, w.dial("client", Dial{Proto: packetsim.TCP, To: to, Keep: "old"}).End)
+	require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(inet.TCP, to)}))
+	require.Equal(t, Answered, w.dial("client", Dial{Proto: inet.TCP, To: to, Keep: "old"}).End)
 	require.NoError(t, w.Capture(ctx, "router", "c"))
 	require.NoError(t, w.Drop(ctx, "client", "old", scenarios.SideClient))
 	require.NoError(t, w.Reset(ctx, "s1"))
@@ -448,14 +449,14 @@ func TestKernelChange(t *testing.T) {
 		}
 		to := netip.AddrPortFrom(extra.Addr(), 80)
 		add := []Change{{Action: AddAddress, Device: "eth0", Prefix: extra}}
-		require.ErrorContains(t, w.Serve(ctx, "s1", []Listener{listenerAt(packetsim.TCP, to)}), extra.Addr().String())
+		require.ErrorContains(t, w.Serve(ctx, "s1", []Listener{listenerAt(inet.TCP, to)}), extra.Addr().String())
 		require.NoError(t, w.Change(ctx, "s1", add))
 		require.NoError(t, w.Change(ctx, "s1", add), "it is there already")
 		route := Change{Device: "to-s1", Prefix: extra, Via: via}
 		route.Action = AddRoute
 		require.NoError(t, w.Change(ctx, "router", []Change{route, route}))
-		require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(packetsim.TCP, to)}))
-		assert.Equal(t, to, w.dial("client", Dial{Proto: packetsim.TCP, To: to}).At)
+		require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(inet.TCP, to)}))
+		assert.Equal(t, to, w.dial("client", Dial{Proto: inet.TCP, To: to}).At)
 		devices, err := w.Devices(ctx, "s1")
 		require.NoError(t, err)
 		has := func(d Device) bool {
@@ -467,10 +468,10 @@ func TestKernelChange(t *testing.T) {
 		require.NoError(t, w.Change(ctx, "s1", remove), "it is gone already")
 		route.Action = RemoveRoute
 		require.NoError(t, w.Change(ctx, "router", []Change{route, route}))
-		assert.NotEqual(t, Answered, w.dial("client", Dial{Proto: packetsim.TCP, To: to, Timeout: soon}).End)
+		assert.NotEqual(t, Answered, w.dial("client", Dial{Proto: inet.TCP, To: to, Timeout: soon}).End)
 	}
 	require.NoError(t, w.Change(ctx, "s1", []Change{{Action: LinkDown, Device: "eth0"}}))
-	got := w.dial("client", Dial{Proto: packetsim.UDP, To: netip.AddrPortFrom(address("s1", false), 80), Timeout: soon})
+	got := w.dial("client", Dial{Proto: inet.UDP, To: netip.AddrPortFrom(address("s1", false), 80), Timeout: soon})
 	assert.NotEqual(t, "s1", got.Server)
 	require.ErrorContains(t, w.Change(ctx, "s1", []Change{{Action: LinkUp, Device: "eth9"}}), "linkUp eth9")
 	require.ErrorContains(t, w.Change(ctx, "s1", []Change{{Action: "polish", Device: "eth0"}}), "polish eth0")
@@ -490,14 +491,14 @@ func TestKernelFirstPacketThatIsLost(t *testing.T) {
 	for _, v6 := range []bool{false, true} {
 		w := newWorld(t)
 		to := netip.AddrPortFrom(address("s1", v6), 80)
-		require.NoError(t, w.Serve(t.Context(), "s1", []Listener{listenerAt(packetsim.TCP, to)}))
+		require.NoError(t, w.Serve(t.Context(), "s1", []Listener{listenerAt(inet.TCP, to)}))
 		tool := "iptables"
 		if v6 {
 			tool = "ip6tables"
 		}
 		w.rules(tool, "-A FORWARD -p tcp -m tcp --syn -m statistic --mode nth --every 2 --packet 0 -j DROP")
-		assert.Equal(t, Silent, w.dial("client", Dial{Proto: packetsim.TCP, To: to, First: true}).End)
-		assert.Equal(t, Answered, w.dial("client", Dial{Proto: packetsim.TCP, To: to}).End, "whoever takes the second one, too")
+		assert.Equal(t, Silent, w.dial("client", Dial{Proto: inet.TCP, To: to, First: true}).End)
+		assert.Equal(t, Answered, w.dial("client", Dial{Proto: inet.TCP, To: to}).End, "whoever takes the second one, too")
 	}
 }
 
@@ -507,12 +508,12 @@ func TestKernelAnswerThatIsSlow(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	to := netip.AddrPortFrom(address("s1", false), 80)
-	require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(packetsim.TCP, to)}))
+	require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(inet.TCP, to)}))
 	w.spaces["s1"].Must("ip link set eth0 arp off")
 	w.spaces["router"].Must("ip neigh flush dev to-s1")
 	require.NoError(t, w.Capture(ctx, "router", "c"))
 	ended := make(chan Result)
-	go func() { ended <- w.dial("client", Dial{Proto: packetsim.TCP, To: to, First: true}) }()
+	go func() { ended <- w.dial("client", Dial{Proto: inet.TCP, To: to, First: true}) }()
 	seen, err := w.Captured(ctx, "router", Captured{Name: "c", After: 1, Wait: 5 * time.Second})
 	require.NoError(t, err)
 	require.Len(t, seen, 1, "the second packet")

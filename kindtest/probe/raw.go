@@ -8,7 +8,7 @@ import (
 
 // Injection is one raw packet.
 type Injection struct {
-	// Packet is as packetsim.ParseInput reads it. With "local" the agent's host sends it itself, with the mark that it gives. Otherwise it
+	// Packet is as inet.ParseInput reads it. With "local" the agent's host sends it itself, with the mark that it gives. Otherwise it
 	// goes out of the device that "in" names, which is one of the agent's own, to the neighbour To, as if the host behind that device had
 	// sent it: what for the node comes in from a pod goes out of the pod's device.
 	Packet string `json:"packet"`
@@ -36,11 +36,11 @@ const (
 type Sighting struct {
 	Point  Point  `json:"point"`
 	Device string `json:"device,omitzero"`
-	// Packet is as packetsim.ParseInput reads it, without the way that it came. Of an ICMP error it is the error itself, and Quoted the
+	// Packet is as inet.ParseInput reads it, without the way that it came. Of an ICMP error it is the error itself, and Quoted the
 	// packet that it is about.
 	Packet string `json:"packet"`
 	Quoted string `json:"quoted,omitzero"`
-	// With is what refuses, in an answer: tcp-reset, or the ICMP error as packetsim.Packet.ErrorName has it.
+	// With is what refuses, in an answer: tcp-reset, or the ICMP error as packetsim.ErrorName has it.
 	With string `json:"with,omitzero"`
 	// Print is the same for a packet on its whole way, whatever is translated, and another for every other packet.
 	Print string `json:"print"`
@@ -57,10 +57,10 @@ type Captured struct {
 	Name string `json:"name"`
 	// Print is the packet's. Without Print, Like and Refusing all packets are said.
 	Print string `json:"print,omitzero"`
-	// Like is a packet as packetsim.ParseInput reads it: of those without a Print only packets of its protocol, ports and destination are said,
+	// Like is a packet as inet.ParseInput reads it: of those without a Print only packets of its protocol, ports and destination are said,
 	// and of its source if that is not unspecified. An echo request has no ports.
 	Like string `json:"like,omitzero"`
-	// Refusing is a packet as packetsim.ParseInput reads it: what resets it or quotes it in an ICMP error is said as well.
+	// Refusing is a packet as inet.ParseInput reads it: what resets it or quotes it in an ICMP error is said as well.
 	Refusing string `json:"refusing,omitzero"`
 	// After is how many of them are known already.
 	After int `json:"after,omitzero"`

@@ -15,7 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/wire"
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -154,7 +154,7 @@ func readSCTP(six bool, packet, control []byte, from unix.Sockaddr) (c *raw.Capt
 		if err != nil {
 			return nil, nil, false
 		}
-		c = raw.Delivered(proper(socket.AddrPort(from)).Addr(), at, packetsim.SCTP, packet)
+		c = raw.Delivered(proper(socket.AddrPort(from)).Addr(), at, inet.SCTP, packet)
 	} else {
 		var err error
 		if c, err = raw.Parse(packet); err != nil {
@@ -164,7 +164,7 @@ func readSCTP(six bool, packet, control []byte, from unix.Sockaddr) (c *raw.Capt
 			return nil, nil, false
 		}
 	}
-	if c.Chunk != packetsim.SCTPData {
+	if c.Chunk != inet.SCTPData {
 		return c, nil, true
 	}
 	const chunk, header = 12, 16
@@ -185,23 +185,23 @@ func (h *sctpHost) take(c *raw.Capture, data []byte) {
 	here := h.listening[at] || h.listening[netip.AddrPortFrom(socket.Unspecified(at.Addr().Is6()), at.Port())]
 	key := [2]netip.AddrPort{at, from}
 	served := h.associations[key]
-	if c.Chunk == packetsim.SCTPInit && here {
+	if c.Chunk == inet.SCTPInit && here {
 		served = &sctpServed{own: c.Ack ^ ^uint32(0) | 1, peer: c.Ack}
-		served.p = &peer{agent: h.agent, proto: packetsim.SCTP, local: at, remote: from, way: served}
+		served.p = &peer{agent: h.agent, proto: inet.SCTP, local: at, remote: from, way: served}
 		h.associations[key] = served
 	}
 	h.mu.Unlock()
 	switch {
-	case c.Chunk == packetsim.SCTPInit && !here:
-		_ = sendChunk(at, from, raw.Tell{Seq: c.Ack, Chunk: packetsim.SCTPAbort}) // whoever called hears nothing then
+	case c.Chunk == inet.SCTPInit && !here:
+		_ = sendChunk(at, from, raw.Tell{Seq: c.Ack, Chunk: inet.SCTPAbort}) // whoever called hears nothing then
 	case served == nil:
-	case c.Chunk == packetsim.SCTPInit:
-		_ = sendChunk(at, from, raw.Tell{Seq: served.peer, Ack: served.own, Chunk: packetsim.SCTPInitAck})
-	case c.Chunk == packetsim.SCTPCookieEcho:
-		_ = sendChunk(at, from, raw.Tell{Seq: served.peer, Chunk: packetsim.SCTPCookieAck})
-	case c.Chunk == packetsim.SCTPData:
+	case c.Chunk == inet.SCTPInit:
+		_ = sendChunk(at, from, raw.Tell{Seq: served.peer, Ack: served.own, Chunk: inet.SCTPInitAck})
+	case c.Chunk == inet.SCTPCookieEcho:
+		_ = sendChunk(at, from, raw.Tell{Seq: served.peer, Chunk: inet.SCTPCookieAck})
+	case c.Chunk == inet.SCTPData:
 		served.p.takeText(data)
-	case c.Chunk == packetsim.SCTPAbort:
+	case c.Chunk == inet.SCTPAbort:
 		h.mu.Lock()
 		delete(h.associations, key)
 		h.mu.Unlock()
@@ -219,8 +219,8 @@ func (p *peer) takeText(text []byte) {
 
 // sendChunk sends a packet of one chunk.
 func sendChunk(from, to netip.AddrPort, t raw.Tell) error {
-	return raw.Inject(raw.Craft(&packetsim.Packet{
-		Proto: packetsim.SCTP, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port(),
+	return raw.Inject(raw.Craft(&inet.Packet{
+		Proto: inet.SCTP, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port(),
 	}, t), to.Addr(), 0)
 }
 
@@ -245,7 +245,7 @@ func (n *sctpNumbers) next() uint32 {
 }
 
 func (w *sctpServed) send(message []byte) error {
-	return sendChunk(w.p.local, w.p.remote, raw.Tell{Seq: w.peer, Ack: w.numbers.next(), Chunk: packetsim.SCTPData, Payload: message})
+	return sendChunk(w.p.local, w.p.remote, raw.Tell{Seq: w.peer, Ack: w.numbers.next(), Chunk: inet.SCTPData, Payload: message})
 }
 
 func (w *sctpServed) end(ending) {}
@@ -302,7 +302,7 @@ const (
 
 // associate makes the association: Answered says that it is there.
 func (w *sctpWay) associate(ctx context.Context) Result {
-	if err := sendChunk(w.p.local, w.p.remote, raw.Tell{Chunk: packetsim.SCTPInit, Ack: w.own}); err != nil {
+	if err := sendChunk(w.p.local, w.p.remote, raw.Tell{Chunk: inet.SCTPInit, Ack: w.own}); err != nil {
 		return Result{End: Failed, Why: fmt.Sprintf("send an INIT: %v", err)}
 	}
 	select {
@@ -338,27 +338,27 @@ func (w *sctpWay) take(c *raw.Capture, data []byte) {
 		return
 	}
 	switch c.Chunk {
-	case packetsim.SCTPInitAck:
+	case inet.SCTPInitAck:
 		w.peer = c.Ack
-		_ = sendChunk(w.p.local, w.p.remote, raw.Tell{Seq: w.peer, Chunk: packetsim.SCTPCookieEcho}) // no answer comes then
-	case packetsim.SCTPCookieAck:
+		_ = sendChunk(w.p.local, w.p.remote, raw.Tell{Seq: w.peer, Chunk: inet.SCTPCookieEcho}) // no answer comes then
+	case inet.SCTPCookieAck:
 		w.settle(Result{End: Answered})
-	case packetsim.SCTPAbort:
+	case inet.SCTPAbort:
 		w.p.note(scenarios.PacketRST, "", w.p.local, w.p.remote)
 		w.finish(Result{End: Refused, With: withAbort})
-	case packetsim.SCTPData:
+	case inet.SCTPData:
 		w.p.takeText(data)
 	}
 }
 
 func (w *sctpWay) send(message []byte) error {
-	return sendChunk(w.p.local, w.p.remote, raw.Tell{Seq: w.peer, Ack: w.numbers.next(), Chunk: packetsim.SCTPData, Payload: message})
+	return sendChunk(w.p.local, w.p.remote, raw.Tell{Seq: w.peer, Ack: w.numbers.next(), Chunk: inet.SCTPData, Payload: message})
 }
 
 func (w *sctpWay) end(how ending) {
 	w.p.agent.leave(w.p)
 	if how != quietly {
-		_ = sendChunk(w.p.local, w.p.remote, raw.Tell{Seq: w.peer, Chunk: packetsim.SCTPAbort}) // the other end keeps it, then
+		_ = sendChunk(w.p.local, w.p.remote, raw.Tell{Seq: w.peer, Chunk: inet.SCTPAbort}) // the other end keeps it, then
 	}
 	_ = w.socket.Close()
 }

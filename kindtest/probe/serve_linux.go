@@ -12,7 +12,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/wire"
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -79,11 +79,11 @@ func (a *Agent) listen(l Listener) (closeIt func(), err error) {
 		return nil, err
 	}
 	switch l.Proto {
-	case packetsim.TCP:
+	case inet.TCP:
 		return a.listenTCP(at)
-	case packetsim.UDP:
+	case inet.UDP:
 		return a.listenUDP(at)
-	case packetsim.SCTP:
+	case inet.SCTP:
 		return a.sctp.listen(at)
 	}
 	return a.listenEchoes(l.Proto, at)
@@ -115,7 +115,7 @@ func (a *Agent) accept(listener net.Listener) {
 			return
 		}
 		if err == nil {
-			(&peer{agent: a, proto: packetsim.TCP}).startTCP(conn.(*net.TCPConn))
+			(&peer{agent: a, proto: inet.TCP}).startTCP(conn.(*net.TCPConn))
 		}
 	}
 }
@@ -143,13 +143,13 @@ func (a *Agent) listenUDP(at netip.AddrPort) (func(), error) {
 }
 
 // listenEchoes records echo requests, which the kernel answers.
-func (a *Agent) listenEchoes(proto packetsim.Proto, at netip.AddrPort) (func(), error) {
+func (a *Agent) listenEchoes(proto inet.Proto, at netip.AddrPort) (func(), error) {
 	fd, err := socket.Open(unix.SOCK_RAW, int(proto), at, false)
 	if err != nil {
 		return nil, err
 	}
 	s, err := socket.Poll(fd)
-	if err == nil && proto == packetsim.ICMPv6 {
+	if err == nil && proto == inet.ICMPv6 {
 		err = errors.Join(s.Control(func(fd int) { err = socket.WantDestination(fd, true) }), err)
 	}
 	if err != nil {
@@ -159,7 +159,7 @@ func (a *Agent) listenEchoes(proto packetsim.Proto, at netip.AddrPort) (func(), 
 	return func() { _ = s.Close() }, nil
 }
 
-func (a *Agent) recordEchoes(proto packetsim.Proto, s *socket.Polled) {
+func (a *Agent) recordEchoes(proto inet.Proto, s *socket.Polled) {
 	buf, control := make([]byte, 4096), make([]byte, 128)
 	for {
 		n, controlLen, from, err := s.Receive(buf, control)
@@ -179,8 +179,8 @@ func (a *Agent) recordEchoes(proto packetsim.Proto, s *socket.Polled) {
 }
 
 // destinationOf is where a packet went that a raw socket has: by IPv4's header, or what the kernel says beside an IPv6 packet.
-func destinationOf(proto packetsim.Proto, packet, control []byte) netip.Addr {
-	if proto == packetsim.ICMPv6 {
+func destinationOf(proto inet.Proto, packet, control []byte) netip.Addr {
+	if proto == inet.ICMPv6 {
 		at, _, err := socket.Destination(control)
 		if err != nil {
 			return netip.Addr{}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -297,7 +297,7 @@ func (w *tcpWay) sendOutOfWindow() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return w.sendPastSocket(packetsim.PSH|packetsim.ACK, raw.Tell{Seq: seq + outOfWindow, Ack: ack, Payload: []byte(w.p.agent.token())})
+	return w.sendPastSocket(inet.PSH|inet.ACK, raw.Tell{Seq: seq + outOfWindow, Ack: ack, Payload: []byte(w.p.agent.token())})
 }
 
 // sendBehindFIN sends all that a TCP can still say after its FIN, an acknowledgement; false before a FIN.
@@ -312,14 +312,14 @@ func (w *tcpWay) sendBehindFIN() (result Result, sent bool, err error) {
 	if expects && w.otherEnded.Load() {
 		now.Ack++
 	}
-	result, err = w.sendPastSocket(packetsim.ACK, now)
+	result, err = w.sendPastSocket(inet.ACK, now)
 	return result, true, err
 }
 
 // sendPastSocket sends a segment of the connection past the socket. The Result's Token is its print.
-func (w *tcpWay) sendPastSocket(flags packetsim.TCPFlags, tell raw.Tell) (Result, error) {
-	packet := raw.Craft(&packetsim.Packet{
-		Proto: packetsim.TCP, Src: w.p.local.Addr(), SrcPort: w.p.local.Port(), Dst: w.p.remote.Addr(), DstPort: w.p.remote.Port(), TCPFlags: flags,
+func (w *tcpWay) sendPastSocket(flags inet.TCPFlags, tell raw.Tell) (Result, error) {
+	packet := raw.Craft(&inet.Packet{
+		Proto: inet.TCP, Src: w.p.local.Addr(), SrcPort: w.p.local.Port(), Dst: w.p.remote.Addr(), DstPort: w.p.remote.Port(), TCPFlags: flags,
 	}, tell)
 	print, err := raw.Parse(packet)
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // withReset is Result.With of a TCP reset, and withAbort of an SCTP ABORT.
@@ -21,11 +22,11 @@ func troubleOf(t socket.Trouble, six bool) Result {
 	if !t.ICMP {
 		return Result{End: Failed, Why: t.Errno.Error()}
 	}
-	said := packetsim.Packet{Proto: packetsim.ICMP, ICMPType: t.Type, ICMPCode: t.Code}
+	said := inet.Packet{Proto: inet.ICMP, ICMPType: t.Type, ICMPCode: t.Code}
 	if six {
-		said.Proto = packetsim.ICMPv6
+		said.Proto = inet.ICMPv6
 	}
-	return Result{End: Refused, With: said.ErrorName(), Offender: t.Offender}
+	return Result{End: Refused, With: packetsim.ErrorName(&said), Offender: t.Offender}
 }
 
 // errorOf is what an error of a system call makes of a question, where the error queue is empty.

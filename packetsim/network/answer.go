@@ -3,7 +3,7 @@ package network
 import (
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // ICMP codes of what Linux answers for a port or a protocol that nobody waits for.
@@ -16,16 +16,16 @@ const (
 
 // answer is what a host says to a packet that came to it: the listener's answer, or what Linux
 // says where nobody listens (refuses).
-func (h *Host) answer(p *packetsim.Packet) (answer packetsim.Packet, refuses bool) {
+func (h *Host) answer(p *inet.Packet) (answer inet.Packet, refuses bool) {
 	listens := h.Listeners.Accept(p.Proto, netip.AddrPortFrom(p.Dst, p.DstPort))
 	switch {
-	case p.Proto == packetsim.TCP && !listens:
+	case p.Proto == inet.TCP && !listens:
 		answer = p.Answer()
-		answer.TCPFlags = packetsim.RST | packetsim.ACK
-	case p.Proto == packetsim.TCP:
+		answer.TCPFlags = inet.RST | inet.ACK
+	case p.Proto == inet.TCP:
 		answer = p.Answer()
-		answer.TCPFlags = packetsim.SYN | packetsim.ACK
-	case p.Proto == packetsim.SCTP, listens:
+		answer.TCPFlags = inet.SYN | inet.ACK
+	case p.Proto == inet.SCTP, listens:
 		// Packets do not say their SCTP chunks: an INIT ACK and an ABORT look alike.
 		answer = p.Answer()
 	default:
@@ -36,20 +36,20 @@ func (h *Host) answer(p *packetsim.Packet) (answer packetsim.Packet, refuses boo
 
 // unreachable is the ICMP error for a port that nobody listens on, or for a protocol that the
 // host does not speak. It comes from the address that was called.
-func unreachable(p *packetsim.Packet) packetsim.Packet {
+func unreachable(p *inet.Packet) inet.Packet {
 	quoted := *p
 	quoted.Inner = nil
-	icmp := packetsim.Packet{Proto: packetsim.ICMP, Src: p.Dst, Dst: p.Src, Inner: &quoted}
-	known := p.Proto == packetsim.UDP
+	icmp := inet.Packet{Proto: inet.ICMP, Src: p.Dst, Dst: p.Src, Inner: &quoted}
+	known := p.Proto == inet.UDP
 	switch {
 	case p.Is6() && known:
-		icmp.Proto, icmp.ICMPType, icmp.ICMPCode = packetsim.ICMPv6, packetsim.ICMPv6Unreachable, icmp6PortUnreachable
+		icmp.Proto, icmp.ICMPType, icmp.ICMPCode = inet.ICMPv6, inet.ICMPv6Unreachable, icmp6PortUnreachable
 	case p.Is6():
-		icmp.Proto, icmp.ICMPType, icmp.ICMPCode = packetsim.ICMPv6, packetsim.ICMPv6ParameterProblem, icmp6UnknownNextHeader
+		icmp.Proto, icmp.ICMPType, icmp.ICMPCode = inet.ICMPv6, inet.ICMPv6ParameterProblem, icmp6UnknownNextHeader
 	case known:
-		icmp.ICMPType, icmp.ICMPCode = packetsim.ICMPUnreachable, icmpPortUnreachable
+		icmp.ICMPType, icmp.ICMPCode = inet.ICMPUnreachable, icmpPortUnreachable
 	default:
-		icmp.ICMPType, icmp.ICMPCode = packetsim.ICMPUnreachable, icmpProtocolUnreachable
+		icmp.ICMPType, icmp.ICMPCode = inet.ICMPUnreachable, icmpProtocolUnreachable
 	}
 	return icmp
 }

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // carrier takes packets from host to host, with chance falling one way. What hosts remember of the packets stays until end.
@@ -32,7 +33,7 @@ type visit struct {
 
 // step is a packet in a host, and what the host does with it.
 type step struct {
-	in      packetsim.Input
+	in      inet.Input
 	outcome packetsim.Outcome
 }
 

@@ -5,13 +5,13 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Connect is a client that opens a connection, or sends a first datagram or echo request.
 type Connect struct {
 	From  string // the client's host
-	Proto packetsim.Proto
+	Proto inet.Proto
 	To    netip.AddrPort // the address that the client calls; the port is 0 for ICMP
 	// Source is the client's own address; unset, it is chosen as for an unbound socket.
 	Source netip.Addr
@@ -51,8 +51,8 @@ type Connection struct {
 	Back    *Journey
 	Third   *Journey
 
-	refuses   bool              // nobody listens where the first packet was delivered
-	refusedBy *packetsim.Packet // what told the client so
+	refuses   bool         // nobody listens where the first packet was delivered
+	refusedBy *inet.Packet // what told the client so
 	draws     []bool
 }
 
@@ -93,7 +93,7 @@ func (n *Network) checkConnect(c *Connect) error {
 		return fmt.Errorf("connect from %s to %s: %s has no ports", c.From, c.To, c.Proto)
 	case c.Source.IsValid() && c.Source.Is4() != c.To.Addr().Is4():
 		return fmt.Errorf("connect from %s to %s: the source %s is of the other address family", c.From, c.To, c.Source)
-	case c.Proto == packetsim.ICMP && !c.To.Addr().Is4() || c.Proto == packetsim.ICMPv6 && c.To.Addr().Is4():
+	case c.Proto == inet.ICMP && !c.To.Addr().Is4() || c.Proto == inet.ICMPv6 && c.To.Addr().Is4():
 		return fmt.Errorf("connect from %s to %s: %s is of the other address family", c.From, c.To, c.Proto)
 	}
 	if c.SourcePort == 0 {
@@ -127,7 +127,7 @@ func (c *carrier) connect(conn *Connection, want *Connect) error {
 		conn.Why = err.Error()
 		return nil
 	}
-	first := conn.clientPacket(want, packetsim.SYN)
+	first := conn.clientPacket(want, inet.SYN)
 	if err := c.send(&conn.Forward, want.From, &first); err != nil {
 		return err
 	}
@@ -178,9 +178,9 @@ func (c *carrier) finish(conn *Connection, want *Connect) error {
 		}
 		return nil
 	}
-	if want.Proto == packetsim.TCP {
+	if want.Proto == inet.TCP {
 		conn.Third = c.journey()
-		ack := conn.clientPacket(want, packetsim.ACK)
+		ack := conn.clientPacket(want, inet.ACK)
 		if err := c.send(conn.Third, want.From, &ack); err != nil {
 			return err
 		}
@@ -196,10 +196,10 @@ func (c *carrier) finish(conn *Connection, want *Connect) error {
 }
 
 // clientPacket is a packet of the client's socket.
-func (c *Connection) clientPacket(want *Connect, flags packetsim.TCPFlags) packetsim.Packet {
-	p := packetsim.Packet{Proto: want.Proto, Src: c.Socket.Addr(), Dst: want.To.Addr(), SrcPort: c.Socket.Port(), DstPort: want.To.Port()}
+func (c *Connection) clientPacket(want *Connect, flags inet.TCPFlags) inet.Packet {
+	p := inet.Packet{Proto: want.Proto, Src: c.Socket.Addr(), Dst: want.To.Addr(), SrcPort: c.Socket.Port(), DstPort: want.To.Port()}
 	switch {
-	case want.Proto == packetsim.TCP:
+	case want.Proto == inet.TCP:
 		p.TCPFlags = flags
 	case want.Proto.IsICMP():
 		p.ICMPType, p.ICMPID = want.Proto.EchoRequestType(), want.SourcePort
@@ -274,8 +274,8 @@ func (c *Connection) judgeAnswer(want *Connect, j *Journey) {
 	switch {
 	case j.End != EndDelivered || j.At != want.From:
 		return
-	case p.Proto == packetsim.TCP && p.TCPFlags&packetsim.RST != 0 && c.judgeReply(want, j) == fits:
-	case p.Proto == packetsim.SCTP && c.judgeReply(want, j) == fits:
+	case p.Proto == inet.TCP && p.TCPFlags&inet.RST != 0 && c.judgeReply(want, j) == fits:
+	case p.Proto == inet.SCTP && c.judgeReply(want, j) == fits:
 	case isUnreachable(p) && c.sent(want, p.Inner):
 	default:
 		return
@@ -286,9 +286,9 @@ func (c *Connection) judgeAnswer(want *Connect, j *Journey) {
 // refusal says how the client was refused, and notes with what.
 func (c *Connection) refusal() string {
 	switch p := c.refusedBy; p.Proto {
-	case packetsim.TCP:
+	case inet.TCP:
 		c.RefusedWith = "tcp-reset"
-	case packetsim.SCTP:
+	case inet.SCTP:
 		c.RefusedWith = "sctp-abort"
 	default:
 		c.RefusedWith = fmt.Sprintf("%s %d/%d", p.Proto, p.ICMPType, p.ICMPCode)
@@ -297,18 +297,18 @@ func (c *Connection) refusal() string {
 }
 
 // sent says whether the client's socket knows a packet that an ICMP error quotes as its own.
-func (c *Connection) sent(want *Connect, p *packetsim.Packet) bool {
+func (c *Connection) sent(want *Connect, p *inet.Packet) bool {
 	return p != nil && p.Proto == want.Proto &&
 		netip.AddrPortFrom(p.Src, p.SrcPort) == c.Socket && netip.AddrPortFrom(p.Dst, p.DstPort) == want.To
 }
 
 // isUnreachable says whether a packet is an ICMP error that ends a client's try.
-func isUnreachable(p *packetsim.Packet) bool {
+func isUnreachable(p *inet.Packet) bool {
 	switch p.Proto {
-	case packetsim.ICMP:
-		return p.ICMPType == packetsim.ICMPUnreachable
-	case packetsim.ICMPv6:
-		return p.ICMPType == packetsim.ICMPv6Unreachable || p.ICMPType == packetsim.ICMPv6ParameterProblem
+	case inet.ICMP:
+		return p.ICMPType == inet.ICMPUnreachable
+	case inet.ICMPv6:
+		return p.ICMPType == inet.ICMPv6Unreachable || p.ICMPType == inet.ICMPv6ParameterProblem
 	}
 	return false
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 )
 
@@ -20,7 +21,7 @@ func ExampleNetwork_Connect() {
 			fmt.Println(err)
 			return
 		}
-		if err := lan.AddHost(host, network.Listener{Proto: packetsim.TCP, Port: 80}); err != nil {
+		if err := lan.AddHost(host, network.Listener{Proto: inet.TCP, Port: 80}); err != nil {
 			fmt.Println(err)
 			return
 		}
@@ -30,7 +31,7 @@ func ExampleNetwork_Connect() {
 		return
 	}
 	for _, to := range []string{"192.168.0.3:80", "192.168.0.3:81"} {
-		connections, err := lan.Connect(network.Connect{From: "client", Proto: packetsim.TCP, To: netip.MustParseAddrPort(to)})
+		connections, err := lan.Connect(network.Connect{From: "client", Proto: inet.TCP, To: netip.MustParseAddrPort(to)})
 		if err != nil {
 			fmt.Println(err)
 			return

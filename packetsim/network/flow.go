@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Direction is who sends a packet of a flow.
@@ -28,9 +28,9 @@ func (d Direction) String() string {
 
 // FlowPacket is a later packet of a flow. Its zero value is a TCP segment with data, or a datagram.
 type FlowPacket struct {
-	Flags       packetsim.TCPFlags // TCP only; 0 is PSH and ACK
-	OutOfWindow bool               // TCP only
-	Length      int                // of the whole packet; 0 is the headers alone
+	Flags       inet.TCPFlags // TCP only; 0 is PSH and ACK
+	OutOfWindow bool          // TCP only
+	Length      int           // of the whole packet; 0 is the headers alone
 	// Pick chooses the way that is kept, by its index; nil is the likeliest, the first of equals.
 	Pick func([]Reached) int
 }
@@ -102,7 +102,7 @@ func (n *Network) Resume(c Connect, ends Ends) (*Flow, error) {
 		return nil, err
 	}
 	made := Connection{Made: true, Socket: ends.Socket, Server: ends.Server, Asked: ends.Asked, Client: ends.Client}
-	made.Forward.Packet = made.clientPacket(&c, packetsim.SYN)
+	made.Forward.Packet = made.clientPacket(&c, inet.SYN)
 	first := &made.Forward.Packet
 	first.Src, first.SrcPort, first.Dst, first.DstPort = ends.Client.Addr(), ends.Client.Port(), ends.Asked.Addr(), ends.Asked.Port()
 	return &Flow{Connection: made, network: n, want: c, client: n.hosts[c.From], server: n.hosts[ends.Server]}, nil
@@ -203,7 +203,7 @@ func (f *Flow) Received(dir Direction, j *Journey) bool {
 	if dir == FromClient {
 		to = f.server
 	}
-	if f.network.hosts[j.At] != to && f.want.Proto != packetsim.UDP {
+	if f.network.hosts[j.At] != to && f.want.Proto != inet.UDP {
 		return false
 	}
 	if dir == FromClient {
@@ -212,8 +212,8 @@ func (f *Flow) Received(dir Direction, j *Journey) bool {
 	return f.Connection.judgeReply(&f.want, j) == fits
 }
 
-func (f *Flow) packet(dir Direction, later *FlowPacket) (from string, p packetsim.Packet, err error) {
-	if f.want.Proto != packetsim.TCP && (later.Flags != 0 || later.OutOfWindow) {
+func (f *Flow) packet(dir Direction, later *FlowPacket) (from string, p inet.Packet, err error) {
+	if f.want.Proto != inet.TCP && (later.Flags != 0 || later.OutOfWindow) {
 		return "", p, fmt.Errorf("flow to %s: only TCP segments have flags and a window", f.want.To)
 	}
 	from, p = f.want.From, f.Connection.clientPacket(&f.want, 0)
@@ -227,10 +227,10 @@ func (f *Flow) packet(dir Direction, later *FlowPacket) (from string, p packetsi
 		return "", p, fmt.Errorf("flow to %s: its %s %s is no more", f.want.To, dir, from)
 	}
 	p.OutOfWindow, p.Length = later.OutOfWindow, later.Length
-	if f.want.Proto == packetsim.TCP {
+	if f.want.Proto == inet.TCP {
 		p.TCPFlags = later.Flags
 		if later.Flags == 0 {
-			p.TCPFlags = packetsim.PSH | packetsim.ACK
+			p.TCPFlags = inet.PSH | inet.ACK
 		}
 	}
 	return from, p, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 const labRules6 = `*filter
@@ -41,7 +42,7 @@ func newNetLab6(t *testing.T) *netLab {
 		}, listeners...)
 	}
 	machine("client", "fd00:1::2/64", "fd00:1::1")
-	machine("pod", "fd00:2::2/64", "fd00:2::1", Listener{Proto: packetsim.TCP})
+	machine("pod", "fd00:2::2/64", "fd00:2::1", Listener{Proto: inet.TCP})
 	l.add(packetsim.HostConfig{
 		Name: "node",
 		Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: addresses("fd00:1::1/64")},
@@ -58,14 +59,14 @@ func newNetLab6(t *testing.T) *netLab {
 func TestNetworkConnectIPv6(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		proto packetsim.Proto
+		proto inet.Proto
 		to    string
 		want  string
 	}{
-		{"a cluster IP, masqueraded", packetsim.TCP, "[fd00:96::10]:80", "1: pod at [fd00:2::2]:8080 sees fd00:2::1"},
-		{"the pod itself", packetsim.ICMPv6, "fd00:2::2", "1: pod at [fd00:2::2]:0 sees fd00:1::2"},
-		{"a UDP port that nobody listens on", packetsim.UDP, "[fd00:96::10]:53", "1: refused by fd00:96::10 with icmpv6 1/4"},
-		{"a REJECT", packetsim.TCP, "[fd00:96::99]:80", "1: refused by fd00:1::1 with icmpv6 1/4"},
+		{"a cluster IP, masqueraded", inet.TCP, "[fd00:96::10]:80", "1: pod at [fd00:2::2]:8080 sees fd00:2::1"},
+		{"the pod itself", inet.ICMPv6, "fd00:2::2", "1: pod at [fd00:2::2]:0 sees fd00:1::2"},
+		{"a UDP port that nobody listens on", inet.UDP, "[fd00:96::10]:53", "1: refused by fd00:96::10 with icmpv6 1/4"},
+		{"a REJECT", inet.TCP, "[fd00:96::99]:80", "1: refused by fd00:1::1 with icmpv6 1/4"},
 		{"a protocol that the pod does not speak", 50, "fd00:2::2", "1: refused by fd00:2::2 with icmpv6 4/1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -121,7 +122,7 @@ func TestNetworkWhoAnswersForAnAddress(t *testing.T) {
 // TestNetworkEndsLongJourneys sends the packet that goes round longest.
 func TestNetworkEndsLongJourneys(t *testing.T) {
 	l := newNetLab(t, labRules)
-	journeys, err := l.Send("b1", packetsim.Packet{Proto: packetsim.UDP, Dst: netip.MustParseAddr("10.99.0.1"), SrcPort: 1, DstPort: 2,
+	journeys, err := l.Send("b1", inet.Packet{Proto: inet.UDP, Dst: netip.MustParseAddr("10.99.0.1"), SrcPort: 1, DstPort: 2,
 		TTL: 255})
 	require.NoError(t, err)
 	require.Len(t, journeys, 1)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // End is how a packet's way through a network ended.
@@ -32,7 +33,7 @@ type Journey struct {
 	// At is the host that the packet ended in.
 	At string
 	// Packet is the packet as it was there.
-	Packet packetsim.Packet
+	Packet inet.Packet
 	// Why says in words why a packet that was not delivered was not.
 	Why string
 	// Answers are the journeys of the packets that hosts on the way made because of this one.
@@ -50,7 +51,7 @@ type Journey struct {
 // Hop is what one host did with a packet.
 type Hop struct {
 	Host    string
-	Input   packetsim.Input
+	Input   inet.Input
 	Outcome packetsim.Outcome
 }
 
@@ -70,13 +71,13 @@ func (j Journey) String() string {
 // Send sends a packet from a host and follows it: one journey for every way that chance can
 // fall. A packet without a source address gets one as an unbound socket would. The network is
 // unchanged afterwards.
-func (n *Network) Send(from string, p packetsim.Packet) ([]Journey, error) {
+func (n *Network) Send(from string, p inet.Packet) ([]Journey, error) {
 	c := &carrier{network: n, traces: true}
 	return c.explore(from, &p)
 }
 
 // explore sends a packet once for every way that chance can fall.
-func (c *carrier) explore(from string, p *packetsim.Packet) ([]Journey, error) {
+func (c *carrier) explore(from string, p *inet.Packet) ([]Journey, error) {
 	var journeys []Journey
 	var last *Journey
 	err := c.branches(func(c *carrier) error {
@@ -90,14 +91,14 @@ func (c *carrier) explore(from string, p *packetsim.Packet) ([]Journey, error) {
 }
 
 // send follows a packet of a host.
-func (c *carrier) send(j *Journey, from string, p *packetsim.Packet) error {
+func (c *carrier) send(j *Journey, from string, p *inet.Packet) error {
 	h := c.network.hosts[from]
 	if h == nil {
 		return fmt.Errorf("network: there is no host %s", from)
 	}
 	at := c.push()
 	defer c.pop()
-	at.in = packetsim.Input{Packet: *p, Local: true}
+	at.in = inet.Input{Packet: *p, Local: true}
 	if err := c.step(h, at); err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (c *carrier) follow(j *Journey, h *Host, at *step) error {
 			return nil
 		}
 		h = to.host
-		at.in = packetsim.Input{Packet: at.outcome.Packet, In: to.Device, NextHop: at.outcome.NextHop}
+		at.in = inet.Input{Packet: at.outcome.Packet, In: to.Device, NextHop: at.outcome.NextHop}
 		at.in.Mark, at.in.Socket = 0, nil // they are the host's own and do not cross a wire
 		if err := c.step(h, at); err != nil {
 			return err
@@ -178,7 +179,7 @@ func (c *carrier) arrive(j *Journey, h *Host, at *step) error {
 func (c *carrier) answer(j *Journey, h *Host, reply *packetsim.Reply) error {
 	at := c.push()
 	defer c.pop()
-	at.in, at.outcome = packetsim.Input{Packet: reply.Packet, Local: true}, reply.Outcome
+	at.in, at.outcome = inet.Input{Packet: reply.Packet, Local: true}, reply.Outcome
 	to := &j.Answers
 	if reply.Copy {
 		to = &j.Copies

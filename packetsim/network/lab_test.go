@@ -13,6 +13,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // netLab is two nodes with two pods each and an outside machine on one LAN:
@@ -74,7 +75,7 @@ func (l *netLab) addNode(n int, rules string) {
 		},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1"},
 		Netfilter: restored(l.t, netfilter.IPv4, rules).Namespace(),
-	}, Listener{Proto: packetsim.TCP, Port: 10250})
+	}, Listener{Proto: inet.TCP, Port: 10250})
 }
 
 func (l *netLab) addPod(n int, name string, last int) {
@@ -82,7 +83,7 @@ func (l *netLab) addPod(n int, name string, last int) {
 	host := fmt.Sprintf("%s%d", name, n)
 	listener := Listener{} // pods of kind a answer everything
 	if name == "b" {
-		listener = Listener{Proto: packetsim.TCP, Port: 9999}
+		listener = Listener{Proto: inet.TCP, Port: 9999}
 	}
 	l.add(packetsim.HostConfig{
 		Name: host,
@@ -97,7 +98,7 @@ func (l *netLab) addPod(n int, name string, last int) {
 }
 
 // connect prints what comes of a connection, one line for each way.
-func (l *netLab) connect(from string, proto packetsim.Proto, to string) []string {
+func (l *netLab) connect(from string, proto inet.Proto, to string) []string {
 	addr, err := netip.ParseAddrPort(to)
 	if err != nil {
 		addr = netip.AddrPortFrom(netip.MustParseAddr(to), 0)
@@ -189,9 +190,9 @@ func addresses(list ...string) []packetsim.Address {
 	return as
 }
 
-func parse(t testing.TB, packet string) packetsim.Input {
+func parse(t testing.TB, packet string) inet.Input {
 	t.Helper()
-	in, err := packetsim.ParseInput(packet)
+	in, err := inet.ParseInput(packet)
 	require.NoError(t, err)
 	return in
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Network is several hosts (nodes, pods, outside machines) and the wires between them. A packet
@@ -38,9 +39,9 @@ type Host struct {
 // Listener is a socket that waits for clients. Its zero value listens on everything, as a pod
 // that a test does not care about does.
 type Listener struct {
-	Proto packetsim.Proto // 0: every protocol
-	Addr  netip.Addr      // unset: every address
-	Port  uint16          // 0: every port
+	Proto inet.Proto // 0: every protocol
+	Addr  netip.Addr // unset: every address
+	Port  uint16     // 0: every port
 }
 
 // Listeners are the sockets of a host that wait for clients.
@@ -48,7 +49,7 @@ type Listeners []Listener
 
 // Accept says whether one of them takes what comes for a protocol and address; the port is 0 for a protocol without ports. Echo
 // requests need none.
-func (ls Listeners) Accept(proto packetsim.Proto, at netip.AddrPort) bool {
+func (ls Listeners) Accept(proto inet.Proto, at netip.AddrPort) bool {
 	return proto.IsICMP() || slices.ContainsFunc(ls, func(l Listener) bool {
 		return (l.Proto == 0 || l.Proto == proto) && (!l.Addr.IsValid() || l.Addr == at.Addr()) && (l.Port == 0 || l.Port == at.Port())
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // check says what is wrong with the values, as a *Error that names the field.
@@ -50,7 +51,7 @@ func (s *NodeSnapshot) checkDevices() error {
 	names, indexes := map[string]bool{}, map[int]bool{}
 	for i := range s.Devices {
 		d, path := &s.Devices[i], fmt.Sprintf("devices[%d]", i)
-		if err := packetsim.CheckDeviceName(d.Name); err != nil {
+		if err := inet.CheckDeviceName(d.Name); err != nil {
 			return bad(path+".name", "%q: %v", d.Name, err)
 		}
 		if names[d.Name] {
@@ -92,8 +93,8 @@ func (d *Device) checkNeighbours(path string) error {
 	if v == nil {
 		return nil
 	}
-	if v.ID > packetsim.MaxVNI {
-		return bad(path+".vxlan.id", "%d is not a network identifier: write a number from 0 to %d", v.ID, packetsim.MaxVNI)
+	if v.ID > inet.MaxVNI {
+		return bad(path+".vxlan.id", "%d is not a network identifier: write a number from 0 to %d", v.ID, inet.MaxVNI)
 	}
 	if v.Local.IsValid() {
 		if err := checkAddr(path+".vxlan.local", v.Local, 0); err != nil {
@@ -154,7 +155,7 @@ func checkAddr(path string, a netip.Addr, family netfilter.Family) error {
 		return bad(path, "the address is missing")
 	case a.Zone() != "" || a.Is4In6():
 		return bad(path, "%s: addresses with a zone and IPv4-mapped ones are not supported", a)
-	case family != 0 && packetsim.FamilyOf(a) != family:
+	case family != 0 && inet.FamilyOf(a) != family:
 		return bad(path, "%s is not IPv%d", a, family)
 	}
 	return nil
@@ -192,7 +193,7 @@ func (r *Route) check(path string, devices map[string]bool) error {
 		return err
 	}
 	if r.Src.IsValid() {
-		if err := checkAddr(path+".src", r.Src, packetsim.FamilyOf(r.Dst.Addr())); err != nil {
+		if err := checkAddr(path+".src", r.Src, inet.FamilyOf(r.Dst.Addr())); err != nil {
 			return err
 		}
 	}
@@ -228,7 +229,7 @@ func (r *Route) checkHops(path string, devices map[string]bool) error {
 
 func checkHop(path string, dst, via netip.Addr, dev string, devices map[string]bool) error {
 	if via.IsValid() {
-		if err := checkAddr(path+".via", via, packetsim.FamilyOf(dst)); err != nil {
+		if err := checkAddr(path+".via", via, inet.FamilyOf(dst)); err != nil {
 			return err
 		}
 	}
@@ -388,7 +389,7 @@ func (c *Connection) check(path string) error {
 		if err := checkAddr(path+"."+a.name, a.addr, family); err != nil {
 			return err
 		}
-		family = packetsim.FamilyOf(a.addr)
+		family = inet.FamilyOf(a.addr)
 	}
 	if c.Original.Proto == 0 || c.Original.Proto != c.Reply.Proto {
 		return bad(path+".reply.proto", "both directions have the same protocol, which is not 0")

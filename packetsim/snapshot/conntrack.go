@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/document"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // TCP and SCTP states by the kernel's number (enum tcp_conntrack and enum sctp_conntrack).
@@ -25,11 +25,11 @@ var (
 
 // connectionStates are the states that conntrack has for a protocol; one empty state for those
 // that have none.
-func connectionStates(p packetsim.Proto) []string {
+func connectionStates(p inet.Proto) []string {
 	switch p {
-	case packetsim.TCP:
+	case inet.TCP:
 		return kernelTCPStates
-	case packetsim.SCTP:
+	case inet.SCTP:
 		return kernelSCTPStates
 	}
 	return []string{""}
@@ -136,7 +136,7 @@ func (p *conntrackLine) head() ([]word, error) {
 	if err != nil {
 		return nil, p.errorAt(words[1], "not a protocol number")
 	}
-	p.conn.Original.Proto, p.conn.Reply.Proto = packetsim.Proto(proto), packetsim.Proto(proto)
+	p.conn.Original.Proto, p.conn.Reply.Proto = inet.Proto(proto), inet.Proto(proto)
 	words = words[2:]
 	// Entries in a flow table are printed without timeout and state; the kernel keeps them for
 	// a day (nf_ct_offload_timeout).
@@ -148,7 +148,7 @@ func (p *conntrackLine) head() ([]word, error) {
 	if len(words) > 0 && !strings.ContainsAny(words[0].text, "=[") {
 		p.conn.State = words[0].text
 		words = words[1:]
-	} else if states := connectionStates(packetsim.Proto(proto)); states[0] != "" {
+	} else if states := connectionStates(inet.Proto(proto)); states[0] != "" {
 		p.conn.State = "ESTABLISHED"
 	}
 	return words, nil

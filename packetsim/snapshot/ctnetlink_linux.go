@@ -5,7 +5,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/ctnetlink"
 	"github.com/chainwalk/chainwalk/internal/nlattr"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // connectionFromNetlink reads one conntrack entry as the kernel sends it, after the netlink header.
@@ -33,7 +33,7 @@ func connectionFromNetlink(message []byte) (Connection, error) {
 
 func tupleFromNetlink(t *ctnetlink.Tuple) Tuple {
 	return Tuple{
-		Proto: packetsim.Proto(t.Protocol), Src: t.Src, Dst: t.Dst, SrcPort: t.SrcPort, DstPort: t.DstPort,
+		Proto: inet.Proto(t.Protocol), Src: t.Src, Dst: t.Dst, SrcPort: t.SrcPort, DstPort: t.DstPort,
 		ICMPType: t.ICMPType, ICMPCode: t.ICMPCode, ICMPID: t.ICMPID,
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 )
 
@@ -190,7 +191,7 @@ func (c *dumpCluster) addPod(node, veth string, address netip.Prefix) {
 
 // connect prints what comes of a TCP connection, one line for each way.
 func (c *dumpCluster) connect(from, to string) []string {
-	ways, err := c.network.Connect(network.Connect{From: from, Proto: packetsim.TCP, To: netip.MustParseAddrPort(to)})
+	ways, err := c.network.Connect(network.Connect{From: from, Proto: inet.TCP, To: netip.MustParseAddrPort(to)})
 	require.NoError(c.t, err)
 	var lines []string
 	for _, way := range ways {
@@ -245,7 +246,7 @@ func TestDumpsReachIsConnectWithoutText(t *testing.T) {
 		cluster, asked := newDumpCluster(t, backend), 0
 		rules := (&dumpReader{t: t, folder: backend + "/demo-worker"}).read("iptables-save.txt")
 		for _, service := range servicePort.FindAllStringSubmatch(rules, -1) {
-			proto := map[string]packetsim.Proto{"tcp": packetsim.TCP, "udp": packetsim.UDP, "sctp": packetsim.SCTP}[service[2]]
+			proto := map[string]inet.Proto{"tcp": inet.TCP, "udp": inet.UDP, "sctp": inet.SCTP}[service[2]]
 			for _, from := range cluster.network.Hosts() {
 				c := network.Connect{From: from, Proto: proto, To: netip.MustParseAddrPort(service[1] + ":" + service[3])}
 				connections, err := cluster.network.Connect(c)
@@ -287,8 +288,8 @@ func TestDumpsConnectionsAreWalked(t *testing.T) {
 				if c.State != "ESTABLISHED" || !h.IsLocal(c.Original.Src) {
 					continue
 				}
-				outcomes, err := h.Walk(packetsim.Input{Local: true, Packet: packetsim.Packet{
-					Proto: packetsim.TCP, TCPFlags: packetsim.ACK,
+				outcomes, err := h.Walk(inet.Input{Local: true, Packet: inet.Packet{
+					Proto: inet.TCP, TCPFlags: inet.ACK,
 					Src: c.Original.Src, Dst: c.Original.Dst, SrcPort: c.Original.SrcPort, DstPort: c.Original.DstPort,
 				}})
 				require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Finish makes a snapshot that was put together from parts what Take makes of a machine: routes and connections are sorted, Unread says
@@ -26,7 +26,7 @@ func (s *NodeSnapshot) Finish(whyNoOrder string) error {
 // prefix and the smallest metric first. Routes that are equal in all of that keep the kernel's order.
 func compareRoutes(a, b Route) int {
 	return cmp.Or(
-		cmp.Compare(packetsim.FamilyOf(a.Dst.Addr()), packetsim.FamilyOf(b.Dst.Addr())),
+		cmp.Compare(inet.FamilyOf(a.Dst.Addr()), inet.FamilyOf(b.Dst.Addr())),
 		cmp.Compare(a.Table, b.Table),
 		-cmp.Compare(a.Dst.Bits(), b.Dst.Bits()),
 		a.Dst.Addr().Compare(b.Dst.Addr()),
@@ -41,7 +41,7 @@ func compareConnections(a, b Connection) int {
 
 func compareTuples(a, b Tuple) int {
 	return cmp.Or(
-		cmp.Compare(packetsim.FamilyOf(a.Src), packetsim.FamilyOf(b.Src)), cmp.Compare(a.Proto, b.Proto),
+		cmp.Compare(inet.FamilyOf(a.Src), inet.FamilyOf(b.Src)), cmp.Compare(a.Proto, b.Proto),
 		a.Src.Compare(b.Src), cmp.Compare(a.SrcPort, b.SrcPort), a.Dst.Compare(b.Dst), cmp.Compare(a.DstPort, b.DstPort),
 		cmp.Compare(a.ICMPID, b.ICMPID), cmp.Compare(a.ICMPType, b.ICMPType), cmp.Compare(a.ICMPCode, b.ICMPCode),
 	)

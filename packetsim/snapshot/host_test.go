@@ -13,6 +13,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // hostSample is sample without what a Host does not keep.
@@ -175,7 +176,7 @@ iptables:
 		fmt.Println(err)
 		return
 	}
-	in, err := packetsim.ParseInput("tcp 10.0.0.9:40000 > 10.0.0.1:23 in eth0")
+	in, err := inet.ParseInput("tcp 10.0.0.9:40000 > 10.0.0.1:23 in eth0")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -194,7 +195,7 @@ iptables:
 
 func walkOne(t *testing.T, h *packetsim.Host, packet string) packetsim.Outcome {
 	t.Helper()
-	in, err := packetsim.ParseInput(packet)
+	in, err := inet.ParseInput(packet)
 	require.NoError(t, err)
 	outcomes, err := h.Walk(in)
 	require.NoError(t, err)

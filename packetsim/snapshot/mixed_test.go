@@ -11,6 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // mixed is a node with rules of both backends: of the packet of mixedPacket, legacy drops what is not marked, and nft marks it.
@@ -52,7 +53,7 @@ iptables:
 const mixedPacket = "tcp 10.0.0.1:40000 > 10.9.0.1:80 in eth0"
 
 func traceOf(t *testing.T, s *NodeSnapshot, o HostOptions) packetsim.TraceResult {
-	in, err := packetsim.ParseInput(mixedPacket)
+	in, err := inet.ParseInput(mixedPacket)
 	require.NoError(t, err)
 	result, err := s.Trace(in, o, packetsim.WalkOptions{})
 	require.NoError(t, err)

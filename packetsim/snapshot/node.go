@@ -8,6 +8,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Version is the version of the NodeSnapshot document that this package reads and writes.
@@ -204,14 +205,14 @@ type Connection struct {
 
 // Tuple is a packetsim.Tuple in the document, field by field.
 type Tuple struct {
-	Proto    packetsim.Proto `json:"proto"`
-	Src      netip.Addr      `json:"src"`
-	Dst      netip.Addr      `json:"dst"`
-	SrcPort  uint16          `json:"sport,omitempty"`
-	DstPort  uint16          `json:"dport,omitempty"`
-	ICMPType uint8           `json:"icmpType,omitempty"`
-	ICMPCode uint8           `json:"icmpCode,omitempty"`
-	ICMPID   uint16          `json:"icmpID,omitempty"`
+	Proto    inet.Proto `json:"proto"`
+	Src      netip.Addr `json:"src"`
+	Dst      netip.Addr `json:"dst"`
+	SrcPort  uint16     `json:"sport,omitempty"`
+	DstPort  uint16     `json:"dport,omitempty"`
+	ICMPType uint8      `json:"icmpType,omitempty"`
+	ICMPCode uint8      `json:"icmpCode,omitempty"`
+	ICMPID   uint16     `json:"icmpID,omitempty"`
 }
 
 // NFAcct is an accounting object with its counters.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // sample has something in every field.
@@ -56,12 +57,12 @@ func sample() *NodeSnapshot {
 		IPTables: []Rules{{Dialect: "nft", Family: netfilter.IPv4,
 			Save: "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n[1:60] -A INPUT -j ACCEPT\nCOMMIT\n"}},
 		Conntrack: []Connection{{
-			Original: Tuple{Proto: packetsim.TCP, Src: addr("10.0.0.2"), Dst: addr("10.96.0.1"), SrcPort: 40000, DstPort: 443},
-			Reply:    Tuple{Proto: packetsim.TCP, Src: addr("10.0.0.3"), Dst: addr("10.0.0.1"), SrcPort: 6443, DstPort: 1025},
+			Original: Tuple{Proto: inet.TCP, Src: addr("10.0.0.2"), Dst: addr("10.96.0.1"), SrcPort: 40000, DstPort: 443},
+			Reply:    Tuple{Proto: inet.TCP, Src: addr("10.0.0.3"), Dst: addr("10.0.0.1"), SrcPort: 6443, DstPort: 1025},
 			State:    "ESTABLISHED", Timeout: 86400, Replied: true, Assured: true, Mark: 7, Zone: 3,
 		}, {
-			Original: Tuple{Proto: packetsim.ICMP, Src: addr("10.0.0.2"), Dst: addr("10.0.0.1"), ICMPType: 8, ICMPCode: 0, ICMPID: 9},
-			Reply:    Tuple{Proto: packetsim.ICMP, Src: addr("10.0.0.1"), Dst: addr("10.0.0.2"), ICMPType: 0, ICMPCode: 1, ICMPID: 9},
+			Original: Tuple{Proto: inet.ICMP, Src: addr("10.0.0.2"), Dst: addr("10.0.0.1"), ICMPType: 8, ICMPCode: 0, ICMPID: 9},
+			Reply:    Tuple{Proto: inet.ICMP, Src: addr("10.0.0.1"), Dst: addr("10.0.0.2"), ICMPType: 0, ICMPCode: 1, ICMPID: 9},
 			Timeout:  29,
 		}},
 		IPSets: "create s hash:ip family inet hashsize 1024 maxelem 65536 bucketsize 12 initval 0x00000001\nadd s 10.0.0.1\n",

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
@@ -20,7 +20,7 @@ func TestErrorsNameTheRule(t *testing.T) {
 		save := "*mangle\n:PREROUTING ACCEPT [0:0]\n:A - [0:0]\n-A PREROUTING -j A\n-A A -p udp -j ACCEPT\n-A A " + rule + "\nCOMMIT\n"
 		host, err := snapshot.HostOfSave("save", strings.NewReader(save), snapshot.RulesOptions{})
 		require.NoError(t, err)
-		in, err := packetsim.ParseInput("tcp 10.0.0.1:40000 > 10.9.0.1:80 in eth0")
+		in, err := inet.ParseInput("tcp 10.0.0.1:40000 > 10.9.0.1:80 in eth0")
 		require.NoError(t, err)
 		_, err = host.Walk(in)
 		require.Error(t, err, rule)

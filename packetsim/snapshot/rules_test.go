@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
@@ -23,7 +24,7 @@ COMMIT
 		fmt.Println(err)
 		return
 	}
-	in, err := packetsim.ParseInput("udp 10.244.0.9:40000 > 10.96.0.10:53 in eth0")
+	in, err := inet.ParseInput("udp 10.244.0.9:40000 > 10.96.0.10:53 in eth0")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -57,7 +58,7 @@ COMMIT
 		"udp 10.0.0.1:1 > 10.9.0.1:2 in veth1":   packetsim.Drop,
 		"udp [fd00::1]:1 > [fd00::2]:2 in veth1": packetsim.Accept,
 	} {
-		in, err := packetsim.ParseInput(packet)
+		in, err := inet.ParseInput(packet)
 		require.NoError(t, err)
 		outcomes, err := host.Walk(in)
 		require.NoError(t, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // lab is a node between a client and a server on the real kernel:
@@ -159,7 +160,7 @@ func TestKernelTakeOfMixedTools(t *testing.T) {
 	}
 	assert.NotEqual(t, told, len(s.Order) > 0, "the order is known, or it is said that it is not")
 
-	in, err := packetsim.ParseInput("tcp 10.88.1.2:4000 > 10.99.0.1:80 in n0")
+	in, err := inet.ParseInput("tcp 10.88.1.2:4000 > 10.99.0.1:80 in n0")
 	require.NoError(t, err)
 	result, err := s.Trace(in, HostOptions{First: "legacy"}, packetsim.WalkOptions{})
 	require.NoError(t, err)
@@ -262,8 +263,9 @@ func TestDevicesAreInTheOrderOfTheirCreation(t *testing.T) {
 	s.Conntrack = nil
 	h, err := NewHost(s, HostOptions{Dialect: "nft"})
 	require.NoError(t, err)
-	sent := packetsim.Packet{Proto: packetsim.UDP, Src: netip.MustParseAddr("10.2.0.1"), Dst: netip.MustParseAddr("10.9.9.9"), SrcPort: 4000, DstPort: 53}
-	outcomes, err := h.Walk(packetsim.Input{Packet: sent, Local: true})
+	sent := inet.Packet{Proto: inet.UDP, Src: netip.MustParseAddr("10.2.0.1"), Dst: netip.MustParseAddr("10.9.9.9"), SrcPort: 4000,
+		DstPort: 53}
+	outcomes, err := h.Walk(inet.Input{Packet: sent, Local: true})
 	require.NoError(t, err)
 	require.Len(t, outcomes, 1)
 	assert.Contains(t, entry, "src=10.1.0.1 dst="+outcomes[0].Packet.Src.String(), "the kernel's entry")
@@ -311,11 +313,11 @@ func checkKernelSnapshot(t *testing.T, s *NodeSnapshot, port uint16) {
 	assert.Equal(t, []NFAcct{{Name: "cw-dropped"}}, s.NFAcct)
 
 	require.Len(t, s.Conntrack, 2)
-	assert.Equal(t, packetsim.UDP, s.Conntrack[1].Original.Proto)
+	assert.Equal(t, inet.UDP, s.Conntrack[1].Original.Proto)
 	assert.False(t, s.Conntrack[1].Replied)
 	assert.Empty(t, s.Conntrack[1].State)
 	c := s.Conntrack[0]
-	assert.Equal(t, Tuple{Proto: packetsim.TCP, Src: addr("10.88.1.2"), Dst: addr("10.99.0.1"), SrcPort: port, DstPort: 80}, c.Original)
+	assert.Equal(t, Tuple{Proto: inet.TCP, Src: addr("10.88.1.2"), Dst: addr("10.99.0.1"), SrcPort: port, DstPort: 80}, c.Original)
 	assert.Equal(t, addr("10.88.2.2"), c.Reply.Src)
 	assert.Equal(t, addr("10.88.2.1"), c.Reply.Dst)
 	assert.Equal(t, "ESTABLISHED", c.State)
@@ -325,9 +327,9 @@ func checkKernelSnapshot(t *testing.T, s *NodeSnapshot, port uint16) {
 }
 
 func walkLiveConnection(t *testing.T, h *packetsim.Host, s *NodeSnapshot, port uint16) {
-	walk := func(p packetsim.Packet, in string) packetsim.Outcome {
-		p.Proto, p.TCPFlags = packetsim.TCP, packetsim.PSH|packetsim.ACK
-		outcomes, err := h.Walk(packetsim.Input{Packet: p, In: in})
+	walk := func(p inet.Packet, in string) packetsim.Outcome {
+		p.Proto, p.TCPFlags = inet.TCP, inet.PSH|inet.ACK
+		outcomes, err := h.Walk(inet.Input{Packet: p, In: in})
 		require.NoError(t, err)
 		require.Len(t, outcomes, 1)
 		require.Equal(t, packetsim.Accept, outcomes[0].Verdict, outcomes[0].Reason)
@@ -336,13 +338,13 @@ func walkLiveConnection(t *testing.T, h *packetsim.Host, s *NodeSnapshot, port u
 		}
 		return outcomes[0]
 	}
-	out := walk(packetsim.Packet{Src: s.Conntrack[0].Original.Src, Dst: s.Conntrack[0].Original.Dst, SrcPort: port, DstPort: 80}, "n0")
+	out := walk(inet.Packet{Src: s.Conntrack[0].Original.Src, Dst: s.Conntrack[0].Original.Dst, SrcPort: port, DstPort: 80}, "n0")
 	assert.Equal(t, "n1", out.Out)
 	assert.Equal(t, "10.88.2.2:8080", out.DNAT)
 	assert.True(t, out.Masqueraded)
 
 	reply := s.Conntrack[0].Reply
-	back := walk(packetsim.Packet{Src: reply.Src, Dst: reply.Dst, SrcPort: reply.SrcPort, DstPort: reply.DstPort}, "n1")
+	back := walk(inet.Packet{Src: reply.Src, Dst: reply.Dst, SrcPort: reply.SrcPort, DstPort: reply.DstPort}, "n1")
 	assert.Equal(t, "n0", back.Out)
 	assert.Equal(t, netip.MustParseAddr("10.99.0.1"), back.Packet.Src)
 	assert.Equal(t, port, back.Packet.DstPort)

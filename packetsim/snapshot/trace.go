@@ -8,10 +8,11 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Trace walks a packet through a Host built from the snapshot. The notes of the result say what the walk could not see.
-func (s *NodeSnapshot) Trace(in packetsim.Input, options HostOptions, walk packetsim.WalkOptions) (packetsim.TraceResult, error) {
+func (s *NodeSnapshot) Trace(in inet.Input, options HostOptions, walk packetsim.WalkOptions) (packetsim.TraceResult, error) {
 	host, err := NewHost(s, options)
 	if err != nil {
 		return packetsim.TraceResult{}, err
@@ -35,7 +36,7 @@ func (s *NodeSnapshot) Trace(in packetsim.Input, options HostOptions, walk packe
 
 // orderNote is about chains of both backends of which nobody knows which one packets meet first: what becomes of the packet the other way
 // round.
-func (s *NodeSnapshot) orderNote(host *packetsim.Host, in packetsim.Input, outcomes []packetsim.Outcome, o HostOptions) (string, error) {
+func (s *NodeSnapshot) orderNote(host *packetsim.Host, in inet.Input, outcomes []packetsim.Outcome, o HostOptions) (string, error) {
 	unknown := s.unknownOrder(host, outcomes)
 	if len(unknown) == 0 {
 		return "", nil
@@ -114,7 +115,7 @@ func (s *NodeSnapshot) leftOutNote(o HostOptions) string {
 }
 
 // unseenNote is the line about what no packet is walked through, and whether this one came near it.
-func (s *NodeSnapshot) unseenNote(host *packetsim.Host, in packetsim.Input, result *packetsim.TraceResult) string {
+func (s *NodeSnapshot) unseenNote(host *packetsim.Host, in inet.Input, result *packetsim.TraceResult) string {
 	var unseen []string
 	for i := range s.NFTables {
 		t := &s.NFTables[i]
@@ -196,7 +197,7 @@ func (c NFChain) String() string {
 }
 
 // nearChains are the chains of a table whose hooks the packet came to.
-func (s *NodeSnapshot) nearChains(t *NFTable, in packetsim.Input, outcomes []packetsim.Outcome) []string {
+func (s *NodeSnapshot) nearChains(t *NFTable, in inet.Input, outcomes []packetsim.Outcome) []string {
 	var near []string
 	passed := passedBy(outcomes)
 	for _, c := range t.Chains {

@@ -7,15 +7,15 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/internal/wire"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Capture is a packet as it was on a wire.
 type Capture struct {
-	packetsim.Packet
-	Seq, Ack uint32                  // TCP; for SCTP the verification tag and the tag that an INIT carries
-	Chunk    packetsim.SCTPChunkType // SCTP
-	Payload  int                     // the bytes behind a TCP header
+	inet.Packet
+	Seq, Ack uint32             // TCP; for SCTP the verification tag and the tag that an INIT carries
+	Chunk    inet.SCTPChunkType // SCTP
+	Payload  int                // the bytes behind a TCP header
 	// Print is the same for a packet on its whole way, whatever is translated, and
 	// another for every other packet.
 	Print string
@@ -28,7 +28,7 @@ func (c *Capture) Source() netip.AddrPort { return netip.AddrPortFrom(c.Src, c.S
 func (c *Capture) Destination() netip.AddrPort { return netip.AddrPortFrom(c.Dst, c.DstPort) }
 
 // Shown is the packet with what a person wants to read of it.
-func (c *Capture) Shown() packetsim.Packet {
+func (c *Capture) Shown() inet.Packet {
 	p := c.Packet
 	p.TTL, p.Spent, p.Length = 0, false, 0
 	return p
@@ -40,7 +40,7 @@ func Parse(b []byte) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Capture{Packet: packetsim.Packet{Proto: h.Proto, Src: h.Src, Dst: h.Dst, Length: h.Length}}
+	c := &Capture{Packet: inet.Packet{Proto: h.Proto, Src: h.Src, Dst: h.Dst, Length: h.Length}}
 	c.SetHopLimit(h.TTL)
 	c.transport(transport, h.Length-(len(b)-len(transport)))
 	c.quote(transport)
@@ -56,17 +56,17 @@ func (c *Capture) transport(b []byte, length int) {
 		c.SrcPort, c.DstPort = binary.BigEndian.Uint16(seen), binary.BigEndian.Uint16(seen[2:])
 	}
 	switch c.Proto {
-	case packetsim.TCP:
+	case inet.TCP:
 		c.Seq, c.Ack = binary.BigEndian.Uint32(seen[4:]), binary.BigEndian.Uint32(seen[8:])
-		c.TCPFlags = packetsim.TCPFlags(seen[13] & 0x3f)
+		c.TCPFlags = inet.TCPFlags(seen[13] & 0x3f)
 		c.Payload = length - int(seen[12]>>4)*4
 		invariant = seen[4:14]
-	case packetsim.UDP:
+	case inet.UDP:
 		invariant = seen[8:]
-	case packetsim.SCTP:
-		c.Seq, c.Chunk, c.Ack = binary.BigEndian.Uint32(seen[4:]), packetsim.SCTPChunkType(seen[12]), binary.BigEndian.Uint32(seen[16:])
+	case inet.SCTP:
+		c.Seq, c.Chunk, c.Ack = binary.BigEndian.Uint32(seen[4:]), inet.SCTPChunkType(seen[12]), binary.BigEndian.Uint32(seen[16:])
 		invariant = slices.Concat(seen[4:8], seen[12:])
-	case packetsim.ICMP, packetsim.ICMPv6:
+	case inet.ICMP, inet.ICMPv6:
 		c.ICMPType, c.ICMPCode, c.ICMPID = seen[0], seen[1], binary.BigEndian.Uint16(seen[4:])
 		invariant = slices.Concat(seen[:2], seen[6:]) // an identifier may be translated
 		if c.IsICMPError() {
@@ -78,8 +78,8 @@ func (c *Capture) transport(b []byte, length int) {
 }
 
 // Delivered is a packet as raw sockets of IPv6 have it, without its IP header.
-func Delivered(src, dst netip.Addr, proto packetsim.Proto, b []byte) *Capture {
-	c := &Capture{Packet: packetsim.Packet{Proto: proto, Src: src, Dst: dst}}
+func Delivered(src, dst netip.Addr, proto inet.Proto, b []byte) *Capture {
+	c := &Capture{Packet: inet.Packet{Proto: proto, Src: src, Dst: dst}}
 	c.transport(b, len(b))
 	c.quote(b)
 	return c

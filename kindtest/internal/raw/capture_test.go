@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-func packetOf(t *testing.T, text string) packetsim.Packet {
+func packetOf(t *testing.T, text string) inet.Packet {
 	t.Helper()
-	in, err := packetsim.ParseInput(text)
+	in, err := inet.ParseInput(text)
 	require.NoError(t, err)
 	return in.Packet
 }
@@ -50,8 +50,8 @@ func TestPrintOutlivesTranslation(t *testing.T) {
 		require.NoError(t, err)
 		return c.Print
 	}
-	first := Tell{Seq: 7, Ack: 9, Chunk: packetsim.SCTPInit, Payload: []byte("Q00000000001")}
-	other := Tell{Seq: 8, Ack: 10, Chunk: packetsim.SCTPInit, Payload: []byte("Q00000000002")}
+	first := Tell{Seq: 7, Ack: 9, Chunk: inet.SCTPInit, Payload: []byte("Q00000000001")}
+	other := Tell{Seq: 8, Ack: 10, Chunk: inet.SCTPInit, Payload: []byte("Q00000000002")}
 	for _, c := range []struct{ name, sent, translated string }{
 		{"TCP", "tcp 10.0.0.1:40000 > 172.30.0.1:80", "tcp 10.0.0.9:1234 > 10.0.0.2:8080"},
 		{"UDP", "udp 10.0.0.1:40000 > 172.30.0.1:53", "udp 10.0.0.9:1234 > 10.0.0.2:5353"},
@@ -69,7 +69,7 @@ func TestPrintOutlivesTranslation(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	p := packetsim.Packet{Proto: packetsim.TCP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")}
+	p := inet.Packet{Proto: inet.TCP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")}
 	f.Add(Craft(&p, Tell{}))
 	p.Src, p.Dst = netip.MustParseAddr("fd00::1"), netip.MustParseAddr("fd00::2")
 	f.Add(Craft(&p, Tell{}))

@@ -10,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // kernel is the side that is right: the lab, or its answer from a file.
@@ -17,7 +18,7 @@ type kernel interface {
 	// begin loads the rules into a node without connections.
 	begin(c *walkCase) (own, beside toolrun.Run, err error)
 	// send sends a packet from the place. What is still on its way is awaited for a while, unless enough says that all is there.
-	send(from string, p packetsim.Packet, enough func(*observation) bool) (*observation, error)
+	send(from string, p inet.Packet, enough func(*observation) bool) (*observation, error)
 	// connections are the tracked connections as connectionLines spells them.
 	connections() ([]string, error)
 	forget() error
@@ -36,7 +37,7 @@ func (r *recorded) begin(*walkCase) (own, beside toolrun.Run, err error) {
 	return r.answer.Restore, r.answer.OtherRestore, nil
 }
 
-func (r *recorded) send(string, packetsim.Packet, func(*observation) bool) (*observation, error) {
+func (r *recorded) send(string, inet.Packet, func(*observation) bool) (*observation, error) {
 	if r.next >= len(r.answer.Sends) {
 		return nil, fmt.Errorf("the recorded answer has only %d packets", len(r.answer.Sends))
 	}
@@ -60,16 +61,16 @@ func (r *recorded) disturbed() string { return "" }
 const emptyRules = "*raw\nCOMMIT\n*mangle\nCOMMIT\n*nat\nCOMMIT\n*filter\nCOMMIT\n"
 
 // seenText is a packet as it came out on a side of the node.
-func seenText(place string, p *packetsim.Packet) string {
+func seenText(place string, p *inet.Packet) string {
 	return place + ": " + packetText(p)
 }
 
 // packetText has every header field that is compared.
-func packetText(p *packetsim.Packet) string {
+func packetText(p *inet.Packet) string {
 	plain := *p
 	plain.Mark, plain.Length = 0, 0
 	plain.SetHopLimit(p.HopLimit())
-	text := packetsim.Input{Packet: plain}.String()
+	text := inet.Input{Packet: plain}.String()
 	if p.TOS != 0 {
 		text += fmt.Sprintf(" tos %#x", p.TOS)
 	}
@@ -121,7 +122,7 @@ func protocolName(number string) string {
 	if err != nil {
 		return number
 	}
-	return packetsim.Proto(n).String()
+	return inet.Proto(n).String()
 }
 
 // roundTimeout takes the seconds away that may have passed: on a busy machine a case takes some.
@@ -194,7 +195,7 @@ func tupleText(t packetsim.Tuple) string {
 	switch {
 	case t.Proto.HasPorts():
 		s += fmt.Sprintf(" sport=%d dport=%d", t.SrcPort, t.DstPort)
-	case t.Proto == packetsim.ICMP || t.Proto == packetsim.ICMPv6:
+	case t.Proto == inet.ICMP || t.Proto == inet.ICMPv6:
 		s += fmt.Sprintf(" type=%d code=%d id=%d", t.ICMPType, t.ICMPCode, t.ICMPID)
 	}
 	return s

@@ -2,7 +2,7 @@ package differ
 
 import (
 	"github.com/chainwalk/chainwalk/internal/wire"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Numbers of every conversation: each side begins at the same sequence number and sends no data, and each has the same tag.
@@ -14,23 +14,23 @@ const (
 )
 
 // complete writes into the packet what its bytes will say beyond its other fields.
-func complete(p *packetsim.Packet) {
+func complete(p *inet.Packet) {
 	switch {
-	case p.Proto == packetsim.TCP && p.Numbers == nil:
-		n := &packetsim.TCPNumbers{Seq: firstSequence, Window: window}
-		if p.TCPFlags&packetsim.SYN == 0 {
+	case p.Proto == inet.TCP && p.Numbers == nil:
+		n := &inet.TCPNumbers{Seq: firstSequence, Window: window}
+		if p.TCPFlags&inet.SYN == 0 {
 			n.Seq++
 		}
 		if p.OutOfWindow {
 			n.Seq = farSequence
 		}
-		if p.TCPFlags&packetsim.ACK != 0 {
+		if p.TCPFlags&inet.ACK != 0 {
 			n.Ack = firstSequence + 1
 		}
 		n.Data = uint32(len(p.Payload))
 		p.Numbers, p.OutOfWindow = n, false
-	case p.Proto == packetsim.SCTP && len(p.Chunks) == 0:
-		setChunk(p, packetsim.SCTPInit)
+	case p.Proto == inet.SCTP && len(p.Chunks) == 0:
+		setChunk(p, inet.SCTPInit)
 	}
 	if p.Inner != nil {
 		inner := *p.Inner
@@ -42,14 +42,14 @@ func complete(p *packetsim.Packet) {
 }
 
 // setChunk makes the packet one of a single chunk.
-func setChunk(p *packetsim.Packet, t packetsim.SCTPChunkType) {
-	c := packetsim.SCTPChunk{Type: t}
+func setChunk(p *inet.Packet, t inet.SCTPChunkType) {
+	c := inet.SCTPChunk{Type: t}
 	p.VerificationTag = sctpTag
-	if t == packetsim.SCTPInit {
+	if t == inet.SCTPInit {
 		p.VerificationTag = 0
 	}
-	if t == packetsim.SCTPInit || t == packetsim.SCTPInitAck {
+	if t == inet.SCTPInit || t == inet.SCTPInitAck {
 		c.InitTag = sctpTag
 	}
-	p.Chunks = []packetsim.SCTPChunk{c}
+	p.Chunks = []inet.SCTPChunk{c}
 }

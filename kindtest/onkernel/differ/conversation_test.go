@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/wire"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
@@ -16,7 +16,7 @@ func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 		"sctp [fd78:1::2]:40001 > [fd98::1]:80 ttl 64",
 		"icmp 10.78.1.2 > 10.198.0.1 ttl 64", "icmpv6 fd78:1::2 > fd98::1 type 129/0 ttl 64", "47 10.78.1.2 > 10.198.0.1 ttl 64",
 	} {
-		in, err := packetsim.ParseInput(text)
+		in, err := inet.ParseInput(text)
 		require.NoError(t, err)
 		complete(&in.Packet)
 		p, id, err := wire.Decode(wire.Encode(&in.Packet, wire.Fields{ID: 0x4321}))

@@ -14,7 +14,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/wire"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // labKernel is the lab as the side that is right.
@@ -191,7 +191,7 @@ const (
 )
 
 // send sends a packet and hears what became of it.
-func (k *labKernel) send(from string, p packetsim.Packet, enough func(*observation) bool) (*observation, error) {
+func (k *labKernel) send(from string, p inet.Packet, enough func(*observation) bool) (*observation, error) {
 	if k.nextID++; k.nextID < 0x4000 {
 		k.nextID = 0x4000
 	}
@@ -277,7 +277,7 @@ func (h *heard) observation(id uint32) *observation {
 }
 
 // transmit puts a packet on the wire of client or server, or on a raw socket of the node.
-func (k *labKernel) transmit(from string, p packetsim.Packet, id uint16) error {
+func (k *labKernel) transmit(from string, p inet.Packet, id uint16) error {
 	data := wire.Encode(&p, wire.Fields{ID: id})
 	if from == nodePlace {
 		return k.transmitRaw(p, data)
@@ -290,7 +290,7 @@ func (k *labKernel) transmit(from string, p packetsim.Packet, id uint16) error {
 	return unix.Sendto(s.fd, data, 0, wire.LinkAddress(data, s.index, to))
 }
 
-func (k *labKernel) transmitRaw(p packetsim.Packet, data []byte) error {
+func (k *labKernel) transmitRaw(p inet.Packet, data []byte) error {
 	to := unix.Sockaddr(&unix.SockaddrInet6{Addr: p.Dst.As16()})
 	if p.Dst.Is4() {
 		to = &unix.SockaddrInet4{Addr: p.Dst.As4()}
@@ -313,7 +313,7 @@ func (k *labKernel) transmitRaw(p packetsim.Packet, data []byte) error {
 
 // bindSource binds the socket to the packet's source, or to none. The kernel sends by the device of that address what goes to a group or to
 // everybody, and does not look for a route.
-func (k *labKernel) bindSource(fd int, p *packetsim.Packet) error {
+func (k *labKernel) bindSource(fd int, p *inet.Packet) error {
 	source := netip.IPv4Unspecified()
 	if p.Src.Is4() && k.isNodes(p.Src) && leadsBySource(p.Dst) {
 		source = p.Src
@@ -352,6 +352,6 @@ func (s *side) hear() ([]string, error) {
 
 // isUnasked is for what the kernel sends by itself: reports of the groups that it is in, which in IPv6 have a header of hop-by-hop options
 // first, and what IPv6 says to find neighbours.
-func isUnasked(proto packetsim.Proto, icmpType uint8) bool {
-	return proto == unix.IPPROTO_IGMP || proto == unix.IPPROTO_HOPOPTS || proto == packetsim.ICMPv6 && icmpType >= 130 && icmpType <= 143
+func isUnasked(proto inet.Proto, icmpType uint8) bool {
+	return proto == unix.IPPROTO_IGMP || proto == unix.IPPROTO_HOPOPTS || proto == inet.ICMPv6 && icmpType >= 130 && icmpType <= 143
 }

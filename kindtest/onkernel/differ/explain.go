@@ -3,10 +3,11 @@ package differ
 import (
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // explain describes a packet that the kernel took where no outcome goes.
-func (j *judging) explain(from string, p packetsim.Packet, outcomes []packetsim.Outcome, obs *observation) {
+func (j *judging) explain(from string, p inet.Packet, outcomes []packetsim.Outcome, obs *observation) {
 	if j.hashesDrawn(obs) {
 		return
 	}
@@ -22,7 +23,7 @@ func (j *judging) explain(from string, p packetsim.Packet, outcomes []packetsim.
 }
 
 // explainAnswer describes an answer of the node's stack.
-func (j *judging) explainAnswer(answer *packetsim.Packet, to *packetsim.Outcome, outcomes []packetsim.Outcome, obs *observation) {
+func (j *judging) explainAnswer(answer *inet.Packet, to *packetsim.Outcome, outcomes []packetsim.Outcome, obs *observation) {
 	if j.hashesDrawn(obs) {
 		return
 	}

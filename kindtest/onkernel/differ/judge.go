@@ -8,6 +8,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // verdict is what comparing a case gave.
@@ -41,10 +42,10 @@ type judging struct {
 
 // result is what became of a send in the walk.
 type result struct {
-	packet packetsim.Packet // as it came out, or as it was sent
-	at     string           // the place where it came out, "" if it did not
+	packet inet.Packet // as it came out, or as it was sent
+	at     string      // the place where it came out, "" if it did not
 	from   string
-	sent   packetsim.Packet
+	sent   inet.Packet
 }
 
 // mostPlays is how often a case is played of which the machine may have spoilt the answer.
@@ -184,24 +185,24 @@ func isHeard(o *packetsim.Outcome) bool {
 }
 
 // input is the packet on its way into the walk, with what the lab knows of its sender.
-func input(from string, p packetsim.Packet) packetsim.Input {
-	in := packetsim.Input{Packet: p}
+func input(from string, p inet.Packet) inet.Input {
+	in := inet.Input{Packet: p}
 	switch from {
 	case clientPlace:
 		in.In = clientDev
 	case serverPlace:
 		in.In = serverDev
 	default:
-		in.Local, in.Socket = true, &packetsim.Socket{Mark: p.Mark, Raw: true} // of root
+		in.Local, in.Socket = true, &inet.Socket{Mark: p.Mark, Raw: true} // of root
 		return in
 	}
 	_, link := frameTo(from, p.Dst)
-	in.MAC, in.LinkType, in.Socket = packetsim.MAC(sideMAC(from)), link, &packetsim.Socket{None: true}
+	in.MAC, in.LinkType, in.Socket = inet.MAC(sideMAC(from)), link, &inet.Socket{None: true}
 	return in
 }
 
 // keep makes the walk take the kernel's way, and lets the node's sockets answer.
-func (j *judging) keep(from string, p packetsim.Packet, in packetsim.Input, outcomes []packetsim.Outcome, n int, obs *observation) error {
+func (j *judging) keep(from string, p inet.Packet, in inet.Input, outcomes []packetsim.Outcome, n int, obs *observation) error {
 	chance := newGuide(outcomes, n)
 	o, err := j.host.Step(in, chance)
 	if err != nil {
@@ -231,15 +232,15 @@ func (j *judging) keep(from string, p packetsim.Packet, in packetsim.Input, outc
 }
 
 // answer walks what the node's own stack says to a packet that no socket waits for. Before it the walk of that packet may have made copies.
-func (j *judging) answer(answer *packetsim.Packet, to *packetsim.Outcome, obs *observation) error {
+func (j *judging) answer(answer *inet.Packet, to *packetsim.Outcome, obs *observation) error {
 	if err := j.learnUnseen(); err != nil { // the answer may go to a port that the kernel chose
 		return err
 	}
 	complete(answer)
-	in := packetsim.Input{Packet: *answer, Local: true}
-	in.Socket = &packetsim.Socket{Kernel: true}
-	if answer.Proto == packetsim.TCP && answer.Is6() {
-		in.Socket = &packetsim.Socket{None: true} // tcp_v6_send_response does not charge the reset to the socket that sends it
+	in := inet.Input{Packet: *answer, Local: true}
+	in.Socket = &inet.Socket{Kernel: true}
+	if answer.Proto == inet.TCP && answer.Is6() {
+		in.Socket = &inet.Socket{None: true} // tcp_v6_send_response does not charge the reset to the socket that sends it
 	}
 	outcomes, err := j.host.Walk(in)
 	if err != nil {
@@ -266,7 +267,7 @@ func (j *judging) answer(answer *packetsim.Packet, to *packetsim.Outcome, obs *o
 }
 
 // withAnswer is the outcome of a packet with that of the answer among what the node made.
-func withAnswer(to *packetsim.Outcome, answer *packetsim.Packet, became *packetsim.Outcome) *packetsim.Outcome {
+func withAnswer(to *packetsim.Outcome, answer *inet.Packet, became *packetsim.Outcome) *packetsim.Outcome {
 	o := *to
 	o.Replies = append(slices.Clone(o.Replies), packetsim.Reply{Packet: *answer, Outcome: *became, After: len(o.Steps)})
 	return &o

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // conversation is the side whose port the kernel chose, as the walk has it, and the other side. In ICMP the identifier stands for the
@@ -16,7 +17,7 @@ import (
 type conversation struct{ chosen, peer netip.AddrPort }
 
 // conversationOf is that of a packet whose source port is chosen.
-func conversationOf(p *packetsim.Packet) conversation {
+func conversationOf(p *inet.Packet) conversation {
 	return conversation{sourceOf(p), netip.AddrPortFrom(p.Dst, p.DstPort)}
 }
 
@@ -32,7 +33,7 @@ func echoOf(from, to netip.Addr, id uint16) conversation {
 	return conversation{netip.AddrPortFrom(from, id), netip.AddrPortFrom(to, 0)}
 }
 
-func isEcho(p packetsim.Proto) bool { return p == packetsim.ICMP || p == packetsim.ICMPv6 }
+func isEcho(p inet.Proto) bool { return p == inet.ICMP || p == inet.ICMPv6 }
 
 // learn notes the source ports that the kernel chose.
 func (j *judging) learn(ours []seen, kernel []string) {
@@ -129,7 +130,7 @@ func (j *judging) drawnTwice() bool {
 }
 
 // drawsTwice reports whether a packet that looks otherwise than the kernel's does so because it begins a second such connection, and ends the case then.
-func (j *judging) drawsTwice(in packetsim.Input, outcomes []packetsim.Outcome, obs *observation) (bool, error) {
+func (j *judging) drawsTwice(in inet.Input, outcomes []packetsim.Outcome, obs *observation) (bool, error) {
 	known := j.ports
 	j.ports = map[conversation]uint16{}
 	n := j.pick(outcomes, obs, false)
@@ -212,7 +213,7 @@ func (j *judging) forgetPorts() {
 }
 
 // realPacket is a packet of the walk with the ports that the kernel chose.
-func (j *judging) realPacket(p packetsim.Packet) packetsim.Packet {
+func (j *judging) realPacket(p inet.Packet) inet.Packet {
 	p.SrcPort, p.DstPort = j.realPorts(p.Src, p.SrcPort, p.Dst, p.DstPort)
 	if p.Inner != nil {
 		inner := j.realPacket(*p.Inner)
@@ -243,7 +244,7 @@ func (j *judging) realPorts(src netip.Addr, sport uint16, dst netip.Addr, dport 
 	return j.sourcePort(from), j.sourcePort(to)
 }
 
-func sourceOf(p *packetsim.Packet) netip.AddrPort { return netip.AddrPortFrom(p.Src, p.SrcPort) }
+func sourceOf(p *inet.Packet) netip.AddrPort { return netip.AddrPortFrom(p.Src, p.SrcPort) }
 
 // sourcePorts are the ports that the kernel chose for the address and port in the known conversations: what one source is translated to is
 // used again for other peers (find_appropriate_src). They are several where the walk has chosen one port for two sources.

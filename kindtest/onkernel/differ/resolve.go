@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // errNoSuchSend says that a send refers to one that is not before it.
@@ -13,7 +13,7 @@ var errNoSuchSend = errors.New("there is no such send before this one")
 
 // resolve is the place and the packet of a send. One that answers another is made of that one as it came out of the walk, or,
 // if nothing came out, as it was sent.
-func (j *judging) resolve(s *send) (from string, p packetsim.Packet, err error) {
+func (j *judging) resolve(s *send) (from string, p inet.Packet, err error) {
 	if s.Answers == 0 && s.About == 0 {
 		return j.plain(s)
 	}
@@ -49,13 +49,13 @@ func otherSide(place string) string {
 }
 
 // plain is a packet given by itself.
-func (j *judging) plain(s *send) (string, packetsim.Packet, error) {
-	in, err := packetsim.ParseInput(s.Packet)
+func (j *judging) plain(s *send) (string, inet.Packet, error) {
+	in, err := inet.ParseInput(s.Packet)
 	if err != nil {
 		return "", in.Packet, err
 	}
 	if s.Quotes != "" {
-		inner, err := packetsim.ParseInput(s.Quotes)
+		inner, err := inet.ParseInput(s.Quotes)
 		if err != nil {
 			return "", in.Packet, fmt.Errorf("quoted: %w", err)
 		}
@@ -66,14 +66,14 @@ func (j *judging) plain(s *send) (string, packetsim.Packet, error) {
 }
 
 // adorn sets the flags or the ICMP type of a packet that answers.
-func (j *judging) adorn(s *send, p *packetsim.Packet) (err error) {
+func (j *judging) adorn(s *send, p *inet.Packet) (err error) {
 	p.OutOfWindow = s.OutOfWindow
-	if s.Flags != "" && p.Proto == packetsim.TCP {
-		if p.TCPFlags, err = packetsim.ParseTCPFlags(s.Flags); err != nil {
+	if s.Flags != "" && p.Proto == inet.TCP {
+		if p.TCPFlags, err = inet.ParseTCPFlags(s.Flags); err != nil {
 			return err
 		}
 	}
-	if s.Type != "" && (p.Proto == packetsim.ICMP || p.Proto == packetsim.ICMPv6) {
+	if s.Type != "" && (p.Proto == inet.ICMP || p.Proto == inet.ICMPv6) {
 		if _, err := fmt.Sscanf(strings.ReplaceAll(s.Type, "/", " "), "%d %d", &p.ICMPType, &p.ICMPCode); err != nil {
 			return fmt.Errorf("type %q: want TYPE/CODE: %w", s.Type, err)
 		}
@@ -85,11 +85,11 @@ func (j *judging) adorn(s *send, p *packetsim.Packet) (err error) {
 var errNoChunk = errors.New("unknown chunk type")
 
 // chunk sets the chunk of an SCTP packet.
-func chunk(s *send, p *packetsim.Packet) error {
-	if s.Chunk == "" || p.Proto != packetsim.SCTP {
+func chunk(s *send, p *inet.Packet) error {
+	if s.Chunk == "" || p.Proto != inet.SCTP {
 		return nil
 	}
-	for t := range packetsim.SCTPChunkType(16) {
+	for t := range inet.SCTPChunkType(16) {
 		if t.String() == s.Chunk {
 			setChunk(p, t)
 			return nil

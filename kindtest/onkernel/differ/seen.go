@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // seen is a packet that comes out on a side. Its source port is the kernel's choice if chosen is set.
 type seen struct {
 	place  string
-	packet packetsim.Packet
+	packet inet.Packet
 	chosen bool
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // stepText is a step of a walk as the tracer of the dialect spells it. The nft kernel names every rule as a rule, and
@@ -30,10 +31,10 @@ const (
 
 // madeText tells a packet that the node makes from others that it makes at the same time, with what is known of it where it begins to be
 // traced: the kernel tells several in any order. Ports, which the kernel may have chosen, are left out.
-func madeText(p *packetsim.Packet) string {
+func madeText(p *inet.Packet) string {
 	text := fmt.Sprintf(" of %s %s > %s", p.Proto, p.Src, p.Dst)
 	switch {
-	case p.Proto == packetsim.TCP:
+	case p.Proto == inet.TCP:
 		text += " flags " + p.TCPFlags.String()
 	case p.Proto.IsICMP():
 		text += fmt.Sprintf(" type %d/%d", p.ICMPType, p.ICMPCode)
@@ -58,8 +59,8 @@ type part struct {
 	from   int
 	own    bool
 	traced bool
-	made   *packetsim.Packet // as the node made it
-	within bool              // it was made within a table that another packet is in
+	made   *inet.Packet // as the node made it
+	within bool         // it was made within a table that another packet is in
 }
 
 func accountOf(o *packetsim.Outcome, d netfilter.Dialect) *account {

@@ -9,6 +9,7 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // The devices of the node: to the client and to the server.
@@ -85,16 +86,16 @@ func isBroadcast(a netip.Addr) bool {
 }
 
 // frameTo is the hardware address that a place sends a packet to, and its kind.
-func frameTo(place string, dst netip.Addr) (net.HardwareAddr, packetsim.LinkType) {
+func frameTo(place string, dst netip.Addr) (net.HardwareAddr, inet.LinkType) {
 	switch bytes := dst.AsSlice(); {
 	case isBroadcast(dst):
-		return net.HardwareAddr{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, packetsim.LinkBroadcast
+		return net.HardwareAddr{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, inet.LinkBroadcast
 	case dst.IsMulticast() && dst.Is4():
-		return net.HardwareAddr{1, 0, 0x5e, bytes[1] & 0x7f, bytes[2], bytes[3]}, packetsim.LinkMulticast
+		return net.HardwareAddr{1, 0, 0x5e, bytes[1] & 0x7f, bytes[2], bytes[3]}, inet.LinkMulticast
 	case dst.IsMulticast():
-		return append(net.HardwareAddr{0x33, 0x33}, bytes[12:]...), packetsim.LinkMulticast
+		return append(net.HardwareAddr{0x33, 0x33}, bytes[12:]...), inet.LinkMulticast
 	}
-	return nodeMAC(place), packetsim.LinkUnicast
+	return nodeMAC(place), inet.LinkUnicast
 }
 
 // sysctls of the node, in the lab and in the walk.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/wire"
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
 )
@@ -17,7 +17,7 @@ import (
 // client is the socket of a connection's client.
 type client struct {
 	host     *host
-	proto    packetsim.Proto
+	proto    inet.Proto
 	to       netip.AddrPort
 	local    netip.AddrPort // SCTP: chosen before; others: once the socket knows
 	fd       int            // -1: closed, or never opened
@@ -67,11 +67,11 @@ func (s *session) newClient(a scenarios.Attempt) (*client, error) {
 // open runs in the client's namespace.
 func (c *client) open(bind netip.AddrPort) (err error) {
 	switch c.proto {
-	case packetsim.TCP:
+	case inet.TCP:
 		c.fd, err = socket.Open(unix.SOCK_STREAM, unix.IPPROTO_TCP, bind, false)
-	case packetsim.UDP:
+	case inet.UDP:
 		c.fd, err = socket.Open(unix.SOCK_DGRAM, unix.IPPROTO_UDP, bind, false)
-	case packetsim.SCTP:
+	case inet.SCTP:
 		return c.openSCTP(bind)
 	default:
 		c.fd, err = socket.Open(unix.SOCK_DGRAM, int(c.proto), bind, false)
@@ -89,12 +89,12 @@ func (c *client) open(bind netip.AddrPort) (err error) {
 		c.local = socket.AddrPort(name)
 	}
 	switch c.proto {
-	case packetsim.TCP:
+	case inet.TCP:
 		return nil
-	case packetsim.UDP:
+	case inet.UDP:
 		_, err = unix.Write(c.fd, c.question)
 	default:
-		_, err = unix.Write(c.fd, wire.EncodeTransport(&packetsim.Packet{
+		_, err = unix.Write(c.fd, wire.EncodeTransport(&inet.Packet{
 			Proto: c.proto, ICMPType: c.proto.EchoRequestType(), Src: socket.Unspecified(c.to.Addr().Is6()), Dst: c.to.Addr(),
 		}, c.question))
 	}
@@ -108,10 +108,10 @@ func (c *client) end(err error) {
 
 // advance lets the client take what came.
 func (c *client) advance() {
-	if c.done || c.fd < 0 || c.proto == packetsim.SCTP {
+	if c.done || c.fd < 0 || c.proto == inet.SCTP {
 		return
 	}
-	if c.proto == packetsim.TCP && !c.asked {
+	if c.proto == inet.TCP && !c.asked {
 		if code, err := unix.GetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_ERROR); err == nil && code != 0 {
 			c.end(unix.Errno(code))
 			return
@@ -134,7 +134,7 @@ func (c *client) advance() {
 }
 
 // connecting says that a TCP client still waits for its handshake.
-func (c *client) connecting() bool { return c.proto == packetsim.TCP && !c.asked }
+func (c *client) connecting() bool { return c.proto == inet.TCP && !c.asked }
 
 // close ends the client's socket. The other end is not told.
 func (c *client) close() {

@@ -13,7 +13,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -120,7 +120,7 @@ func (s *session) Conntrack(_ context.Context, name string) ([]scenarios.Tracked
 	for i := range entries {
 		there, back := &entries[i].Original, &entries[i].Reply
 		out = append(out, scenarios.Tracked{
-			Proto: protoName(packetsim.Proto(there.Protocol)),
+			Proto: protoName(inet.Proto(there.Protocol)),
 			Src:   netip.AddrPortFrom(there.Src, there.SrcPort), Dst: netip.AddrPortFrom(there.Dst, there.DstPort),
 			To: netip.AddrPortFrom(back.Src, back.SrcPort), From: netip.AddrPortFrom(back.Dst, back.DstPort),
 		})
@@ -129,9 +129,9 @@ func (s *session) Conntrack(_ context.Context, name string) ([]scenarios.Tracked
 }
 
 // protoName is a protocol as scenarios call it: ICMP of both families is one.
-func protoName(p packetsim.Proto) string {
-	if p == packetsim.ICMPv6 {
-		p = packetsim.ICMP
+func protoName(p inet.Proto) string {
+	if p == inet.ICMPv6 {
+		p = inet.ICMP
 	}
 	return p.String()
 }

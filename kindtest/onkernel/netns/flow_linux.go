@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -15,7 +15,7 @@ import (
 // a segment out of the window, or data after a FIN, is crafted.
 type keptFlow struct {
 	client, server *host // no server if none was reached
-	proto          packetsim.Proto
+	proto          inet.Proto
 	via            string
 	// socket is the client's own address and called the one that it calls; asked and
 	// saw are the same at the server's end.
@@ -36,7 +36,7 @@ func (s *session) keep(a scenarios.Attempt, t *try) error {
 	if w.End == scenarios.Delivered || w.End == scenarios.Refused {
 		f.server = s.network.host(w.Host)
 	}
-	if c.fd >= 0 && (c.proto != packetsim.TCP || c.asked) {
+	if c.fd >= 0 && (c.proto != inet.TCP || c.asked) {
 		f.clientFD = c.fd
 	} else {
 		c.close() // it would send its SYN again
@@ -74,7 +74,7 @@ func (f *keptFlow) note(s *session) {
 				continue
 			}
 			next := one.Seq + uint32(max(one.Payload, 0))
-			if one.TCPFlags&(packetsim.SYN|packetsim.FIN) != 0 {
+			if one.TCPFlags&(inet.SYN|inet.FIN) != 0 {
 				next++
 			}
 			switch {
@@ -101,7 +101,7 @@ func later(a, b uint32) uint32 {
 func (f *keptFlow) acknowledge() {
 	buf := make([]byte, 256)
 	for _, fd := range []int{f.clientFD, f.serverFD} {
-		if fd < 0 || f.proto != packetsim.TCP {
+		if fd < 0 || f.proto != inet.TCP {
 			continue
 		}
 		_, _ = unix.Read(fd, buf)

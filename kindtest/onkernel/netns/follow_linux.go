@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -126,7 +126,7 @@ func (s *session) followOnce(f *keptFlow, p scenarios.FlowPacket) (w scenarios.W
 func (f *keptFlow) settleSockets(p scenarios.FlowPacket, w *scenarios.Way) {
 	f.acknowledge()
 	switch {
-	case w.Heard && p.Send != scenarios.PacketRST || f.proto != packetsim.TCP:
+	case w.Heard && p.Send != scenarios.PacketRST || f.proto != inet.TCP:
 	case p.Send == scenarios.PacketRST && w.Heard: // both are gone
 		f.close()
 	case p.From == scenarios.SideServer:
@@ -139,7 +139,7 @@ func (f *keptFlow) settleSockets(p scenarios.FlowPacket, w *scenarios.Way) {
 // told reports whether a host was sent an error: an ICMP message or a reset.
 func (s passages) told(h *host) bool {
 	return slices.ContainsFunc(s[h], func(p *passage) bool {
-		return p.local && (p.first.IsICMPError() || p.first.Proto == packetsim.TCP && p.first.TCPFlags&packetsim.RST != 0)
+		return p.local && (p.first.IsICMPError() || p.first.Proto == inet.TCP && p.first.TCPFlags&inet.RST != 0)
 	})
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -68,7 +68,7 @@ func (t *try) followAnswer(s *session, seen passages, j journey) {
 	if back == nil {
 		return
 	}
-	if back.first.IsICMPError() || back.first.Proto == packetsim.TCP && back.first.TCPFlags&packetsim.RST != 0 {
+	if back.first.IsICMPError() || back.first.Proto == inet.TCP && back.first.TCPFlags&inet.RST != 0 {
 		w.End = scenarios.Refused
 	}
 	answer := seen.journey(s.network, back)
@@ -114,13 +114,13 @@ func (s *session) reason(end *passage, seen passages, w *scenarios.Way) string {
 
 // errorText is what an ICMP error says of a route.
 func errorText(c *raw.Capture) string {
-	is := func(proto packetsim.Proto, kind uint8) bool { return c.Proto == proto && c.ICMPType == kind }
+	is := func(proto inet.Proto, kind uint8) bool { return c.Proto == proto && c.ICMPType == kind }
 	switch {
-	case is(packetsim.ICMP, packetsim.ICMPTimeExceeded), is(packetsim.ICMPv6, packetsim.ICMPv6TimeExceeded):
+	case is(inet.ICMP, inet.ICMPTimeExceeded), is(inet.ICMPv6, inet.ICMPv6TimeExceeded):
 		return "ttl exceeded"
-	case is(packetsim.ICMP, packetsim.ICMPUnreachable) && c.ICMPCode < 2, is(packetsim.ICMPv6, packetsim.ICMPv6Unreachable) && c.ICMPCode == 0:
+	case is(inet.ICMP, inet.ICMPUnreachable) && c.ICMPCode < 2, is(inet.ICMPv6, inet.ICMPv6Unreachable) && c.ICMPCode == 0:
 		return "no route"
-	case is(packetsim.ICMP, packetsim.ICMPUnreachable) && c.ICMPCode == 13:
+	case is(inet.ICMP, inet.ICMPUnreachable) && c.ICMPCode == 13:
 		return "prohibited by a route"
 	}
 	return ""

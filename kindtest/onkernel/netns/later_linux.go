@@ -8,7 +8,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -51,12 +51,12 @@ func (f *keptFlow) packet(s *session, p scenarios.FlowPacket) (*host, []byte, ne
 	case s.network.host(sender.Name) != sender:
 		return nil, nil, netip.Addr{}, fmt.Errorf("flow to %s: %s, which is to send, is gone", f.called, sender.Name)
 	}
-	packet := packetsim.Packet{Proto: f.proto, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port()}
+	packet := inet.Packet{Proto: f.proto, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port()}
 	s.questions++
 	t := f.numbers(p.From == scenarios.SideServer)
 	t.Payload = fmt.Appendf(nil, "F%011d", s.questions)
 	switch f.proto {
-	case packetsim.TCP:
+	case inet.TCP:
 		packet.TCPFlags = segmentFlags(p.Send)
 		if p.Send != scenarios.PacketData && p.Send != scenarios.PacketOutOfWindow && p.Send != "" {
 			t.Payload = nil
@@ -64,9 +64,9 @@ func (f *keptFlow) packet(s *session, p scenarios.FlowPacket) (*host, []byte, ne
 		if p.Send == scenarios.PacketOutOfWindow {
 			t.Seq += outOfWindow
 		}
-	case packetsim.SCTP:
-		t.Chunk, t.Ack = packetsim.SCTPData, uint32(s.questions)
-	case packetsim.ICMP, packetsim.ICMPv6:
+	case inet.SCTP:
+		t.Chunk, t.Ack = inet.SCTPData, uint32(s.questions)
+	case inet.ICMP, inet.ICMPv6:
 		packet.ICMPType, packet.ICMPID = f.proto.EchoRequestType(), f.id
 		if p.From == scenarios.SideServer {
 			packet.ICMPType = packet.Answer().ICMPType
@@ -78,9 +78,9 @@ func (f *keptFlow) packet(s *session, p scenarios.FlowPacket) (*host, []byte, ne
 // numbers are those that the next packet of a side carries.
 func (f *keptFlow) numbers(ofServer bool) raw.Tell {
 	switch {
-	case f.proto == packetsim.SCTP && ofServer:
+	case f.proto == inet.SCTP && ofServer:
 		return raw.Tell{Seq: f.clientTag}
-	case f.proto == packetsim.SCTP:
+	case f.proto == inet.SCTP:
 		return raw.Tell{Seq: f.serverTag}
 	case ofServer:
 		return raw.Tell{Seq: f.serverNext, Ack: f.clientNext}
@@ -88,14 +88,14 @@ func (f *keptFlow) numbers(ofServer bool) raw.Tell {
 	return raw.Tell{Seq: f.clientNext, Ack: f.serverNext}
 }
 
-func segmentFlags(kind scenarios.PacketKind) packetsim.TCPFlags {
+func segmentFlags(kind scenarios.PacketKind) inet.TCPFlags {
 	switch kind {
 	case scenarios.PacketFIN:
-		return packetsim.FIN | packetsim.ACK
+		return inet.FIN | inet.ACK
 	case scenarios.PacketRST:
-		return packetsim.RST
+		return inet.RST
 	}
-	return packetsim.PSH | packetsim.ACK
+	return inet.PSH | inet.ACK
 }
 
 // speak lets the sender's socket send the packet; it says whether it did.
@@ -104,7 +104,7 @@ func (f *keptFlow) speak(p scenarios.FlowPacket) bool {
 	if p.From == scenarios.SideServer {
 		fd = &f.serverFD
 	}
-	if *fd < 0 || f.proto != packetsim.TCP {
+	if *fd < 0 || f.proto != inet.TCP {
 		return false
 	}
 	switch p.Send {
@@ -125,14 +125,14 @@ func (f *keptFlow) speak(p scenarios.FlowPacket) bool {
 func (f *keptFlow) sends(p scenarios.FlowPacket) func(*raw.Capture) bool {
 	_, from, to := f.sending(p.From)
 	return func(one *raw.Capture) bool {
-		if one.Proto != packetsim.TCP || one.Source() != from || one.Destination() != to {
+		if one.Proto != inet.TCP || one.Source() != from || one.Destination() != to {
 			return false
 		}
 		switch p.Send {
 		case scenarios.PacketFIN:
-			return one.TCPFlags&packetsim.FIN != 0
+			return one.TCPFlags&inet.FIN != 0
 		case scenarios.PacketRST:
-			return one.TCPFlags&packetsim.RST != 0
+			return one.TCPFlags&inet.RST != 0
 		}
 		return one.Payload > 0
 	}

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	simnet "github.com/chainwalk/chainwalk/packetsim/network"
 )
 
 // socketKey is what a listening socket is bound to.
 type socketKey struct {
-	proto packetsim.Proto
+	proto inet.Proto
 	netip.AddrPort
 }
 
@@ -25,15 +25,15 @@ func (h *host) listen(key socketKey) error {
 	fd := -1
 	err := h.ns.Do(func() (err error) {
 		switch key.proto {
-		case packetsim.TCP:
+		case inet.TCP:
 			if fd, err = socket.Open(unix.SOCK_STREAM, unix.IPPROTO_TCP, key.AddrPort, true); err == nil {
 				err = unix.Listen(fd, 128)
 			}
-		case packetsim.UDP:
+		case inet.UDP:
 			if fd, err = socket.Open(unix.SOCK_DGRAM, unix.IPPROTO_UDP, key.AddrPort, true); err == nil {
 				err = socket.WantDestination(fd, key.Addr().Is6())
 			}
-		case packetsim.SCTP: // only so that the kernel does not refuse: see speakSCTP
+		case inet.SCTP: // only so that the kernel does not refuse: see speakSCTP
 			fd, err = socket.Open(unix.SOCK_RAW, unix.IPPROTO_SCTP, netip.AddrPortFrom(key.Addr(), 0), false)
 		}
 		return err
@@ -48,7 +48,7 @@ func (h *host) listen(key socketKey) error {
 // openFor opens the sockets that a connection can come to: those that the plan
 // names, and where a host answers on every port, the ports of endpoints and the one
 // that is called.
-func (s *session) openFor(proto packetsim.Proto, called netip.AddrPort) error {
+func (s *session) openFor(proto inet.Proto, called netip.AddrPort) error {
 	if !proto.HasPorts() {
 		return nil // the kernel itself answers
 	}
@@ -65,7 +65,7 @@ func (s *session) openFor(proto packetsim.Proto, called netip.AddrPort) error {
 }
 
 // keysOf are the sockets that a listener has for a protocol and the family of the address that is called.
-func (s *session) keysOf(l simnet.Listener, proto packetsim.Proto, called netip.AddrPort) (keys []socketKey) {
+func (s *session) keysOf(l simnet.Listener, proto inet.Proto, called netip.AddrPort) (keys []socketKey) {
 	v6 := called.Addr().Is6()
 	if l.Proto != 0 && l.Proto != proto || l.Addr.IsValid() && l.Addr.Is6() != v6 {
 		return nil
@@ -79,7 +79,7 @@ func (s *session) keysOf(l simnet.Listener, proto packetsim.Proto, called netip.
 		ports = append(s.ports.of(proto), called.Port())
 	}
 	for _, port := range ports {
-		if proto == packetsim.SCTP {
+		if proto == inet.SCTP {
 			port = 0 // a raw socket is for all ports
 		}
 		keys = append(keys, socketKey{proto, netip.AddrPortFrom(at, port)})
@@ -88,7 +88,7 @@ func (s *session) keysOf(l simnet.Listener, proto packetsim.Proto, called netip.
 }
 
 // reopen closes a listening socket and with it all handshakes that were begun on it.
-func (h *host) reopen(proto packetsim.Proto, at netip.AddrPort) error {
+func (h *host) reopen(proto inet.Proto, at netip.AddrPort) error {
 	for _, addr := range []netip.Addr{at.Addr(), socket.Unspecified(at.Addr().Is6())} {
 		key := socketKey{proto, netip.AddrPortFrom(addr, at.Port())}
 		if fd, ok := h.sockets[key]; ok {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -167,7 +168,7 @@ func icmpless(f *raw.Capture, a netip.AddrPort) netip.AddrPort {
 func (j journey) hops() []scenarios.Hop {
 	var hops []scenarios.Hop
 	for _, p := range j {
-		in := packetsim.Input{Packet: p.first.Shown(), In: p.in, Local: p.in == ""}
+		in := inet.Input{Packet: p.first.Shown(), In: p.in, Local: p.in == ""}
 		hops = append(hops, scenarios.Hop{Host: p.host.Name, Packet: in.String(), Steps: scenarios.TraceOf(p.steps), Result: p.result()})
 	}
 	return hops

@@ -6,13 +6,13 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
 )
 
 // endpointPorts are the ports that endpoints have had.
-type endpointPorts map[packetsim.Proto][]uint16
+type endpointPorts map[inet.Proto][]uint16
 
 func (e *endpointPorts) note(objects []manifest.Object) {
 	if *e == nil {
@@ -36,4 +36,4 @@ func (e *endpointPorts) note(objects []manifest.Object) {
 }
 
 // of returns a list that the caller may append to.
-func (e endpointPorts) of(proto packetsim.Proto) []uint16 { return slices.Clip(e[proto]) }
+func (e endpointPorts) of(proto inet.Proto) []uint16 { return slices.Clip(e[proto]) }

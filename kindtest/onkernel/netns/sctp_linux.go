@@ -7,7 +7,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // The tags that the ends of an association tell each other. A server's is its
@@ -29,12 +29,12 @@ func (c *client) openSCTP(bind netip.AddrPort) (err error) {
 	if c.fd, err = socket.Open(unix.SOCK_RAW, unix.IPPROTO_SCTP, netip.AddrPortFrom(bind.Addr(), 0), false); err != nil {
 		return err
 	}
-	return c.sendChunk(raw.Tell{Chunk: packetsim.SCTPInit, Ack: c.sctp.own})
+	return c.sendChunk(raw.Tell{Chunk: inet.SCTPInit, Ack: c.sctp.own})
 }
 
 func (c *client) sendChunk(t raw.Tell) error {
-	return raw.Inject(raw.Craft(&packetsim.Packet{
-		Proto: packetsim.SCTP, Src: c.local.Addr(), SrcPort: c.local.Port(), Dst: c.to.Addr(), DstPort: c.to.Port(),
+	return raw.Inject(raw.Craft(&inet.Packet{
+		Proto: inet.SCTP, Src: c.local.Addr(), SrcPort: c.local.Port(), Dst: c.to.Addr(), DstPort: c.to.Port(),
 	}, t), c.to.Addr(), 0)
 }
 
@@ -45,7 +45,7 @@ func (s *session) speakSCTP(c *client) error {
 		seen := h.watch.seen
 		for ; h.spoken < len(seen); h.spoken++ {
 			one := seen[h.spoken].Capture
-			if seen[h.spoken].point != pointLocal || one.Proto != packetsim.SCTP && !one.IsICMPError() {
+			if seen[h.spoken].point != pointLocal || one.Proto != inet.SCTP && !one.IsICMPError() {
 				continue
 			}
 			if err := h.ns.Do(func() error { return s.takeChunk(h, c, one) }); err != nil {
@@ -61,17 +61,17 @@ func (s *session) takeChunk(h *host, c *client, one *raw.Capture) error {
 	mine := c != nil && h == c.host && one.Source() == c.to && one.Destination() == c.local
 	switch {
 	case one.IsICMPError():
-		if c != nil && c.proto == packetsim.SCTP && h == c.host && one.Dst == c.local.Addr() {
+		if c != nil && c.proto == inet.SCTP && h == c.host && one.Dst == c.local.Addr() {
 			c.done, c.heard, c.why = true, true, "an ICMP error"
 		}
-	case one.Chunk == packetsim.SCTPInit && h.Listeners.Accept(packetsim.SCTP, one.Destination()):
-		return answerChunk(one, raw.Tell{Chunk: packetsim.SCTPInitAck, Seq: one.Ack, Ack: tagOfServer(one.Ack)})
-	case one.Chunk == packetsim.SCTPCookieEcho && h.Listeners.Accept(packetsim.SCTP, one.Destination()):
-		return answerChunk(one, raw.Tell{Chunk: packetsim.SCTPCookieAck, Seq: one.Seq&0xffffff | clientTag})
-	case one.Chunk == packetsim.SCTPInitAck && mine:
+	case one.Chunk == inet.SCTPInit && h.Listeners.Accept(inet.SCTP, one.Destination()):
+		return answerChunk(one, raw.Tell{Chunk: inet.SCTPInitAck, Seq: one.Ack, Ack: tagOfServer(one.Ack)})
+	case one.Chunk == inet.SCTPCookieEcho && h.Listeners.Accept(inet.SCTP, one.Destination()):
+		return answerChunk(one, raw.Tell{Chunk: inet.SCTPCookieAck, Seq: one.Seq&0xffffff | clientTag})
+	case one.Chunk == inet.SCTPInitAck && mine:
 		c.sctp.peer = one.Ack
-		return c.sendChunk(raw.Tell{Chunk: packetsim.SCTPCookieEcho, Seq: one.Ack})
-	case one.Chunk == packetsim.SCTPCookieAck && mine:
+		return c.sendChunk(raw.Tell{Chunk: inet.SCTPCookieEcho, Seq: one.Ack})
+	case one.Chunk == inet.SCTPCookieAck && mine:
 		c.done, c.heard = true, true
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	simnet "github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
@@ -19,7 +19,7 @@ import (
 
 // Send gives one packet to a node. Behind all rules it is stopped, so that nobody
 // answers it and conntrack does not keep it.
-func (s *session) Send(_ context.Context, name string, in packetsim.Input) (*scenarios.Observed, error) {
+func (s *session) Send(_ context.Context, name string, in inet.Input) (*scenarios.Observed, error) {
 	n := s.nodes[name]
 	if err := n.gate(in.Mark, true); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (n *nodeHost) gate(mark uint32, shut bool) error {
 	return err
 }
 
-func (s *session) sendOnce(n *nodeHost, in packetsim.Input) (w scenarios.Way, chancy bool, err error) {
+func (s *session) sendOnce(n *nodeHost, in inet.Input) (w scenarios.Way, chancy bool, err error) {
 	if err := s.forget(); err != nil {
 		return w, false, err
 	}
@@ -111,7 +111,7 @@ func (n *nodeHost) headerErrors() (count int, err error) {
 
 // put gives the packet to the node: by a socket of its own, or from the other end of
 // a wire.
-func (s *session) put(n *nodeHost, in packetsim.Input, bytes []byte) error {
+func (s *session) put(n *nodeHost, in inet.Input, bytes []byte) error {
 	if in.Local {
 		return n.ns.Do(func() error { return raw.Inject(bytes, in.Dst, in.Mark) })
 	}
@@ -137,7 +137,7 @@ func (s *session) put(n *nodeHost, in packetsim.Input, bytes []byte) error {
 }
 
 // hardwareAddress is that of the node's device by which the packet comes.
-func (s *session) hardwareAddress(n *nodeHost, in packetsim.Input) (net.HardwareAddr, error) {
+func (s *session) hardwareAddress(n *nodeHost, in inet.Input) (net.HardwareAddr, error) {
 	name := in.In
 	for port, pod := range s.network.plan.Pods {
 		if port.Host == n.Name && pod == in.In {
@@ -155,7 +155,7 @@ func (s *session) hardwareAddress(n *nodeHost, in packetsim.Input) (net.Hardware
 }
 
 // sentWay is what the node has done with the packet so far.
-func (s *session) sentWay(n *nodeHost, in packetsim.Input, wanted *raw.Capture) (w scenarios.Way, chancy bool) {
+func (s *session) sentWay(n *nodeHost, in inet.Input, wanted *raw.Capture) (w scenarios.Way, chancy bool) {
 	seen := s.network.passages()
 	for _, p := range seen[n.host] {
 		if p.first.Print != wanted.Print || (p.in == "") != in.Local {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // served is something that a listening socket got.
@@ -27,13 +27,13 @@ func (h *host) serve(ready map[int]bool, got *[]served) error {
 			continue
 		}
 		switch key.proto {
-		case packetsim.TCP:
+		case inet.TCP:
 			h.accept(fd, got)
-		case packetsim.UDP:
+		case inet.UDP:
 			if err := h.answerDatagrams(fd, key, got); err != nil {
 				return err
 			}
-		case packetsim.SCTP:
+		case inet.SCTP:
 			discard(fd)
 		}
 	}

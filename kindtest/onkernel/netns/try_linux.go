@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -30,7 +30,7 @@ func (s *session) tryOnce(a scenarios.Attempt) (*try, error) {
 		return nil, err
 	}
 	t := &try{client: c}
-	err = s.settle(c, func() bool { return c.done && (c.proto != packetsim.TCP || !c.heard || c.why != "" || s.answered()) },
+	err = s.settle(c, func() bool { return c.done && (c.proto != inet.TCP || !c.heard || c.why != "" || s.answered()) },
 		func() bool { return s.decided(t, a) })
 	if err == nil {
 		s.judge(t, a)
@@ -57,8 +57,8 @@ func (s *session) takeBack(t *try) error {
 			g.fd = -1
 		}
 	}
-	if w := &t.way; t.client.proto == packetsim.TCP && w.End == scenarios.Delivered && t.conn == nil {
-		if err := s.network.host(w.Host).reopen(packetsim.TCP, w.Server); err != nil {
+	if w := &t.way; t.client.proto == inet.TCP && w.End == scenarios.Delivered && t.conn == nil {
+		if err := s.network.host(w.Host).reopen(inet.TCP, w.Server); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/onkind/nodeimage"
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -196,11 +196,11 @@ func everybodyReachesPods(t *testing.T, c *Cluster) {
 	}
 	for _, pod := range c.Pods() {
 		for _, address := range pod.Addresses {
-			listener := probe.Listener{Proto: packetsim.TCP, Addr: address, Port: 8080}
+			listener := probe.Listener{Proto: inet.TCP, Addr: address, Port: 8080}
 			require.NoError(t, clients[pod.Node].Serve(t.Context(), pod.Name, []probe.Listener{listener}))
 			for host, agents := range callers {
 				for _, agent := range agents {
-					dial := probe.Dial{Proto: packetsim.TCP, To: netip.AddrPortFrom(address, 8080), Timeout: 5 * time.Second}
+					dial := probe.Dial{Proto: inet.TCP, To: netip.AddrPortFrom(address, 8080), Timeout: 5 * time.Second}
 					results, err := clients[host].Dial(t.Context(), agent, dial)
 					require.NoError(t, err)
 					assert.Equal(t, pod.Name, results[0].Server, "from %s to %s: %+v", agent, address, results[0])

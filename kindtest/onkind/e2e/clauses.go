@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	netutils "k8s.io/utils/net"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
@@ -96,7 +96,7 @@ func (a *asked) step(s *scenarios.Step) {
 	if in := s.Send; in != nil {
 		p := &in.Packet.Input
 		a.note(in.Expect.Pos.String(), a.of(p.Proto.String(), netip.AddrPortFrom(p.Dst, p.DstPort)))
-		if p.Proto == packetsim.TCP && p.TCPFlags != packetsim.SYN { // of no connection that is known
+		if p.Proto == inet.TCP && p.TCPFlags != inet.SYN { // of no connection that is known
 			a.note(in.Expect.Pos.String(), []clause{invalidPacket})
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/chainwalk/chainwalk/kindtest/onkind/predict"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -164,9 +164,9 @@ func worse(result string, passed bool, allowed *allowance) string {
 }
 
 // protoOf is the protocol that a probe's packet begins with, 0 if it does not say it.
-func protoOf(packet string) packetsim.Proto {
+func protoOf(packet string) inet.Proto {
 	word, _, _ := strings.Cut(packet, " ")
-	return map[string]packetsim.Proto{"tcp": packetsim.TCP, "udp": packetsim.UDP, "sctp": packetsim.SCTP}[word]
+	return map[string]inet.Proto{"tcp": inet.TCP, "udp": inet.UDP, "sctp": inet.SCTP}[word]
 }
 
 // writeSummary prints the sums for a person.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
@@ -38,7 +38,7 @@ func (s *soundSession) Follow(ctx context.Context, p scenarios.FlowPacket) (*sce
 }
 
 // Send gives a packet to one node.
-func (s *soundSession) Send(ctx context.Context, node string, in packetsim.Input) (*scenarios.Observed, error) {
+func (s *soundSession) Send(ctx context.Context, node string, in inet.Input) (*scenarios.Observed, error) {
 	return s.withRules(ctx)(s.Session.Send(ctx, node, in))
 }
 

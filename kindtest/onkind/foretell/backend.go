@@ -11,7 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/kindtest/onkind/kind"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/predict"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -224,7 +224,7 @@ func answeredByWhoever(w scenarios.Way) scenarios.Way {
 }
 
 // Send gives a packet to one node.
-func (s *session) Send(ctx context.Context, node string, in packetsim.Input) (*scenarios.Observed, error) {
+func (s *session) Send(ctx context.Context, node string, in inet.Input) (*scenarios.Observed, error) {
 	t := s.translation()
 	f, err := s.judge.Send(ctx, s.Mapping().Node(node), t.input(in))
 	if err != nil {

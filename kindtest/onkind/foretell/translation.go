@@ -9,7 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/kindtest/onkind/kind"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/predict"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
@@ -154,7 +154,7 @@ func (t *translation) attempt(a scenarios.Attempt) scenarios.Attempt {
 }
 
 // input is a packet as a node of the cluster gets it. The pod whose device it comes by has another name there.
-func (t *translation) input(in packetsim.Input) packetsim.Input {
+func (t *translation) input(in inet.Input) inet.Input {
 	in.Src, in.Dst = t.mapping.To(in.Src), t.mapping.To(in.Dst)
 	if host, ok := t.mapping.Host(in.In); ok {
 		in.In = host.Agent

@@ -12,7 +12,7 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/kind"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
@@ -126,9 +126,9 @@ func TestWaysComeBackInTheScenariosWords(t *testing.T) {
 
 func TestPacketsAreGivenToTheClustersNodes(t *testing.T) {
 	tr := translationOf(t)
-	in := tr.input(packetsim.Input{In: "client", Packet: packetsim.Packet{Src: literal.Addrs("10.244.1.100")[0], Dst: literal.Addrs("192.168.0.2")[0]}})
+	in := tr.input(inet.Input{In: "client", Packet: inet.Packet{Src: literal.Addrs("10.244.1.100")[0], Dst: literal.Addrs("192.168.0.2")[0]}})
 	assert.Equal(t, "worker-pool-1", in.In)
 	assert.Equal(t, "10.244.5.7", in.Src.String())
 	assert.Equal(t, "172.18.0.3", in.Dst.String())
-	assert.Equal(t, "eth0", tr.input(packetsim.Input{In: "eth0"}).In)
+	assert.Equal(t, "eth0", tr.input(inet.Input{In: "eth0"}).In)
 }

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -291,7 +291,7 @@ func (t *traffic) watchedWays(ctx context.Context, w *watch, client agent, a *sc
 }
 
 // completeICMP finds out from the agents that were asked which client they saw: an echo reply does not say it.
-func (s *stage) completeICMP(ctx context.Context, proto packetsim.Proto, results []probe.Result, ways []scenarios.Way) error {
+func (s *stage) completeICMP(ctx context.Context, proto inet.Proto, results []probe.Result, ways []scenarios.Way) error {
 	if !proto.IsICMP() {
 		return nil
 	}

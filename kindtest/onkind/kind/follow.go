@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -121,13 +121,13 @@ func (t *traffic) spoken(ctx context.Context, w *watch, f *flow, p scenarios.Flo
 	}
 	print := r.Token
 	if !past(&p, &r) {
-		sent := packetsim.Packet{
+		sent := inet.Packet{
 			Proto: protoOf(f.attempt.To.Proto, to.Addr()), Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port(),
 		}
 		if sent.Proto.IsICMP() {
 			sent.SrcPort, sent.DstPort = 0, 0
 		}
-		prints, err := w.sent(ctx, sender, sent, func(q *packetsim.Packet) bool { return ofKind(q, p.Send) })
+		prints, err := w.sent(ctx, sender, sent, func(q *inet.Packet) bool { return ofKind(q, p.Send) })
 		if err != nil || len(prints) == 0 {
 			unseen(&way, t.mapping.nodeNamed(sender.machine), &r)
 			return way, err
@@ -155,17 +155,17 @@ func past(p *scenarios.FlowPacket, r *probe.Result) bool {
 }
 
 // ofKind reports whether a packet of TCP is one of a kind; those of other protocols are all data.
-func ofKind(q *packetsim.Packet, kind scenarios.PacketKind) bool {
-	if q.Proto != packetsim.TCP {
+func ofKind(q *inet.Packet, kind scenarios.PacketKind) bool {
+	if q.Proto != inet.TCP {
 		return !q.IsICMPError()
 	}
 	switch kind {
 	case scenarios.PacketFIN:
-		return q.TCPFlags&packetsim.FIN != 0
+		return q.TCPFlags&inet.FIN != 0
 	case scenarios.PacketRST:
-		return q.TCPFlags&packetsim.RST != 0
+		return q.TCPFlags&inet.RST != 0
 	}
-	return q.TCPFlags&packetsim.PSH != 0
+	return q.TCPFlags&inet.PSH != 0
 }
 
 // taken reports whether the other end's socket took the packet for one of the connection, as far as the ends can tell.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
@@ -185,7 +185,7 @@ func (p *proxyStatus) servesCheck(ctx context.Context, node string, port int32) 
 	if !at.IsValid() {
 		return true
 	}
-	results, err := p.relay(host.Machine).Dial(ctx, host.Agent, probe.Dial{Proto: packetsim.TCP, To: at, Timeout: p.silence(Unforetold)})
+	results, err := p.relay(host.Machine).Dial(ctx, host.Agent, probe.Dial{Proto: inet.TCP, To: at, Timeout: p.silence(Unforetold)})
 	return err == nil && len(results) > 0 && results[0].End == probe.Answered
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -46,7 +46,7 @@ func (w *watch) end(ctx context.Context) error {
 type sighting struct {
 	at agent
 	probe.Sighting
-	packet packetsim.Packet
+	packet inet.Packet
 }
 
 // of are the sightings of one packet that an agent has sent, along its way.
@@ -152,16 +152,16 @@ func passages(seen []sighting) [][]sighting {
 
 // readSighting reads the packet of a sighting.
 func readSighting(a agent, one probe.Sighting) (sighting, bool) {
-	in, err := packetsim.ParseInput(one.Packet)
+	in, err := inet.ParseInput(one.Packet)
 	return sighting{at: a, Sighting: one, packet: in.Packet}, err == nil
 }
 
 // sent are the prints of packets that an agent has sent from one port to another, and that are as wanted, in order.
-func (w *watch) sent(ctx context.Context, a agent, like packetsim.Packet, wanted func(*packetsim.Packet) bool) ([]string, error) {
+func (w *watch) sent(ctx context.Context, a agent, like inet.Packet, wanted func(*inet.Packet) bool) ([]string, error) {
 	if !like.Src.IsValid() {
 		like.Src = unspecified(like.Dst.Is6())
 	}
-	text := packetsim.Input{Packet: like, Local: true}.String()
+	text := inet.Input{Packet: like, Local: true}.String()
 	seen, err := w.backend.relays[a.machine].Captured(ctx, a.name, probe.Captured{Name: w.name, Like: text})
 	if err != nil {
 		return nil, err
@@ -177,8 +177,8 @@ func (w *watch) sent(ctx context.Context, a agent, like packetsim.Packet, wanted
 
 // reset reports whether a sender's segment of TCP was answered by a reset, or is within a while.
 func (w *watch) reset(ctx context.Context, sender agent, from, to netip.AddrPort) (bool, error) {
-	sent := packetsim.Input{Local: true, Packet: packetsim.Packet{
-		Proto: packetsim.TCP, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port(), TCPFlags: packetsim.ACK,
+	sent := inet.Input{Local: true, Packet: inet.Packet{
+		Proto: inet.TCP, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port(), TCPFlags: inet.ACK,
 	}}
 	seen, err := w.backend.relays[sender.machine].Captured(ctx, sender.name, probe.Captured{Name: w.name, Refusing: sent.String(), Wait: w.backend.sentinel.pace.silence(Unforetold)})
 	return slices.ContainsFunc(seen, func(s probe.Sighting) bool { return s.Answer }), err
@@ -239,9 +239,9 @@ func (m *Mapping) outsideOwns(name string) bool {
 	return slices.ContainsFunc(m.cluster.Outside, func(one scenarios.Machine) bool { return one.Name == name })
 }
 
-func sourceOf(p *packetsim.Packet) netip.AddrPort { return netip.AddrPortFrom(p.Src, p.SrcPort) }
+func sourceOf(p *inet.Packet) netip.AddrPort { return netip.AddrPortFrom(p.Src, p.SrcPort) }
 
-func destinationOf(p *packetsim.Packet) netip.AddrPort { return netip.AddrPortFrom(p.Dst, p.DstPort) }
+func destinationOf(p *inet.Packet) netip.AddrPort { return netip.AddrPortFrom(p.Dst, p.DstPort) }
 
 // hops are what the sightings show of a packet's way, for reports.
 func (m *Mapping) hops(seen []sighting) []scenarios.Hop {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -122,7 +122,7 @@ func TestTheEndIsWhatBothTheWayAndTheClientSay(t *testing.T) {
 }
 
 func TestASinglePacketLeavesOrStays(t *testing.T) {
-	in, err := packetsim.ParseInput("tcp 10.244.1.100:4000 > 172.30.0.41:80 in client")
+	in, err := inet.ParseInput("tcp 10.244.1.100:4000 > 172.30.0.41:80 in client")
 	require.NoError(t, err)
 	at := func(p probe.Point, device, packet string) glimpse {
 		return glimpse{"worker", "worker", p, device, packet}

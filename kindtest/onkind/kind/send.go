@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
 // Send puts a packet on a device of a node, as somebody behind that device would, and looks how it leaves. Where chance has a part in that, it does
 // so many times, from one port after the other, and forgets it again.
-func (t *traffic) Send(ctx context.Context, node string, in packetsim.Input) (*scenarios.Observed, error) {
+func (t *traffic) Send(ctx context.Context, node string, in inet.Input) (*scenarios.Observed, error) {
 	if err := t.leadNowhere(ctx, []netip.Addr{in.Dst}, ""); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (t *traffic) Send(ctx context.Context, node string, in packetsim.Input) (*s
 
 // injector is the agent that puts a packet on a node's device, and the hardware address of that device: for eth0 the container outside, for a pod's
 // device the pod.
-func (t *traffic) injector(ctx context.Context, node string, in packetsim.Input) (agent, net.HardwareAddr, error) {
+func (t *traffic) injector(ctx context.Context, node string, in inet.Input) (agent, net.HardwareAddr, error) {
 	at := t.mapping.Node(node)
 	name := in.In
 	from := agent{at, at}
@@ -80,7 +80,8 @@ func (t *traffic) injector(ctx context.Context, node string, in packetsim.Input)
 }
 
 // sendOnce sends the packet once, from a port of its own.
-func (t *traffic) sendOnce(ctx context.Context, w *watch, node string, from agent, to net.HardwareAddr, in packetsim.Input, number int) (scenarios.Way, error) {
+func (t *traffic) sendOnce(ctx context.Context, w *watch, node string, from agent, to net.HardwareAddr, in inet.Input,
+	number int) (scenarios.Way, error) {
 	mapped := in
 	mapped.Src, mapped.Dst = t.mapping.To(in.Src), t.mapping.To(in.Dst)
 	if in.Proto.HasPorts() {
@@ -101,7 +102,7 @@ func (t *traffic) sendOnce(ctx context.Context, w *watch, node string, from agen
 	return t.sentWay(node, &in, &mapped, seen), nil
 }
 
-func protoOfScenario(p packetsim.Proto) string {
+func protoOfScenario(p inet.Proto) string {
 	if p.IsICMP() {
 		return protoICMP
 	}
@@ -135,7 +136,7 @@ func (w *watch) settled(ctx context.Context, node, print, packet string) ([]sigh
 }
 
 // sentWay is what a node has done with a packet, by what was seen of it there.
-func (t *traffic) sentWay(node string, in, mapped *packetsim.Input, seen []sighting) scenarios.Way {
+func (t *traffic) sentWay(node string, in, mapped *inet.Input, seen []sighting) scenarios.Way {
 	back := t.mapping.BackPort
 	own := func(a netip.AddrPort) netip.AddrPort { // with the port that the scenario has
 		if a.Port() == mapped.SrcPort && a.Port() != 0 {

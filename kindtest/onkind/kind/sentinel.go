@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // sentinel knows when the proxies have seen all that was written: its service and its slices get another port each time, and once a node reaches it
@@ -74,7 +74,7 @@ func (t *sentinel) start(ctx context.Context) error {
 func (t *sentinel) listeners() []probe.Listener {
 	var out []probe.Listener
 	for _, ip := range t.ips {
-		out = append(out, probe.Listener{Proto: packetsim.TCP, Addr: ofFamily(t.backend.facts.Outside.Addresses, ip.Is6()), Port: sentinelPort})
+		out = append(out, probe.Listener{Proto: inet.TCP, Addr: ofFamily(t.backend.facts.Outside.Addresses, ip.Is6()), Port: sentinelPort})
 	}
 	return out
 }
@@ -154,7 +154,7 @@ func (t *sentinel) reached(ctx context.Context, node string, at netip.AddrPort) 
 	var last probe.Result
 	for try := shortestTry; ; try = min(2*try, longestTry) {
 		began := time.Now()
-		results, err := t.backend.relays[node].Dial(waiting, node, probe.Dial{Proto: packetsim.TCP, To: at, Timeout: try})
+		results, err := t.backend.relays[node].Dial(waiting, node, probe.Dial{Proto: inet.TCP, To: at, Timeout: try})
 		if err == nil && len(results) > 0 {
 			last = results[0]
 			if last.End == probe.Answered && last.Server == t.backend.facts.Outside.Name {

@@ -9,7 +9,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -82,25 +82,25 @@ func unspecified(v6 bool) netip.Addr {
 }
 
 // protoOf is a protocol as packets have it.
-func protoOf(name string, a netip.Addr) packetsim.Proto {
+func protoOf(name string, a netip.Addr) inet.Proto {
 	switch name {
 	case "udp":
-		return packetsim.UDP
+		return inet.UDP
 	case "sctp":
-		return packetsim.SCTP
+		return inet.SCTP
 	case "icmp":
 		if a.Is6() {
-			return packetsim.ICMPv6
+			return inet.ICMPv6
 		}
-		return packetsim.ICMP
+		return inet.ICMP
 	}
-	return packetsim.TCP
+	return inet.TCP
 }
 
 // add makes a host listen once serve is called.
 func (s *sockets) add(name string, l probe.Listener) {
 	host, ok := s.mapping.Host(name)
-	onNode := s.cluster.Node(name) != nil && l.Proto == packetsim.TCP
+	onNode := s.cluster.Node(name) != nil && l.Proto == inet.TCP
 	if !ok || onNode && (s.checks[l.Port] || slices.Contains(nodesOwn, l.Port)) {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -90,11 +90,11 @@ func (s *stage) watchedWay(ctx context.Context, w *watch, client agent, a *scena
 		return way, nil
 	}
 	to := s.mapping.ToPort(a.To.AddrPort)
-	sent := packetsim.Packet{Proto: protoOf(a.To.Proto, a.To.Addr()), Src: r.From.Addr(), Dst: to.Addr(), DstPort: to.Port()}
+	sent := inet.Packet{Proto: protoOf(a.To.Proto, a.To.Addr()), Src: r.From.Addr(), Dst: to.Addr(), DstPort: to.Port()}
 	if !sent.Proto.IsICMP() {
 		sent.SrcPort = r.From.Port()
 	}
-	prints, err := w.sent(ctx, client, sent, func(*packetsim.Packet) bool { return true })
+	prints, err := w.sent(ctx, client, sent, func(*inet.Packet) bool { return true })
 	if err != nil || len(prints) == 0 {
 		unseen(&way, a.From, r)
 		return way, err

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // elsewhereZone is a zone that no node is in.
@@ -68,7 +68,7 @@ func (t *sentinel) zoneSeen(ctx context.Context, node string, at netip.AddrPort,
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()
 	for {
-		results, err := t.backend.relays[node].Dial(ctx, node, probe.Dial{Proto: packetsim.TCP, To: at, Times: tries, Timeout: time.Second})
+		results, err := t.backend.relays[node].Dial(ctx, node, probe.Dial{Proto: inet.TCP, To: at, Times: tries, Timeout: time.Second})
 		answered := 0
 		for i := range results {
 			if results[i].End == probe.Answered && results[i].Server == t.backend.facts.Outside.Name {

@@ -12,7 +12,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -189,9 +189,11 @@ func TestAPortThatNodesRememberIsNotTaken(t *testing.T) {
 	a := attempt(t, "one", "tcp 10.96.125.22:80", "")
 	taken := v.Snapshots[1]
 	taken.Conntrack = append(taken.Conntrack, snapshot.Connection{
-		Original: snapshot.Tuple{Proto: packetsim.TCP, Src: literal.Addrs("10.244.2.2")[0], SrcPort: firstPort, Dst: literal.Addrs("10.96.125.22")[0], DstPort: 80},
-		Reply:    snapshot.Tuple{Proto: packetsim.TCP, Src: literal.Addrs("10.244.1.2")[0], SrcPort: 8080, Dst: literal.Addrs("10.244.2.2")[0], DstPort: firstPort},
-		State:    "ESTABLISHED", Timeout: 1000, Replied: true, Assured: true,
+		Original: snapshot.Tuple{Proto: inet.TCP, Src: literal.Addrs("10.244.2.2")[0], SrcPort: firstPort, Dst: literal.Addrs("10.96.125.22")[0],
+			DstPort: 80},
+		Reply: snapshot.Tuple{Proto: inet.TCP, Src: literal.Addrs("10.244.1.2")[0], SrcPort: 8080, Dst: literal.Addrs("10.244.2.2")[0],
+			DstPort: firstPort},
+		State: "ESTABLISHED", Timeout: 1000, Replied: true, Assured: true,
 	})
 	f := predicted(t, v, a)
 	assert.Len(t, f.ways, 3)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/chance"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
 )
@@ -56,7 +56,7 @@ func (j *Judge) look(ctx context.Context) (*network, error) {
 // Forecast is what is to come of one probe.
 type Forecast struct {
 	judge *Judge
-	proto packetsim.Proto
+	proto inet.Proto
 	ways  []scenarios.Way
 	none  string
 	// partly says why the probabilities are not known; empty if they are.
@@ -149,7 +149,7 @@ func (j *Judge) Follow(ctx context.Context, p scenarios.FlowPacket) (*Forecast, 
 }
 
 // Send foretells a packet that is given to one node, before it is: by a device that the node has, or from a pod.
-func (j *Judge) Send(ctx context.Context, node string, in packetsim.Input) (*Forecast, error) {
+func (j *Judge) Send(ctx context.Context, node string, in inet.Input) (*Forecast, error) {
 	if j.none != "" {
 		return &Forecast{none: j.none}, nil
 	}
@@ -166,7 +166,7 @@ func (j *Judge) Send(ctx context.Context, node string, in packetsim.Input) (*For
 
 // forecast asks the network what comes of a probe. Where nobody knows which rules packets meet first, and it matters, what can come is known,
 // and not how often.
-func (j *Judge) forecast(n *network, proto packetsim.Proto, ask func(*network) (*scenarios.Observed, error)) (*Forecast, error) {
+func (j *Judge) forecast(n *network, proto inet.Proto, ask func(*network) (*scenarios.Observed, error)) (*Forecast, error) {
 	seen, err := ask(n)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/chance"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -39,7 +39,7 @@ const (
 
 // Outcomes are what the ends of a connection can know of each of its ways, in words, sorted and each once. Two proxies do the same if
 // theirs are the same.
-func Outcomes(proto packetsim.Proto, ways []scenarios.Way) []string {
+func Outcomes(proto inet.Proto, ways []scenarios.Way) []string {
 	var out []string
 	for i := range ways {
 		out = append(out, outcomeOf(proto, &ways[i]).String())
@@ -48,7 +48,7 @@ func Outcomes(proto packetsim.Proto, ways []scenarios.Way) []string {
 	return slices.Compact(out)
 }
 
-func outcomeOf(proto packetsim.Proto, w *scenarios.Way) outcome {
+func outcomeOf(proto inet.Proto, w *scenarios.Way) outcome {
 	switch {
 	case w.End == scenarios.Delivered && w.Heard:
 		return outcome{kind: answered, host: w.Host, at: w.Server, client: w.Client.Addr(), out: w.Out}
@@ -61,15 +61,15 @@ func outcomeOf(proto packetsim.Proto, w *scenarios.Way) outcome {
 }
 
 // with is what refuses: of a REJECT rule what it says, of a port where nobody listens what Linux does.
-func with(proto packetsim.Proto, w *scenarios.Way) string {
+func with(proto inet.Proto, w *scenarios.Way) string {
 	name := w.With
 	if name == "" && w.End == scenarios.Refused {
 		switch proto {
-		case packetsim.TCP:
+		case inet.TCP:
 			name = "tcp-reset"
-		case packetsim.SCTP:
+		case inet.SCTP:
 			name = "sctp-abort"
-		case packetsim.UDP:
+		case inet.UDP:
 			name = "icmp-port-unreachable"
 		}
 	}
@@ -151,7 +151,7 @@ func (f *Forecast) wrong(seen *scenarios.Observed) string {
 }
 
 // sharesOf are the outcomes of ways; those that can be told apart by both are.
-func sharesOf(proto packetsim.Proto, ways []scenarios.Way) []share {
+func sharesOf(proto inet.Proto, ways []scenarios.Way) []share {
 	var out []share
 	for i := range ways {
 		o := outcomeOf(proto, &ways[i])

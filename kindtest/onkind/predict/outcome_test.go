@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -64,7 +64,7 @@ func TestWhatHappenedIsHeldAgainstThePrediction(t *testing.T) {
 		{"nothing at all", always(a), nil, 1, "nothing was seen of it"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			f := &Forecast{proto: packetsim.TCP, ways: row.predicted}
+			f := &Forecast{proto: inet.TCP, ways: row.predicted}
 			p := f.Against(&scenarios.Observed{Ways: row.happened, Samples: row.samples})
 			if row.wrong == "" {
 				assert.Empty(t, p.Wrong)
@@ -97,7 +97,7 @@ func TestAnswersAreForetoldWayByWay(t *testing.T) {
 		{"no way", Forecast{}, false, false, false},
 		{"nothing is foretold", Forecast{none: "mode nftables"}, false, false, false},
 	} {
-		row.of.proto = packetsim.TCP
+		row.of.proto = inet.TCP
 		some, all, known := row.of.Heard()
 		assert.Equal(t, row.some, some, row.about)
 		assert.Equal(t, row.all, all, row.about)
@@ -114,7 +114,7 @@ func TestRememberedClientsLeaveTheCountOpen(t *testing.T) {
 	always.Probability = 1
 	seen := &scenarios.Observed{Samples: 100, Ways: []scenarios.Way{always}}
 	forecast := func(n *network) *Forecast {
-		f, err := j.forecast(n, packetsim.TCP, func(*network) (*scenarios.Observed, error) {
+		f, err := j.forecast(n, inet.TCP, func(*network) (*scenarios.Observed, error) {
 			return &scenarios.Observed{Ways: []scenarios.Way{a, b}}, nil
 		})
 		require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestRememberedClientsLeaveTheCountOpen(t *testing.T) {
 func TestFalseAlarmsAreCounted(t *testing.T) {
 	a, b := way(0.5, scenarios.Delivered, "10.0.1.1:80"), way(0.5, scenarios.Delivered, "10.0.1.2:80")
 	j := &Judge{}
-	f := &Forecast{judge: j, proto: packetsim.TCP, ways: []scenarios.Way{a, b}}
+	f := &Forecast{judge: j, proto: inet.TCP, ways: []scenarios.Way{a, b}}
 	require.Empty(t, f.wrong(&scenarios.Observed{Samples: 100, Ways: []scenarios.Way{a, b}}))
 	assert.InDelta(t, 4*2.87e-7, j.FalseAlarm(), 1e-12)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/race"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -110,7 +110,7 @@ func (s *foretoldSession) Follow(ctx context.Context, p scenarios.FlowPacket) (*
 	return seen, s.compare(f, seen)
 }
 
-func (s *foretoldSession) Send(ctx context.Context, node string, in packetsim.Input) (*scenarios.Observed, error) {
+func (s *foretoldSession) Send(ctx context.Context, node string, in inet.Input) (*scenarios.Observed, error) {
 	s.judge.Changed()
 	f, err := s.judge.Send(ctx, node, in)
 	require.NoError(s.t, err)
@@ -133,7 +133,7 @@ func told(ways []scenarios.Way) []scenarios.Way {
 			for j := range *hops {
 				h := &(*hops)[j]
 				h.Steps = slices.DeleteFunc(slices.Clone(h.Steps), func(s scenarios.TraceStep) bool { return strings.Contains(s.At, ":policy:") })
-				h.Input, h.Walk = packetsim.Input{}, nil // which reports tell the steps from, and more
+				h.Input, h.Walk = inet.Input{}, nil // which reports tell the steps from, and more
 				for k := range h.Steps {
 					h.Steps[k].Dialect = ""
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
@@ -44,7 +45,7 @@ type network struct {
 
 // portOf is a client's port.
 type portOf struct {
-	proto packetsim.Proto
+	proto inet.Proto
 	port  uint16
 }
 
@@ -157,7 +158,7 @@ func UnreadLists(taken *snapshot.NodeSnapshot) []string {
 const firstPort = 40000
 
 // freePort is a port for a client that leaves it to its kernel.
-func (n *network) freePort(proto packetsim.Proto) uint16 {
+func (n *network) freePort(proto inet.Proto) uint16 {
 	port := uint16(firstPort)
 	for n.ports[portOf{proto, port}] {
 		port++

@@ -11,7 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Bench is the cluster that changes, and who talks in it.
@@ -85,7 +85,7 @@ func (s *stage) v6() bool { return s.Cluster.Nodes()[0].Addresses[0].Is6() }
 func (s *stage) workers() []cluster.Node { return s.Cluster.Nodes()[1:] }
 
 // serve makes an agent listen for a protocol and a port on its address.
-func (s *stage) serve(ctx context.Context, a agent, proto packetsim.Proto, port uint16) error {
+func (s *stage) serve(ctx context.Context, a agent, proto inet.Proto, port uint16) error {
 	s.later(func(ctx context.Context) error { return s.Machine(a.machine).Reset(ctx, a.name) })
 	return s.Machine(a.machine).Serve(ctx, a.name, []probe.Listener{{Proto: proto, Addr: a.address, Port: port}})
 }
@@ -102,7 +102,7 @@ func until(ctx context.Context, within time.Duration, what string, holds func(co
 }
 
 // answers waits until an agent is answered at an address by all of these servers, and by nobody else.
-func (s *stage) answers(ctx context.Context, from agent, proto packetsim.Proto, to netip.AddrPort, servers ...string) error {
+func (s *stage) answers(ctx context.Context, from agent, proto inet.Proto, to netip.AddrPort, servers ...string) error {
 	slices.Sort(servers)
 	var seen []string
 	err := until(ctx, time.Minute, fmt.Sprintf("%s answers %s by %v", to, from.name, servers), func(ctx context.Context) (bool, error) {

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // recovers is how long a flow may be unanswered while what it depends on changes: the time to tell the proxy, and to write.
@@ -22,7 +22,7 @@ func endpointGoes(ctx context.Context, s *stage) (told string, err error) {
 	client := s.pods(s.workers()[0].Name)[0]
 	a, b := s.pods(s.workers()[0].Name)[1], s.pods(s.workers()[len(s.workers())-1].Name)[2]
 	for _, server := range []agent{a, b} {
-		if err := s.serve(ctx, server, packetsim.UDP, port); err != nil {
+		if err := s.serve(ctx, server, inet.UDP, port); err != nil {
 			return "", err
 		}
 	}
@@ -34,11 +34,11 @@ func endpointGoes(ctx context.Context, s *stage) (told string, err error) {
 		return "", err
 	}
 	to := clusterIP(service)
-	if err := s.answers(ctx, client, packetsim.UDP, to, a.name, b.name); err != nil {
+	if err := s.answers(ctx, client, inet.UDP, to, a.name, b.name); err != nil {
 		return "", err
 	}
 	l, err := s.begin(ctx, client, probe.Load{
-		Name: name, Kind: probe.Lasting, Proto: packetsim.UDP, To: to, Every: 50 * time.Millisecond, Timeout: time.Second,
+		Name: name, Kind: probe.Lasting, Proto: inet.UDP, To: to, Every: 50 * time.Millisecond, Timeout: time.Second,
 	})
 	if err != nil {
 		return "", err
@@ -128,7 +128,7 @@ func (s *stage) webService(ctx context.Context, name string, hints bool) (client
 		targets[0].zones, targets[1].zones = []string{near.Zone}, []string{otherZone}
 	}
 	for _, server := range servers {
-		if err := s.serve(ctx, server, packetsim.TCP, port); err != nil {
+		if err := s.serve(ctx, server, inet.TCP, port); err != nil {
 			return client, nil, to, err
 		}
 	}

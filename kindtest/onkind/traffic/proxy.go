@@ -12,7 +12,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // lasting is how many connections stay open while the proxier is replaced.
@@ -27,16 +27,16 @@ func proxierReplaced(ctx context.Context, s *stage) (told string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := s.answers(ctx, client, packetsim.TCP, to, servers[0].name, servers[1].name); err != nil {
+	if err := s.answers(ctx, client, inet.TCP, to, servers[0].name, servers[1].name); err != nil {
 		return "", err
 	}
 	old, err := s.begin(ctx, client, probe.Load{
-		Name: "lasting", Kind: probe.Lasting, Proto: packetsim.TCP, To: to, Every: 100 * time.Millisecond, Connections: lasting,
+		Name: "lasting", Kind: probe.Lasting, Proto: inet.TCP, To: to, Every: 100 * time.Millisecond, Connections: lasting,
 	})
 	if err != nil {
 		return "", err
 	}
-	fresh, err := s.begin(ctx, client, probe.Load{Name: "short", Kind: probe.Short, Proto: packetsim.TCP, To: to, Every: 50 * time.Millisecond})
+	fresh, err := s.begin(ctx, client, probe.Load{Name: "short", Kind: probe.Short, Proto: inet.TCP, To: to, Every: 50 * time.Millisecond})
 	if err != nil {
 		return "", err
 	}
@@ -67,7 +67,7 @@ func rulesFlushed(ctx context.Context, s *stage) (told string, err error) {
 	if err := s.lookEvery(ctx, client.machine, syncPeriod); err != nil {
 		return "", err
 	}
-	if err := s.answers(ctx, client, packetsim.TCP, to, servers[0].name, servers[1].name); err != nil {
+	if err := s.answers(ctx, client, inet.TCP, to, servers[0].name, servers[1].name); err != nil {
 		return "", err
 	}
 	tool := "iptables"
@@ -80,7 +80,7 @@ for table in nat filter mangle; do %[1]s-save -t $table | grep -v KUBE- | %[1]s-
 		return "", err
 	}
 	began := time.Now()
-	if err := s.answers(ctx, client, packetsim.TCP, to, servers[0].name, servers[1].name); err != nil {
+	if err := s.answers(ctx, client, inet.TCP, to, servers[0].name, servers[1].name); err != nil {
 		return "", err
 	}
 	took := time.Since(began)
@@ -115,10 +115,10 @@ func zoneChanges(ctx context.Context, s *stage) (told string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := s.answers(ctx, client, packetsim.TCP, to, servers[0].name); err != nil {
+	if err := s.answers(ctx, client, inet.TCP, to, servers[0].name); err != nil {
 		return "", err
 	}
-	l, err := s.begin(ctx, client, probe.Load{Name: "zone", Kind: probe.Short, Proto: packetsim.TCP, To: to, Every: 50 * time.Millisecond})
+	l, err := s.begin(ctx, client, probe.Load{Name: "zone", Kind: probe.Short, Proto: inet.TCP, To: to, Every: 50 * time.Millisecond})
 	if err != nil {
 		return "", err
 	}
@@ -127,7 +127,7 @@ func zoneChanges(ctx context.Context, s *stage) (told string, err error) {
 	if err := s.label(ctx, client.machine, otherZone); err != nil {
 		return "", err
 	}
-	if err := s.answers(ctx, client, packetsim.TCP, to, servers[1].name); err != nil {
+	if err := s.answers(ctx, client, inet.TCP, to, servers[1].name); err != nil {
 		return "", err
 	}
 	if err := l.goOn(ctx); err != nil {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // The Deployment that is updated.
@@ -61,10 +61,10 @@ func rollingUpdate(ctx context.Context, s *stage) (told string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := s.answers(ctx, outside, packetsim.TCP, to, before); err != nil {
+	if err := s.answers(ctx, outside, inet.TCP, to, before); err != nil {
 		return "", err
 	}
-	l, err := s.begin(ctx, outside, probe.Load{Name: rollingName, Kind: probe.Short, Proto: packetsim.TCP, To: to, Every: 20 * time.Millisecond})
+	l, err := s.begin(ctx, outside, probe.Load{Name: rollingName, Kind: probe.Short, Proto: inet.TCP, To: to, Every: 20 * time.Millisecond})
 	if err != nil {
 		return "", err
 	}
@@ -152,7 +152,7 @@ func (s *stage) update(ctx context.Context, node, before string, to netip.AddrPo
 	if err != nil {
 		return err
 	}
-	if err := s.answers(ctx, s.outside(), packetsim.TCP, to, after); err != nil {
+	if err := s.answers(ctx, s.outside(), inet.TCP, to, after); err != nil {
 		return err
 	}
 	if _, err := s.exec(ctx, node, "pkill", "-KILL", "-f", "--", "serve --name "+before+" "); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot/files"
 )
@@ -92,7 +93,7 @@ func TestFilesOfRecordedNodes(t *testing.T) {
 				"tcp 10.244.7.7:40000 > 10.96.125.22:80 in eth0", "tcp [fd00:10:244:7::7]:40000 > [fd00:10:96::2b36]:80 in eth0",
 				"tcp 172.18.0.1:40000 > 172.18.0.3:30084 in eth0", "udp 10.244.7.7:40000 > 10.96.0.10:53 in eth0",
 			} {
-				in, err := packetsim.ParseInput(packet)
+				in, err := inet.ParseInput(packet)
 				require.NoError(t, err)
 				got, err := result.Node.Trace(in, snapshot.HostOptions{}, packetsim.WalkOptions{})
 				require.NoError(t, err)

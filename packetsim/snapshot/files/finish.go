@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
@@ -77,7 +78,7 @@ func (r *reader) finishRoutes() error {
 			r.need(what+" of table local", "they are taken to be those that the kernel makes for addresses", command)
 		}
 		for _, s := range made {
-			if packetsim.FamilyOf(s.Dst.Addr()) == family && (!all || !local && s.Table == packetsim.TableLocal) {
+			if inet.FamilyOf(s.Dst.Addr()) == family && (!all || !local && s.Table == packetsim.TableLocal) {
 				node.Routes = append(node.Routes, s)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
@@ -60,7 +61,7 @@ func (q *route) family(name netfilter.Family) netfilter.Family {
 	}
 	switch {
 	case addr.IsValid():
-		return packetsim.FamilyOf(addr)
+		return inet.FamilyOf(addr)
 	case q.Pref != "":
 		return netfilter.IPv6
 	}
@@ -201,7 +202,7 @@ func (r *reader) addPolicyRules(rules []policyRule) {
 	for _, q := range rules {
 		for _, text := range []string{q.Src, q.Dst} {
 			if a, err := netip.ParseAddr(strings.Split(text, "/")[0]); err == nil {
-				family = packetsim.FamilyOf(a)
+				family = inet.FamilyOf(a)
 			}
 		}
 	}

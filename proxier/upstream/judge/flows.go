@@ -11,7 +11,7 @@ import (
 	discovery "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
@@ -63,7 +63,7 @@ func (f flows) add(family v1.IPFamily, to netip.AddrPort, backends []netip.AddrP
 	client := netip.AddrPortFrom(flowClient[family], 40000)
 	for _, by := range backends {
 		f[family][conntrack.Entry{
-			Protocol: uint8(packetsim.UDP),
+			Protocol: uint8(inet.UDP),
 			Original: conntrack.Tuple{Src: client, Dst: to}, Reply: conntrack.Tuple{Src: by, Dst: client},
 		}] = true
 	}

@@ -12,12 +12,13 @@ import (
 	netutils "k8s.io/utils/net"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 )
 
 // destination is something that a packet may be sent to.
 type destination struct {
-	proto packetsim.Proto
+	proto inet.Proto
 	addr  netip.Addr
 	port  uint16
 }
@@ -25,8 +26,8 @@ type destination struct {
 // claims counts the service ports that want packets to a destination.
 type claims map[destination]int
 
-var protocols = map[v1.Protocol]packetsim.Proto{
-	v1.ProtocolTCP: packetsim.TCP, v1.ProtocolUDP: packetsim.UDP, v1.ProtocolSCTP: packetsim.SCTP,
+var protocols = map[v1.Protocol]inet.Proto{
+	v1.ProtocolTCP: inet.TCP, v1.ProtocolUDP: inet.UDP, v1.ProtocolSCTP: inet.SCTP,
 }
 
 // unusedPort is a port that no service has.
@@ -46,7 +47,7 @@ func destinationsOf(objects *cases.Objects, family v1.IPFamily) ([]destination, 
 			continue
 		}
 		if addr := parse(slice.Endpoints[0].Addresses[0]); addr.IsValid() {
-			c[destination{packetsim.TCP, addr, 8080}] += 0
+			c[destination{inet.TCP, addr, 8080}] += 0
 		}
 	}
 	all := slices.SortedFunc(maps.Keys(c), func(a, b destination) int {
@@ -85,7 +86,7 @@ func (c claims) addPort(service *v1.Service, port *v1.ServicePort, family v1.IPF
 			c[destination{proto, addr, uint16(port.NodePort)}]++
 		}
 		if service.Spec.HealthCheckNodePort != 0 {
-			c[destination{packetsim.TCP, addr, uint16(service.Spec.HealthCheckNodePort)}] += 0
+			c[destination{inet.TCP, addr, uint16(service.Spec.HealthCheckNodePort)}] += 0
 		}
 	}
 }
@@ -109,7 +110,7 @@ type end struct {
 }
 
 // ends are the outcomes of a walk. Outcomes that differ only in the way to them are one.
-func ends(host *packetsim.Host, in packetsim.Input) (map[end]float64, error) {
+func ends(host *packetsim.Host, in inet.Input) (map[end]float64, error) {
 	outcomes, err := host.Verdicts(in)
 	if err != nil {
 		return nil, err
@@ -163,7 +164,7 @@ func comparePackets(
 	return packets, differences
 }
 
-func comparePacket(ours, theirs *packetsim.Host, in packetsim.Input, client string) *Difference {
+func comparePacket(ours, theirs *packetsim.Host, in inet.Input, client string) *Difference {
 	a, errA := ends(ours, in)
 	b, errB := ends(theirs, in)
 	if errA == nil && errB == nil && sameEnds(a, b) {

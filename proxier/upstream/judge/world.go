@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 )
 
@@ -42,15 +43,15 @@ var clients = map[v1.IPFamily][]client{
 }
 
 // packetTo is the first packet of a connection. A loopback address is no source of packets to elsewhere.
-func (c *client) packetTo(d destination) (packetsim.Input, bool) {
+func (c *client) packetTo(d destination) (inet.Input, bool) {
 	if c.addr.IsLoopback() && !d.addr.IsLoopback() {
-		return packetsim.Input{}, false
+		return inet.Input{}, false
 	}
-	p := packetsim.Packet{Proto: d.proto, Src: c.addr, Dst: d.addr, SrcPort: 40000, DstPort: d.port}
-	if d.proto == packetsim.TCP {
-		p.TCPFlags = packetsim.SYN
+	p := inet.Packet{Proto: d.proto, Src: c.addr, Dst: d.addr, SrcPort: 40000, DstPort: d.port}
+	if d.proto == inet.TCP {
+		p.TCPFlags = inet.SYN
 	}
-	return packetsim.Input{Packet: p, In: c.device, Local: c.device == ""}, true
+	return inet.Input{Packet: p, In: c.device, Local: c.device == ""}, true
 }
 
 // nodeAddresses are the node's addresses of a family.

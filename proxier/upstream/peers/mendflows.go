@@ -12,7 +12,7 @@ import (
 	"k8s.io/kubernetes/pkg/proxy"
 	kubeconntrack "k8s.io/kubernetes/pkg/proxy/conntrack"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	simtools "github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
@@ -119,7 +119,7 @@ func (k *process) deleteFlows(f *processFamily, family v1.IPFamily, to map[place
 	var list []conntrack.Entry
 	table := unseen(f.flows.table)
 	err := table.Walk(family, func(e conntrack.Entry) {
-		if e.Protocol == uint8(packetsim.UDP) && k.isAt(to, e.Original.Dst) && goes(&e) {
+		if e.Protocol == uint8(inet.UDP) && k.isAt(to, e.Original.Dst) && goes(&e) {
 			list = append(list, e)
 		}
 	})

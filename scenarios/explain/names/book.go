@@ -10,7 +10,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	netutils "k8s.io/utils/net"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
@@ -32,7 +32,7 @@ type Book struct {
 // place is an address and a port of a protocol.
 type place struct {
 	netip.AddrPort
-	proto packetsim.Proto
+	proto inet.Proto
 }
 
 // pod is a pod, as its object or the target of an endpoint says.
@@ -126,14 +126,14 @@ func portName(namespace, name, port string) string {
 }
 
 // protoOf is a protocol of the API as packets have it.
-func protoOf(protocol corev1.Protocol) packetsim.Proto {
+func protoOf(protocol corev1.Protocol) inet.Proto {
 	switch protocol {
 	case corev1.ProtocolUDP:
-		return packetsim.UDP
+		return inet.UDP
 	case corev1.ProtocolSCTP:
-		return packetsim.SCTP
+		return inet.SCTP
 	}
-	return packetsim.TCP
+	return inet.TCP
 }
 
 func (b *Book) addService(s *corev1.Service) {
@@ -237,7 +237,7 @@ func (b *Book) addEndpoint(namespace, service string, p *discoveryv1.EndpointPor
 	if p.Port == nil {
 		return
 	}
-	port, proto := "", packetsim.TCP
+	port, proto := "", inet.TCP
 	if p.Name != nil {
 		port = *p.Name
 	}
@@ -267,7 +267,7 @@ func (b *Book) Address(a netip.Addr) string { return b.owners[a] }
 
 // Destination names what is at an address and a port: "service shop/web:http" at a cluster IP, an external IP, an address of a load
 // balancer and a node port, otherwise who has the address.
-func (b *Book) Destination(proto packetsim.Proto, at netip.AddrPort) string {
+func (b *Book) Destination(proto inet.Proto, at netip.AddrPort) string {
 	if name := b.ports[place{at, proto}]; name != "" {
 		return name
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
@@ -59,7 +59,7 @@ func answer(t *testing.T, book *Book, d *datadriven.TestData, line string) strin
 		return line + ": " + book.Address(netip.MustParseAddr(line))
 	case "destination":
 		proto, at, _ := strings.Cut(line, " ")
-		var p packetsim.Proto
+		var p inet.Proto
 		require.NoError(t, p.UnmarshalText([]byte(proto)))
 		return line + ": " + book.Destination(p, netip.MustParseAddrPort(at))
 	case "rule":
@@ -78,7 +78,7 @@ func readNamed(book *Book, text string) string {
 	if err != nil {
 		return err.Error()
 	}
-	if _, err := packetsim.ParseInput(p.Text); err != nil {
+	if _, err := inet.ParseInput(p.Text); err != nil {
 		return p.Error(err).Error()
 	}
 	if p.Source == nil {
@@ -162,8 +162,8 @@ func compareWithComment(t *testing.T, book *Book, table, chain string, rule netf
 func TestErrorsKeepTheirPlace(t *testing.T) {
 	p, err := recorded(t).Packet("tcp pod/echo-77c9b5bcb7-d6rwv:1 > svc/web:http in eth0 flag SYN")
 	require.NoError(t, err)
-	_, err = packetsim.ParseInput(p.Text)
-	var syntax *packetsim.SyntaxError
+	_, err = inet.ParseInput(p.Text)
+	var syntax *inet.SyntaxError
 	require.True(t, errors.As(p.Error(err), &syntax))
 	assert.Equal(t, "flag", syntax.Token)
 	assert.Equal(t, strings.Index("tcp pod/echo-77c9b5bcb7-d6rwv:1 > svc/web:http in eth0 flag SYN", "flag")+1, syntax.Column)
@@ -185,7 +185,7 @@ func FuzzPacket(f *testing.F) {
 		if !IsNamed(text) && p.Text != text {
 			t.Errorf("%q has no names and became %q", text, p.Text)
 		}
-		if _, err := packetsim.ParseInput(p.Text); err != nil && p.Error(err).Error() == "" {
+		if _, err := inet.ParseInput(p.Text); err != nil && p.Error(err).Error() == "" {
 			t.Errorf("%q: no error text", text)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Packet is a packet in which objects were named in the place of addresses.
@@ -75,7 +75,7 @@ func isName(word string) bool {
 }
 
 // Packet puts addresses in the place of the names in a packet. Both ends get one of the same family: that of the protocol or of the end
-// that is an address, otherwise the first one that both have, in the order of the destination. Errors are *packetsim.SyntaxError, and
+// that is an address, otherwise the first one that both have, in the order of the destination. Errors are *inet.SyntaxError, and
 // list what there is.
 func (b *Book) Packet(text string) (*Packet, error) {
 	p := &Packet{}
@@ -90,7 +90,7 @@ func (b *Book) Packet(text string) (*Packet, error) {
 		}
 		source, at, err := b.ends(proto, &words[i-1], &words[i+1])
 		if err != nil {
-			return nil, &packetsim.SyntaxError{Column: len([]rune(text[:at.at])) + 1, Token: at.text, Msg: err.Error()}
+			return nil, &inet.SyntaxError{Column: len([]rune(text[:at.at])) + 1, Token: at.text, Msg: err.Error()}
 		}
 		if i == 2 { // not one of a packet in braces
 			p.Source = source
@@ -143,7 +143,7 @@ func (b *Book) ends(proto string, src, dst *word) (*Source, *word, error) {
 
 // Error turns an error about Text into one about the packet as it was written.
 func (p *Packet) Error(err error) error {
-	var syntax *packetsim.SyntaxError
+	var syntax *inet.SyntaxError
 	if !errors.As(err, &syntax) {
 		return err
 	}
@@ -216,9 +216,9 @@ func (t *target) lacks(v6 bool) error {
 // fixedFamily is the one that the protocol or a written address demands.
 func fixedFamily(proto, src, dst string, srcWritten, dstWritten bool) (fixed, v6 bool) {
 	switch proto {
-	case packetsim.ICMP.String():
+	case inet.ICMP.String():
 		return true, false
-	case packetsim.ICMPv6.String():
+	case inet.ICMPv6.String():
 		return true, true
 	}
 	if srcWritten {

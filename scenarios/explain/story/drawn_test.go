@@ -11,6 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/search/gen"
@@ -22,7 +23,7 @@ type drawn struct {
 	host *packetsim.Host
 	book *names.Book
 
-	calls     []packetsim.Packet // to the ports of services
+	calls     []inet.Packet // to the ports of services
 	addresses []netip.Addr
 	ports     []uint16
 	devices   []string
@@ -30,7 +31,7 @@ type drawn struct {
 }
 
 type walked struct {
-	in  packetsim.Input
+	in  inet.Input
 	out packetsim.Outcome
 }
 
@@ -73,7 +74,7 @@ func (c *drawn) addService(s *corev1.Service) {
 	for _, ingress := range s.Status.LoadBalancer.Ingress {
 		texts = append(texts, ingress.IP)
 	}
-	protocols := map[corev1.Protocol]packetsim.Proto{"TCP": packetsim.TCP, "UDP": packetsim.UDP, "SCTP": packetsim.SCTP}
+	protocols := map[corev1.Protocol]inet.Proto{"TCP": inet.TCP, "UDP": inet.UDP, "SCTP": inet.SCTP}
 	for _, p := range s.Spec.Ports {
 		c.ports = append(c.ports, uint16(p.Port), uint16(p.NodePort))
 	}
@@ -84,7 +85,7 @@ func (c *drawn) addService(s *corev1.Service) {
 		}
 		c.addresses = append(c.addresses, a)
 		for _, p := range s.Spec.Ports {
-			c.calls = append(c.calls, packetsim.Packet{Dst: a, DstPort: uint16(p.Port), Proto: protocols[p.Protocol]})
+			c.calls = append(c.calls, inet.Packet{Dst: a, DstPort: uint16(p.Port), Proto: protocols[p.Protocol]})
 		}
 	}
 }
@@ -120,20 +121,20 @@ func (c *drawn) disturb(t *rapid.T) {
 }
 
 // drawInput draws a packet: one to an address of the cluster, or one that belongs to a connection which the node knows.
-func (c *drawn) drawInput(t *rapid.T) packetsim.Input {
+func (c *drawn) drawInput(t *rapid.T) inet.Input {
 	if len(c.sent) > 0 && rapid.Bool().Draw(t, "follows") {
 		return c.drawFollower(t)
 	}
-	var in packetsim.Input
+	var in inet.Input
 	in.Src = rapid.SampledFrom(c.addresses).Draw(t, "source")
 	in.Dst = rapid.SampledFrom(slices.DeleteFunc(slices.Clone(c.addresses), func(a netip.Addr) bool { return a.Is4() != in.Src.Is4() })).
 		Draw(t, "destination")
-	in.Proto = rapid.SampledFrom([]packetsim.Proto{packetsim.TCP, packetsim.UDP, packetsim.SCTP, packetsim.ICMP}).Draw(t, "protocol")
+	in.Proto = rapid.SampledFrom([]inet.Proto{inet.TCP, inet.UDP, inet.SCTP, inet.ICMP}).Draw(t, "protocol")
 	switch {
-	case in.Proto == packetsim.ICMP && in.Src.Is4():
+	case in.Proto == inet.ICMP && in.Src.Is4():
 		in.ICMPType, in.ICMPID = 8, 5
-	case in.Proto == packetsim.ICMP:
-		in.Proto, in.ICMPType, in.ICMPID = packetsim.ICMPv6, 128, 5
+	case in.Proto == inet.ICMP:
+		in.Proto, in.ICMPType, in.ICMPID = inet.ICMPv6, 128, 5
 	default:
 		in.SrcPort, in.DstPort = 40000, rapid.SampledFrom(c.ports).Draw(t, "port")
 	}
@@ -141,8 +142,8 @@ func (c *drawn) drawInput(t *rapid.T) packetsim.Input {
 		called := rapid.SampledFrom(own).Draw(t, "service")
 		in.Proto, in.Dst, in.SrcPort, in.DstPort, in.ICMPType, in.ICMPID = called.Proto, called.Dst, 40000, called.DstPort, 0, 0
 	}
-	if in.Proto == packetsim.TCP {
-		in.TCPFlags = rapid.SampledFrom([]packetsim.TCPFlags{packetsim.SYN, packetsim.ACK, packetsim.RST, packetsim.SYN | packetsim.FIN}).Draw(t, "flags")
+	if in.Proto == inet.TCP {
+		in.TCPFlags = rapid.SampledFrom([]inet.TCPFlags{inet.SYN, inet.ACK, inet.RST, inet.SYN | inet.FIN}).Draw(t, "flags")
 	}
 	in.TTL = rapid.SampledFrom([]uint8{0, 1, 64}).Draw(t, "ttl")
 	if c.host.IsLocal(in.Src) {
@@ -154,16 +155,16 @@ func (c *drawn) drawInput(t *rapid.T) packetsim.Input {
 }
 
 // callsOf are those to services of an address's family.
-func (c *drawn) callsOf(from netip.Addr) []packetsim.Packet {
-	return slices.DeleteFunc(slices.Clone(c.calls), func(p packetsim.Packet) bool { return p.Dst.Is4() != from.Is4() })
+func (c *drawn) callsOf(from netip.Addr) []inet.Packet {
+	return slices.DeleteFunc(slices.Clone(c.calls), func(p inet.Packet) bool { return p.Dst.Is4() != from.Is4() })
 }
 
 // drawFollower draws a packet of a connection, a reply of it or an error about it.
-func (c *drawn) drawFollower(t *rapid.T) packetsim.Input {
+func (c *drawn) drawFollower(t *rapid.T) inet.Input {
 	first := rapid.SampledFrom(c.sent).Draw(t, "of")
 	in := first.in
-	if in.Proto == packetsim.TCP {
-		in.TCPFlags = rapid.SampledFrom([]packetsim.TCPFlags{packetsim.ACK, packetsim.SYN, packetsim.RST}).Draw(t, "flags")
+	if in.Proto == inet.TCP {
+		in.TCPFlags = rapid.SampledFrom([]inet.TCPFlags{inet.ACK, inet.SYN, inet.RST}).Draw(t, "flags")
 	}
 	kind := rapid.SampledFrom([]string{"again", "anew", "reply", "error"}).Draw(t, "kind")
 	p := first.out.Packet
@@ -174,19 +175,19 @@ func (c *drawn) drawFollower(t *rapid.T) packetsim.Input {
 	if kind == "again" || !p.Dst.IsValid() || !p.Src.IsValid() {
 		return in
 	}
-	back := packetsim.Input{Packet: packetsim.Packet{Proto: p.Proto, Src: p.Dst, Dst: p.Src, SrcPort: p.DstPort, DstPort: p.SrcPort,
+	back := inet.Input{Packet: inet.Packet{Proto: p.Proto, Src: p.Dst, Dst: p.Src, SrcPort: p.DstPort, DstPort: p.SrcPort,
 		TCPFlags: in.TCPFlags, ICMPType: p.ICMPType, ICMPID: p.ICMPID}}
 	switch {
-	case p.Proto == packetsim.ICMP:
+	case p.Proto == inet.ICMP:
 		back.ICMPType = 0
-	case p.Proto == packetsim.ICMPv6:
+	case p.Proto == inet.ICMPv6:
 		back.ICMPType = 129
 	}
 	if kind == "error" && !p.Proto.IsICMP() {
 		quoted := p
-		back = packetsim.Input{Packet: packetsim.Packet{Proto: packetsim.ICMP, ICMPType: 3, ICMPCode: 3, Src: p.Dst, Dst: p.Src, Inner: &quoted}}
+		back = inet.Input{Packet: inet.Packet{Proto: inet.ICMP, ICMPType: 3, ICMPCode: 3, Src: p.Dst, Dst: p.Src, Inner: &quoted}}
 		if p.Src.Is6() {
-			back.Proto, back.ICMPType, back.ICMPCode = packetsim.ICMPv6, 1, 4
+			back.Proto, back.ICMPType, back.ICMPCode = inet.ICMPv6, 1, 4
 		}
 	}
 	if back.In = first.out.Out; back.In == "" || !slices.Contains(c.devices, back.In) {

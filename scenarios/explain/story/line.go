@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
@@ -158,7 +159,7 @@ func tupleText(t *packetsim.Tuple) string {
 }
 
 // endText is one side of a packet: the address, with the port if the protocol has any. A port of 0 is one that the kernel chooses.
-func endText(addr netip.Addr, port uint16, proto packetsim.Proto) string {
+func endText(addr netip.Addr, port uint16, proto inet.Proto) string {
 	switch {
 	case !addr.IsValid():
 		return "unset"
@@ -237,7 +238,7 @@ func headerOf(f packetsim.Final, names Names) Header {
 }
 
 // nameOf is what is called at an address, or else the object that has it.
-func nameOf(names Names, proto packetsim.Proto, at netip.AddrPort) string {
+func nameOf(names Names, proto inet.Proto, at netip.AddrPort) string {
 	if name := names.Destination(proto, at); name != "" {
 		return name
 	}
@@ -249,5 +250,5 @@ func ttlText(h *packetsim.Header) string {
 	if h.Spent {
 		return "0"
 	}
-	return fmt.Sprint(cmp.Or(h.TTL, packetsim.DefaultTTL))
+	return fmt.Sprint(cmp.Or(h.TTL, inet.DefaultTTL))
 }

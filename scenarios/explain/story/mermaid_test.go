@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // twoWays is a Service of two endpoints.
 func twoWays() *Story {
-	came := Header{Proto: packetsim.TCP, Src: netip.MustParseAddrPort("10.0.0.2:40000"), Dst: netip.MustParseAddrPort("10.96.0.1:80")}
+	came := Header{Proto: inet.TCP, Src: netip.MustParseAddrPort("10.0.0.2:40000"), Dst: netip.MustParseAddrPort("10.96.0.1:80")}
 	s := &Story{Packet: "tcp 10.0.0.2:40000 > 10.96.0.1:80", Sentence: "shop/web -> 2 endpoints"}
 	for _, server := range []string{"10.244.1.2:8080", "10.244.1.3:8080"} {
 		after := came

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Options say what a story is told with.
@@ -50,7 +51,7 @@ func sortOutcomes(outcomes []Outcome) {
 }
 
 // outcomeOf is one way through one host, with the answers that the host made.
-func outcomeOf(in packetsim.Input, way *packetsim.Outcome, host string, names Names) Outcome {
+func outcomeOf(in inet.Input, way *packetsim.Outcome, host string, names Names) Outcome {
 	o := Outcome{Probability: way.Probability, Passages: []Passage{PassageOf(There, Node, host, in, way, names)}}
 	o.Decided = decided(way, o.Passages[0].Lines)
 	o.Assumed = assumed(way)
@@ -75,7 +76,7 @@ func assumed(way *packetsim.Outcome) []string {
 }
 
 // PassageOf is what a host did with a packet, as a walk of it or a hop of a journey says. Names may be nil.
-func PassageOf(d Direction, role Role, host string, in packetsim.Input, way *packetsim.Outcome, names Names) Passage {
+func PassageOf(d Direction, role Role, host string, in inet.Input, way *packetsim.Outcome, names Names) Passage {
 	names = orNone(names)
 	p := Passage{
 		Direction: d, Host: host, Role: role, In: in.In,
@@ -101,7 +102,7 @@ func PassageOfReply(role Role, host string, reply *packetsim.Reply, names Names)
 	if reply.Copy {
 		d = Copy
 	}
-	return PassageOf(d, role, host, packetsim.Input{Packet: reply.Packet, Local: true}, &reply.Outcome, names)
+	return PassageOf(d, role, host, inet.Input{Packet: reply.Packet, Local: true}, &reply.Outcome, names)
 }
 
 // local is the place of a device for packets of the host itself.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
@@ -38,7 +39,7 @@ type ending struct {
 	services, served bool
 }
 
-func endingOf(in packetsim.Input, way *packetsim.Outcome, names Names) ending {
+func endingOf(in inet.Input, way *packetsim.Outcome, names Names) ending {
 	to := netip.AddrPortFrom(in.Dst, in.DstPort)
 	e := ending{
 		probability: way.Probability, called: endText(in.Dst, in.DstPort, in.Proto), result: shortResult(way),
@@ -120,7 +121,7 @@ func withName(text, name string) string {
 const kept = "source kept"
 
 // sourceText says whether the packet keeps its source.
-func sourceText(in packetsim.Input, way *packetsim.Outcome) string {
+func sourceText(in inet.Input, way *packetsim.Outcome) string {
 	src := in.Src
 	for i := range way.Events {
 		if route := way.Events[i].Route; route != nil && route.Src.IsValid() {
@@ -167,7 +168,7 @@ func shortResult(way *packetsim.Outcome) string {
 	case way.To == packetsim.ToLocal:
 		return "delivered to the host itself"
 	}
-	if way.Passed.Has(packetsim.FamilyOf(way.Final.Dst), "OUTPUT") || len(way.Steps) > 0 && way.Steps[0].Hook == "OUTPUT" {
+	if way.Passed.Has(inet.FamilyOf(way.Final.Dst), "OUTPUT") || len(way.Steps) > 0 && way.Steps[0].Hook == "OUTPUT" {
 		return "sent by " + way.Out
 	}
 	return "forwarded by " + way.Out
@@ -387,7 +388,7 @@ func sharedWords(list []string) string {
 }
 
 // restOf is what a person wants to know of a packet beside its addresses and mark, in the PACKET syntax.
-func restOf(in packetsim.Input) string {
+func restOf(in inet.Input) string {
 	in.Mark, in.Local, in.In = 0, false, ""
 	return strings.TrimPrefix(strings.TrimPrefix(in.String(), in.Header()), " ")
 }

@@ -7,7 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Story is what became of one packet, or of one connection there and back.
@@ -83,10 +83,10 @@ type Passage struct {
 
 // Header is what a person looks at of a packet.
 type Header struct {
-	Proto packetsim.Proto `json:"proto"`
-	Src   netip.AddrPort  `json:"src"`
-	Dst   netip.AddrPort  `json:"dst"`
-	Mark  uint32          `json:"mark,omitempty"`
+	Proto inet.Proto     `json:"proto"`
+	Src   netip.AddrPort `json:"src"`
+	Dst   netip.AddrPort `json:"dst"`
+	Mark  uint32         `json:"mark,omitempty"`
 	// SrcName and DstName are the objects behind the addresses, if they are known: "pod shop/client", "service shop/web:http".
 	SrcName string `json:"srcName,omitempty"`
 	DstName string `json:"dstName,omitempty"`

@@ -14,6 +14,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
@@ -28,7 +29,7 @@ func TestText(t *testing.T) {
 				node = traceNode(t, d.Input+"\n")
 				return ""
 			}
-			in, err := packetsim.ParseInput(d.Input)
+			in, err := inet.ParseInput(d.Input)
 			require.NoError(t, err)
 			if d.Cmd == "send" {
 				_, err := node.Step(in, packetsim.SeededChance(1))
@@ -55,7 +56,7 @@ func TestSentencesOfRecordedNodes(t *testing.T) {
 		}
 		var b strings.Builder
 		for _, packet := range strings.Split(d.Input, "\n") {
-			in, err := packetsim.ParseInput(packet)
+			in, err := inet.ParseInput(packet)
 			require.NoError(t, err)
 			result, err := node.Trace(in, snapshot.HostOptions{}, packetsim.WalkOptions{})
 			require.NoError(t, err)
@@ -93,7 +94,7 @@ func TestManyEndpoints(t *testing.T) {
 		"-A PREROUTING -j KUBE-SERVICES\n"+
 		"-A KUBE-SERVICES -d 10.96.0.10/32 -p tcp -m comment --comment \"shop/web cluster IP\" -m tcp --dport 80 -j KUBE-SVC\n"+
 		rules.String()+"COMMIT\n*filter\n:FORWARD ACCEPT [0:0]\nCOMMIT\n")
-	in, err := packetsim.ParseInput("tcp 10.244.1.3:40000 > 10.96.0.10:80 in veth-b")
+	in, err := inet.ParseInput("tcp 10.244.1.3:40000 > 10.96.0.10:80 in veth-b")
 	require.NoError(t, err)
 	result, err := node.Trace(in, packetsim.WalkOptions{})
 	require.NoError(t, err)

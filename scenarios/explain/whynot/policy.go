@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	stories "github.com/chainwalk/chainwalk/scenarios/explain/story"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -48,7 +49,7 @@ type end struct {
 	pod       *corev1.Pod
 	direction networkingv1.PolicyType
 	peer      netip.Addr
-	proto     packetsim.Proto
+	proto     inet.Proto
 	port      uint16
 }
 
@@ -123,7 +124,7 @@ func (w *asked) unheld(p *policies, e end) {
 
 // holds says whether a rule of the node belongs to a policy, and whose rules for policies there are.
 func (w *asked) holds(policy *networkingv1.NetworkPolicy) (held bool, tool provenance.Writer) {
-	for _, rules := range w.Host.Rulesets(packetsim.FamilyOf(w.In.Dst)) {
+	for _, rules := range w.Host.Rulesets(inet.FamilyOf(w.In.Dst)) {
 		filter := rules.Table("filter")
 		if filter == nil {
 			continue

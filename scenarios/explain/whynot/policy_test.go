@@ -12,6 +12,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -39,7 +40,7 @@ func TestPolicies(t *testing.T) {
 			}
 			var out strings.Builder
 			for line := range strings.Lines(d.Input) {
-				in, err := packetsim.ParseInput(strings.TrimSpace(line))
+				in, err := inet.ParseInput(strings.TrimSpace(line))
 				require.NoError(t, err)
 				result, err := host.Trace(in, packetsim.WalkOptions{})
 				require.NoError(t, err)

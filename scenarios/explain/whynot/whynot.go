@@ -12,6 +12,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	stories "github.com/chainwalk/chainwalk/scenarios/explain/story"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -50,7 +51,7 @@ type Question struct {
 	// Host is the node, From the name of who sent the packet, and Outcomes is what the node did with it.
 	Host     *packetsim.Host
 	From     string
-	In       packetsim.Input
+	In       inet.Input
 	Outcomes []packetsim.Outcome
 	// Newer says what of a service, by its NAMESPACE/NAME, the node's rules cannot know; empty if nobody knows of such.
 	Newer func(service string) string
@@ -86,13 +87,13 @@ func (q Question) Answer() (Answer, bool) {
 // Passage is a packet's passage through a host.
 type Passage struct {
 	Host    string
-	In      packetsim.Input
+	In      inet.Input
 	Outcome *packetsim.Outcome
 }
 
 // Along is the answer about the first host that a packet came to as one to a service, of all the ways that it can take; if there is none, about the
 // first that has something to say. Ask is asked of a host with what it did with the packet.
-func Along(ways [][]Passage, ask func(host string, in packetsim.Input, outcomes []packetsim.Outcome) (Answer, bool)) Answer {
+func Along(ways [][]Passage, ask func(host string, in inet.Input, outcomes []packetsim.Outcome) (Answer, bool)) Answer {
 	var nearly Answer
 	if len(ways) == 0 {
 		return nearly
@@ -120,13 +121,13 @@ func outcomesAt(host string, ways [][]Passage) []packetsim.Outcome {
 	return out
 }
 
-func protocolOf(p packetsim.Proto) corev1.Protocol {
+func protocolOf(p inet.Proto) corev1.Protocol {
 	switch p {
-	case packetsim.TCP:
+	case inet.TCP:
 		return corev1.ProtocolTCP
-	case packetsim.UDP:
+	case inet.UDP:
 		return corev1.ProtocolUDP
-	case packetsim.SCTP:
+	case inet.SCTP:
 		return corev1.ProtocolSCTP
 	}
 	return ""
@@ -305,7 +306,7 @@ func (w *asked) stale(served *oracle.Served) {
 
 // leadsTo says whether a node has a rule that translates destinations to an address and a port, and to no other.
 func leadsTo(host *packetsim.Host, to netip.AddrPort) bool {
-	for _, rules := range host.Rulesets(packetsim.FamilyOf(to.Addr())) {
+	for _, rules := range host.Rulesets(inet.FamilyOf(to.Addr())) {
 		nat := rules.Table("nat")
 		if nat == nil {
 			continue

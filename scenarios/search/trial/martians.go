@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
@@ -35,9 +35,9 @@ func (m *moment) judgeMartians(ctx context.Context) error {
 }
 
 // martian is the first packet of an attempt as it comes to the node by the device to its client.
-func (r *run) martian(a oracle.Attempt) packetsim.Input {
-	in := packetsim.Input{In: plan.Underlay, Packet: packetsim.Packet{
-		Proto: packetsim.TCP, Dst: a.To.Addr(), SrcPort: newPort, DstPort: a.To.Port(), TCPFlags: packetsim.SYN,
+func (r *run) martian(a oracle.Attempt) inet.Input {
+	in := inet.Input{In: plan.Underlay, Packet: inet.Packet{
+		Proto: inet.TCP, Dst: a.To.Addr(), SrcPort: newPort, DstPort: a.To.Port(), TCPFlags: inet.SYN,
 	}}
 	var addresses []netip.Addr
 	if pod := r.cluster.Pod(a.From); pod != nil {

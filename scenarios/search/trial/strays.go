@@ -3,7 +3,7 @@ package trial
 import (
 	"context"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
@@ -12,9 +12,9 @@ import (
 // judgeStrays gives nodes packets that belong to no connection they know.
 func (m *moment) judgeStrays(ctx context.Context) error {
 	for _, p := range m.after.Strays() {
-		in := packetsim.Input{In: plan.Underlay, Packet: packetsim.Packet{
-			Proto: packetsim.TCP, Src: p.Source.Addr(), SrcPort: p.Source.Port(), Dst: p.Received.Addr(), DstPort: p.Received.Port(),
-			TCPFlags: packetsim.SYN | packetsim.ACK,
+		in := inet.Input{In: plan.Underlay, Packet: inet.Packet{
+			Proto: inet.TCP, Src: p.Source.Addr(), SrcPort: p.Source.Port(), Dst: p.Received.Addr(), DstPort: p.Received.Port(),
+			TCPFlags: inet.SYN | inet.ACK,
 		}}
 		seen, err := m.r.world.Send(ctx, p.Node, in)
 		if err != nil {

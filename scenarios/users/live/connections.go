@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
@@ -19,7 +19,7 @@ func (e *exam) findStale() {
 	for _, taken := range e.cluster.Snapshots {
 		for i := range taken.Conntrack {
 			c := &taken.Conntrack[i]
-			if c.Original.Proto != packetsim.UDP || !e.hasFamily(c.Original.Dst) {
+			if c.Original.Proto != inet.UDP || !e.hasFamily(c.Original.Dst) {
 				continue
 			}
 			if f := e.stale(taken.Hostname, c); f != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
@@ -17,8 +17,8 @@ func TestStaleUDPConnectionsAreFound(t *testing.T) {
 	udp := func(client, to, reply string) snapshot.Connection {
 		c, s, r := netip.MustParseAddr(client), netip.MustParseAddrPort(to), netip.MustParseAddrPort(reply)
 		return snapshot.Connection{
-			Original: snapshot.Tuple{Proto: packetsim.UDP, Src: c, Dst: s.Addr(), SrcPort: 5353, DstPort: s.Port()},
-			Reply:    snapshot.Tuple{Proto: packetsim.UDP, Src: r.Addr(), Dst: c, SrcPort: r.Port(), DstPort: 5353}, Timeout: 100,
+			Original: snapshot.Tuple{Proto: inet.UDP, Src: c, Dst: s.Addr(), SrcPort: 5353, DstPort: s.Port()},
+			Reply:    snapshot.Tuple{Proto: inet.UDP, Src: r.Addr(), Dst: c, SrcPort: r.Port(), DstPort: 5353}, Timeout: 100,
 		}
 	}
 	const web, dns, pod = "10.96.125.22:53", "10.96.0.10:53", "10.244.2.3"
@@ -69,8 +69,8 @@ func TestLiveConnectionsAreJudged(t *testing.T) {
 	established := func(client, to, reply, state string) snapshot.Connection {
 		c, s, r := netip.MustParseAddrPort(client), netip.MustParseAddrPort(to), netip.MustParseAddrPort(reply)
 		return snapshot.Connection{
-			Original: snapshot.Tuple{Proto: packetsim.TCP, Src: c.Addr(), Dst: s.Addr(), SrcPort: c.Port(), DstPort: s.Port()},
-			Reply:    snapshot.Tuple{Proto: packetsim.TCP, Src: r.Addr(), Dst: c.Addr(), SrcPort: r.Port(), DstPort: c.Port()},
+			Original: snapshot.Tuple{Proto: inet.TCP, Src: c.Addr(), Dst: s.Addr(), SrcPort: c.Port(), DstPort: s.Port()},
+			Reply:    snapshot.Tuple{Proto: inet.TCP, Src: r.Addr(), Dst: c.Addr(), SrcPort: r.Port(), DstPort: c.Port()},
 			State:    state, Timeout: 1000, Replied: true, Assured: true,
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -121,10 +122,10 @@ func (e *exam) suspects(r factRule) []oracle.Attempt {
 	if c.Dst.IsValid() {
 		to = []netip.Addr{c.Dst.Addr()}
 	}
-	protocol := corev1.Protocol(strings.ToUpper(packetsim.Proto(c.Protocol).String()))
+	protocol := corev1.Protocol(strings.ToUpper(inet.Proto(c.Protocol).String()))
 	var out []oracle.Attempt
 	for _, a := range to {
-		if !a.IsLoopback() && packetsim.FamilyOf(a) == r.Family {
+		if !a.IsLoopback() && inet.FamilyOf(a) == r.Family {
 			out = append(out, e.callers(r.Node, protocol, netip.AddrPortFrom(a, c.DstPorts.Min))...)
 		}
 	}
@@ -324,16 +325,16 @@ func (l *lab) inject(spec *oracle.Spec, p errand) ([]oracle.Violation, []story, 
 }
 
 // storyOf is what one host did with a packet.
-func storyOf(host string, in packetsim.Input, o *packetsim.Outcome) story {
+func storyOf(host string, in inet.Input, o *packetsim.Outcome) story {
 	return story{o.Probability, []*network.Journey{{Hops: []network.Hop{{Host: host, Input: in, Outcome: *o}}}}, string(o.Verdict), false}
 }
 
 // spoofed is the first packet of an attempt as it comes to the node by the client's device.
-func (l *lab) spoofed(a oracle.Attempt) packetsim.Input {
+func (l *lab) spoofed(a oracle.Attempt) inet.Input {
 	connect := sim.ConnectOf(l.Plan, a)
-	return packetsim.Input{In: l.Entrance(a.From, a.Via), Packet: packetsim.Packet{
+	return inet.Input{In: l.Entrance(a.From, a.Via), Packet: inet.Packet{
 		Proto: connect.Proto, Src: l.addressOf(a.From, a.To.Addr().Is6()), Dst: a.To.Addr(), SrcPort: firstPort, DstPort: a.To.Port(),
-		TCPFlags: packetsim.SYN,
+		TCPFlags: inet.SYN,
 	}}
 }
 

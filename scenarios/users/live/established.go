@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -16,7 +17,7 @@ import (
 type live struct {
 	node  string
 	side  scenarios.Side
-	input packetsim.Input
+	input inet.Input
 	// src and dst are the packet's addresses when it leaves the node.
 	src, dst netip.AddrPort
 	// first is what became of the first packet.
@@ -41,7 +42,7 @@ func (e *exam) established() []errand {
 // isLive reports whether a connection is one of TCP that both ends have. Those from a port that errands come from are left out: an errand
 // would not be a first packet.
 func isLive(c *snapshot.Connection) bool {
-	return c.Original.Proto == packetsim.TCP && c.State == "ESTABLISHED" && c.Replied && c.Zone+c.OrigZone+c.ReplyZone == 0 &&
+	return c.Original.Proto == inet.TCP && c.State == "ESTABLISHED" && c.Replied && c.Zone+c.OrigZone+c.ReplyZone == 0 &&
 		c.Original.SrcPort != firstPort && c.Original.SrcPort != secondPort
 }
 
@@ -89,14 +90,14 @@ func (e *exam) hostOf(a netip.Addr) string {
 func at(a netip.Addr, port uint16) netip.AddrPort { return netip.AddrPortFrom(a, port) }
 
 // segment is data of an established connection.
-func segment(src, dst netip.AddrPort) packetsim.Input {
-	return packetsim.Input{Packet: packetsim.Packet{
-		Proto: packetsim.TCP, Src: src.Addr(), Dst: dst.Addr(), SrcPort: src.Port(), DstPort: dst.Port(), TCPFlags: packetsim.ACK,
+func segment(src, dst netip.AddrPort) inet.Input {
+	return inet.Input{Packet: inet.Packet{
+		Proto: inet.TCP, Src: src.Addr(), Dst: dst.Addr(), SrcPort: src.Port(), DstPort: dst.Port(), TCPFlags: inet.ACK,
 	}}
 }
 
 // arrive has a packet come to a node as one with its source does, and reports whether there is such a way.
-func (e *exam) arrive(node string, in *packetsim.Input) bool {
+func (e *exam) arrive(node string, in *inet.Input) bool {
 	if e.isOwn(node, in.Src) {
 		in.Local = true
 		return true

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 )
 
@@ -218,7 +219,7 @@ func eachStep(j *network.Journey, do func(host string, family netfilter.Family, 
 	for i := range j.Hops {
 		hop := &j.Hops[i]
 		for k := range hop.Outcome.Steps {
-			do(hop.Host, packetsim.FamilyOf(hop.Input.Dst), &hop.Outcome.Steps[k])
+			do(hop.Host, inet.FamilyOf(hop.Input.Dst), &hop.Outcome.Steps[k])
 		}
 	}
 	for i := range j.Answers {
@@ -243,7 +244,7 @@ func deciding(stories []story) []factRule {
 				break // no rule decided
 			}
 			last := &steps[len(steps)-1]
-			r := factRule{Rule: ruleOf(hops[h].Host, packetsim.FamilyOf(hops[h].Input.Dst), last)}
+			r := factRule{Rule: ruleOf(hops[h].Host, inet.FamilyOf(hops[h].Input.Dst), last)}
 			if last.Rule != nil {
 				r.fact = last.Rule.Fact
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -32,7 +33,7 @@ var ErrNoFirstPacket = errors.New("with several nodes a connection is followed f
 
 // Follow makes the connection that a packet begins, through the nodes and back. Who has the packet's source sends it; what comes from
 // outside for an address that nobody has is handed to the node via, by its name; if it is empty, to the first one with a snapshot.
-func (v *View) Follow(in packetsim.Input, via string) (*Followed, error) {
+func (v *View) Follow(in inet.Input, via string) (*Followed, error) {
 	e := v.exam
 	if err := checkFirst(in); err != nil {
 		return nil, err
@@ -70,28 +71,28 @@ func (v *View) Follow(in packetsim.Input, via string) (*Followed, error) {
 }
 
 // checkFirst refuses packets that are more than a first one.
-func checkFirst(in packetsim.Input) error {
+func checkFirst(in inet.Input) error {
 	switch {
 	case in.In != "":
 		return fmt.Errorf("%w: leave out \"in %s\", the packet begins at who has the source", ErrNoFirstPacket, in.In)
 	case in.Src.IsUnspecified():
 		return fmt.Errorf("%w: write who sends it in the place of %s", ErrNoFirstPacket, in.Src)
 	}
-	plain := packetsim.Packet{Proto: in.Proto, Src: in.Src, Dst: in.Dst, SrcPort: in.SrcPort, DstPort: in.DstPort}
+	plain := inet.Packet{Proto: in.Proto, Src: in.Src, Dst: in.Dst, SrcPort: in.SrcPort, DstPort: in.DstPort}
 	switch {
-	case in.Proto == packetsim.TCP:
-		plain.TCPFlags = packetsim.SYN
+	case in.Proto == inet.TCP:
+		plain.TCPFlags = inet.SYN
 	case in.Proto.IsICMP():
 		plain.ICMPType, plain.ICMPID = in.Proto.EchoRequestType(), in.ICMPID
 	}
-	if (packetsim.Input{Packet: plain}).Full() != (packetsim.Input{Packet: in.Packet}).Full() {
+	if (inet.Input{Packet: plain}).Full() != (inet.Input{Packet: in.Packet}).Full() {
 		return fmt.Errorf("%w: write PROTO SRC[:PORT] > DST[:PORT] alone", ErrNoFirstPacket)
 	}
 	return nil
 }
 
 // listen has the nodes answer everywhere, as pods and machines do: what listens there is not known.
-func (v *View) listen(in *packetsim.Input) {
+func (v *View) listen(in *inet.Input) {
 	t := v.exam.topology
 	for i := range t.Nodes {
 		if in.Proto.HasPorts() {

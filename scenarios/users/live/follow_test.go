@@ -12,13 +12,14 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
-func inputOf(t *testing.T, text string) packetsim.Input {
-	in, err := packetsim.ParseInput(text)
+func inputOf(t *testing.T, text string) inet.Input {
+	in, err := inet.ParseInput(text)
 	require.NoError(t, err)
 	return in
 }
@@ -137,7 +138,7 @@ func whyNotOf(t *testing.T, c *Cluster, packet string) []string {
 	return whyNotAt(t, c, host, in)
 }
 
-func whyNotAt(t *testing.T, c *Cluster, host *packetsim.Host, in packetsim.Input) []string {
+func whyNotAt(t *testing.T, c *Cluster, host *packetsim.Host, in inet.Input) []string {
 	outcomes, err := host.Walk(in)
 	require.NoError(t, err)
 	v, err := c.View(in.Src, in.Dst)

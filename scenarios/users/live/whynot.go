@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
 )
 
 // WhyNot says of the endpoints of the service that a packet is for which of them no outcome at a node reaches, and why. Of a packet that is
 // for no service it says which one was nearly meant, and is false. What NetworkPolicies have to do with it is said of any packet.
-func (v *View) WhyNot(host *packetsim.Host, in packetsim.Input, outcomes []packetsim.Outcome, book *names.Book) (whynot.Answer, bool) {
+func (v *View) WhyNot(host *packetsim.Host, in inet.Input, outcomes []packetsim.Outcome, book *names.Book) (whynot.Answer, bool) {
 	if host == nil || v.exam.topology.Node(host.Name()) == nil {
 		return whynot.Answer{}, false
 	}
@@ -20,7 +21,7 @@ func (v *View) WhyNot(host *packetsim.Host, in packetsim.Input, outcomes []packe
 	return out.With(q.Policies()), served
 }
 
-func (v *View) question(host *packetsim.Host, in packetsim.Input, outcomes []packetsim.Outcome, book *names.Book) whynot.Question {
+func (v *View) question(host *packetsim.Host, in inet.Input, outcomes []packetsim.Outcome, book *names.Book) whynot.Question {
 	return whynot.Question{
 		Spec: v.exam.spec, Objects: v.exam.cluster.Objects, Book: book,
 		Host: host, From: v.clientOf(host.Name(), &in), In: in, Outcomes: outcomes,
@@ -29,7 +30,7 @@ func (v *View) question(host *packetsim.Host, in packetsim.Input, outcomes []pac
 }
 
 // clientOf is who sends a packet that a node has.
-func (v *View) clientOf(node string, in *packetsim.Input) string {
+func (v *View) clientOf(node string, in *inet.Input) string {
 	if in.Local || in.Src.IsUnspecified() {
 		return node
 	}
@@ -67,7 +68,7 @@ func (v *View) WhyNotFollowed(f *Followed, book *names.Book) whynot.Answer {
 	}
 	isNode := func(name string) bool { return f.hosts[name] != nil && v.exam.topology.Node(name) != nil }
 	var policies whynot.Answer
-	out := whynot.Along(ways, func(name string, in packetsim.Input, outcomes []packetsim.Outcome) (whynot.Answer, bool) {
+	out := whynot.Along(ways, func(name string, in inet.Input, outcomes []packetsim.Outcome) (whynot.Answer, bool) {
 		if !isNode(name) {
 			return whynot.Answer{}, false
 		}

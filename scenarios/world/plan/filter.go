@@ -8,7 +8,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -125,7 +125,7 @@ func (t *table) passes(chain string) ([]oracle.Pass, bool) {
 func passOf(c *netfilter.Conditions) (pass oracle.Pass, plain bool) {
 	pass = oracle.Pass{From: c.Src, To: c.Dst, Loopback: c.In != "", Port: c.DstPorts.Min, Nothing: c.States != nil}
 	if c.Protocol != 0 {
-		pass.Protocol = protocolOf(packetsim.Proto(c.Protocol))
+		pass.Protocol = protocolOf(inet.Proto(c.Protocol))
 	}
 	switch {
 	case len(c.Others) > 0, c.Out != "", c.In != "" && c.In != "lo", c.DstPorts.Min != c.DstPorts.Max,
@@ -136,7 +136,7 @@ func passOf(c *netfilter.Conditions) (pass oracle.Pass, plain bool) {
 }
 
 // protocolOf is a protocol as the API calls it.
-func protocolOf(p packetsim.Proto) corev1.Protocol {
+func protocolOf(p inet.Proto) corev1.Protocol {
 	if p.IsICMP() {
 		return oracle.ICMP
 	}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -259,17 +260,17 @@ func listenersOf(given []scenarios.Listener) network.Listeners {
 }
 
 // Proto is the protocol of a name; icmp has another number in IPv6.
-func Proto(name string, v6 bool) packetsim.Proto {
+func Proto(name string, v6 bool) inet.Proto {
 	switch name {
 	case "icmp":
 		if v6 {
-			return packetsim.ICMPv6
+			return inet.ICMPv6
 		}
-		return packetsim.ICMP
+		return inet.ICMP
 	case "udp":
-		return packetsim.UDP
+		return inet.UDP
 	case "sctp":
-		return packetsim.SCTP
+		return inet.SCTP
 	}
-	return packetsim.TCP
+	return inet.TCP
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -62,11 +62,11 @@ func smallConnects(s *World) []network.Connect {
 			"172.30.0.41:81", "192.168.0.3:30081", "198.51.100.9:80",
 		} {
 			all = append(all, network.Connect{
-				From: from, Proto: packetsim.TCP, To: netip.MustParseAddrPort(to), Via: s.plan.Gateway("node2", false),
+				From: from, Proto: inet.TCP, To: netip.MustParseAddrPort(to), Via: s.plan.Gateway("node2", false),
 			})
 		}
 		for _, to := range []string{"172.30.0.42:53", "192.168.0.1:30053", "192.168.0.2:30053", "10.244.1.9:53"} {
-			all = append(all, network.Connect{From: from, Proto: packetsim.UDP, To: netip.MustParseAddrPort(to)})
+			all = append(all, network.Connect{From: from, Proto: inet.UDP, To: netip.MustParseAddrPort(to)})
 		}
 	}
 	return all

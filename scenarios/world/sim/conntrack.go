@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 )
 
@@ -17,7 +18,7 @@ var _ conntrack.Table = connections{}
 // Walk visits the UDP entries of a family.
 func (c connections) Walk(family v1.IPFamily, visit func(conntrack.Entry)) error {
 	for _, tracked := range c.host.Conntrack() {
-		if tracked.Original.Proto == packetsim.UDP && tracked.Original.Dst.Is6() == (family == v1.IPv6Protocol) {
+		if tracked.Original.Proto == inet.UDP && tracked.Original.Dst.Is6() == (family == v1.IPv6Protocol) {
 			visit(trackedEntry(tracked))
 		}
 	}

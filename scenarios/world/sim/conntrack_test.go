@@ -10,19 +10,20 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/scenarios/world/node"
 )
 
 // tracked is a connection that is translated to an endpoint.
-func tracked(proto packetsim.Proto, client, service, endpoint string, zone uint16) packetsim.ConntrackEntry {
+func tracked(proto inet.Proto, client, service, endpoint string, zone uint16) packetsim.ConntrackEntry {
 	from, to, by := netip.MustParseAddrPort(client), netip.MustParseAddrPort(service), netip.MustParseAddrPort(endpoint)
 	e := packetsim.ConntrackEntry{
 		Original: packetsim.Tuple{Proto: proto, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port()},
 		Reply:    packetsim.Tuple{Proto: proto, Src: by.Addr(), SrcPort: by.Port(), Dst: from.Addr(), DstPort: from.Port()},
 		Timeout:  100, Zone: packetsim.Zone{Original: zone, Reply: zone},
 	}
-	if proto == packetsim.TCP {
+	if proto == inet.TCP {
 		e.State = "ESTABLISHED"
 	}
 	return e
@@ -30,13 +31,13 @@ func tracked(proto packetsim.Proto, client, service, endpoint string, zone uint1
 
 func TestConnectionsAreCleaned(t *testing.T) {
 	stale := []packetsim.ConntrackEntry{
-		tracked(packetsim.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 0),
-		tracked(packetsim.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 7),
+		tracked(inet.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 0),
+		tracked(inet.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 7),
 	}
 	others := []packetsim.ConntrackEntry{
-		tracked(packetsim.TCP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 0),
-		tracked(packetsim.UDP, "10.0.9.9:40001", "172.30.0.41:53", "10.0.0.2:53", 0),
-		tracked(packetsim.UDP, "[fd00:9::9]:40000", "[fd00::41]:53", "[fd00:10::1]:53", 0),
+		tracked(inet.TCP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 0),
+		tracked(inet.UDP, "10.0.9.9:40001", "172.30.0.41:53", "10.0.0.2:53", 0),
+		tracked(inet.UDP, "[fd00:9::9]:40000", "[fd00::41]:53", "[fd00:10::1]:53", 0),
 	}
 	host, err := packetsim.NewHost(packetsim.HostConfig{Name: "node", Clock: node.NewClock(),
 		Netfilter: fakekernel.New(fakekernel.Options{}).Namespace(), Conntrack: append(stale, others...)})
@@ -45,7 +46,7 @@ func TestConnectionsAreCleaned(t *testing.T) {
 	require.Len(t, before, 5)
 	want := host.Conntrack()[:0]
 	for _, e := range before {
-		if e.Reply.Src != netip.MustParseAddr("10.0.0.1") || e.Original.Proto != packetsim.UDP {
+		if e.Reply.Src != netip.MustParseAddr("10.0.0.1") || e.Original.Proto != inet.UDP {
 			want = append(want, e)
 		}
 	}
@@ -67,8 +68,8 @@ func TestConnectionsAreCleaned(t *testing.T) {
 
 // The same connection may be tracked in several zones.
 func TestConnectionsOfOneZoneAreDeleted(t *testing.T) {
-	first := tracked(packetsim.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 0)
-	second := tracked(packetsim.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 7)
+	first := tracked(inet.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 0)
+	second := tracked(inet.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 7)
 	host, err := packetsim.NewHost(packetsim.HostConfig{Name: "node", Clock: node.NewClock(),
 		Netfilter: fakekernel.New(fakekernel.Options{}).Namespace(), Conntrack: []packetsim.ConntrackEntry{first, second}})
 	require.NoError(t, err)

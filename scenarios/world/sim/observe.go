@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
@@ -288,9 +289,9 @@ func answered(j *network.Journey) bool {
 func flowPacketOf(kind scenarios.PacketKind) network.FlowPacket {
 	switch kind {
 	case scenarios.PacketFIN:
-		return network.FlowPacket{Flags: packetsim.FIN | packetsim.ACK}
+		return network.FlowPacket{Flags: inet.FIN | inet.ACK}
 	case scenarios.PacketRST:
-		return network.FlowPacket{Flags: packetsim.RST}
+		return network.FlowPacket{Flags: inet.RST}
 	case scenarios.PacketOutOfWindow:
 		return network.FlowPacket{OutOfWindow: true}
 	}
@@ -298,12 +299,12 @@ func flowPacketOf(kind scenarios.PacketKind) network.FlowPacket {
 }
 
 // Send walks one packet through a node.
-func (w *World) Send(_ context.Context, name string, in packetsim.Input) (*scenarios.Observed, error) {
+func (w *World) Send(_ context.Context, name string, in inet.Input) (*scenarios.Observed, error) {
 	return w.observer().Send(name, in)
 }
 
 // Send walks one packet through a node. It comes by a device, or from a pod.
-func (o Observer) Send(name string, in packetsim.Input) (*scenarios.Observed, error) {
+func (o Observer) Send(name string, in inet.Input) (*scenarios.Observed, error) {
 	for port, pod := range o.Pods {
 		if port.Host == name && pod == in.In {
 			in.In = port.Device
@@ -320,7 +321,7 @@ func (o Observer) Send(name string, in packetsim.Input) (*scenarios.Observed, er
 	return seen, nil
 }
 
-func (o Observer) outcomeWay(name string, in packetsim.Input, outcome *packetsim.Outcome) scenarios.Way {
+func (o Observer) outcomeWay(name string, in inet.Input, outcome *packetsim.Outcome) scenarios.Way {
 	j := network.Journey{
 		Probability: outcome.Probability, At: name, Packet: outcome.Packet, End: network.EndDropped,
 		Hops: []network.Hop{{Host: name, Input: in, Outcome: *outcome}},

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -32,14 +32,14 @@ func ConnectOf(p *plan.Plan, a oracle.Attempt) network.Connect {
 	}
 }
 
-func protoOf(a oracle.Attempt, v6 bool) packetsim.Proto {
+func protoOf(a oracle.Attempt, v6 bool) inet.Proto {
 	switch a.Protocol {
 	case "TCP":
-		return packetsim.TCP
+		return inet.TCP
 	case "UDP":
-		return packetsim.UDP
+		return inet.UDP
 	case "SCTP":
-		return packetsim.SCTP
+		return inet.SCTP
 	}
 	return plan.Proto(strings.ToLower(string(a.Protocol)), v6)
 }

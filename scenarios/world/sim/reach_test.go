@@ -11,6 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -64,11 +65,11 @@ func (s *reachSession) Connect(ctx context.Context, a scenarios.Attempt) (*scena
 }
 
 // protocols are the protocols to ask for in place of one.
-func protocols(p packetsim.Proto, all bool) []packetsim.Proto {
+func protocols(p inet.Proto, all bool) []inet.Proto {
 	if all && p.HasPorts() {
-		return []packetsim.Proto{packetsim.TCP, packetsim.UDP, packetsim.SCTP}
+		return []inet.Proto{inet.TCP, inet.UDP, inet.SCTP}
 	}
-	return []packetsim.Proto{p}
+	return []inet.Proto{p}
 }
 
 func (s *reachSession) compare(c network.Connect, connections []network.Connection, got []network.Reached) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
@@ -26,7 +27,7 @@ func (w *World) WhyNot(objects []manifest.Object, book *names.Book) func([]scena
 	cluster := w.plan.Oracle(objects)
 	q := whynot.Question{Spec: oracle.New(cluster), Objects: objects, Book: book}
 	return func(ways []scenarios.Way) whynot.Answer {
-		return whynot.Along(passagesOf(ways), func(name string, in packetsim.Input, outcomes []packetsim.Outcome) (whynot.Answer, bool) {
+		return whynot.Along(passagesOf(ways), func(name string, in inet.Input, outcomes []packetsim.Outcome) (whynot.Answer, bool) {
 			if w.Node(name) == nil {
 				return whynot.Answer{}, false // a pod or a machine
 			}
@@ -53,7 +54,7 @@ func passagesOf(ways []scenarios.Way) [][]whynot.Passage {
 
 // sender is who sent a packet that a node has: where its way begins, who is behind the device that it came by, or who has its source. It
 // is empty if nobody is known who could have.
-func (w *World) sender(node string, way *scenarios.Way, in *packetsim.Input) string {
+func (w *World) sender(node string, way *scenarios.Way, in *inet.Input) string {
 	if first := way.Forward[0].Host; first != node || in.Local {
 		return first
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
@@ -89,7 +90,7 @@ func (t teller) answers(passages []story.Passage, hops []scenarios.Hop) []story.
 // passageOfHop is one host's part of a way of which no more is known than the packet as it came and the rules that it met.
 func passageOfHop(hops []scenarios.Hop, i int, d story.Direction) story.Passage {
 	h := &hops[i]
-	in, _ := packetsim.ParseInput(h.Packet) // what it does not understand is shown without addresses
+	in, _ := inet.ParseInput(h.Packet) // what it does not understand is shown without addresses
 	role := roleOf(d, i == 0 && in.Local, i == len(hops)-1 && strings.HasPrefix(h.Result, "delivered"))
 	p := story.Passage{
 		Direction: d, Host: h.Host, Role: role, Came: headerOfPacket(&in.Packet), In: in.In, Result: h.Result, Lines: linesOfSteps(h.Steps),
@@ -99,7 +100,7 @@ func passageOfHop(hops []scenarios.Hop, i int, d story.Direction) story.Passage 
 	}
 	p.Left = p.Came
 	if i+1 < len(hops) {
-		next, _ := packetsim.ParseInput(hops[i+1].Packet)
+		next, _ := inet.ParseInput(hops[i+1].Packet)
 		p.Left, p.Out = headerOfPacket(&next.Packet), "to "+hops[i+1].Host
 	}
 	return p
@@ -120,7 +121,7 @@ func roleOf(d story.Direction, sends, takes bool) story.Role {
 	return story.Node
 }
 
-func headerOfPacket(p *packetsim.Packet) story.Header {
+func headerOfPacket(p *inet.Packet) story.Header {
 	return story.Header{Proto: p.Proto, Src: netip.AddrPortFrom(p.Src, p.SrcPort), Dst: netip.AddrPortFrom(p.Dst, p.DstPort), Mark: p.Mark}
 }
 

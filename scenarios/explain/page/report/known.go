@@ -4,7 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -23,7 +23,7 @@ func knownOf(list []scenarios.Named) known {
 func (k known) Address(a netip.Addr) string { return k[a.String()] }
 
 // Destination is what is called at an address.
-func (k known) Destination(_ packetsim.Proto, to netip.AddrPort) string { return k[to.String()] }
+func (k known) Destination(_ inet.Proto, to netip.AddrPort) string { return k[to.String()] }
 
 // Rule is empty: a check names no rules.
 func (k known) Rule(string, string, *netfilter.Fact) string { return "" }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
@@ -49,7 +50,7 @@ func realTrace(t *testing.T) string {
 	defer file.Close() //nolint:errcheck // nothing was written
 	node, err := snapshot.Read(file.Name(), file)
 	require.NoError(t, err)
-	in, err := packetsim.ParseInput("tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba")
+	in, err := inet.ParseInput("tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba")
 	require.NoError(t, err)
 	result, err := node.Trace(in, snapshot.HostOptions{}, packetsim.WalkOptions{})
 	require.NoError(t, err)

@@ -3,7 +3,7 @@ package report
 import (
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
@@ -13,7 +13,7 @@ func addrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 func threeEndpoints() *story.Story {
 	const service = "service shop/web:http"
 	came := story.Header{
-		Proto: packetsim.TCP, Src: addrPort("10.244.2.2:40000"), Dst: addrPort("10.96.125.22:80"), SrcName: "pod shop/client", DstName: service,
+		Proto: inet.TCP, Src: addrPort("10.244.2.2:40000"), Dst: addrPort("10.96.125.22:80"), SrcName: "pod shop/client", DstName: service,
 	}
 	s := &story.Story{
 		Packet:   "tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba",

@@ -1,4 +1,4 @@
-package packetsim
+package inet
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 func (p *Packet) Header() string {
 	src := p.Src
 	if !src.IsValid() {
-		src = unspecified(p.Dst)
+		src = Unspecified(p.Dst)
 	}
 	if p.Proto.HasPorts() {
 		return fmt.Sprintf("%s %s > %s", p.Proto, joinPort(src, p.SrcPort), joinPort(p.Dst, p.DstPort))

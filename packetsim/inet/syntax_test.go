@@ -1,4 +1,4 @@
-package packetsim
+package inet
 
 import (
 	"fmt"

@@ -1,10 +1,12 @@
-package packetsim
+package inet
 
 import (
 	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Proto is an IP protocol number.
@@ -77,9 +79,9 @@ func (p Proto) IsICMP() bool { return p == ICMP || p == ICMPv6 }
 func (p Proto) EchoRequestType() uint8 {
 	switch p {
 	case ICMP:
-		return icmpEcho
+		return ICMPEcho
 	case ICMPv6:
-		return icmpv6Echo
+		return ICMPv6Echo
 	}
 	return 0
 }
@@ -132,6 +134,14 @@ next:
 		return 0, fmt.Errorf("unknown TCP flag %q: want some of %s, or NONE", word, strings.Join(tcpFlagNames[:], ","))
 	}
 	return flags, nil
+}
+
+// With is the flags with one of them set or not.
+func (f TCPFlags) With(flag TCPFlags, set bool) TCPFlags {
+	if set {
+		return f | flag
+	}
+	return f &^ flag
 }
 
 // Packet is what a Host sees of one IP packet. Zero means "not given" only for
@@ -210,9 +220,9 @@ func (p *Packet) Answer() Packet {
 	answer := Packet{Proto: p.Proto, Src: p.Dst, Dst: p.Src, SrcPort: p.DstPort, DstPort: p.SrcPort, ICMPID: p.ICMPID}
 	switch p.Proto {
 	case ICMP:
-		answer.ICMPType = icmpEchoReply
+		answer.ICMPType = ICMPEchoReply
 	case ICMPv6:
-		answer.ICMPType = icmpv6EchoReply
+		answer.ICMPType = ICMPv6EchoReply
 	}
 	return answer
 }
@@ -256,9 +266,9 @@ func (p *Packet) Size() int {
 	}
 	switch p.Proto {
 	case TCP:
-		size += 20 + p.Numbers.size()
+		size += 20 + p.Numbers.Size()
 		if p.MSS != 0 {
-			size += mssOption
+			size += MSSOptionSize
 		}
 		if p.Numbers == nil {
 			size += len(p.Payload)
@@ -292,13 +302,13 @@ const (
 	ICMPv6TimeExceeded     = 3
 	ICMPv6ParameterProblem = 4
 
-	icmpEchoReply    = 0
+	ICMPEchoReply    = 0
 	icmpSourceQuench = 4
-	icmpRedirect     = 5
-	icmpEcho         = 8
+	ICMPRedirect     = 5
+	ICMPEcho         = 8
 	icmpParameter    = 12
-	icmpv6Echo       = 128
-	icmpv6EchoReply  = 129
+	ICMPv6Echo       = 128
+	ICMPv6EchoReply  = 129
 )
 
 // IsICMPError says whether the packet is an ICMP message that quotes another packet.
@@ -306,7 +316,7 @@ func (p *Packet) IsICMPError() bool {
 	switch p.Proto {
 	case ICMP:
 		switch p.ICMPType {
-		case ICMPUnreachable, icmpSourceQuench, icmpRedirect, ICMPTimeExceeded, icmpParameter:
+		case ICMPUnreachable, icmpSourceQuench, ICMPRedirect, ICMPTimeExceeded, icmpParameter:
 			return true
 		}
 	case ICMPv6:
@@ -326,4 +336,23 @@ type Input struct {
 	// NextHop is the neighbour that the sender handed the frame to, where In is a port of a bridge. Unset: the packet's
 	// destination if it is behind a port of the bridge, else the bridge itself.
 	NextHop netip.Addr
+}
+
+// MaxVNI is the greatest network identifier.
+const MaxVNI = 1<<24 - 1
+
+// FamilyOf is the family of an address.
+func FamilyOf(addr netip.Addr) netfilter.Family {
+	if addr.Is6() {
+		return netfilter.IPv6
+	}
+	return netfilter.IPv4
+}
+
+// Unspecified is the unspecified address of the family.
+func Unspecified(like netip.Addr) netip.Addr {
+	if like.Is6() {
+		return netip.IPv6Unspecified()
+	}
+	return netip.IPv4Unspecified()
 }

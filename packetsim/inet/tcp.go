@@ -1,4 +1,4 @@
-package packetsim
+package inet
 
 // TCPNumbers are the parts of a TCP segment that conntrack's window check looks at.
 type TCPNumbers struct {
@@ -19,8 +19,8 @@ type SACKBlock struct {
 	Left, Right uint32
 }
 
-// size is the length of the options, padded to whole words, and the payload. Without numbers there are none.
-func (n *TCPNumbers) size() int {
+// Size is the length of the options, padded to whole words, and the payload. Without numbers there are none.
+func (n *TCPNumbers) Size() int {
 	if n == nil {
 		return 0
 	}
@@ -37,20 +37,20 @@ func (n *TCPNumbers) size() int {
 	return size
 }
 
-// resetNumbers are the numbers of a reset that answers the segment (nf_reject_ip_tcphdr_put); nil if the segment has none.
-func resetNumbers(p *Packet) *TCPNumbers {
+// ResetNumbers are the numbers of a reset that answers the segment (nf_reject_ip_tcphdr_put); nil if the segment has none.
+func ResetNumbers(p *Packet) *TCPNumbers {
 	switch n := p.Numbers; {
 	case n == nil:
 		return nil
 	case p.TCPFlags&ACK != 0:
 		return &TCPNumbers{Seq: n.Ack}
 	default:
-		return &TCPNumbers{Ack: n.end(p.TCPFlags)}
+		return &TCPNumbers{Ack: n.End(p.TCPFlags)}
 	}
 }
 
-// end is the number after the segment: SYN and FIN take one each.
-func (n *TCPNumbers) end(flags TCPFlags) uint32 {
+// End is the number after the segment: SYN and FIN take one each.
+func (n *TCPNumbers) End(flags TCPFlags) uint32 {
 	end := n.Seq + n.Data
 	for _, flag := range []TCPFlags{SYN, FIN} {
 		if flags&flag != 0 {
@@ -59,3 +59,6 @@ func (n *TCPNumbers) end(flags TCPFlags) uint32 {
 	}
 	return end
 }
+
+// MSSOptionSize is the length of TCP's option for the greatest segment.
+const MSSOptionSize = 4

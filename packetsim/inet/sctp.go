@@ -1,4 +1,4 @@
-package packetsim
+package inet
 
 import "strconv"
 
@@ -44,8 +44,8 @@ func (t SCTPChunkType) String() string {
 	return strconv.Itoa(int(t))
 }
 
-// sctpReflected is the T flag of ABORT and SHUTDOWN COMPLETE: the tag is the sender's own, reflected.
-const sctpReflected = 1
+// SCTPReflected is the T flag of ABORT and SHUTDOWN COMPLETE: the tag is the sender's own, reflected.
+const SCTPReflected = 1
 
 // Size is the length of the chunk with the fixed fields of its type.
 func (c SCTPChunk) Size() int {

@@ -1,4 +1,4 @@
-package packetsim
+package inet
 
 import (
 	"errors"
@@ -153,15 +153,15 @@ func (p *syntaxParser) device(name, value word) error {
 	return nil
 }
 
-// maxDeviceName is the kernel's IFNAMSIZ less the closing zero.
-const maxDeviceName = 15
+// MaxDeviceName is the kernel's IFNAMSIZ less the closing zero.
+const MaxDeviceName = 15
 
 // CheckDeviceName says why the kernel would not take a device of that name (dev_valid_name in net/core/dev.c).
 func CheckDeviceName(s string) error {
 	switch {
 	case s == "":
 		return errors.New("a device needs a name")
-	case len(s) > maxDeviceName:
+	case len(s) > MaxDeviceName:
 		return errors.New("a device name has at most 15 bytes")
 	case s == "." || s == ".." || strings.ContainsAny(s, "/: \t\n\r\v\f\x00"):
 		return errors.New("not a device name: blanks, \"/\" and \":\" are not allowed in one")

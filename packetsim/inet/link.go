@@ -1,4 +1,4 @@
-package packetsim
+package inet
 
 import (
 	"fmt"
@@ -42,28 +42,6 @@ func ParseMAC(s string) (MAC, error) {
 
 // LinkType is the kind of link-layer address that a packet came to.
 type LinkType string
-
-// frameType is the kind of link-layer address that the packet came to (pkt_type). A copy of TEE keeps that of what it copies. The host's own
-// packets count as unicast, but for its copies of what it sends to many. It is empty where the packet does not tell.
-func (s *skb) frameType() LinkType {
-	switch {
-	case s.looped && s.Dst.IsMulticast():
-		return LinkMulticast
-	case s.looped:
-		return LinkBroadcast
-	case s.isCopy:
-		return s.copyOf
-	case s.local:
-		return LinkUnicast
-	}
-	return s.LinkType
-}
-
-// cameToMany says whether the packet came in a frame to several machines, or is a copy of one that did.
-func (s *skb) cameToMany() bool {
-	kind := s.frameType()
-	return kind == LinkBroadcast || kind == LinkMulticast
-}
 
 // The kinds, as -m pkttype calls them.
 const (
