@@ -16,7 +16,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 )
@@ -218,7 +218,7 @@ func TestAddressesOfModeProxyAreNoServices(t *testing.T) {
 	port, c := &service.Spec.Ports[0], claims{}
 	c.addPort(service, port, v1.IPv4Protocol)
 	for i, want := range []int{1, 1, 0} {
-		at := destination{packetsim.TCP, netip.AddrFrom4([4]byte{203, 0, 113, byte(i + 1)}), 80}
+		at := destination{inet.TCP, netip.AddrFrom4([4]byte{203, 0, 113, byte(i + 1)}), 80}
 		claimed, known := c[at]
 		assert.True(t, known, at)
 		assert.Equal(t, want, claimed, at)
