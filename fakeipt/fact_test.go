@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -152,5 +153,5 @@ func TestArgsOfARule(t *testing.T) {
 	input, _ := rules.Table("filter").Chain("INPUT")
 	args := input.Args(0, false)
 	assert.Equal(t, []string{"-s", "10.0.0.0/8", "-p", "tcp", "-m", "tcp", "--dport", "22", "-j", "LOG", "--log-prefix", `a "b" `}, args)
-	assert.Equal(t, ` -s 10.0.0.0/8 -p tcp -m tcp --dport 22 -j LOG --log-prefix "a \"b\" "`, fakeipt.QuoteArgs(args))
+	assert.Equal(t, ` -s 10.0.0.0/8 -p tcp -m tcp --dport 22 -j LOG --log-prefix "a \"b\" "`, xtables.QuoteArgs(args))
 }

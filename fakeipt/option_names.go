@@ -26,7 +26,7 @@ const (
 
 // lacks says that the tool does not have the long name of an option.
 func (p *commandParser) lacks(letter byte) bool {
-	return letter == 'f' && p.family == netfilter.IPv6 && p.dialect() == netfilter.Legacy
+	return letter == 'f' && p.family == netfilter.IPv6 && p.Dialect() == netfilter.Legacy
 }
 
 // abbreviation looks for the only long option that begins so. It gives the letter of a standard option; an extension's

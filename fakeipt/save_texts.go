@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -23,7 +24,7 @@ type SaveText struct {
 func (s *SaveText) String() string {
 	tool := "iptables-save"
 	if s.Family != 0 {
-		tool = factsOf(s.Family).tool + "-save"
+		tool = xtables.FactsOf(s.Family).Tool + "-save"
 	}
 	if s.Dialect != "" {
 		tool += " (" + string(s.Dialect) + ")"

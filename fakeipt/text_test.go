@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -84,12 +85,12 @@ func runCase(t *testing.T, m machine, d netfilter.Dialect, td *datadriven.TestDa
 	case "run":
 		var out strings.Builder
 		for line := range strings.Lines(td.Input) {
-			words := wordList{}
-			if err := words.add([]byte(line), 1); err != nil {
+			words := xtables.WordList{}
+			if err := words.Add([]byte(line), 1); err != nil {
 				return err.Error()
 			}
-			argv := make([]string, len(words.words))
-			for i, w := range words.words {
+			argv := make([]string, len(words.Words))
+			for i, w := range words.Words {
 				argv[i] = string(w)
 			}
 			out.WriteString(oneRun(t, m, d, argv, ""))

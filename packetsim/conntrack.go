@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
 )
 
 // Tuple is one direction of a connection.
@@ -97,9 +97,9 @@ const (
 type conn struct {
 	tuples   [2]Tuple
 	zone     Zone
-	helper   string            // that -j CT has given it
-	template *fakeipt.TargetCT // of a rule's template, which is no connection
-	given    bool              // the host was made with it, so that not all of it is known
+	helper   string     // that -j CT has given it
+	template *target.CT // of a rule's template, which is no connection
+	given    bool       // the host was made with it, so that not all of it is known
 	connState
 	// The connection's places in the table.
 	byTuple  [2]tupleLink

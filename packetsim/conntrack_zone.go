@@ -1,6 +1,6 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/fakeipt/target"
 
 // Zone is the conntrack zone of a packet or a connection: connections of other zones are not seen. A zone is for both directions,
 // or for one, the other then being in zone 0 (include/net/netfilter/nf_conntrack_zones.h).
@@ -25,7 +25,7 @@ func (z Zone) number() uint16 { return max(z.Original, z.Reply) }
 // conntrackTarget is -j CT (net/netfilter/xt_CT.c): it tells conntrack, which comes after, what to do with the packet. The first of several
 // counts. Timeout policies are not imitated. Helpers look at what packets carry, and events tell programs: neither changes what becomes
 // of a packet here.
-func (w *walk) conntrackTarget(s *skb, t *fakeipt.TargetCT) fate {
+func (w *walk) conntrackTarget(s *skb, t *target.CT) fate {
 	switch {
 	case s.conn != nil || s.relation == isUntracked || s.attached:
 	case t.Notrack:
@@ -40,7 +40,7 @@ func (w *walk) conntrackTarget(s *skb, t *fakeipt.TargetCT) fate {
 
 // template is the connection that a rule with -j CT puts on its packets until conntrack looks at them (nf_ct_tmpl_alloc). All packets
 // of the rule have the same one, so that a mark stays on it.
-func (w *walk) template(s *skb, t *fakeipt.TargetCT) *conn {
+func (w *walk) template(s *skb, t *target.CT) *conn {
 	key := w.matchKey()
 	key.place = 0
 	templates := &w.h.memory.templates
@@ -64,15 +64,15 @@ func (s *skb) takeTemplate() {
 	s.conn, s.relation = nil, isInvalid
 }
 
-func zoneOf(t *fakeipt.TargetCT, mark uint32) Zone {
+func zoneOf(t *target.CT, mark uint32) Zone {
 	id := t.Zone
 	if t.ZoneMark {
 		id = uint16(mark)
 	}
 	switch t.ZoneSide {
-	case fakeipt.CTZoneOrig:
+	case target.CTZoneOrig:
 		return Zone{Original: id}
-	case fakeipt.CTZoneReply:
+	case target.CTZoneReply:
 		return Zone{Reply: id}
 	}
 	return Zone{id, id}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/netfilter/ipset"
 )
@@ -56,7 +57,7 @@ type Host struct {
 	clock       clock.PassiveClock
 	hooks       familyHooks // of the rulesets that were met last
 	indexing    indexPolicy
-	recentMasks map[*fakeipt.Ruleset]map[string]netip.Addr // the answers of masksOf for the current rulesets
+	recentMasks map[*ruleset.Ruleset]map[string]netip.Addr // the answers of masksOf for the current rulesets
 	memory      *memory
 	idle        []*walk // walks that have ended
 	verdict     Outcome // of the last Verdict

@@ -3,7 +3,7 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 var errNoLabels = errors.New("conntrack: the labels of the entry are not known: a rule asks for them")
@@ -12,7 +12,7 @@ var errNoLabels = errors.New("conntrack: the labels of the entry are not known: 
 type connLabels [2]uint64
 
 // matchConnlabel is -m connlabel (net/netfilter/xt_connlabel.c).
-func (w *walk) matchConnlabel(s *skb, m *fakeipt.MatchConnlabel) bool {
+func (w *walk) matchConnlabel(s *skb, m *match.Connlabel) bool {
 	c := s.conn
 	if c == nil || c.template != nil {
 		return m.Invert

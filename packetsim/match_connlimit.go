@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 // connlimitKey is what a -m connlimit counts the connections of.
@@ -35,7 +35,7 @@ const mostOver = 64
 
 // matchConnlimit is -m connlimit (net/netfilter/xt_connlimit.c): each rule counts the connections whose packets come to it. A packet that
 // finds none, not even its own, is dropped: the one that closes the last connection.
-func (w *walk) matchConnlimit(s *skb, m *fakeipt.MatchConnlimit) bool {
+func (w *walk) matchConnlimit(s *skb, m *match.Connlimit) bool {
 	key := connlimitKey{matchKey: w.matchKey(), addr: s.Src, zone: s.connZone().number()}
 	if m.Dest {
 		key.addr = s.Dst

@@ -3,7 +3,8 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 )
 
 var (
@@ -13,7 +14,7 @@ var (
 )
 
 // matchSPI compares the packet's SPI.
-func (w *walk) matchSPI(s *skb, r fakeipt.NumberRange) bool {
+func (w *walk) matchSPI(s *skb, r xtables.NumberRange) bool {
 	if s.SPI == nil {
 		w.fail(errNoSPI)
 		return false
@@ -23,7 +24,7 @@ func (w *walk) matchSPI(s *skb, r fakeipt.NumberRange) bool {
 
 // matchAH is -m ah of IPv4 (net/ipv4/netfilter/ipt_ah.c), and of IPv6 (net/ipv6/netfilter/ip6t_ah.c). The header
 // may stand before other ones there: of a packet here it is the last.
-func (w *walk) matchAH(s *skb, m *fakeipt.MatchAH) bool {
+func (w *walk) matchAH(s *skb, m *match.AH) bool {
 	if s.Proto != AH {
 		return false
 	}

@@ -3,13 +3,13 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 var errNoMAC = errors.New("packet: MAC is not set: a rule asks for the address that the packet came from")
 
 // matchMAC is -m mac (net/netfilter/xt_mac.c). Without Ethernet it does not hold, negated or not.
-func (w *walk) matchMAC(s *skb, m *fakeipt.MatchMAC) bool {
+func (w *walk) matchMAC(s *skb, m *match.MAC) bool {
 	switch {
 	case s.in == nil, s.in.Name == loopbackName, s.looped:
 		return false

@@ -1,9 +1,9 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/fakeipt/match"
 
 // matchQuota is -m quota (net/netfilter/xt_quota.c). The first packet that is too big for what is left ends it.
-func (w *walk) matchQuota(s *skb, m *fakeipt.MatchQuota) bool {
+func (w *walk) matchQuota(s *skb, m *match.Quota) bool {
 	key, quotas := w.matchKey(), &w.h.memory.quotas
 	left, begun := quotas.get(key)
 	if !begun {

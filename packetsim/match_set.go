@@ -3,7 +3,8 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
 	"github.com/chainwalk/chainwalk/netfilter/ipset"
 )
 
@@ -64,12 +65,12 @@ func (w *walk) setMAC(p *ipset.Packet, s *skb, r *ipset.Ref) {
 }
 
 // matchSet is -m set (net/netfilter/xt_set.c).
-func (w *walk) matchSet(s *skb, m *fakeipt.MatchSet) bool {
+func (w *walk) matchSet(s *skb, m *match.Set) bool {
 	return w.h.memory.sets.now().Match(&m.Query, w.setPacket(s, &m.Ref))
 }
 
 // targetSet is -j SET. Rules after it see the set as it is then.
-func (w *walk) targetSet(s *skb, t *fakeipt.TargetSet) fate {
+func (w *walk) targetSet(s *skb, t *target.Set) fate {
 	w.h.memory.sets.now().Apply(&t.Change, w.setPacket(s, &t.Add, &t.Del))
 	return goOn
 }

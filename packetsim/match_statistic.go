@@ -1,10 +1,10 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/fakeipt/match"
 
 // matchStatistic is -m statistic (net/netfilter/xt_statistic.c).
-func (w *walk) matchStatistic(s *skb, m *fakeipt.MatchStatistic) bool {
-	if m.Mode == fakeipt.StatisticRandom {
+func (w *walk) matchStatistic(s *skb, m *match.Statistic) bool {
+	if m.Mode == match.StatisticRandom {
 		return w.chance.Draw(m.Probability) != m.Invert
 	}
 	key, nth := w.matchKey(), &w.h.memory.nth

@@ -3,13 +3,14 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 )
 
 var errNoTCPOptions = errors.New("packet: TCP options are not known: a rule with --tcp-option cannot be evaluated")
 
 // matchTCP is -m tcp (net/netfilter/xt_tcpudp.c).
-func (w *walk) matchTCP(s *skb, m *fakeipt.MatchTCP) bool {
+func (w *walk) matchTCP(s *skb, m *match.TCP) bool {
 	if !matchPorts(s, TCP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst) {
 		return false
 	}
@@ -28,6 +29,6 @@ func (w *walk) matchTCP(s *skb, m *fakeipt.MatchTCP) bool {
 }
 
 // matchPorts compares the ports of a packet of the protocol.
-func matchPorts(s *skb, proto Proto, src fakeipt.PortRange, invSrc bool, dst fakeipt.PortRange, invDst bool) bool {
+func matchPorts(s *skb, proto Proto, src xtables.PortRange, invSrc bool, dst xtables.PortRange, invDst bool) bool {
 	return s.Proto == proto && src.Contains(s.SrcPort) != invSrc && dst.Contains(s.DstPort) != invDst
 }

@@ -4,7 +4,8 @@ import (
 	"maps"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/netfilter/ipset"
 )
@@ -164,9 +165,9 @@ func (r *remembered[K, V]) rollback(depth int) {
 // matchKey names a match that keeps a state of its own: a rule, the match's place in it, and with the legacy tools, whose commits
 // begin every state of the table anew, the table.
 type matchKey struct {
-	rule  *fakeipt.Rule
+	rule  *xtables.Rule
 	place int
-	table *fakeipt.Table
+	table *ruleset.Table
 }
 
 func (w *walk) matchKey() matchKey {

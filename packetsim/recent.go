@@ -7,7 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 )
 
 // The kernel's defaults of the module xt_recent: addresses in a list, and the least number of times kept of each.
@@ -50,7 +51,7 @@ func (h *Host) RecentLists() map[string]int {
 func (h *Host) Remember(list string, client netip.Addr) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
-	m := &fakeipt.MatchRecent{List: list, Mask: allOnes(client)}
+	m := &match.Recent{List: list, Mask: allOnes(client)}
 	l := h.recentList(m)
 	l = h.changeRecent(m, &l)
 	key, now := recentKey{applyMask(client, l.mask)}, h.clock.Now()
@@ -62,10 +63,10 @@ func (h *Host) Remember(list string, client netip.Addr) {
 }
 
 // matchRecent is -m recent (recent_mt in net/netfilter/xt_recent.c).
-func (w *walk) matchRecent(s *skb, m *fakeipt.MatchRecent) bool {
+func (w *walk) matchRecent(s *skb, m *match.Recent) bool {
 	list := w.h.recentList(m)
 	addr, ttl := s.Src, s.HopLimit()
-	if m.Side == fakeipt.RecentDest {
+	if m.Side == match.RecentDest {
 		addr = s.Dst
 	}
 	if s.out != nil && (!s.local || s.Socket != nil && s.Socket.None) {
@@ -77,7 +78,7 @@ func (w *walk) matchRecent(s *skb, m *fakeipt.MatchRecent) bool {
 		entry = nil
 	}
 	if entry == nil {
-		if m.Mode != fakeipt.RecentSet {
+		if m.Mode != match.RecentSet {
 			return m.Invert
 		}
 		w.h.changeRecent(m, &list).add(key, w.h.clock.Now(), ttl)
@@ -87,13 +88,13 @@ func (w *walk) matchRecent(s *skb, m *fakeipt.MatchRecent) bool {
 }
 
 // recentSeen evaluates the match for an address that is in the list.
-func (w *walk) recentSeen(m *fakeipt.MatchRecent, list *recentList, key recentKey, ttl uint8) bool {
+func (w *walk) recentSeen(m *match.Recent, list *recentList, key recentKey, ttl uint8) bool {
 	now := w.h.clock.Now()
 	holds := m.Invert
 	switch m.Mode {
-	case fakeipt.RecentSet:
+	case match.RecentSet:
 		holds = !holds
-	case fakeipt.RecentRemove:
+	case match.RecentRemove:
 		w.h.changeRecent(m, &list).remove(key)
 		return !holds
 	default:
@@ -104,7 +105,7 @@ func (w *walk) recentSeen(m *fakeipt.MatchRecent, list *recentList, key recentKe
 			w.h.changeRecent(m, &list).reap(now.Add(-time.Duration(m.Seconds) * time.Second))
 		}
 	}
-	if m.Mode == fakeipt.RecentSet || (m.Mode == fakeipt.RecentUpdate && holds) {
+	if m.Mode == match.RecentSet || (m.Mode == match.RecentUpdate && holds) {
 		if list.entries[key] != nil {
 			w.h.changeRecent(m, &list).touch(key, now, ttl)
 		}
@@ -113,7 +114,7 @@ func (w *walk) recentSeen(m *fakeipt.MatchRecent, list *recentList, key recentKe
 }
 
 // hits says whether enough of the times are recent enough.
-func (e *recentEntry) hits(m *fakeipt.MatchRecent, now time.Time) bool {
+func (e *recentEntry) hits(m *match.Recent, now time.Time) bool {
 	hits := uint32(0)
 	for _, t := range e.times {
 		if m.Seconds != 0 && now.Sub(t) > time.Duration(m.Seconds)*time.Second {
@@ -127,7 +128,7 @@ func (e *recentEntry) hits(m *fakeipt.MatchRecent, now time.Time) bool {
 }
 
 // recentList is the list that a rule names. It is made on its first use.
-func (h *Host) recentList(m *fakeipt.MatchRecent) *recentList {
+func (h *Host) recentList(m *match.Recent) *recentList {
 	list, known := h.memory.recent.get(m.List)
 	if !known {
 		list = &recentList{mask: h.recentMask(m), times: recentTimes, entries: map[recentKey]*recentEntry{}}
@@ -142,7 +143,7 @@ func (h *Host) recentList(m *fakeipt.MatchRecent) *recentList {
 }
 
 // changeRecent puts a copy of the list, to be written to, in its place.
-func (h *Host) changeRecent(m *fakeipt.MatchRecent, list **recentList) *recentList {
+func (h *Host) changeRecent(m *match.Recent, list **recentList) *recentList {
 	changed := **list
 	changed.entries, changed.order = maps.Clone(changed.entries), slices.Clone(changed.order)
 	*list = &changed
@@ -194,5 +195,5 @@ func applyMask(addr, mask netip.Addr) netip.Addr {
 	if addr.Is4() != mask.Is4() || !mask.IsValid() {
 		return addr
 	}
-	return fakeipt.MaskAddr(addr, mask)
+	return xtables.MaskAddr(addr, mask)
 }

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -41,7 +42,7 @@ func (w *walk) runTable(s *skb, base *baseChain) bool {
 	return passes
 }
 
-func (w *walk) runChain(s *skb, table *fakeipt.Table, base *fakeipt.Chain) bool {
+func (w *walk) runChain(s *skb, table *ruleset.Table, base *ruleset.Chain) bool {
 	t := tableWalk{w: w, table: table, s: s, base: w.h.indexing.programOf(base), bottom: len(w.stack), plain: w.told&tellMissed != 0}
 	t.enter(position{t.base, 0})
 	for w.err == nil {
@@ -76,7 +77,7 @@ func (w *walk) runChain(s *skb, table *fakeipt.Table, base *fakeipt.Chain) bool 
 // tableWalk is the state of one runTable.
 type tableWalk struct {
 	w      *walk
-	table  *fakeipt.Table
+	table  *ruleset.Table
 	s      *skb
 	base   *program
 	at     position    // the rule that is looked at
@@ -96,7 +97,7 @@ func (t *tableWalk) enter(to position) {
 }
 
 // rule is the rule that is looked at.
-func (t *tableWalk) rule() *fakeipt.Rule { return t.at.program.chain.Rules[t.at.next] }
+func (t *tableWalk) rule() *xtables.Rule { return t.at.program.chain.Rules[t.at.next] }
 
 // compiled is the rule that is looked at as it is compiled, nil if it is not.
 func (t *tableWalk) compiled() *compiledRule {
@@ -205,7 +206,7 @@ func (t *tableWalk) step(step Step) {
 }
 
 // stepOfRule notes the rule that the packet has met.
-func (t *tableWalk) stepOfRule(rule *fakeipt.Rule) {
+func (t *tableWalk) stepOfRule(rule *xtables.Rule) {
 	if !t.w.tells() {
 		return
 	}
@@ -214,7 +215,7 @@ func (t *tableWalk) stepOfRule(rule *fakeipt.Rule) {
 }
 
 // valueOf is a rule of a chain as traces have it.
-func (w *walk) valueOf(rule *fakeipt.Rule, chain string) netfilter.Rule {
+func (w *walk) valueOf(rule *xtables.Rule, chain string) netfilter.Rule {
 	return netfilter.Rule{Text: rule.Text(chain, w.rules.Family(), w.rules.Dialect()), Fact: rule.Fact()}
 }
 
@@ -230,12 +231,12 @@ func (t *tableWalk) pop() {
 }
 
 // policy ends the built-in chain.
-func (t *tableWalk) policy(base *fakeipt.Chain) bool {
+func (t *tableWalk) policy(base *ruleset.Chain) bool {
 	t.step(Step{Kind: StepPolicy, Policy: base.Policy.Verdict()})
 	if t.table.CountsPolicy(base.Name) {
 		t.w.count(base.Counters, t.s)
 	}
-	return base.Policy != fakeipt.PolicyDrop
+	return base.Policy != ruleset.PolicyDrop
 }
 
 // apply counts a rule that matched and does what its target says.

@@ -3,78 +3,79 @@ package packetsim
 import (
 	"fmt"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 )
 
 // target does what a rule's target says, except for verdicts and jumps. This is the list of those that are supported.
-func (w *walk) target(s *skb, t fakeipt.Target) fate {
+func (w *walk) target(s *skb, t xtables.Target) fate {
 	switch t := t.(type) {
-	case *fakeipt.TargetMark:
+	case *target.Mark:
 		s.Mark = s.Mark&^t.Mask ^ t.Value
 		return goOn
-	case *fakeipt.TargetConnmark:
+	case *target.Connmark:
 		w.connmark(s, t)
 		return goOn
-	case *fakeipt.TargetLog, *fakeipt.TargetTrace, *fakeipt.TargetNFLOG:
+	case *target.Log, *target.Trace, *target.NFLOG:
 		return goOn
-	case *fakeipt.TargetChecksum:
+	case *target.Checksum:
 		s.sums &^= sumPartial
 		return goOn
-	case *fakeipt.TargetAudit, *fakeipt.TargetIdletimer, *fakeipt.TargetRateest:
+	case *target.Audit, *target.Idletimer, *target.Rateest:
 		return goOn
-	case *fakeipt.TargetClassify, *fakeipt.TargetConnsecmark, *fakeipt.TargetSecmark:
+	case *target.Classify, *target.Connsecmark, *target.Secmark:
 		return goOn // no rule here asks for a priority or a security mark
-	case *fakeipt.TargetTEE:
+	case *target.TEE:
 		w.tee(s, t)
 		return goOn
-	case *fakeipt.TargetNotrack:
+	case *target.Notrack:
 		return notrack(s)
-	case *fakeipt.TargetCT:
+	case *target.CT:
 		return w.conntrackTarget(s, t)
-	case *fakeipt.TargetNetmap:
+	case *target.Netmap:
 		return w.netmap(s, t.Addr, t.Mask)
-	case *fakeipt.TargetSet:
+	case *target.Set:
 		return w.targetSet(s, t)
-	case *fakeipt.TargetTPROXY:
+	case *target.TPROXY:
 		return w.tproxy(s, t)
-	case *fakeipt.TargetTCPMSS:
+	case *target.TCPMSS:
 		return w.setMSS(s, t)
-	case *fakeipt.TargetHMARK:
+	case *target.HMARK:
 		return w.hmark(s, t)
-	case *fakeipt.TargetNPT:
+	case *target.NPT:
 		return w.npt(s, t)
-	case *fakeipt.TargetTTL:
+	case *target.TTL:
 		changeTTL(s, t)
 		return goOn
-	case *fakeipt.TargetTOS:
+	case *target.TOS:
 		changeTOS(s, t)
 		return goOn
-	case *fakeipt.TargetDSCP:
+	case *target.DSCP:
 		changeDSCP(s, t)
 		return goOn
-	case *fakeipt.TargetECN:
+	case *target.ECN:
 		changeECN(s, t)
 		return goOn
-	case *fakeipt.TargetTCPOptStrip:
+	case *target.TCPOptStrip:
 		stripOptions(s, t)
 		return goOn
-	case *fakeipt.TargetQueue:
-		return w.nfqueue(&fakeipt.TargetNFQUEUE{})
-	case *fakeipt.TargetNFQUEUE:
+	case *xtables.Queue:
+		return w.nfqueue(&target.NFQUEUE{})
+	case *target.NFQUEUE:
 		return w.nfqueue(t)
-	case *fakeipt.TargetReject:
+	case *target.Reject:
 		return w.reject(s, t.With)
-	case *fakeipt.TargetDNAT:
+	case *target.DNAT:
 		return w.dnat(s, t.Range, t.BasePort)
-	case *fakeipt.TargetRedirect:
+	case *target.Redirect:
 		return w.redirect(s, t.Range)
-	case *fakeipt.TargetSNAT:
+	case *target.SNAT:
 		w.outcome.SourceTranslated = true
 		return w.snat(s, t.Range)
-	case *fakeipt.TargetMasquerade:
+	case *target.Masquerade:
 		w.outcome.SourceTranslated = true
 		return w.masquerade(s, t.Range)
-	case *fakeipt.TargetOpaque:
+	case *xtables.OpaqueTarget:
 		return w.opaqueTarget(s, t)
 	}
 	w.fail(fmt.Errorf("%w: target %s", errNoWalk, t.Name()))

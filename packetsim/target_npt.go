@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
 )
 
 // npt is -j SNPT or DNPT (net/ipv6/netfilter/ip6t_NPT.c, RFC 6296): a prefix of the source or destination becomes another one, and a word
@@ -14,7 +14,7 @@ import (
 //
 // They do so where the address has the rule's first prefix, and both prefixes are of one length. Other addresses are translated as well,
 // and the packet's checksum is wrong from then on.
-func (w *walk) npt(s *skb, t *fakeipt.TargetNPT) fate {
+func (w *walk) npt(s *skb, t *target.NPT) fate {
 	if s.shared { // of which the kernel takes no copy before it writes
 		w.fail(errSharedNPT)
 		return stopped
@@ -46,7 +46,7 @@ var errSharedNPT = errors.New("not supported: SNPT or DNPT of the host's own cop
 const nptFailed = "no word of the address can be changed for NPT"
 
 // nptInner translates what an ICMP error quotes, where it went to or came from the rule's prefix.
-func (w *walk) nptInner(s *skb, t *fakeipt.TargetNPT) {
+func (w *walk) nptInner(s *skb, t *target.NPT) {
 	if s.Inner == nil || s.Socket != nil && s.Socket.Raw { // where its transport header is meant to begin, its own begins
 		return
 	}
@@ -67,7 +67,7 @@ func (w *walk) nptInner(s *skb, t *fakeipt.TargetNPT) {
 const nptShortest = 48
 
 // nptMap translates an address. ok is false if every word that could be changed is all ones: then the prefix alone is another one.
-func nptMap(addr netip.Addr, t *fakeipt.TargetNPT) (translated netip.Addr, ok bool) {
+func nptMap(addr netip.Addr, t *target.NPT) (translated netip.Addr, ok bool) {
 	b, to := addr.As16(), t.To.Addr.As16()
 	fromBits, toBits := prefixBits(t.From.Mask), prefixBits(t.To.Mask)
 	length := max(fromBits, toBits)
@@ -92,7 +92,7 @@ func nptMap(addr netip.Addr, t *fakeipt.TargetNPT) (translated netip.Addr, ok bo
 }
 
 // nptAdjustment is what the new prefix is less than the old one, in one's complement.
-func nptAdjustment(t *fakeipt.TargetNPT) uint16 {
+func nptAdjustment(t *target.NPT) uint16 {
 	return foldSum(uint32(wordSum(t.From.Addr)) + uint32(^wordSum(t.To.Addr)))
 }
 

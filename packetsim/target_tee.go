@@ -3,7 +3,7 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
 )
 
 var errTEEToItself = errors.New("not supported: TEE to an address of the host itself")
@@ -11,7 +11,7 @@ var errTEEToItself = errors.New("not supported: TEE to an address of the host it
 // tee is -j TEE (net/netfilter/xt_TEE.c, net/ipv4/netfilter/nf_dup_ipv4.c and its IPv6 twin): a copy of the packet as it is now goes out to
 // the gateway by way of OUTPUT and POSTROUTING. No connection is told of it, no socket sent it, and it is not copied again. Without a route
 // to the gateway there is none.
-func (w *walk) tee(s *skb, t *fakeipt.TargetTEE) {
+func (w *walk) tee(s *skb, t *target.TEE) {
 	if w.copied {
 		return
 	}
@@ -34,7 +34,7 @@ func (w *walk) tee(s *skb, t *fakeipt.TargetTEE) {
 
 // teePath is the way of a copy. A device that is not there does not bind it. By --oif IPv4 takes the gateway to be on the link where no route of the device says so
 // (ip_route_output_key_hash_rcu).
-func (w *walk) teePath(t *fakeipt.TargetTEE) (to path, ok bool) {
+func (w *walk) teePath(t *target.TEE) (to path, ok bool) {
 	f := &flow{dst: t.Gateway, in: loopbackName, chance: w.chance}
 	dev := w.h.byName[t.Oif]
 	if dev != nil {

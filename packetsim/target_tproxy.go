@@ -1,10 +1,10 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/fakeipt/target"
 
 // tproxy is -j TPROXY (net/netfilter/xt_TPROXY.c): the packet gets the mark and goes on, to be routed to the socket by it. Without a
 // transparent socket it is dropped.
-func (w *walk) tproxy(s *skb, t *fakeipt.TargetTPROXY) fate {
+func (w *walk) tproxy(s *skb, t *target.TPROXY) fate {
 	if s.Proto != TCP && s.Proto != UDP {
 		return stopped
 	}

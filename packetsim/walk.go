@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -17,7 +18,7 @@ type walk struct {
 	told     text // the rest is nothing of a walk that has ended, but for stack
 	hooks    familyHooks
 	packet   skb
-	rules    *fakeipt.Ruleset // whose table the packet is in
+	rules    *ruleset.Ruleset // whose table the packet is in
 	rule     ruleState
 	plain    compiledRule // the last rule that held and is not compiled
 	hotdrop  bool         // a match drops the packet
@@ -58,8 +59,8 @@ func (h *Host) endWalk(w *walk) {
 
 // ruleState names the rule that is being looked at, whose matches may remember something of their own.
 type ruleState struct {
-	rule  *fakeipt.Rule
-	table *fakeipt.Table
+	rule  *xtables.Rule
+	table *ruleset.Table
 	place int // of the match in the rule
 }
 
