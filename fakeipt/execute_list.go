@@ -39,7 +39,8 @@ func (x *execution) listAndZero(c *command) error {
 
 // errIncompatible is what the nft tools say about a chain that they do not find when they list it.
 func errIncompatible(chain, table string) error {
-	return &xtables.Problem{Status: xtables.StatusOther, Msg: fmt.Sprintf("chain `%s' in table `%s' is incompatible, use 'nft' tool.", chain, table)}
+	return &xtables.Problem{Status: xtables.StatusOther,
+		Msg: fmt.Sprintf("chain `%s' in table `%s' is incompatible, use 'nft' tool.", chain, table)}
 }
 
 // listed are the chains that a listing is about.

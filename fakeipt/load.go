@@ -134,7 +134,8 @@ var otherTools = [...]struct{ begins, advice string }{
 	{"table ", "what nft prints is not read: give what iptables-save prints"},
 }
 
-const inOneTable = "what \"iptables -S\" prints does not say its table: put a line \"*TABLE\", such as *filter, before it, and COMMIT behind it"
+const inOneTable = "what \"iptables -S\" prints does not say its table: put a line \"*TABLE\", " +
+	"such as *filter, before it, and COMMIT behind it"
 
 // notInTable says what to do about a line that is in no table.
 func notInTable(line []byte) string {

@@ -84,7 +84,8 @@ func TestOpaqueRulesHaveTheirKnownParts(t *testing.T) {
 	assert.Equal(t, &xtables.Jump{Chain: "USERS"}, r.Target)
 	assert.Equal(t, &xtables.OpaqueTarget{Extension: "TARPIT", Rule: rules[5].Opaque()}, rules[5].Target)
 	require.Len(t, rules[5].Matches, 1, "the protocol's match is not loaded for an option that it has not")
-	assert.Equal(t, []xtables.Match{&xtables.OpaqueMatch{Extension: "fuzzy", Rule: rules[8].Opaque()}, &match.Comment{Text: "-j DROP"}}, rules[8].Matches)
+	assert.Equal(t, []xtables.Match{&xtables.OpaqueMatch{Extension: "fuzzy", Rule: rules[8].Opaque()}, &match.Comment{Text: "-j DROP"}},
+		rules[8].Matches)
 	assert.Equal(t, &xtables.Jump{Chain: "USERS", Goto: true}, rules[8].Target)
 	require.Len(t, rules[9].Matches, 2)
 	assert.Nil(t, rules[9].Target, "a word in quotes is no option")
@@ -161,7 +162,8 @@ func TestOpaqueRulesThatAreNotTaken(t *testing.T) {
 
 // TestOptionOfAProtocolBehindAChain: a rule that was typed need not have the order of iptables-save.
 func TestOptionOfAProtocolBehindAChain(t *testing.T) {
-	k, err := LoadSave(netfilter.IPv4, netfilter.Legacy, "typed", strings.NewReader("*filter\n:USERS - [0:0]\n-A INPUT -p tcp -j USERS --dport 80\nCOMMIT\n"))
+	k, err := LoadSave(netfilter.IPv4, netfilter.Legacy, "typed",
+		strings.NewReader("*filter\n:USERS - [0:0]\n-A INPUT -p tcp -j USERS --dport 80\nCOMMIT\n"))
 	require.NoError(t, err)
 	assert.Equal(t, "-A INPUT -p tcp -m tcp --dport 80 -j USERS", k.Ruleset(netfilter.IPv4).Table("filter").Chain("INPUT").Rules[0].
 		Text("INPUT", netfilter.IPv4, netfilter.Legacy))

@@ -50,7 +50,8 @@ func (p *commandParser) abbreviation(name, value []byte) (letter byte, err error
 	}
 	if _, more := p.args.peek(); !more && value == nil && p.extensions.wantsArgument([]byte(full)) &&
 		p.extensions.loadProtocol(p.cmd.spec.proto.Number, p.protocol) {
-		// The tool looks again now, and may find an option of the protocol's own match as well: a second time if the rule had named that match before.
+		// The tool looks again now, and may find an option of the protocol's own match as well: a second time if the rule had named that match
+		// before.
 		full, ofExtensions = p.extensions.abbreviated(string(name))
 		if ofExtensions+p.extensions.abbreviatedAgain(string(name)) != 1 {
 			return 0, nil, false

@@ -62,7 +62,8 @@ func (r *restorer) setPolicy(s *ruleset.Slot, policy string, counters *netfilter
 	}
 	var refused *ruleset.Refusal
 	errors.As(err, &refused)
-	return &xtables.Problem{Status: xtables.StatusOther, Msg: fmt.Sprintf("Can't set policy `%s' on `%s' line %d: %s", policy, s.Name, r.line, refused.Msg)}
+	return &xtables.Problem{Status: xtables.StatusOther,
+		Msg: fmt.Sprintf("Can't set policy `%s' on `%s' line %d: %s", policy, s.Name, r.line, refused.Msg)}
 }
 
 func (r *restorer) declareLegacy(s *ruleset.Slot, name, policy []byte) error {

@@ -104,6 +104,6 @@ func bothResults(legacy, nft string) string {
 
 func TestRulesOnTheFakeKernel(t *testing.T) {
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
-		runRulesFile(t, path, map[netfilter.Dialect]machine{netfilter.Legacy: newFakeMachine(netfilter.Legacy), netfilter.NFT: newFakeMachine(netfilter.NFT)})
+		runRulesFile(t, path, newFakeMachines())
 	})
 }

@@ -25,7 +25,7 @@ func TestStateKeepsRules(t *testing.T) {
 		unmet[fmt.Sprintf("%T", v)] = true
 	}
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
-		machines := map[netfilter.Dialect]machine{netfilter.Legacy: newFakeMachine(netfilter.Legacy), netfilter.NFT: newFakeMachine(netfilter.NFT)}
+		machines := newFakeMachines()
 		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
 			tool, ok := map[string]string{"rules": "iptables", "rules6": "ip6tables"}[td.Cmd]
 			if !ok {
@@ -97,8 +97,10 @@ func requireSameChain(t require.TestingT, table, other *ruleset.Table, want *rul
 	name := want.Name
 	got := other.Chain(name)
 	require.NotNil(t, got)
-	require.Equal(t, []any{want.Policy, want.Counters, table.References(name), table.Reached(name), table.Made(name), table.CountsPolicy(name)},
-		[]any{got.Policy, got.Counters, other.References(name), other.Reached(name), other.Made(name), other.CountsPolicy(name)})
+	said := func(t *ruleset.Table, c *ruleset.Chain) []any {
+		return []any{c.Policy, c.Counters, t.References(name), t.Reached(name), t.Made(name), t.CountsPolicy(name)}
+	}
+	require.Equal(t, said(table, want), said(other, got))
 	require.Len(t, got.Rules, len(want.Rules))
 	for i, r := range want.Rules {
 		require.True(t, reflect.DeepEqual(r, got.Rules[i]), "%v and not %v", r, got.Rules[i])

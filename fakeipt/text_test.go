@@ -26,6 +26,11 @@ type fakeMachine struct {
 	kernel  *Kernel
 }
 
+// newFakeMachines is a machine with the tools of each dialect.
+func newFakeMachines() map[netfilter.Dialect]machine {
+	return map[netfilter.Dialect]machine{netfilter.Legacy: newFakeMachine(netfilter.Legacy), netfilter.NFT: newFakeMachine(netfilter.NFT)}
+}
+
 func newFakeMachine(d netfilter.Dialect) *fakeMachine {
 	return &fakeMachine{dialect: d, kernel: New(Options{Dialect: d})}
 }
@@ -126,6 +131,6 @@ func runFile(t *testing.T, path string, machines map[netfilter.Dialect]machine) 
 
 func TestFilesOnTheFakeKernel(t *testing.T) {
 	datadriven.Walk(t, "testdata/tools", func(t *testing.T, path string) {
-		runFile(t, path, map[netfilter.Dialect]machine{netfilter.Legacy: newFakeMachine(netfilter.Legacy), netfilter.NFT: newFakeMachine(netfilter.NFT)})
+		runFile(t, path, newFakeMachines())
 	})
 }

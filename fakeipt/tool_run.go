@@ -158,7 +158,8 @@ func (run *toolRun) enter(v Visit) (status int, ok bool) {
 	}
 	fmt.Fprintf(run.stderr, "%s: %v\n", path.Base(run.argv0), err)
 	if run.kernel.dialect == netfilter.NFT && errors.Is(err, fs.ErrPermission) {
-		return run.report(&xtables.Problem{Status: xtables.StatusResource, Msg: "Could not fetch rule set generation id: Permission denied (you must be root)"},
+		return run.report(&xtables.Problem{Status: xtables.StatusResource,
+			Msg: "Could not fetch rule set generation id: Permission denied (you must be root)"},
 			-1), false
 	}
 	return xtables.StatusResource, false

@@ -29,8 +29,8 @@ const (
 )
 
 // addrTypeNames are the types' names.
-var addrTypeNames = xtables.BitNames{Names: xtables.NamesFromBit0("UNSPEC", "UNICAST", "LOCAL", "BROADCAST", "ANYCAST", "MULTICAST", "BLACKHOLE",
-	"UNREACHABLE", "PROHIBIT", "THROW", "NAT", "XRESOLVE")}
+var addrTypeNames = xtables.BitNames{Names: xtables.NamesFromBit0("UNSPEC", "UNICAST", "LOCAL", "BROADCAST", "ANYCAST", "MULTICAST",
+	"BLACKHOLE", "UNREACHABLE", "PROHIBIT", "THROW", "NAT", "XRESOLVE")}
 
 func (s AddrTypeSet) append(dst []byte) []byte { return addrTypeNames.Append(dst, uint32(s), ",") }
 

@@ -53,7 +53,10 @@ var (
 
 var ahOptions = []xtables.Option{{Name: "ahspi", Invert: true}, {Name: "ahlen", Invert: true}, {Name: "ahres", Flag: true}}
 
-var newAHMatch = xtables.MatchOf(xtables.ValueParser[AH]{Start: func(netfilter.Family) AH { return AH{SPI: xtables.AnyNumber} }, Read: (*AH).read})
+var newAHMatch = xtables.MatchOf(xtables.ValueParser[AH]{
+	Start: func(netfilter.Family) AH { return AH{SPI: xtables.AnyNumber} },
+	Read:  (*AH).read,
+})
 
 func (m *AH) read(o *xtables.OptionCall) (err error) {
 	switch o.Name {

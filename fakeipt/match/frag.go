@@ -24,8 +24,8 @@ func (m *Frag) AppendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) [
 	if m.HasLength {
 		dst = m.Length.AppendSave(dst, "--fraglen")
 	}
-	return xtables.AppendFlags(dst, " --frag", xtables.WordIf("res", m.Reserved), xtables.WordIf("first", m.First), xtables.WordIf("more", m.More),
-		xtables.WordIf("last", m.Last))
+	return xtables.AppendFlags(dst, " --frag", xtables.WordIf("res", m.Reserved), xtables.WordIf("first", m.First),
+		xtables.WordIf("more", m.More), xtables.WordIf("last", m.Last))
 }
 
 func (m *Frag) AppendList(dst []byte, _ xtables.ListStyle) []byte {
@@ -33,8 +33,8 @@ func (m *Frag) AppendList(dst []byte, _ xtables.ListStyle) []byte {
 	if m.HasLength {
 		dst = m.Length.AppendList(append(dst, ' '))
 	}
-	return xtables.AppendFlags(dst, " ", xtables.WordIf("reserved", m.Reserved), xtables.WordIf("first", m.First), xtables.WordIf("more", m.More),
-		xtables.WordIf("last", m.Last))
+	return xtables.AppendFlags(dst, " ", xtables.WordIf("reserved", m.Reserved), xtables.WordIf("first", m.First),
+		xtables.WordIf("more", m.More), xtables.WordIf("last", m.Last))
 }
 
 var fragExtension = &xtables.Extension{
@@ -44,7 +44,10 @@ var fragExtension = &xtables.Extension{
 		{Name: "fragid", Invert: true}, {Name: "fraglen", Invert: true}, {Name: "fragres", Flag: true}, {Name: "fragfirst", Flag: true},
 		{Name: "fragmore", Flag: true, Excludes: 1 << 5}, {Name: "fraglast", Flag: true, Excludes: 1 << 4},
 	},
-	NewMatch: xtables.MatchOf(xtables.ValueParser[Frag]{Start: func(netfilter.Family) Frag { return Frag{ID: xtables.AnyNumber} }, Read: (*Frag).read}),
+	NewMatch: xtables.MatchOf(xtables.ValueParser[Frag]{
+		Start: func(netfilter.Family) Frag { return Frag{ID: xtables.AnyNumber} },
+		Read:  (*Frag).read,
+	}),
 }
 
 func (m *Frag) read(o *xtables.OptionCall) (err error) {

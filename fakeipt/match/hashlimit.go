@@ -25,8 +25,10 @@ const (
 )
 
 // hashlimitKeys are the names of the parts.
-var hashlimitKeys = xtables.BitNames{Names: []xtables.BitName{{Name: "srcip", Bit: uint32(HashlimitSrcIP)}, {Name: "srcport", Bit: uint32(HashlimitSrcPort)},
-	{Name: "dstip", Bit: uint32(HashlimitDstIP)}, {Name: "dstport", Bit: uint32(HashlimitDstPort)}}}
+var hashlimitKeys = xtables.BitNames{Names: []xtables.BitName{
+	{Name: "srcip", Bit: uint32(HashlimitSrcIP)}, {Name: "srcport", Bit: uint32(HashlimitSrcPort)},
+	{Name: "dstip", Bit: uint32(HashlimitDstIP)}, {Name: "dstport", Bit: uint32(HashlimitDstPort)},
+}}
 
 // Hashlimit is -m hashlimit: a bucket for each key.
 type Hashlimit struct {

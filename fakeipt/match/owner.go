@@ -29,7 +29,8 @@ type Owner struct {
 func (*Owner) Name() string { return "owner" }
 
 func (m *Owner) AppendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
-	return m.appendOptions(dst, [...]string{"--socket-exists", "--uid-owner", "--gid-owner", "--suppl-groups"}, xtables.ListStyle{Numeric: true})
+	return m.appendOptions(dst, [...]string{"--socket-exists", "--uid-owner", "--gid-owner", "--suppl-groups"},
+		xtables.ListStyle{Numeric: true})
 }
 
 func (m *Owner) AppendList(dst []byte, style xtables.ListStyle) []byte {

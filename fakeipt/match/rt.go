@@ -83,7 +83,10 @@ var rtExtension = &xtables.Extension{
 		{Name: "rt-type", Invert: true}, {Name: "rt-segsleft", Invert: true}, {Name: "rt-len", Invert: true}, {Name: "rt-0-res", Flag: true},
 		{Name: "rt-0-addrs"}, {Name: "rt-0-not-strict", Flag: true},
 	},
-	NewMatch: xtables.MatchOf(xtables.ValueParser[RT]{Start: func(netfilter.Family) RT { return RT{Segments: xtables.AnyNumber} }, Read: (*RT).read}),
+	NewMatch: xtables.MatchOf(xtables.ValueParser[RT]{
+		Start: func(netfilter.Family) RT { return RT{Segments: xtables.AnyNumber} },
+		Read:  (*RT).read,
+	}),
 }
 
 func (m *RT) read(o *xtables.OptionCall) (err error) {

@@ -31,7 +31,8 @@ func (m *Set) appendOptions(dst []byte, prefix string) []byte {
 	}
 	dst = xtables.AppendSetRef(append(append(dst, prefix...), "match-set"...), m.Ref)
 	dst = xtables.AppendFlags(dst, prefix, xtables.WordIf("return-nomatch", m.ReturnNomatch))
-	dst = xtables.AppendFlags(dst, " !"+prefix, xtables.WordIf("update-counters", m.KeepCounters), xtables.WordIf("update-subcounters", m.KeepSubcounters))
+	dst = xtables.AppendFlags(dst, " !"+prefix, xtables.WordIf("update-counters", m.KeepCounters),
+		xtables.WordIf("update-subcounters", m.KeepSubcounters))
 	return appendSetCounter(appendSetCounter(dst, m.Packets, prefix, "packets"), m.Bytes, prefix, "bytes")
 }
 

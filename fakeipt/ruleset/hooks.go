@@ -52,7 +52,8 @@ var tableKinds = [...]Kind{
 	{Name: "security", hooks: xtables.HookInput | xtables.HookForward | xtables.HookOutput, nftRank: 1, priority: netfilter.PrioritySecurity},
 	{Name: "raw", hooks: xtables.HookPrerouting | xtables.HookOutput, nftRank: 2, priority: netfilter.PriorityRaw},
 	{Name: "filter", hooks: xtables.HookInput | xtables.HookForward | xtables.HookOutput, nftRank: 3, priority: netfilter.PriorityFilter},
-	{Name: "nat", hooks: xtables.HookPrerouting | xtables.HookInput | xtables.HookOutput | xtables.HookPostrouting, nftRank: 4, priority: netfilter.PriorityNATDst},
+	{Name: "nat", hooks: xtables.HookPrerouting | xtables.HookInput | xtables.HookOutput | xtables.HookPostrouting, nftRank: 4,
+		priority: netfilter.PriorityNATDst},
 }
 
 // FindKind returns the table of that name, nil if there is none.

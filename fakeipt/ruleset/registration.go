@@ -6,8 +6,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// Register notes at the next turn that the kernel was given the built-in chains of a table that nobody reads yet: a table of the legacy tools with all of
-// its chains at once, those of the nft tools one by one.
+// Register notes at the next turn that the kernel was given the built-in chains of a table that nobody reads yet: a table of the legacy
+// tools with all of its chains at once, those of the nft tools one by one.
 func (t *Table) Register(d netfilter.Dialect, next func() uint64) {
 	there := t.kind.hooks
 	if d == netfilter.NFT {

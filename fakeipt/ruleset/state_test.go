@@ -15,8 +15,8 @@ import (
 // TestStateThatIsWrongIsRefused: what was not written so is an error, whatever it is.
 func TestStateThatIsWrongIsRefused(t *testing.T) {
 	k := fakeipt.New(fakeipt.Options{})
-	require.Zero(t, k.Run([]string{"iptables", "-A", "INPUT", "-s", "1.2.3.4", "-m", "comment", "--comment", "x", "-j", "DROP"}, nil, io.Discard,
-		io.Discard))
+	require.Zero(t, k.Run([]string{"iptables", "-A", "INPUT", "-s", "1.2.3.4", "-m", "comment", "--comment", "x", "-j", "DROP"}, nil,
+		io.Discard, io.Discard))
 	good := k.AppendState(nil, netfilter.IPv4)
 	table := ruleset.StateOf
 	input := ruleset.ChainState{Name: "INPUT", Policy: ruleset.PolicyAccept, Counters: &netfilter.Counters{}}

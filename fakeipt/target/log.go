@@ -27,8 +27,10 @@ const (
 )
 
 // logFlags are the options that set a bit, without the "log-" before them.
-var logFlags = xtables.BitNames{Names: []xtables.BitName{{Name: "tcp-sequence", Bit: uint32(logTCPSequence)}, {Name: "tcp-options", Bit: uint32(logTCPOptions)},
-	{Name: "ip-options", Bit: uint32(logIPOptions)}, {Name: "uid", Bit: uint32(logUID)}, {Name: "macdecode", Bit: uint32(logMACDecode)}}}
+var logFlags = xtables.BitNames{Names: []xtables.BitName{
+	{Name: "tcp-sequence", Bit: uint32(logTCPSequence)}, {Name: "tcp-options", Bit: uint32(logTCPOptions)},
+	{Name: "ip-options", Bit: uint32(logIPOptions)}, {Name: "uid", Bit: uint32(logUID)}, {Name: "macdecode", Bit: uint32(logMACDecode)},
+}}
 
 // appendFlags appends the names of the flags, each behind a prefix.
 func (t *Log) appendFlags(dst []byte, prefix string) []byte {

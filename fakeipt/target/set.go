@@ -45,7 +45,8 @@ func (t *Set) appendOptions(dst []byte, prefix, set string) []byte {
 	}
 	ref("del", t.Del)
 	ref("map", t.Map)
-	return xtables.AppendFlags(dst, prefix, xtables.WordIf("map-mark", t.MapMark), xtables.WordIf("map-prio", t.MapPrio), xtables.WordIf("map-queue", t.MapQueue))
+	return xtables.AppendFlags(dst, prefix, xtables.WordIf("map-mark", t.MapMark), xtables.WordIf("map-prio", t.MapPrio),
+		xtables.WordIf("map-queue", t.MapQueue))
 }
 
 func (t *Set) Check(c *xtables.CheckContext) syscall.Errno {

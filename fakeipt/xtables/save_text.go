@@ -94,7 +94,8 @@ func AppendInQuotes(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// QuoteArgs are arguments as they stand in restore input, each with a space before it, and in quotes where it would not be read as one otherwise.
+// QuoteArgs are arguments as they stand in restore input, each with a space before it, and in quotes where it would not be read as one
+// otherwise.
 func QuoteArgs(args []string) string {
 	var out []byte
 	for _, arg := range args {

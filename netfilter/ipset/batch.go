@@ -5,7 +5,8 @@ type batch struct {
 	*kernel
 	sent    command // the command that was sent last
 	pending pendingChanges
-	// begun says that the beginning of a message stands in the buffer, of a command that lacked a name. The next command of the shell sends it.
+	// begun says that the beginning of a message stands in the buffer, of a command that lacked a name. The next command of the shell sends
+	// it.
 	begun bool
 }
 

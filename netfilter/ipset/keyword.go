@@ -18,15 +18,15 @@ var (
 	kwFamily     = &keyword{"family", true, optFamily, (*parser).parseFamily}
 	kwInet       = &keyword{"-4", false, optFamily, (*parser).parseFamily}
 	kwInet6      = &keyword{"-6", false, optFamily, (*parser).parseFamily}
-	kwHashSize   = &keyword{"hashsize", true, optHashSize, parseNumberOf(math.MaxUint32, func(m *message, n uint64) { m.hashSize = uint32(n) })}
-	kwMaxElem    = &keyword{"maxelem", true, optMaxElem, parseNumberOf(math.MaxUint32, func(m *message, n uint64) { m.maxElem = uint32(n) })}
+	kwHashSize   = numberKeyword("hashsize", optHashSize, math.MaxUint32, func(m *message, n uint64) { m.hashSize = uint32(n) })
+	kwMaxElem    = numberKeyword("maxelem", optMaxElem, math.MaxUint32, func(m *message, n uint64) { m.maxElem = uint32(n) })
 	kwProbes     = &keyword{"probes", true, optProbes, (*parser).ignore}
 	kwResize     = &keyword{"resize", true, optResize, (*parser).ignore}
 	kwGC         = &keyword{"gc", true, optGC, (*parser).ignore}
 	kwOldFrom    = &keyword{"from", true, optIP, (*parser).ignore}
 	kwOldTo      = &keyword{"to", true, optIPTo, (*parser).ignore}
 	kwOldNetwork = &keyword{"network", true, optIP, (*parser).ignore}
-	kwSize       = &keyword{"size", true, optSize, parseNumberOf(math.MaxUint32, func(m *message, n uint64) { m.size = uint32(n) })}
+	kwSize       = numberKeyword("size", optSize, math.MaxUint32, func(m *message, n uint64) { m.size = uint32(n) })
 	kwIPRange    = &keyword{"range", true, optIP, (*parser).parseNetOrRange}
 	kwNetMask    = &keyword{"netmask", true, optNetMask, (*parser).parseNetMask}
 	kwPortRange  = &keyword{"range", true, optPort, (*parser).parseTCPOrUDPPort}
@@ -40,20 +40,25 @@ var (
 	kwForceAdd   = &keyword{"forceadd", false, optForceAdd, (*parser).parseFlag}
 	kwNomatch    = &keyword{"nomatch", false, optNomatch, (*parser).parseFlag}
 	kwWildcard   = &keyword{"wildcard", false, optWildcard, (*parser).parseFlag}
-	kwTimeout    = &keyword{"timeout", true, optTimeout, parseNumberOf(maxTimeout, func(m *message, n uint64) { m.timeout = uint32(n) })}
+	kwTimeout    = numberKeyword("timeout", optTimeout, maxTimeout, func(m *message, n uint64) { m.timeout = uint32(n) })
 	kwCounters   = &keyword{"counters", false, optCounters, (*parser).parseFlag}
-	kwPackets    = &keyword{"packets", true, optPackets, parseNumberOf(math.MaxUint64-1, func(m *message, n uint64) { m.packets = n })}
-	kwBytes      = &keyword{"bytes", true, optBytes, parseNumberOf(math.MaxUint64-1, func(m *message, n uint64) { m.bytes = n })}
+	kwPackets    = numberKeyword("packets", optPackets, math.MaxUint64-1, func(m *message, n uint64) { m.packets = n })
+	kwBytes      = numberKeyword("bytes", optBytes, math.MaxUint64-1, func(m *message, n uint64) { m.bytes = n })
 	kwComments   = &keyword{"comment", false, optComment, (*parser).parseFlag}
 	kwComment    = &keyword{"comment", true, optEntryComment, (*parser).parseComment}
 	kwSKBInfo    = &keyword{"skbinfo", false, optSKBInfo, (*parser).parseFlag}
 	kwSKBMark    = &keyword{"skbmark", true, optSKBMark, (*parser).parseSKBMark}
 	kwSKBPrio    = &keyword{"skbprio", true, optSKBPrio, (*parser).parseSKBPrio}
-	kwSKBQueue   = &keyword{"skbqueue", true, optSKBQueue, parseNumberOf(math.MaxUint16, func(m *message, n uint64) { m.skb.queue = uint16(n) })}
-	kwBucketSize = &keyword{"bucketsize", true, optBucketSize, parseNumberOf(math.MaxUint8, func(m *message, n uint64) { m.bucketSize = uint8(n) })}
-	kwInitVal    = &keyword{"initval", true, optInitVal, parseNumberOf(math.MaxUint32, func(m *message, n uint64) { m.initVal = uint32(n) })}
+	kwSKBQueue   = numberKeyword("skbqueue", optSKBQueue, math.MaxUint16, func(m *message, n uint64) { m.skb.queue = uint16(n) })
+	kwBucketSize = numberKeyword("bucketsize", optBucketSize, math.MaxUint8, func(m *message, n uint64) { m.bucketSize = uint8(n) })
+	kwInitVal    = numberKeyword("initval", optInitVal, math.MaxUint32, func(m *message, n uint64) { m.initVal = uint32(n) })
 	kwBitMask    = &keyword{"bitmask", true, optBitMask, (*parser).parseBitMask}
 )
+
+// numberKeyword is a keyword with a number up to a limit behind it.
+func numberKeyword(name string, o option, high uint64, set func(m *message, n uint64)) *keyword {
+	return &keyword{name, true, o, parseNumberOf(high, set)}
+}
 
 // maxTimeout is the greatest timeout in seconds.
 const maxTimeout = 2147483

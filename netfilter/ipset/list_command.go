@@ -86,8 +86,8 @@ func (l *listing) appendSet(s *set, first bool) {
 	}
 }
 
-// header are the options of a set. Behind an element with the length of a second net the tool prints a length with a bitmask: the byte that it
-// keeps this in is then the lowest one of the set's initval.
+// header are the options of a set. Behind an element with the length of a second net the tool prints a length with a bitmask: the byte that
+// it keeps this in is then the lowest one of the set's initval.
 func (l *listing) header(s *set) []field {
 	fields := s.header()
 	length := uint8(s.options.initVal)

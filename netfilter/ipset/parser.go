@@ -39,8 +39,8 @@ func (p *parser) parseKeywords(kind *setType, c command, words []string, family 
 		}
 		k := keywords[at]
 		if since := kind.revisions.of(k.opt); since > p.message.revision && p.message.has(optType) {
-			return p.usage("Argument `%s' is supported in the kernel module of the set type %s starting from the revision %d and you have installed "+
-				"revision %d only. Your kernel is behind your ipset utility.", k.name, kind.name, since, p.message.revision)
+			return p.usage("Argument `%s' is supported in the kernel module of the set type %s starting from the revision %d "+
+				"and you have installed revision %d only. Your kernel is behind your ipset utility.", k.name, kind.name, since, p.message.revision)
 		}
 		if k.value {
 			if i++; i == len(words) {
