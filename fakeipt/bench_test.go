@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -111,7 +112,7 @@ func bytesPerRule(tb testing.TB, input []byte) float64 {
 	restored(tb, k, input)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	rules := k.Ruleset(netfilter.IPv4).Table("nat").ruleCount()
+	rules := k.Ruleset(netfilter.IPv4).Table("nat").RuleCount()
 	runtime.KeepAlive(k)
 	return float64(after.HeapAlloc-before.HeapAlloc) / float64(rules)
 }
@@ -178,6 +179,6 @@ func TestSaveMakesRoomAtOnce(t *testing.T) {
 	restored(t, k, serviceRules(300, 5))
 	var kept bytes.Buffer
 	require.Zero(t, k.Run([]string{"iptables-save"}, nil, &kept, io.Discard))
-	require.Greater(t, kept.Len(), 2*saveBuffer)
+	require.Greater(t, kept.Len(), 2*ruleset.SaveBuffer)
 	require.Less(t, kept.Cap(), kept.Len()*5/4, "of %d bytes", kept.Len())
 }

@@ -1,9 +1,9 @@
 package fakeipt
 
 import (
-	"bytes"
 	"fmt"
 
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -15,16 +15,9 @@ type caller struct {
 }
 
 // warn prints a warning of the tool that does not keep it from going on.
-func (c caller) warn(format string, args ...any) {
+func (c caller) Warn(format string, args ...any) {
 	if c.run != nil {
 		fmt.Fprintf(c.run.stderr, format, args...)
-	}
-}
-
-// warnOfDevice warns of the name of a device that no device can have.
-func (c caller) warnOfDevice(name []byte) {
-	if bytes.ContainsAny(name, "/ ") {
-		c.warn("Warning: weird character in interface `%s' ('/' and ' ' are not allowed by the kernel).\n", name)
 	}
 }
 
@@ -36,7 +29,7 @@ func (c caller) warnOfLegacy(suffix string) {
 }
 
 // names are where the tool looks names up; nil for Kernel.Load.
-func (c caller) names() *libc.Names {
+func (c caller) Names() *libc.Names {
 	if c.run == nil {
 		return nil
 	}
@@ -47,13 +40,13 @@ func (c caller) names() *libc.Names {
 }
 
 // dialect is that of the tool.
-func (c caller) dialect() netfilter.Dialect { return c.kernel.dialect }
+func (c caller) Dialect() netfilter.Dialect { return c.kernel.dialect }
 
 // findSet looks a set up in the kernel while the command line is read, as the tools do.
-func (c caller) findSet(name string) (f netfilter.Family, ok bool, err error) {
+func (c caller) FindSet(name string) (f netfilter.Family, ok bool, err error) {
 	if c.run != nil {
 		if status, ok := c.run.enter(Visit{Locks: true}); !ok {
-			return 0, false, &problem{status: status, bare: true}
+			return 0, false, &xtables.Problem{Status: status, Bare: true}
 		}
 	}
 	set, ok := c.kernel.namespace.Sets().Family(name)

@@ -3,6 +3,9 @@ package fakeipt
 import (
 	"bytes"
 
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -61,16 +64,16 @@ func kernelName(name string) string {
 }
 
 // plainTarget says that a rule's target is the kernel's own: a verdict, a jump, or none.
-func plainTarget(t Target) bool {
+func plainTarget(t xtables.Target) bool {
 	switch t.(type) {
-	case nil, *Verdict, *Jump:
+	case nil, *xtables.Verdict, *xtables.Jump:
 		return true
 	}
 	return false
 }
 
 // targetKernelName is "" for what is plain.
-func targetKernelName(t Target) string {
+func targetKernelName(t xtables.Target) string {
 	if plainTarget(t) {
 		return ""
 	}
@@ -78,15 +81,15 @@ func targetKernelName(t Target) string {
 }
 
 // findChecked is findRule for -C.
-func (e *tableEdit) findChecked(s *chainSlot, r *Rule) int {
-	if e.family == netfilter.IPv4 || e.dialect == netfilter.NFT {
-		return e.findRule(s, r)
+func findChecked(e *ruleset.Edit, s *ruleset.Slot, r *xtables.Rule) int {
+	if e.Family == netfilter.IPv4 || e.Dialect == netfilter.NFT {
+		return e.FindRule(s, r)
 	}
 	counting := bytesChecked(r)
-	head := r.withoutExtensions()
-	for i, other := range s.currentRules() {
+	head := withoutExtensions(r)
+	for i, other := range s.CurrentRules() {
 		if len(other.Matches) == len(r.Matches) && targetKernelName(other.Target) == targetKernelName(r.Target) &&
-			sameMatches(r.Matches, other.Matches, counting) && e.findIn([]*Rule{other.withoutExtensions()}, head) == 0 {
+			sameMatches(r.Matches, other.Matches, counting) && e.FindIn([]*xtables.Rule{withoutExtensions(other)}, head) == 0 {
 			return i
 		}
 	}
@@ -94,7 +97,7 @@ func (e *tableEdit) findChecked(s *chainSlot, r *Rule) int {
 }
 
 // withoutExtensions is the rule with nothing of them.
-func (r *Rule) withoutExtensions() *Rule {
+func withoutExtensions(r *xtables.Rule) *xtables.Rule {
 	head := *r
 	head.Matches = nil
 	if !plainTarget(r.Target) {
@@ -105,7 +108,7 @@ func (r *Rule) withoutExtensions() *Rule {
 
 // bytesChecked is how many bytes of the options of each of a rule's matches -C of ip6tables compares. The mask ends too early for all
 // targets.
-func bytesChecked(r *Rule) []int {
+func bytesChecked(r *xtables.Rule) []int {
 	end := extensionHead + targetOptions[targetKernelName(r.Target)].size - maskTooEarly
 	for _, m := range r.Matches {
 		end += extensionHead + matchOptions[kernelName(m.Name())].size
@@ -121,7 +124,7 @@ func bytesChecked(r *Rule) []int {
 }
 
 // sameMatches says whether matches are the same ones, with the same options as far as these are compared.
-func sameMatches(as, bs []Match, counting []int) bool {
+func sameMatches(as, bs []xtables.Match, counting []int) bool {
 	for i, a := range as {
 		b := bs[i]
 		if kernelName(a.Name()) != kernelName(b.Name()) || !sameOptions(a, b, counting[i]) {
@@ -132,18 +135,18 @@ func sameMatches(as, bs []Match, counting []int) bool {
 }
 
 // sameOptions says whether two matches of one name are the same in so many bytes.
-func sameOptions(a, b Match, n int) bool {
+func sameOptions(a, b xtables.Match, n int) bool {
 	if n == 0 {
 		return true
 	}
 	options := matchOptions[kernelName(a.Name())]
 	if whole := options.compared; n >= whole && whole > 0 || n >= options.size {
-		return sameMatch(a, b)
+		return xtables.SameMatch(a, b)
 	}
-	image, ok := kernelBytes(a)
+	image, ok := match.KernelBytes(a)
 	if !ok {
 		return true
 	}
-	other, _ := kernelBytes(b)
+	other, _ := match.KernelBytes(b)
 	return bytes.Equal(image[:min(n, len(image))], other[:min(n, len(other))])
 }

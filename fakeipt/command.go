@@ -1,6 +1,10 @@
 package fakeipt
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
+)
 
 // command is what the words of one iptables command, or one line of restore input, say.
 type command struct {
@@ -26,21 +30,21 @@ type command struct {
 type ruleSpec struct {
 	srcText, dstText []byte // what -s and -d say
 	srcInv, dstInv   bool
-	srcs, dsts       []*AddrMatch
-	in, out          *IfaceMatch
-	proto            ProtoMatch
-	fragment         FragmentMatch
-	matches          []Match
-	target           Target // an extension or a verdict
-	jump             []byte // the word of -j or -g
+	srcs, dsts       []*xtables.AddrMatch
+	in, out          *xtables.IfaceMatch
+	proto            xtables.ProtoMatch
+	fragment         xtables.FragmentMatch
+	matches          []xtables.Match
+	target           xtables.Target // an extension or a verdict
+	jump             []byte         // the word of -j or -g
 	isGoto           bool
 	noStandard       bool // input has declared a chain of the name of the target that stands for jumps
 	counters         bool
 	packets, bytes   uint64
 
-	dump    *dumpText   // nil: a tool reads the rule
-	opaque  *OpaqueRule // of a rule with an extension that is not known
-	foreign []byte      // the first option behind -j that nothing has
+	dump    *dumpText           // nil: a tool reads the rule
+	opaque  *xtables.OpaqueRule // of a rule with an extension that is not known
+	foreign []byte              // the first option behind -j that nothing has
 }
 
 // asksAbout are the chains that a command looks at that changes nothing, or nothing if they are there: -C and -N. Nil: others too.

@@ -1,6 +1,8 @@
 package fakeipt
 
 import (
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -9,22 +11,22 @@ import (
 func (p *commandParser) finish() error {
 	c := &p.cmd
 	if c.table == "nat" && (c.policy == "DROP" || string(c.spec.jump) == "DROP") {
-		return badParameter("\nThe \"nat\" table is not intended for filtering, the use of DROP is therefore inhibited.\n\n")
+		return xtables.BadParameter("\nThe \"nat\" table is not intended for filtering, the use of DROP is therefore inhibited.\n\n")
 	}
 	if c.waitInterval && !c.wait {
-		return badParameter("--wait-interval only makes sense with --wait\n")
+		return xtables.BadParameter("--wait-interval only makes sense with --wait\n")
 	}
 	if err := p.extensions.finish(&c.spec); err != nil {
 		return err
 	}
 	if _, more := p.args.peek(); more {
-		return badParameter("unknown arguments found on commandline")
+		return xtables.BadParameter("unknown arguments found on commandline")
 	}
 	if c.op == 0 {
-		return badParameter("no command specified")
+		return xtables.BadParameter("no command specified")
 	}
 	if p.inv {
-		return badParameter("nothing appropriate following !")
+		return xtables.BadParameter("nothing appropriate following !")
 	}
 	if err := p.readAddresses(); err != nil {
 		return err
@@ -33,12 +35,12 @@ func (p *commandParser) finish() error {
 		return err
 	}
 	if c.chainGiven && len(c.chain) > maxChainName {
-		return badParameter("chain name `%s' too long (must be under %d chars)", c.chain, maxChainName+1)
+		return xtables.BadParameter("chain name `%s' too long (must be under %d chars)", c.chain, maxChainName+1)
 	}
 	if err := c.checkDevices(); err != nil {
 		return err
 	}
-	if p.dialect() == netfilter.NFT && c.isRuleCommand() {
+	if p.Dialect() == netfilter.NFT && c.isRuleCommand() {
 		return c.spec.protocolGiven()
 	}
 	return nil
@@ -56,10 +58,10 @@ func (p *commandParser) readAddresses() error {
 	}
 	if len(spec.srcs) > 1 || len(spec.dsts) > 1 {
 		if spec.srcInv || spec.dstInv {
-			return badParameter("! not allowed with multiple source or destination IP addresses")
+			return xtables.BadParameter("! not allowed with multiple source or destination IP addresses")
 		}
 		if p.cmd.op == 'R' {
-			return badParameter("Replacement rule does not specify a unique address")
+			return xtables.BadParameter("Replacement rule does not specify a unique address")
 		}
 	}
 	return nil
@@ -69,7 +71,7 @@ func (p *commandParser) readAddresses() error {
 func (c *command) checkOptions() error {
 	for _, letter := range []byte("nsdpjvxio0cf") {
 		if c.given.has(letter) && !c.takes(letter) {
-			return badParameter("Illegal option `-%c' with this command", letter)
+			return xtables.BadParameter("Illegal option `-%c' with this command", letter)
 		}
 	}
 	return nil
@@ -80,11 +82,11 @@ func (c *command) checkDevices() error {
 	switch c.chain {
 	case "PREROUTING", "INPUT":
 		if c.given.has('o') {
-			return badParameter("Can't use -o with %s\n", c.chain)
+			return xtables.BadParameter("Can't use -o with %s\n", c.chain)
 		}
 	case "POSTROUTING", "OUTPUT":
 		if c.given.has('i') {
-			return badParameter("Can't use -i with %s\n", c.chain)
+			return xtables.BadParameter("Can't use -i with %s\n", c.chain)
 		}
 	}
 	return nil
@@ -94,13 +96,13 @@ func (c *command) checkDevices() error {
 func (spec *ruleSpec) protocolGiven() error {
 	for _, m := range spec.matches {
 		switch m := m.(type) {
-		case *MatchTCP:
-			if m.nativeInNFT() && spec.proto.Number != libc.ProtoTCP {
-				return badParameter("TCP match requires '-p tcp'")
+		case *match.TCP:
+			if m.NativeInNFT() && spec.proto.Number != libc.ProtoTCP {
+				return xtables.BadParameter("TCP match requires '-p tcp'")
 			}
-		case *MatchUDP:
-			if m.nativeInNFT() && spec.proto.Number != libc.ProtoUDP {
-				return badParameter("UDP match requires '-p udp'")
+		case *match.UDP:
+			if m.NativeInNFT() && spec.proto.Number != libc.ProtoUDP {
+				return xtables.BadParameter("UDP match requires '-p udp'")
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -26,7 +27,7 @@ type commandParser struct {
 	extensions ruleExtensions
 	addresses  addressReader
 	devices    deviceReader
-	verdicts   *[3]Verdict // apart, since rules keep it
+	verdicts   *[3]xtables.Verdict // apart, since rules keep it
 
 	lastChain string
 	chains    func(name []byte) string // gives a chain's name as a string
@@ -36,10 +37,10 @@ type commandParser struct {
 
 func newCommandParser(f netfilter.Family, c caller) *commandParser {
 	p := &commandParser{caller: c, family: f}
-	p.extensions = newRuleExtensions(f, c, &p.args)
+	p.extensions = newRuleExtensions(f, &p.caller, &p.args)
 	p.addresses, p.devices = newAddressReader(f), newDeviceReader()
-	p.addresses.names = c.names()
-	p.verdicts = &[3]Verdict{{VerdictAccept}, {VerdictDrop}, {VerdictReturn}}
+	p.addresses.names = c.Names()
+	p.verdicts = &[3]xtables.Verdict{{Kind: xtables.VerdictAccept}, {Kind: xtables.VerdictDrop}, {Kind: xtables.VerdictReturn}}
 	return p
 }
 
@@ -60,15 +61,15 @@ func (k *Kernel) parser(f netfilter.Family, c caller) *commandParser {
 	}
 	p := (*idle)[last]
 	*idle = (*idle)[:last]
-	p.caller, p.extensions.call.caller = c, c
-	p.addresses.names = c.names()
+	p.caller = c
+	p.addresses.names = c.Names()
 	p.restore, p.chains, p.lastChain, p.hidden, p.dump = "", nil, "", nil, nil
 	return p
 }
 
 // done takes a parser back. Nothing that it has read is needed any more but what it has made of that.
 func (k *Kernel) done(p *commandParser) {
-	p.caller, p.extensions.call.caller, p.chains = caller{}, caller{}, nil
+	p.caller, p.chains = caller{}, nil
 	k.idle.lock.Lock()
 	defer k.idle.lock.Unlock()
 	idle := &k.idle.parsers[indexOf(p.family)]
@@ -88,17 +89,17 @@ func (p *commandParser) parse() (*command, error) {
 			return p.finished()
 		case len(word) == 1 && word[0] == '!':
 			if p.inv {
-				return nil, badParameter("multiple consecutive ! not allowed")
+				return nil, xtables.BadParameter("multiple consecutive ! not allowed")
 			}
 			p.inv = true
 			// The tool keeps nothing of the word, not even for messages.
-			p.args.words[p.args.at-1] = nil
+			p.args.Words[p.args.at-1] = nil
 			continue
 		case len(word) < 2 || word[0] != '-':
 			if p.unsupportedRevision(word) {
 				continue
 			}
-			return nil, badArgument(word)
+			return nil, xtables.BadArgument(word)
 		}
 		err := p.option(word)
 		if err == errOtherFamily {
@@ -118,7 +119,7 @@ var errOtherFamily = errors.New("a line for the other family")
 // begin forgets the command before.
 func (p *commandParser) begin() {
 	p.cmd.clear()
-	p.cmd.table, p.cmd.spec.dump, p.cmd.spec.noStandard = p.table, p.dump, p.hidden[standardTarget]
+	p.cmd.table, p.cmd.spec.dump, p.cmd.spec.noStandard = p.table, p.dump, p.hidden[xtables.StandardTarget]
 	p.args.at, p.inv, p.again = 0, false, false
 	p.extensions.begin()
 }
@@ -183,7 +184,7 @@ func (p *commandParser) short(letter byte, attached, word []byte) error {
 		return p.matchOption(attached)
 	case 'b':
 		// The tools have it among their letters, and nobody to read it.
-		return badParameter("Unknown arg \"(null)\"")
+		return xtables.BadParameter("Unknown arg \"(null)\"")
 	}
 	long := word[1] == '-'
 	if letter == 'f' {
@@ -260,4 +261,4 @@ func (p *commandParser) unknownLetter(attached, word []byte) error {
 	return unknownOption(p.args.back(0))
 }
 
-func unknownOption(word []byte) error { return badParameter("unknown option \"%s\"", word) }
+func unknownOption(word []byte) error { return xtables.BadParameter("unknown option \"%s\"", word) }

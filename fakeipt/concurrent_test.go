@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -52,12 +54,12 @@ func TestReadersWhileAnotherCommits(t *testing.T) {
 }
 
 // readWhole looks at every rule as a walk does and returns the comment that they share. last is what was read before.
-func readWhole(t *testing.T, rs *Ruleset, last string) string {
+func readWhole(t *testing.T, rs *ruleset.Ruleset, last string) string {
 	comments := map[string]int{}
 	for c := range rs.Table("nat").Chains() {
 		for _, r := range c.Rules {
 			r.Counters.Add(1, uint64(len(c.Name)))
-			comments[r.Matches[0].(*MatchComment).Text]++
+			comments[r.Matches[0].(*match.Comment).Text]++
 		}
 	}
 	assert.Len(t, comments, 1, "a ruleset of more than one commit")

@@ -7,15 +7,21 @@
 //
 // It stands behind the seam of the project, the command line: a Kernel runs
 // tools (Run), or gives them as programs to code that executes iptables (Exec).
-// Behind the seam, packetsim walks packets through a Ruleset, which is immutable
+// This package has the tools and the Kernel. What they work on has rooms of its own:
+//
+//   - xtables: the language of rules; how one is parsed, checked, printed, and what it means
+//   - match, target: the extensions of that language, one file for each
+//   - ruleset: the tables, chains and rules that the kernel holds, and how they are changed
+//   - toolstate: keeps rulesets in files, so that the tools can be programs
+//
+// Behind the seam, packetsim walks packets through a ruleset.Ruleset, which is immutable
 // data: a commit makes the next one, shares every chain that did not change, and
-// swaps it in. Package toolstate keeps the rulesets in files, so that the tools can be
-// programs.
+// swaps it in.
 //
 // What is not understood is refused with the real tool's words for an unknown
 // match, target, option or table, so that a rule is never taken for less than it says. Kernel.Load alone keeps
-// rules with an extension that it does not know, word by word (OpaqueRule).
-// Refused are: extensions other than those in registry.go, names of hosts (nothing
+// rules with an extension that it does not know, word by word (xtables.OpaqueRule).
+// Refused are: extensions other than those of match and target, names of hosts (nothing
 // is resolved) and of users but root, names of services and protocols beyond those of Debian 12 (internal/libc), and tables other
 // than raw, mangle, nat, filter and security. Sets and accounting objects are packages of their own, ipset and nfacct,
 // which say what they refuse.

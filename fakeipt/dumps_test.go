@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -31,7 +32,7 @@ func TestDumpsSaveAsTheyWere(t *testing.T) {
 				kernel, err := LoadSave(family, dialect, name, strings.NewReader(string(want)))
 				require.NoError(t, err)
 				var got strings.Builder
-				require.NoError(t, kernel.Ruleset(family).save(&got, saveOptions{counters: true}))
+				require.NoError(t, saveAll(kernel.Ruleset(family), &got, ruleset.SaveOptions{Counters: true}))
 				assert.Equal(t, commentLine.ReplaceAllString(string(want), ""), commentLine.ReplaceAllString(got.String(), ""), name)
 			}
 		}

@@ -4,25 +4,28 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // execution carries commands out on a table that is being edited.
 type execution struct {
 	caller
-	edit        *tableEdit
-	cells       slab[ruleCell]
-	lastMatches []Match
-	room        []Match   // for the matches of rules
-	out         []byte    // what the commands print
-	labels      int       // of connections, in rules that -v prints
-	namesakes   *[]string // chains of the table that have the name of a target; nil: not looked for yet
+	edit        *ruleset.Edit
+	cells       xtables.Slab[ruleCell]
+	lastMatches []xtables.Match
+	room        []xtables.Match // for the matches of rules
+	out         []byte          // what the commands print
+	labels      int             // of connections, in rules that -v prints
+	namesakes   *[]string       // chains of the table that have the name of a target; nil: not looked for yet
 }
 
 // print writes what the commands print.
 func (x *execution) print(stdout io.Writer) error {
 	for ; x.labels > 0; x.labels-- {
-		x.warn(noLabelNames)
+		x.Warn(match.NoLabelNames)
 	}
 	if len(x.out) == 0 {
 		return nil
@@ -44,11 +47,11 @@ func (x *execution) run(c *command) error {
 		}
 		return x.ruleCommand(c)
 	case 'N':
-		return e.createChain(c.chain)
+		return e.CreateChain(c.chain)
 	case 'X':
 		return x.deleteChains(c)
 	case 'E':
-		return e.renameChain(c.chain, c.newName)
+		return e.RenameChain(c.chain, c.newName)
 	case 'P':
 		return x.policy(c)
 	case 'F':
@@ -62,27 +65,27 @@ func (x *execution) run(c *command) error {
 func (x *execution) policy(c *command) error {
 	e := x.edit
 	counters := &netfilter.Counters{}
-	if c.spec.counters && e.dialect == netfilter.Legacy {
+	if c.spec.counters && e.Dialect == netfilter.Legacy {
 		counters.Set(c.spec.packets, c.spec.bytes)
 	}
-	return e.setPolicy(c.chain, c.policy, counters)
+	return e.SetPolicy(c.chain, c.policy, counters)
 }
 
 func (x *execution) deleteChains(c *command) error {
 	e := x.edit
 	if c.chainGiven {
-		if s, err := e.chain(c.chain); e.dialect == netfilter.Legacy || err == nil && s.hook == 0 {
+		if s, err := e.Chain(c.chain); e.Dialect == netfilter.Legacy || err == nil && s.Hook == 0 {
 			x.tell(c, "Deleting", c.chain)
 		}
-		return e.deleteChain(c.chain)
+		return e.DeleteChain(c.chain)
 	}
-	if !e.exists {
+	if !e.Exists {
 		return nil
 	}
-	for _, name := range e.userChains() {
+	for _, name := range e.UserChains() {
 		x.tell(c, "Deleting", name)
 	}
-	return e.deleteAllChains()
+	return e.DeleteAllChains()
 }
 
 // tell prints what -v prints about a chain.
@@ -93,42 +96,42 @@ func (x *execution) tell(c *command, deed, chain string) {
 }
 
 // chainsOf are the chains that a command deals with: the one that it names, or else all.
-func (x *execution) chainsOf(c *command, deed string, all func() []*chainSlot) ([]*chainSlot, error) {
+func (x *execution) chainsOf(c *command, deed string, all func() []*ruleset.Slot) ([]*ruleset.Slot, error) {
 	if !c.chainGiven {
 		return all(), nil
 	}
-	s, err := x.edit.chain(c.chain)
+	s, err := x.edit.Chain(c.chain)
 	if err != nil {
-		if x.edit.dialect == netfilter.Legacy {
+		if x.edit.Dialect == netfilter.Legacy {
 			x.tell(c, deed, c.chain)
 		}
 		return nil, err
 	}
-	return []*chainSlot{s}, nil
+	return []*ruleset.Slot{s}, nil
 }
 
 func (x *execution) flush(c *command) error {
 	e := x.edit
-	if (c.chainGiven || c.verbose > 0) && e.dialect == netfilter.NFT {
-		e.makeBuiltins(c.chain, c.chainGiven)
+	if (c.chainGiven || c.verbose > 0) && e.Dialect == netfilter.NFT {
+		e.MakeBuiltins(c.chain, c.chainGiven)
 	}
-	chains, err := x.chainsOf(c, "Flushing", e.allChains)
-	if err != nil || !e.exists || !e.known && !c.chainGiven && c.verbose == 0 {
+	chains, err := x.chainsOf(c, "Flushing", e.AllChains)
+	if err != nil || !e.Exists || !e.Known && !c.chainGiven && c.verbose == 0 {
 		return err
 	}
 	for _, s := range chains {
-		x.tell(c, "Flushing", s.name)
-		e.flushChain(s)
+		x.tell(c, "Flushing", s.Name)
+		e.FlushChain(s)
 	}
 	return nil
 }
 
 // announceFlush prints what a restore with -v prints about the chains that it is to take away (legacy).
 func (x *execution) announceFlush(c *command) {
-	for _, s := range x.edit.allChains() {
-		x.tell(c, "Flushing", s.name)
+	for _, s := range x.edit.AllChains() {
+		x.tell(c, "Flushing", s.Name)
 	}
-	for _, name := range x.edit.userChains() {
+	for _, name := range x.edit.UserChains() {
 		x.tell(c, "Deleting", name)
 	}
 }
@@ -138,13 +141,13 @@ func (x *execution) zero(c *command) error {
 	if c.op == 'Z' && c.number > 0 {
 		return x.zeroRule(c)
 	}
-	chains, err := x.chainsOf(c, "Zeroing", e.madeChains)
+	chains, err := x.chainsOf(c, "Zeroing", e.MadeChains)
 	if err != nil {
 		return err
 	}
 	for _, s := range chains {
-		x.tell(c, "Zeroing", s.name)
-		e.zero(s, -1)
+		x.tell(c, "Zeroing", s.Name)
+		e.Zero(s, -1)
 	}
 	return nil
 }
@@ -152,17 +155,17 @@ func (x *execution) zero(c *command) error {
 // zeroRule is -Z with the number of a rule.
 func (x *execution) zeroRule(c *command) error {
 	e := x.edit
-	s, err := e.chain(c.chain)
+	s, err := e.Chain(c.chain)
 	switch {
-	case err != nil && e.dialect == netfilter.NFT:
-		return errBadRule
+	case err != nil && e.Dialect == netfilter.NFT:
+		return ruleset.ErrBadRule
 	case err != nil:
 		return err
-	case c.number > len(s.currentRules()) && e.dialect == netfilter.NFT:
+	case c.number > len(s.CurrentRules()) && e.Dialect == netfilter.NFT:
 		return nil
-	case c.number > len(s.currentRules()):
-		return errCounterIndex
+	case c.number > len(s.CurrentRules()):
+		return ruleset.ErrCounterIndex
 	}
-	e.zero(s, c.number-1)
+	e.Zero(s, c.number-1)
 	return nil
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -17,18 +20,18 @@ func (x *execution) listAndZero(c *command) error {
 		return err
 	}
 	if c.zeroRule {
-		if s := x.edit.slotOf(c.chain); x.edit.dialect == netfilter.NFT && s.hook&^x.edit.made != 0 {
+		if s := x.edit.SlotOf(c.chain); x.edit.Dialect == netfilter.NFT && s.Hook&^x.edit.Made != 0 {
 			return nil // the chain was made for the listing alone, and is empty
 		}
 		return x.zeroRule(c)
 	}
 	e := x.edit
-	if e.dialect == netfilter.NFT {
+	if e.Dialect == netfilter.NFT {
 		// The tool takes the chains that it has listed for chains that exist.
-		existed := e.exists
-		e.makeBuiltins(c.chain, c.chainGiven)
+		existed := e.Exists
+		e.MakeBuiltins(c.chain, c.chainGiven)
 		if !existed {
-			e.fail(e.line, batchZeroChain, syscall.ENOENT, e.madeChains()[0].name)
+			e.Fail(e.Line, ruleset.ChainZero, syscall.ENOENT, e.MadeChains()[0].Name)
 		}
 	}
 	return x.zero(c)
@@ -36,23 +39,24 @@ func (x *execution) listAndZero(c *command) error {
 
 // errIncompatible is what the nft tools say about a chain that they do not find when they list it.
 func errIncompatible(chain, table string) error {
-	return &problem{status: statusOther, msg: fmt.Sprintf("chain `%s' in table `%s' is incompatible, use 'nft' tool.", chain, table)}
+	return &xtables.Problem{Status: xtables.StatusOther,
+		Msg: fmt.Sprintf("chain `%s' in table `%s' is incompatible, use 'nft' tool.", chain, table)}
 }
 
 // listed are the chains that a listing is about.
-func (x *execution) listed(c *command) ([]*chainSlot, error) {
+func (x *execution) listed(c *command) ([]*ruleset.Slot, error) {
 	x.warnOfLegacy("")
 	if !c.chainGiven {
-		return x.edit.allChains(), nil
+		return x.edit.AllChains(), nil
 	}
-	s := x.edit.slotOf(c.chain)
-	if !s.live {
-		if x.edit.dialect == netfilter.NFT {
-			return nil, errIncompatible(c.chain, x.edit.kind.name)
+	s := x.edit.SlotOf(c.chain)
+	if !s.Live {
+		if x.edit.Dialect == netfilter.NFT {
+			return nil, errIncompatible(c.chain, x.edit.Kind.Name)
 		}
-		return nil, errNoChain
+		return nil, ruleset.ErrNoChain
 	}
-	return []*chainSlot{s}, nil
+	return []*ruleset.Slot{s}, nil
 }
 
 func (x *execution) list(c *command) error {
@@ -60,19 +64,19 @@ func (x *execution) list(c *command) error {
 	if err != nil {
 		return err
 	}
-	style := listStyle{numeric: c.numeric, verbose: c.verbose > 0, exact: c.exact, lineNumbers: c.lineNumbers,
-		dialect: x.edit.dialect, family: x.edit.family, names: x.names()}
+	style := xtables.ListStyle{Numeric: c.numeric, Verbose: c.verbose > 0, Exact: c.exact, LineNumbers: c.lineNumbers,
+		Dialect: x.edit.Dialect, Family: x.edit.Family, Names: x.Names()}
 	for i, s := range chains {
 		if i > 0 {
 			x.out = append(x.out, '\n')
 		}
 		if c.number == 0 {
-			x.out = style.appendChainHead(x.out, s)
+			x.out = appendChainHead(x.out, style, s)
 		}
-		for n, r := range s.currentRules() {
+		for n, r := range s.CurrentRules() {
 			if c.number == 0 || c.number == n+1 {
 				x.warnOfLabel(r)
-				x.out = style.appendRule(x.out, n+1, r)
+				x.out = style.AppendRule(x.out, n+1, r)
 			}
 		}
 	}
@@ -87,48 +91,68 @@ func (x *execution) listRules(c *command) error {
 	}
 	if c.number == 0 {
 		for _, s := range chains {
-			x.out = s.view().appendRuleListHead(x.out, c.verbose > 0)
+			x.out = appendRuleListHead(x.out, s.View(), c.verbose > 0)
 		}
 	}
 	for _, s := range chains {
-		for n, r := range s.currentRules() {
+		for n, r := range s.CurrentRules() {
 			if c.number != 0 && c.number != n+1 {
 				continue
 			}
 			x.warnOfLabel(r)
-			x.out = append(append(x.out, "-A "...), s.name...)
-			if r.opaque {
-				x.out = append(r.appendOptions(x.out, x.edit.family, x.edit.dialect), '\n')
+			x.out = append(append(x.out, "-A "...), s.Name...)
+			if r.HasOpaque {
+				x.out = append(r.AppendOptions(x.out, x.edit.Family, x.edit.Dialect), '\n')
 				continue
 			}
-			x.out = r.appendMatches(x.out, x.edit.family, x.edit.dialect)
+			x.out = r.AppendMatches(x.out, x.edit.Family, x.edit.Dialect)
 			if c.verbose > 0 {
-				x.out = appendCounters(x.out, " -c ", " ", "", r.Counters)
+				x.out = xtables.AppendCounters(x.out, " -c ", " ", "", r.Counters)
 			}
-			x.out = append(r.appendTarget(x.out, x.edit.family, x.edit.dialect), '\n')
+			x.out = append(r.AppendTarget(x.out, x.edit.Family, x.edit.Dialect), '\n')
 		}
 	}
 	return nil
 }
 
 // warnOfLabel is what a tool says of a rule that it prints: it looks for the name of a label.
-func (x *execution) warnOfLabel(r *Rule) {
-	if x.edit.context.namespace.HasLabels() {
-		for range r.labels() {
-			x.warn(noLabelNames)
+func (x *execution) warnOfLabel(r *xtables.Rule) {
+	if x.edit.Context.Namespace.HasLabels() {
+		for range match.Labels(r) {
+			x.Warn(match.NoLabelNames)
 		}
 	}
 }
 
 // appendRuleListHead appends "-P CHAIN POLICY" or "-N CHAIN".
-func (c *Chain) appendRuleListHead(dst []byte, counters bool) []byte {
-	if c.Policy == PolicyNone {
+func appendRuleListHead(dst []byte, c *ruleset.Chain, counters bool) []byte {
+	if c.Policy == ruleset.PolicyNone {
 		return append(append(append(dst, "-N "...), c.Name...), '\n')
 	}
 	dst = append(append(append(dst, "-P "...), c.Name...), ' ')
-	dst = append(dst, c.Policy.policyText()...)
+	dst = append(dst, c.Policy.Text()...)
 	if counters {
-		dst = appendCounters(dst, " -c ", " ", "", c.Counters)
+		dst = xtables.AppendCounters(dst, " -c ", " ", "", c.Counters)
 	}
 	return append(dst, '\n')
+}
+
+// appendChainHead appends the two lines above the rules of a chain.
+func appendChainHead(dst []byte, style xtables.ListStyle, s *ruleset.Slot) []byte {
+	c := s.View()
+	dst = append(append(dst, "Chain "...), c.Name...)
+	if c.Policy == ruleset.PolicyNone {
+		dst = fmt.Appendf(dst, " (%d references)\n", s.Refs)
+	} else {
+		dst = fmt.Appendf(dst, " (policy %s", c.Policy.Text())
+		if style.Verbose {
+			dst = append(dst, ' ')
+			dst = style.AppendNumber(dst, c.Counters.Packets(), 0)
+			dst = append(dst, " packets, "...)
+			dst = style.AppendNumber(dst, c.Counters.Bytes(), 0)
+			dst = append(dst, " bytes"...)
+		}
+		dst = append(dst, ")\n"...)
+	}
+	return style.AppendColumns(dst)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -44,15 +45,18 @@ func TestFactOfARule(t *testing.T) {
 		{"a comment with quotes", "filter", `-m comment --comment "say \"-j ACCEPT\" \\ here" -j DROP`,
 			netfilter.Fact{Comment: `say "-j ACCEPT" \ here`, Verdict: netfilter.Drop}},
 		{"two comments", "filter", `-m comment --comment cali:abc -m comment --comment "of a pod"`, netfilter.Fact{Comment: "cali:abc of a pod"}},
-		{"an empty comment is a condition", "filter", `-m comment --comment ""`, netfilter.Fact{Conditions: netfilter.Conditions{Others: []string{"comment"}}}},
-		{"plain conditions", "filter", "-s 10.0.0.0/8 -d 10.1.0.1 -i eth0 -o eth1 -p tcp -m tcp --dport 22 -m conntrack --ctstate ESTABLISHED,RELATED",
+		{"an empty comment is a condition", "filter", `-m comment --comment ""`, netfilter.Fact{
+			Conditions: netfilter.Conditions{Others: []string{"comment"}}}},
+		{"plain conditions", "filter", "-s 10.0.0.0/8 -d 10.1.0.1 -i eth0 -o eth1 -p tcp -m tcp --dport 22 " +
+			"-m conntrack --ctstate ESTABLISHED,RELATED",
 			netfilter.Fact{Conditions: netfilter.Conditions{
 				Src: netip.MustParsePrefix("10.0.0.0/8"), Dst: netip.MustParsePrefix("10.1.0.1/32"), In: "eth0", Out: "eth1", Protocol: 6,
 				DstPorts: netfilter.PortRange{Min: 22, Max: 22}, States: []string{"RELATED", "ESTABLISHED"},
 			}}},
 		{"a range of ports", "filter", "-p udp --dport 53:60", netfilter.Fact{Conditions: netfilter.Conditions{
 			Protocol: 17, DstPorts: netfilter.PortRange{Min: 53, Max: 60}}}},
-		{"port 0 is a port", "filter", "-p udp --dport 0", netfilter.Fact{Conditions: netfilter.Conditions{Protocol: 17, Others: []string{"ports"}}}},
+		{"port 0 is a port", "filter", "-p udp --dport 0", netfilter.Fact{
+			Conditions: netfilter.Conditions{Protocol: 17, Others: []string{"ports"}}}},
 		{"conditions the other way round", "filter", "! -s 10.0.0.0/8 ! -d 10.1.0.1 ! -i eth0 ! -o eth1 ! -p tcp ! -f", netfilter.Fact{
 			Conditions: netfilter.Conditions{Others: []string{"source", "destination", "in", "out", "protocol", "fragment"}}}},
 		{"odd conditions", "filter", "-s 10.0.0.1/255.0.0.255 -i eth+ -p tcp --syn", netfilter.Fact{
@@ -67,13 +71,17 @@ func TestFactOfARule(t *testing.T) {
 			Conditions: netfilter.Conditions{Others: []string{"recent"}},
 			Memories:   []netfilter.Memory{{Kind: netfilter.Recent, Name: "L", Reads: true, Within: 10 * time.Second}}}},
 		{"a list that is written", "filter", "-m recent --set --name L", netfilter.Fact{
-			Conditions: netfilter.Conditions{Others: []string{"recent"}}, Memories: []netfilter.Memory{{Kind: netfilter.Recent, Name: "L", Writes: true}}}},
+			Conditions: netfilter.Conditions{Others: []string{"recent"}},
+			Memories:   []netfilter.Memory{{Kind: netfilter.Recent, Name: "L", Writes: true}}}},
 		{"a list that is renewed", "filter", "-m recent --update --name L", netfilter.Fact{
-			Conditions: netfilter.Conditions{Others: []string{"recent"}}, Memories: []netfilter.Memory{{Kind: netfilter.Recent, Name: "L", Reads: true, Writes: true}}}},
+			Conditions: netfilter.Conditions{Others: []string{"recent"}},
+			Memories:   []netfilter.Memory{{Kind: netfilter.Recent, Name: "L", Reads: true, Writes: true}}}},
 		{"a list that loses", "filter", "-m recent --remove --name L", netfilter.Fact{
-			Conditions: netfilter.Conditions{Others: []string{"recent"}}, Memories: []netfilter.Memory{{Kind: netfilter.Recent, Name: "L", Reads: true, Removes: true}}}},
+			Conditions: netfilter.Conditions{Others: []string{"recent"}},
+			Memories:   []netfilter.Memory{{Kind: netfilter.Recent, Name: "L", Reads: true, Removes: true}}}},
 		{"accounting", "filter", "-m nfacct --nfacct-name x", netfilter.Fact{
-			Conditions: netfilter.Conditions{Others: []string{"nfacct"}}, Memories: []netfilter.Memory{{Kind: netfilter.Accounting, Name: "x", Writes: true}}}},
+			Conditions: netfilter.Conditions{Others: []string{"nfacct"}},
+			Memories:   []netfilter.Memory{{Kind: netfilter.Accounting, Name: "x", Writes: true}}}},
 		{"DNAT", "nat", "-p tcp -j DNAT --to-destination 10.0.0.1-10.0.0.2:80-90", netfilter.Fact{
 			Conditions: netfilter.Conditions{Protocol: 6}, Translation: netfilter.Translation{Kind: netfilter.DNAT, Of: netfilter.Destination,
 				MinAddr: address("10.0.0.1"), MaxAddr: address("10.0.0.2"), MinPort: 80, MaxPort: 90}}},
@@ -85,7 +93,8 @@ func TestFactOfARule(t *testing.T) {
 			Translation: netfilter.Translation{Kind: netfilter.Redirect, Of: netfilter.Destination, MinPort: 81, MaxPort: 81}}},
 		{"NETMAP", "nat", "-j NETMAP --to 10.7.0.0/16", netfilter.Fact{Translation: netfilter.Translation{
 			Kind: netfilter.Netmap, MinAddr: address("10.7.0.0"), MaxAddr: address("10.7.255.255")}}},
-		{"REJECT", "filter", "-p tcp -j REJECT --reject-with tcp-reset", netfilter.Fact{Conditions: netfilter.Conditions{Protocol: 6}, Reject: "tcp-reset"}},
+		{"REJECT", "filter", "-p tcp -j REJECT --reject-with tcp-reset", netfilter.Fact{
+			Conditions: netfilter.Conditions{Protocol: 6}, Reject: "tcp-reset"}},
 		{"a mark", "mangle", "-j MARK --set-xmark 0x4000/0x4000", netfilter.Fact{Mark: &netfilter.Mark{Value: 0x4000, Mask: 0x4000}}},
 		{"another target and another match", "filter", "-m limit --limit 1/s -j LOG", netfilter.Fact{
 			Conditions: netfilter.Conditions{Others: []string{"limit"}}, Other: "LOG"}},
@@ -125,7 +134,8 @@ func TestViewOfARuleset(t *testing.T) {
 			chains = append(chains, rule.Text)
 		}
 	}
-	assert.Equal(t, []string{"INPUT INPUT ACCEPT", "FORWARD FORWARD DROP", "-A FORWARD -j B", "OUTPUT OUTPUT ACCEPT", "A", "-A A -j ACCEPT", "B"}, chains)
+	want := []string{"INPUT INPUT ACCEPT", "FORWARD FORWARD DROP", "-A FORWARD -j B", "OUTPUT OUTPUT ACCEPT", "A", "-A A -j ACCEPT", "B"}
+	assert.Equal(t, want, chains)
 	assert.Equal(t, []int{0, 1}, []int{filter.References("A"), filter.References("B")})
 	forward, _ := filter.Chain("FORWARD")
 	assert.Equal(t, netfilter.Counted{Packets: 3, Bytes: 180}, forward.Counted(0))
@@ -146,11 +156,12 @@ func TestViewOfARuleset(t *testing.T) {
 // TestArgsOfARule has a rule as a command would, and then once more as a line.
 func TestArgsOfARule(t *testing.T) {
 	kernel, err := fakeipt.LoadSave(netfilter.IPv4, netfilter.Legacy, "rules", strings.NewReader("*filter\n"+
-		`-A INPUT -s 10.0.0.0/8 -p tcp -m comment --comment "-j \"DROP\"" -m tcp --dport 22 -m comment --comment x -j LOG --log-prefix "a \"b\" "`+"\nCOMMIT\n"))
+		`-A INPUT -s 10.0.0.0/8 -p tcp -m comment --comment "-j \"DROP\"" -m tcp --dport 22 `+
+		`-m comment --comment x -j LOG --log-prefix "a \"b\" "`+"\nCOMMIT\n"))
 	require.NoError(t, err)
 	rules := kernel.Ruleset(netfilter.IPv4).View()
 	input, _ := rules.Table("filter").Chain("INPUT")
 	args := input.Args(0, false)
 	assert.Equal(t, []string{"-s", "10.0.0.0/8", "-p", "tcp", "-m", "tcp", "--dport", "22", "-j", "LOG", "--log-prefix", `a "b" `}, args)
-	assert.Equal(t, ` -s 10.0.0.0/8 -p tcp -m tcp --dport 22 -j LOG --log-prefix "a \"b\" "`, fakeipt.QuoteArgs(args))
+	assert.Equal(t, ` -s 10.0.0.0/8 -p tcp -m tcp --dport 22 -j LOG --log-prefix "a \"b\" "`, xtables.QuoteArgs(args))
 }

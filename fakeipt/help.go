@@ -48,33 +48,39 @@ func (l *loadedExtension) appendHelp(dst []byte) []byte {
 	if l.target != nil {
 		kind = "target"
 	}
-	if len(l.ext.options) == 0 {
-		return fmt.Appendf(dst, "%s does not take any options\n", l.ext.name)
+	if len(l.ext.Options) == 0 {
+		return fmt.Appendf(dst, "%s does not take any options\n", l.ext.Name)
 	}
-	name := l.ext.name
-	if l.ext == icmp6Extension {
+	name := l.ext.Name
+	if name == icmp6Name {
 		name = "icmpv6"
 	}
 	dst = fmt.Appendf(dst, "%s %s options:\n", name, kind)
-	for i := range l.ext.options {
-		spec := &l.ext.options[i]
+	for i := range l.ext.Options {
+		spec := &l.ext.Options[i]
 		sign, value := "   ", " VALUE"
-		if spec.invert {
+		if spec.Invert {
 			sign = "[!]"
 		}
-		if spec.flag {
+		if spec.Flag {
 			value = ""
 		}
-		dst = fmt.Appendf(dst, "%s --%s%s\n", sign, spec.name, value)
+		dst = fmt.Appendf(dst, "%s --%s%s\n", sign, spec.Name, value)
 	}
-	switch l.ext {
-	case icmpExtension:
+	switch l.ext.Name {
+	case icmpName:
 		return appendTypeNames(append(dst, "Valid ICMP Types:"...), icmp.V4Names)
-	case icmp6Extension:
+	case icmp6Name:
 		return appendTypeNames(append(dst, "Valid ICMPv6 Types:"...), icmp.V6Names)
 	}
 	return dst
 }
+
+// The matches whose help has the names of types.
+const (
+	icmpName  = "icmp"
+	icmp6Name = "icmp6"
+)
 
 // appendTypeNames appends each name in a line of its own, those of codes further in, and other names of the same behind it.
 func appendTypeNames(dst []byte, names []icmp.TypeName) []byte {

@@ -183,18 +183,21 @@ func orderedSets(elements int) string {
 	return b.String()
 }
 
-// TestSetsAreOrderedByTheirHash holds that the same initval gives the same order, whichever order elements are added in, and another one another.
+// TestSetsAreOrderedByTheirHash holds that the same initval gives the same order, whichever order elements are added in, and another one
+// another.
 func TestSetsAreOrderedByTheirHash(t *testing.T) {
 	saved := func(initval string, elements ...string) string {
 		m := newFakeMachine(netfilter.Legacy)
-		_, stderr, status := m.run(t, []string{"ipset", "restore"}, "create x hash:ip initval "+initval+"\nadd x "+strings.Join(elements, "\nadd x ")+"\n")
+		input := "create x hash:ip initval " + initval + "\nadd x " + strings.Join(elements, "\nadd x ") + "\n"
+		_, stderr, status := m.run(t, []string{"ipset", "restore"}, input)
 		require.Zero(t, status, stderr)
 		out, _, _ := m.run(t, []string{"ipset", "save"}, "")
 		_, out, _ = strings.Cut(out, "\n")
 		return out
 	}
 	// As Linux 6.18 lists them.
-	const want = "add x 10.0.0.4\nadd x 10.0.0.3\nadd x 10.0.0.6\nadd x 10.0.0.1\nadd x 10.0.0.8\nadd x 10.0.0.5\nadd x 10.0.0.2\nadd x 10.0.0.7\n"
+	const want = "add x 10.0.0.4\nadd x 10.0.0.3\nadd x 10.0.0.6\nadd x 10.0.0.1\n" +
+		"add x 10.0.0.8\nadd x 10.0.0.5\nadd x 10.0.0.2\nadd x 10.0.0.7\n"
 	elements := []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6", "10.0.0.7", "10.0.0.8"}
 	assert.Equal(t, want, saved("0x1234", elements...))
 	slices.Reverse(elements)

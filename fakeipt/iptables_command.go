@@ -7,6 +7,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -16,7 +19,7 @@ func (run *toolRun) command() int {
 	parser := run.kernel.parser(run.family, caller{run, run.kernel})
 	defer run.kernel.done(parser)
 	parser.inTable("filter", run.argv0)
-	parser.args.setArgs(run.args)
+	parser.args.SetArgs(run.args)
 	cmd, err := parser.parse()
 	var end *farewell
 	if errors.As(err, &end) {
@@ -26,10 +29,10 @@ func (run *toolRun) command() int {
 		return run.reportError(err)
 	}
 	if status, ok := run.enter(Visit{Locks: true, Wait: cmd.waitSeconds, Table: cmd.table, Chains: cmd.asksAbout(),
-		Objects: slices.Contains(run.args, rateestExtension.name)}); !ok {
+		Objects: slices.Contains(run.args, new(match.Rateest).Name())}); !ok {
 		return status
 	}
-	kind := findTableKind(cmd.table)
+	kind := ruleset.FindKind(cmd.table)
 	if kind == nil {
 		return run.reportError(run.noTable(cmd.table))
 	}
@@ -39,10 +42,10 @@ func (run *toolRun) command() int {
 // noTable is the error of a table that the kernel does not have.
 func (run *toolRun) noTable(name string) error {
 	if run.kernel.dialect == netfilter.NFT {
-		return &problem{status: statusVersion, msg: fmt.Sprintf("table '%s' does not exist", name)}
+		return &xtables.Problem{Status: xtables.StatusVersion, Msg: fmt.Sprintf("table '%s' does not exist", name)}
 	}
-	text := fmt.Sprintf("can't initialize %s table `%s': %s", factsOf(run.family).tool, name, noTableText(name))
-	return &problem{status: statusVersion, msg: text}
+	text := fmt.Sprintf("can't initialize %s table `%s': %s", xtables.FactsOf(run.family).Tool, name, noTableText(name))
+	return &xtables.Problem{Status: xtables.StatusVersion, Msg: text}
 }
 
 // maxTableName is the length of a table's name.
@@ -57,17 +60,17 @@ func noTableText(name string) string {
 }
 
 // onTable carries the command out on a table and commits what it changed.
-func (run *toolRun) onTable(kind *tableKind, cmd *command) int {
+func (run *toolRun) onTable(kind *ruleset.Kind, cmd *command) int {
 	run.kernel.namespace.Lock()
 	defer run.kernel.namespace.Unlock()
 	run.kernel.ensure(run.family, kind)
 	x := &execution{caller: caller{run, run.kernel}, edit: run.kernel.edit(run.family, kind, 0)}
 	err := x.run(cmd)
-	if err == nil && x.edit.changed {
+	if err == nil && x.edit.AsksKernel() {
 		err = run.kernel.commit(run.family, x.edit)
 	}
 	if werr := x.print(run.stdout); werr != nil && err == nil {
-		err = &problem{status: statusOther, msg: werr.Error()}
+		err = &xtables.Problem{Status: xtables.StatusOther, Msg: werr.Error()}
 	}
 	return run.reportError(err)
 }
@@ -77,35 +80,35 @@ func (run *toolRun) reportError(err error) int {
 	if err == nil {
 		return 0
 	}
-	if usage, ok := asProblem(err); ok {
+	if usage, ok := xtables.AsProblem(err); ok {
 		return run.report(usage, -1)
 	}
 	var missing *missingChain
 	if errors.As(err, &missing) {
-		return run.report(&problem{status: statusParameter, msg: missing.Error()}, -1)
+		return run.report(&xtables.Problem{Status: xtables.StatusParameter, Msg: missing.Error()}, -1)
 	}
-	var commit *commitError
-	if errors.As(err, &commit) && commit.failures != nil {
-		return run.reportBatch(commit.failures, false)
+	var commit *ruleset.CommitError
+	if errors.As(err, &commit) && commit.Failures != nil {
+		return run.reportBatch(commit.Failures, false)
 	}
 	fmt.Fprintf(run.stderr, "%s: %s\n", run.name, refusalText(err))
-	return statusOther
+	return xtables.StatusOther
 }
 
 // refusalText is the message of libiptc for an error.
 func refusalText(err error) string {
-	var commit *commitError
+	var commit *ruleset.CommitError
 	if errors.As(err, &commit) {
-		return errnoSentence(commit.errno)
+		return errnoSentence(commit.Errno)
 	}
-	var r *refusal
+	var r *ruleset.Refusal
 	if !errors.As(err, &r) {
 		return err.Error()
 	}
-	if r.errno == syscall.EINVAL {
-		return r.msg + ". Run `dmesg' for more information."
+	if r.Errno == syscall.EINVAL {
+		return r.Msg + ". Run `dmesg' for more information."
 	}
-	return strings.TrimSuffix(r.msg, ".") + "."
+	return strings.TrimSuffix(r.Msg, ".") + "."
 }
 
 // errnoSentence is the message for an errno of the kernel.

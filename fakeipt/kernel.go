@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -61,7 +63,7 @@ type GateError struct {
 
 // LockHeld is what a legacy tool says that has waited so many seconds for the lock in vain.
 func LockHeld(lockFile string, seconds int) *GateError {
-	return &GateError{Status: statusResource, Text: fmt.Sprintf("Can't lock %s: Resource temporarily unavailable\n"+
+	return &GateError{Status: xtables.StatusResource, Text: fmt.Sprintf("Can't lock %s: Resource temporarily unavailable\n"+
 		"Another app is currently holding the xtables lock. Stopped waiting after %ds.\n", lockFile, seconds)}
 }
 
@@ -77,9 +79,10 @@ type Kernel struct {
 	gate      func(Visit) error
 	etc       fs.FS
 	idle      idleParsers
-	rulesets  [2]atomic.Pointer[Ruleset]
+	rulesets  [2]atomic.Pointer[ruleset.Ruleset]
 	// rateMatches is set once a rule may have had --hashlimit-rate-match.
-	rateMatches atomic.Bool
+	rateMatches  atomic.Bool
+	surroundings ruleset.Surroundings
 }
 
 // New returns tools of which none has run.
@@ -89,8 +92,9 @@ func New(o Options) *Kernel {
 	if k.namespace == nil {
 		k.namespace = netfilter.New(o.Clock)
 	}
+	k.surroundings = ruleset.Surroundings{Namespace: k.namespace, RateMatches: &k.rateMatches, Rulesets: k.allRulesets}
 	for _, f := range netfilter.Families() {
-		k.rulesets[indexOf(f)].Store(&Ruleset{family: f, dialect: k.dialect})
+		k.rulesets[indexOf(f)].Store(ruleset.New(f, k.dialect))
 	}
 	k.namespace.Join(k)
 	return k
@@ -132,14 +136,14 @@ func (k *Kernel) Dialect() netfilter.Dialect { return k.dialect }
 func (k *Kernel) Namespace() *netfilter.Namespace { return k.namespace }
 
 // Ruleset is the family's ruleset as it is now. It never changes; later commits make others.
-func (k *Kernel) Ruleset(f netfilter.Family) *Ruleset { return k.rulesets[indexOf(f)].Load() }
+func (k *Kernel) Ruleset(f netfilter.Family) *ruleset.Ruleset { return k.rulesets[indexOf(f)].Load() }
 
 // Rules is Ruleset.
 func (k *Kernel) Rules(f netfilter.Family) netfilter.Ruleset { return k.Ruleset(f) }
 
 // allRulesets are the rulesets of both families, first the kernel's own, then those of the other dialect.
-func (k *Kernel) allRulesets() []*Ruleset {
-	var all []*Ruleset
+func (k *Kernel) allRulesets() []*ruleset.Ruleset {
+	var all []*ruleset.Ruleset
 	for _, of := range append([]*Kernel{k}, k.others()...) {
 		for _, f := range netfilter.Families() {
 			all = append(all, of.Ruleset(f))
@@ -154,41 +158,62 @@ func (k *Kernel) others() []*Kernel {
 }
 
 // store makes a table the current one.
-func (k *Kernel) store(f netfilter.Family, t *Table) {
-	k.register(t)
-	k.rulesets[indexOf(f)].Store(k.Ruleset(f).with(t))
+func (k *Kernel) store(f netfilter.Family, t *ruleset.Table) {
+	t.Register(k.dialect, k.namespace.NextTurn)
+	k.rulesets[indexOf(f)].Store(k.Ruleset(f).With(t))
 }
 
 // Adopt gives the kernel a ruleset that another one has, in the place of its own for that family. Both must have the same dialect, and the
 // objects that rules name must be there.
-func (k *Kernel) Adopt(rs *Ruleset) error {
-	if rs.dialect != k.dialect {
-		return fmt.Errorf("a ruleset of the %s tools cannot be that of a kernel with the %s tools", rs.dialect, k.dialect)
+func (k *Kernel) Adopt(rs *ruleset.Ruleset) error {
+	if rs.Dialect() != k.dialect {
+		return fmt.Errorf("a ruleset of the %s tools cannot be that of a kernel with the %s tools", rs.Dialect(), k.dialect)
 	}
-	for _, t := range rs.tables {
-		k.namespace.PassTurn(slices.Max(t.registered[:]))
+	for _, t := range rs.Tables() {
+		k.namespace.PassTurn(t.LastTurn())
 	}
 	k.namespace.AddLabels()
 	k.rateMatches.Store(true)
-	k.rulesets[indexOf(rs.family)].Store(rs)
+	k.rulesets[indexOf(rs.Family())].Store(rs)
 	return nil
 }
 
-// drop takes a table away, which the nft tools do when they flush it.
-func (k *Kernel) drop(f netfilter.Family, kind *tableKind) {
-	old := k.Ruleset(f)
-	n := &Ruleset{family: f, dialect: k.dialect}
-	for _, t := range old.tables {
-		if t.kind != kind {
-			n.tables = append(n.tables, t)
-		}
+// edit begins to change a table, of which it expects to look at so many chains.
+func (k *Kernel) edit(f netfilter.Family, kind *ruleset.Kind, expect int) *ruleset.Edit {
+	return k.Ruleset(f).Edit(kind, expect, &k.surroundings)
+}
+
+// commit checks an edit and makes its table the current one.
+func (k *Kernel) commit(f netfilter.Family, e *ruleset.Edit) error {
+	t, err := e.Commit()
+	switch {
+	case err != nil:
+		return err
+	case t != nil:
+		k.store(f, t)
+	case e.Flushed:
+		// The nft tools take a table away that they flush.
+		k.rulesets[indexOf(f)].Store(k.Ruleset(f).Without(e.Kind))
 	}
-	k.rulesets[indexOf(f)].Store(n)
+	return nil
 }
 
 // ensure makes the table be there, as the legacy tools do by looking at it.
-func (k *Kernel) ensure(f netfilter.Family, kind *tableKind) {
-	if k.dialect == netfilter.Legacy && k.Ruleset(f).Table(kind.name) == nil {
-		k.store(f, newTable(kind))
+func (k *Kernel) ensure(f netfilter.Family, kind *ruleset.Kind) {
+	if k.dialect == netfilter.Legacy && k.Ruleset(f).Table(kind.Name) == nil {
+		k.store(f, ruleset.NewTable(kind))
 	}
+}
+
+// Register makes a built-in chain the one that was registered last, so that packets meet it before that of the other dialect. It is for
+// rules that were loaded in another order than the one in which they came to be. A chain that the kernel has not is an error.
+func (k *Kernel) Register(f netfilter.Family, table, chain string) error {
+	k.namespace.Lock()
+	defer k.namespace.Unlock()
+	old := k.Ruleset(f).Table(table)
+	if old == nil || old.Registered(chain) == 0 {
+		return fmt.Errorf("the kernel has no chain %s in a table %s of the %s tools", chain, table, k.dialect)
+	}
+	k.store(f, old.WithoutTurn(chain))
+	return nil
 }

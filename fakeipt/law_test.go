@@ -2,12 +2,15 @@ package fakeipt
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -81,9 +84,19 @@ func genRestore(t *rapid.T) string {
 	return b.String()
 }
 
+// saveAll writes the ruleset as iptables-save prints it, without the lines that have a date.
+func saveAll(rs *ruleset.Ruleset, w io.Writer, o ruleset.SaveOptions) error {
+	for _, t := range rs.Tables() {
+		if err := t.Save(w, rs, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func saved(t require.TestingT, k *Kernel, f netfilter.Family) string {
 	var b bytes.Buffer
-	require.NoError(t, k.Ruleset(f).save(&b, saveOptions{counters: true}))
+	require.NoError(t, saveAll(k.Ruleset(f), &b, ruleset.SaveOptions{Counters: true}))
 	return b.String()
 }
 
@@ -123,11 +136,11 @@ func TestCountsAreWhatAFullCountSays(t *testing.T) {
 	}
 }
 
-func countJumps(t *Table, chain string) int {
+func countJumps(t *ruleset.Table, chain string) int {
 	n := 0
 	for c := range t.Chains() {
 		for _, r := range c.Rules {
-			if j, ok := r.Target.(*Jump); ok && j.Chain == chain {
+			if j, ok := r.Target.(*xtables.Jump); ok && j.Chain == chain {
 				n++
 			}
 		}
@@ -141,10 +154,10 @@ func TestOldRulesetStaysAsItWas(t *testing.T) {
 		k.Run([]string{"iptables-restore"}, strings.NewReader(genRestore(t)), &bytes.Buffer{}, &bytes.Buffer{})
 		old := k.Ruleset(netfilter.IPv4)
 		var before, after bytes.Buffer
-		require.NoError(t, old.save(&before, saveOptions{counters: true}))
+		require.NoError(t, saveAll(old, &before, ruleset.SaveOptions{Counters: true}))
 		k.Run([]string{"iptables-restore", "-n"}, strings.NewReader(genRestore(t)), &bytes.Buffer{}, &bytes.Buffer{})
 		k.Run([]string{"iptables", "-Z"}, nil, &bytes.Buffer{}, &bytes.Buffer{})
-		require.NoError(t, old.save(&after, saveOptions{counters: true}))
+		require.NoError(t, saveAll(old, &after, ruleset.SaveOptions{Counters: true}))
 		require.Equal(t, before.String(), after.String())
 	})
 }

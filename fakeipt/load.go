@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -27,7 +29,7 @@ func (k *Kernel) load(f netfilter.Family, name string, r io.Reader, foreign bool
 	k.namespace.Lock()
 	defer k.namespace.Unlock()
 	k.addNamedObjects(text)
-	restore := newRestorer(f, caller{kernel: k}, factsOf(f).tool+"-restore", io.Discard)
+	restore := newRestorer(f, caller{kernel: k}, xtables.FactsOf(f).Tool+"-restore", io.Discard)
 	defer restore.close()
 	restore.counters = true
 	restore.dump = &dumpText{source: name, foreign: foreign, words: &restore.parser.args}
@@ -66,12 +68,11 @@ func (k *Kernel) orderAs(f netfilter.Family, text []byte) {
 	place := map[string]int{}
 	for line := range bytes.Lines(text) {
 		if line[0] == '*' {
-			place[string(firstWord(line[1:]))] = len(place)
+			place[string(xtables.FirstWord(line[1:]))] = len(place)
 		}
 	}
-	rs := k.Ruleset(f)
-	n := &Ruleset{family: f, dialect: k.dialect, tables: slices.Clone(rs.tables)}
-	slices.SortStableFunc(n.tables, func(a, b *Table) int {
+	tables := slices.Clone(k.Ruleset(f).Tables())
+	slices.SortStableFunc(tables, func(a, b *ruleset.Table) int {
 		pa, ina := place[a.Name()]
 		pb, inb := place[b.Name()]
 		if ina && inb {
@@ -79,7 +80,7 @@ func (k *Kernel) orderAs(f netfilter.Family, text []byte) {
 		}
 		return 0
 	})
-	k.rulesets[indexOf(f)].Store(n)
+	k.rulesets[indexOf(f)].Store(ruleset.New(f, k.dialect, tables...))
 }
 
 // addNamedObjects makes every accounting object that the text names.
@@ -91,7 +92,7 @@ func (k *Kernel) addNamedObjects(text []byte) {
 			return
 		}
 		text = rest
-		name := firstWord(rest)
+		name := xtables.FirstWord(rest)
 		// It may be there, or be no name: the rule then says so.
 		_ = k.namespace.Accounts().Add(string(name))
 	}
@@ -111,12 +112,12 @@ func parseError(name string, text []byte, err error) error {
 		p.Msg = "COMMIT expected: " + cutOff
 	}
 	// What the tools notice with the commit is told of the line that it comes from.
-	var commit *commitError
+	var commit *ruleset.CommitError
 	switch atCommit := errors.As(err, &commit); {
 	case !atCommit && !bytes.HasSuffix(text, []byte("\n")) && placed.line == bytes.Count(text, []byte("\n"))+1:
 		p.Msg += ": " + cutOff
-	case atCommit && commit.line > 0:
-		p.Line, p.Column = commit.line, 1
+	case atCommit && commit.Line > 0:
+		p.Line, p.Column = commit.Line, 1
 	case placed.origin != nil:
 		p.Line, p.Column, p.Token = placed.origin.line, placed.origin.column, placed.origin.token
 	}
@@ -133,7 +134,8 @@ var otherTools = [...]struct{ begins, advice string }{
 	{"table ", "what nft prints is not read: give what iptables-save prints"},
 }
 
-const inOneTable = "what \"iptables -S\" prints does not say its table: put a line \"*TABLE\", such as *filter, before it, and COMMIT behind it"
+const inOneTable = "what \"iptables -S\" prints does not say its table: put a line \"*TABLE\", " +
+	"such as *filter, before it, and COMMIT behind it"
 
 // notInTable says what to do about a line that is in no table.
 func notInTable(line []byte) string {

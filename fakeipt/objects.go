@@ -32,52 +32,6 @@ func (k *Kernel) ipset(stdin io.Reader, stdout, stderr io.Writer) *ipset.Tool {
 		ReadFile: os.ReadFile, WriteFile: os.WriteFile}
 }
 
-// rules yields the rules of all tables.
-func (rs *Ruleset) rules(yield func(*Rule) bool) {
-	for _, t := range rs.tables {
-		for c := range t.Chains() {
-			for _, r := range c.Rules {
-				if !yield(r) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// NoteAccounts notes the accounting objects that rules name.
-func (rs *Ruleset) NoteAccounts(used map[string]bool) {
-	for r := range rs.rules {
-		for _, m := range r.Matches {
-			if n, ok := m.(*MatchNFAcct); ok {
-				used[n.Object] = true
-			}
-		}
-	}
-}
-
-// CountSets adds how often rules name each set.
-func (rs *Ruleset) CountSets(count map[string]int) {
-	for r := range rs.rules {
-		r.countSets(count)
-	}
-}
-
-func (r *Rule) countSets(count map[string]int) {
-	for _, m := range r.Matches {
-		if s, ok := m.(*MatchSet); ok {
-			count[s.Set]++
-		}
-	}
-	if t, ok := r.Target.(*TargetSet); ok {
-		for _, ref := range []ipset.Ref{t.Add, t.Del, t.Map} {
-			if ref.Set != "" {
-				count[ref.Set]++
-			}
-		}
-	}
-}
-
 // SaveSets writes every set as "ipset save" prints it.
 func (k *Kernel) SaveSets(w io.Writer) error { return k.namespace.Sets().Save(w) }
 

@@ -3,71 +3,8 @@ package fakeipt
 import (
 	"strings"
 
-	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 )
-
-// OpaqueRule is a rule that Kernel.Load has read and that has an extension which this package does not know, word by word. The
-// tools themselves refuse such a rule, as on a machine whose tools have not the extension.
-type OpaqueRule struct {
-	// Text is what stands behind "-A CHAIN ".
-	Text string
-	// Source is what Load was told that its text is called.
-	Source string
-	// Line is the rule's line there, from 1.
-	Line int
-}
-
-// MatchOpaque is a match that is not known. Whether it matches a packet is not known either.
-type MatchOpaque struct {
-	Extension string // as -m spells it
-	Rule      *OpaqueRule
-}
-
-// Name is the extension's.
-func (m *MatchOpaque) Name() string { return m.Extension }
-
-// appendSave appends nothing: the text of the whole rule is kept.
-func (*MatchOpaque) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
-	return dst
-}
-
-func (m *MatchOpaque) appendList(dst []byte, _ listStyle) []byte {
-	return append(append(append(dst, "UNKNOWN match `"...), m.Extension...), "' "...)
-}
-
-// TargetOpaque is a target that is not known.
-type TargetOpaque struct {
-	Extension string // as -j spells it
-	Rule      *OpaqueRule
-}
-
-// Name is the extension's.
-func (t *TargetOpaque) Name() string { return t.Extension }
-
-// appendSave appends nothing: the text of the whole rule is kept.
-func (*TargetOpaque) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
-	return dst
-}
-
-func (t *TargetOpaque) appendList(dst []byte, _ listStyle) []byte {
-	return append(append(append(dst, "UNKNOWN target `"...), t.Extension...), "' "...)
-}
-
-// Opaque is the rule's text if it has an extension that is not known, else nil.
-func (r *Rule) Opaque() *OpaqueRule {
-	if !r.opaque {
-		return nil
-	}
-	if t, ok := r.Target.(*TargetOpaque); ok {
-		return t.Rule
-	}
-	for _, m := range r.Matches {
-		if m, ok := m.(*MatchOpaque); ok {
-			return m.Rule
-		}
-	}
-	return nil
-}
 
 // dumpText is the text that a parser reads rules of, if it is not the input of a tool.
 type dumpText struct {
@@ -95,35 +32,18 @@ func (d *dumpText) nextLine(line, first int) {
 
 // opaqueRule keeps the text of the rule, once. It is nil if the rule has to be understood: for a tool, in what a tool has kept, and where
 // words stand before the chain.
-func (spec *ruleSpec) opaqueRule() *OpaqueRule {
+func (spec *ruleSpec) opaqueRule() *xtables.OpaqueRule {
 	d := spec.dump
 	if spec.opaque == nil && d != nil && d.foreign && d.body > 0 {
-		spec.opaque = &OpaqueRule{Text: d.words.textFrom(d.body), Source: d.source, Line: d.line}
+		spec.opaque = &xtables.OpaqueRule{Text: d.words.TextFrom(d.body), Source: d.source, Line: d.line}
 	}
 	return spec.opaque
 }
 
-// opaqueExtension stands for every extension that is not known.
-var opaqueExtension = &extension{name: "opaque"}
-
-// opaqueMatchParser is the parser of a match that is not known: its words are not given to it.
-type opaqueMatchParser struct{ m MatchOpaque }
-
-func (*opaqueMatchParser) begin(netfilter.Family)         {}
-func (*opaqueMatchParser) option(*optionCall) error       { return nil }
-func (p *opaqueMatchParser) finish(uint32) (Match, error) { return &p.m, nil }
-
-// opaqueTargetParser is the same of a target.
-type opaqueTargetParser struct{ t TargetOpaque }
-
-func (*opaqueTargetParser) begin(netfilter.Family)          {}
-func (*opaqueTargetParser) option(*optionCall) error        { return nil }
-func (p *opaqueTargetParser) finish(uint32) (Target, error) { return &p.t, nil }
-
 // loadOpaque adds an extension that is not known to the rule.
 func (x *ruleExtensions) loadOpaque(l loadedExtension) {
-	x.pool(opaqueExtension)
-	l.ext = opaqueExtension
+	x.pool(xtables.OpaqueExtension)
+	l.ext = xtables.OpaqueExtension
 	x.loaded = append(x.loaded, l)
 }
 
@@ -134,15 +54,15 @@ func (p *commandParser) opaqueMatch(name []byte) bool {
 	if rule == nil {
 		return false
 	}
-	p.extensions.loadOpaque(loadedExtension{match: &opaqueMatchParser{MatchOpaque{string(name), rule}}})
+	p.extensions.loadOpaque(loadedExtension{match: xtables.NewOpaqueMatch(string(name), rule)})
 	p.skipForeign()
 	return true
 }
 
 // opaqueTarget is the target of a name that is neither a chain's nor that of a target that is known, nil if the rule has to be understood.
-func (spec *ruleSpec) opaqueTarget() Target {
+func (spec *ruleSpec) opaqueTarget() xtables.Target {
 	if rule := spec.opaqueRule(); rule != nil && !spec.isGoto {
-		return &TargetOpaque{string(spec.jump), rule}
+		return &xtables.OpaqueTarget{Extension: string(spec.jump), Rule: rule}
 	}
 	return nil
 }
@@ -154,7 +74,7 @@ func (p *commandParser) foreignOption(name, word []byte) bool {
 	if spec.dump == nil || !spec.dump.foreign || spec.jump == nil || spec.isGoto || spec.target != nil || p.extensions.hasTarget() {
 		return false
 	}
-	if own := p.extensions.ofProtocol(spec.proto.Number, p.protocol); own != nil && own.find(name) >= 0 {
+	if own := p.extensions.ofProtocol(spec.proto.Number, p.protocol); own != nil && own.Find(name) >= 0 {
 		return false
 	}
 	spec.foreign = word
@@ -165,7 +85,7 @@ func (p *commandParser) foreignOption(name, word []byte) bool {
 // skipForeign passes by the words of an extension that is not known.
 func (p *commandParser) skipForeign() {
 	a := &p.args
-	for a.at < len(a.words) && !p.beginsOwn(a.at) {
+	for a.at < len(a.Words) && !p.beginsOwn(a.at) {
 		a.at++
 	}
 }
@@ -173,12 +93,12 @@ func (p *commandParser) skipForeign() {
 // beginsOwn says whether a word begins an option that rules have themselves, whatever their extensions; a "!" may stand before it.
 func (p *commandParser) beginsOwn(at int) bool {
 	a := &p.args
-	if at >= len(a.words) || a.quoted(at) {
+	if at >= len(a.Words) || a.Quoted(at) {
 		return false
 	}
-	word := string(a.words[at])
+	word := string(a.Words[at])
 	if word == "!" {
-		return at+1 < len(a.words) && string(a.words[at+1]) != "!" && p.beginsOwn(at+1)
+		return at+1 < len(a.Words) && string(a.Words[at+1]) != "!" && p.beginsOwn(at+1)
 	}
 	if len(word) == 2 && word[0] == '-' {
 		return strings.IndexByte(ownLetters, word[1]) >= 0
@@ -205,12 +125,12 @@ func (p *commandParser) unsupportedRevision(word []byte) bool {
 	l := x.loaded[last]
 	x.loaded = x.loaded[:last]
 	if l.match == nil {
-		x.loadOpaque(loadedExtension{target: &opaqueTargetParser{TargetOpaque{l.ext.name, rule}}})
+		x.loadOpaque(loadedExtension{target: xtables.NewOpaqueTarget(l.ext.Name, rule)})
 		return true
 	}
-	if l.ext != opaqueExtension {
+	if l.ext != xtables.OpaqueExtension {
 		x.pools[l.ext].used--
 	}
-	x.loadOpaque(loadedExtension{match: &opaqueMatchParser{MatchOpaque{l.ext.name, rule}}})
+	x.loadOpaque(loadedExtension{match: xtables.NewOpaqueMatch(l.ext.Name, rule)})
 	return true
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -50,7 +53,7 @@ func TestOpaqueRulesAreKeptWordByWord(t *testing.T) {
 				k, err := LoadSave(f, d, "dump", strings.NewReader(text))
 				require.NoError(t, err)
 				var got bytes.Buffer
-				require.NoError(t, k.Ruleset(f).save(&got, saveOptions{counters: counters != ""}))
+				require.NoError(t, saveAll(k.Ruleset(f), &got, ruleset.SaveOptions{Counters: counters != ""}))
 				assert.Equal(t, text, got.String())
 				filter := k.Ruleset(f).Table("filter")
 				assert.Equal(t, 2, filter.References("USERS"))
@@ -58,7 +61,7 @@ func TestOpaqueRulesAreKeptWordByWord(t *testing.T) {
 				for _, chain := range []string{"INPUT", "USERS"} {
 					for _, r := range filter.Chain(chain).Rules {
 						require.NotNil(t, r.Opaque(), line)
-						assert.Equal(t, OpaqueRule{Text: strings.TrimPrefix(r.Text(chain, f, d), "-A "+chain+" "), Source: "dump", Line: line},
+						assert.Equal(t, xtables.OpaqueRule{Text: strings.TrimPrefix(r.Text(chain, f, d), "-A "+chain+" "), Source: "dump", Line: line},
 							*r.Opaque())
 						line++
 					}
@@ -76,20 +79,21 @@ func TestOpaqueRulesHaveTheirKnownParts(t *testing.T) {
 	assert.Equal(t, "10.0.0.0", r.Src.Addr.String())
 	assert.Equal(t, "eth0", r.In.Name)
 	require.Len(t, r.Matches, 2)
-	assert.Equal(t, &MatchOpaque{Extension: "condition", Rule: r.Opaque()}, r.Matches[0])
-	assert.Equal(t, PortRange{Min: 53, Max: 53}, r.Matches[1].(*MatchUDP).DstPorts)
-	assert.Equal(t, &Jump{Chain: "USERS"}, r.Target)
-	assert.Equal(t, &TargetOpaque{Extension: "TARPIT", Rule: rules[5].Opaque()}, rules[5].Target)
+	assert.Equal(t, &xtables.OpaqueMatch{Extension: "condition", Rule: r.Opaque()}, r.Matches[0])
+	assert.Equal(t, xtables.PortRange{Min: 53, Max: 53}, r.Matches[1].(*match.UDP).DstPorts)
+	assert.Equal(t, &xtables.Jump{Chain: "USERS"}, r.Target)
+	assert.Equal(t, &xtables.OpaqueTarget{Extension: "TARPIT", Rule: rules[5].Opaque()}, rules[5].Target)
 	require.Len(t, rules[5].Matches, 1, "the protocol's match is not loaded for an option that it has not")
-	assert.Equal(t, []Match{&MatchOpaque{"fuzzy", rules[8].Opaque()}, &MatchComment{Text: "-j DROP"}}, rules[8].Matches)
-	assert.Equal(t, &Jump{Chain: "USERS", Goto: true}, rules[8].Target)
+	assert.Equal(t, []xtables.Match{&xtables.OpaqueMatch{Extension: "fuzzy", Rule: rules[8].Opaque()}, &match.Comment{Text: "-j DROP"}},
+		rules[8].Matches)
+	assert.Equal(t, &xtables.Jump{Chain: "USERS", Goto: true}, rules[8].Target)
 	require.Len(t, rules[9].Matches, 2)
 	assert.Nil(t, rules[9].Target, "a word in quotes is no option")
 	users := k.Ruleset(netfilter.IPv4).Table("filter").Chain("USERS").Rules
 	require.Len(t, users[0].Matches, 2)
 	assert.Equal(t, "lscan", users[0].Matches[1].Name())
-	assert.Equal(t, &MatchOpaque{"recent", users[1].Opaque()}, users[1].Matches[0])
-	assert.Equal(t, &TargetOpaque{"MARK", users[2].Opaque()}, users[2].Target)
+	assert.Equal(t, &xtables.OpaqueMatch{Extension: "recent", Rule: users[1].Opaque()}, users[1].Matches[0])
+	assert.Equal(t, &xtables.OpaqueTarget{Extension: "MARK", Rule: users[2].Opaque()}, users[2].Target)
 }
 
 // TestToolsRefuseOpaqueRules: the tools are those of a machine that has not the extension, whatever was loaded.
@@ -112,7 +116,7 @@ func TestToolsRefuseOpaqueRules(t *testing.T) {
 			return out.String(), status
 		}
 		out, status := run("iptables", "-A", "INPUT", "-m", "geoip", "--source-country", "DE")
-		assert.Equal(t, statusParameter, status)
+		assert.Equal(t, xtables.StatusParameter, status)
 		assert.Contains(t, out, "Couldn't load match `geoip'")
 		out, _ = run("iptables", "-S", "INPUT")
 		assert.Contains(t, out, "\n"+opaqueRules[0]+"\n")
@@ -158,7 +162,8 @@ func TestOpaqueRulesThatAreNotTaken(t *testing.T) {
 
 // TestOptionOfAProtocolBehindAChain: a rule that was typed need not have the order of iptables-save.
 func TestOptionOfAProtocolBehindAChain(t *testing.T) {
-	k, err := LoadSave(netfilter.IPv4, netfilter.Legacy, "typed", strings.NewReader("*filter\n:USERS - [0:0]\n-A INPUT -p tcp -j USERS --dport 80\nCOMMIT\n"))
+	k, err := LoadSave(netfilter.IPv4, netfilter.Legacy, "typed",
+		strings.NewReader("*filter\n:USERS - [0:0]\n-A INPUT -p tcp -j USERS --dport 80\nCOMMIT\n"))
 	require.NoError(t, err)
 	assert.Equal(t, "-A INPUT -p tcp -m tcp --dport 80 -j USERS", k.Ruleset(netfilter.IPv4).Table("filter").Chain("INPUT").Rules[0].
 		Text("INPUT", netfilter.IPv4, netfilter.Legacy))

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"math"
 
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/internal/libc"
 )
 
 // setCommand notes what is to be done; a command line has one of these.
 func (p *commandParser) setCommand(letter byte) error {
 	if p.inv {
-		return badParameter("unexpected '!' flag")
+		return xtables.BadParameter("unexpected '!' flag")
 	}
 	lists := letter == 'L' || letter == 'S'
 	switch op := p.cmd.op; {
@@ -24,7 +25,7 @@ func (p *commandParser) setCommand(letter byte) error {
 		if p.cmd.zero && letter == 'Z' {
 			op = 'Z'
 		}
-		return badParameter("Cannot use -%c with -%c", letter, op)
+		return xtables.BadParameter("Cannot use -%c with -%c", letter, op)
 	}
 	return nil
 }
@@ -51,13 +52,13 @@ func (p *commandParser) commandWithChain(letter byte, attached []byte) error {
 	case 'E':
 		next, ok := p.args.further()
 		if !ok {
-			return badParameter("-E requires old-chain-name and new-chain-name")
+			return xtables.BadParameter("-E requires old-chain-name and new-chain-name")
 		}
 		p.cmd.newName = string(next)
 	case 'P':
 		next, ok := p.args.further()
 		if !ok {
-			return badParameter("-P requires a chain and a policy")
+			return xtables.BadParameter("-P requires a chain and a policy")
 		}
 		p.cmd.policy = string(next)
 	}
@@ -111,11 +112,11 @@ func (p *commandParser) ruleNumber(must bool) error {
 		p.args.at++
 		n, ok := libc.WholeNumber(w, math.MaxInt32)
 		if !ok || n == 0 {
-			return badParameter("Invalid rule number `%s'", w)
+			return xtables.BadParameter("Invalid rule number `%s'", w)
 		}
 		p.cmd.number = int(n)
 	case must:
-		return badParameter("-R requires a rule number")
+		return xtables.BadParameter("-R requires a rule number")
 	}
 	return nil
 }
@@ -127,13 +128,13 @@ const maxChainName = 28
 func (p *commandParser) checkChainName(word []byte) error {
 	switch {
 	case beginsOption(word):
-		return badParameter("chain name not allowed to start with `%c'", word[0])
+		return xtables.BadParameter("chain name not allowed to start with `%c'", word[0])
 	case len(word) > maxChainName:
-		return badParameter("chain name `%s' too long (must be under %d chars)", word, maxChainName+1)
-	case len(word) == 0 || isVerdictName(string(word)) && !p.hidden[standardTarget] || p.isTarget(string(word)):
-		return badParameter("chain name may not clash with target name")
+		return xtables.BadParameter("chain name `%s' too long (must be under %d chars)", word, maxChainName+1)
+	case len(word) == 0 || xtables.IsVerdictName(string(word)) && !p.hidden[xtables.StandardTarget] || p.isTarget(string(word)):
+		return xtables.BadParameter("chain name may not clash with target name")
 	case bytes.ContainsAny(word, " \t\n\v\f\r"):
-		return badParameter("Invalid chain name `%s'", word)
+		return xtables.BadParameter("Invalid chain name `%s'", word)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package fakeipt
 import (
 	"bytes"
 
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -58,10 +59,10 @@ func (p *commandParser) tableOption(attached []byte) error {
 		return p.args.noArgument()
 	}
 	if p.inv {
-		return badParameter("unexpected ! flag before --table")
+		return xtables.BadParameter("unexpected ! flag before --table")
 	}
 	if p.restore != "" {
-		return badParameter("The -t option cannot be used in %s.\n", p.restore)
+		return xtables.BadParameter("The -t option cannot be used in %s.\n", p.restore)
 	}
 	p.cmd.table = string(name)
 	return nil
@@ -73,7 +74,7 @@ func (p *commandParser) familyOption(letter byte) error {
 		return nil
 	}
 	if p.restore == "" {
-		return &problem{status: statusParameter, bare: true}
+		return &xtables.Problem{Status: xtables.StatusParameter, Bare: true}
 	}
 	// The tool reads no further, and it carries out what it has read but for rules.
 	p.cmd.ignore = p.cmd.op == 0 || p.cmd.isRuleCommand()
@@ -82,7 +83,7 @@ func (p *commandParser) familyOption(letter byte) error {
 
 func (p *commandParser) waitOption(letter byte, attached []byte) error {
 	if p.restore != "" {
-		return badParameter("You cannot use `-%c' from iptables-restore", letter)
+		return xtables.BadParameter("You cannot use `-%c' from iptables-restore", letter)
 	}
 	arg, ok := p.args.optional(attached)
 	if letter == 'W' {
@@ -92,7 +93,7 @@ func (p *commandParser) waitOption(letter byte, attached []byte) error {
 	if ok {
 		n, number := libc.ScanInteger(string(arg))
 		if !number {
-			return badParameter("wait seconds not numeric")
+			return xtables.BadParameter("wait seconds not numeric")
 		}
 		p.cmd.waitSeconds, p.cmd.wait = n, !isZero(arg)
 	}
@@ -110,13 +111,13 @@ func (c caller) readWaitInterval(arg []byte, given bool) error {
 	n, number := libc.ScanUnsigned(arg)
 	switch {
 	case !given:
-		return badParameter("wait interval value required")
+		return xtables.BadParameter("wait interval value required")
 	case !number:
-		return badParameter("wait interval not numeric")
+		return xtables.BadParameter("wait interval not numeric")
 	case uint32(n) > maxWaitInterval:
-		return badParameter("too long usec wait %d > %d usec", uint32(n), maxWaitInterval)
+		return xtables.BadParameter("too long usec wait %d > %d usec", uint32(n), maxWaitInterval)
 	}
-	c.warn("Ignoring deprecated --wait-interval option.\n")
+	c.Warn("Ignoring deprecated --wait-interval option.\n")
 	return nil
 }
 

@@ -26,7 +26,7 @@ const (
 
 // lacks says that the tool does not have the long name of an option.
 func (p *commandParser) lacks(letter byte) bool {
-	return letter == 'f' && p.family == netfilter.IPv6 && p.dialect() == netfilter.Legacy
+	return letter == 'f' && p.family == netfilter.IPv6 && p.Dialect() == netfilter.Legacy
 }
 
 // abbreviation looks for the only long option that begins so. It gives the letter of a standard option; an extension's
@@ -50,7 +50,8 @@ func (p *commandParser) abbreviation(name, value []byte) (letter byte, err error
 	}
 	if _, more := p.args.peek(); !more && value == nil && p.extensions.wantsArgument([]byte(full)) &&
 		p.extensions.loadProtocol(p.cmd.spec.proto.Number, p.protocol) {
-		// The tool looks again now, and may find an option of the protocol's own match as well: a second time if the rule had named that match before.
+		// The tool looks again now, and may find an option of the protocol's own match as well: a second time if the rule had named that match
+		// before.
 		full, ofExtensions = p.extensions.abbreviated(string(name))
 		if ofExtensions+p.extensions.abbreviatedAgain(string(name)) != 1 {
 			return 0, nil, false

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -47,22 +50,22 @@ func (p *commandParser) ruleOption(letter byte, attached, word []byte) error {
 // once notes an option that may be given once.
 func (p *commandParser) once(letter byte, invertible bool) error {
 	if p.cmd.given.has(letter) {
-		return badParameter("multiple -%c flags not allowed", letter)
+		return xtables.BadParameter("multiple -%c flags not allowed", letter)
 	}
 	p.cmd.given.add(letter)
 	if p.inv && !invertible {
-		return badParameter("cannot have ! before -%c", letter)
+		return xtables.BadParameter("cannot have ! before -%c", letter)
 	}
 	return nil
 }
 
 func (p *commandParser) fragmentOption() error {
 	if p.family == netfilter.IPv6 {
-		return badParameter("`-f' is not supported in IPv6, use -m frag instead")
+		return xtables.BadParameter("`-f' is not supported in IPv6, use -m frag instead")
 	}
-	p.cmd.spec.fragment = FragmentOnly
+	p.cmd.spec.fragment = xtables.FragmentOnly
 	if p.inv {
-		p.cmd.spec.fragment = FragmentNot
+		p.cmd.spec.fragment = xtables.FragmentNot
 	}
 	return p.once('f', true)
 }
@@ -81,17 +84,17 @@ func (p *commandParser) countersOption(attached []byte) error {
 	} else if word, ok := p.args.further(); ok {
 		bytesText = word
 	} else {
-		return badParameter("-c requires packet and byte counter")
+		return xtables.BadParameter("-c requires packet and byte counter")
 	}
 	spec := &p.cmd.spec
 	if spec.packets, ok = libc.ScanUnsigned(packets); !ok {
-		return badParameter("-c packet counter not numeric")
+		return xtables.BadParameter("-c packet counter not numeric")
 	}
 	if spec.bytes, ok = libc.ScanUnsigned(bytesText); !ok {
-		return badParameter("-c byte counter not numeric")
+		return xtables.BadParameter("-c byte counter not numeric")
 	}
 	// The nft tools forget the counters of IPv6 rules.
-	spec.counters = p.dialect() == netfilter.Legacy || p.family == netfilter.IPv4 || p.run == nil
+	spec.counters = p.Dialect() == netfilter.Legacy || p.family == netfilter.IPv4 || p.run == nil
 	return nil
 }
 
@@ -107,29 +110,29 @@ func (p *commandParser) protocolOption(arg []byte) error {
 	case "udp":
 		spec.proto.Number = libc.ProtoUDP
 	default:
-		number, err := parseProtocol(libc.Lower(arg))
+		number, err := xtables.ParseProtocol(libc.Lower(arg))
 		if err != nil {
 			return err
 		}
 		if number == 0 && p.inv {
-			return badParameter("rule would never match protocol")
+			return xtables.BadParameter("rule would never match protocol")
 		}
 		spec.proto.Number = number
 	}
 	spec.proto.Invert = p.inv
-	spec.proto.All = spec.proto.Number == 0 && p.family == netfilter.IPv6 && p.dialect() == netfilter.Legacy
-	if p.family == netfilter.IPv6 && !p.inv && isExtensionHeader(spec.proto.Number) {
-		p.warn("Warning: never matched protocol: %s. use extension match instead.\n", libc.Lower(arg))
+	spec.proto.All = spec.proto.Number == 0 && p.family == netfilter.IPv6 && p.Dialect() == netfilter.Legacy
+	if p.family == netfilter.IPv6 && !p.inv && xtables.IsExtensionHeader(spec.proto.Number) {
+		p.Warn("Warning: never matched protocol: %s. use extension match instead.\n", libc.Lower(arg))
 	}
 	return nil
 }
 
-func (p *commandParser) deviceOption(letter byte, arg []byte, to **IfaceMatch) (err error) {
+func (p *commandParser) deviceOption(letter byte, arg []byte, to **xtables.IfaceMatch) (err error) {
 	if err := p.once(letter, true); err != nil {
 		return err
 	}
 	if *to, err = p.devices.read(arg, p.inv); err == nil {
-		p.warnOfDevice(arg)
+		xtables.WarnOfDevice(p, arg)
 	}
 	return err
 }
@@ -140,11 +143,11 @@ func (p *commandParser) jumpOption(letter byte, arg []byte) error {
 	}
 	switch {
 	case len(arg) == 0:
-		return badParameter("Invalid target name (too short)")
+		return xtables.BadParameter("Invalid target name (too short)")
 	case len(arg) > maxChainName:
-		return badParameter("Invalid target name `%s' (%d chars max)", arg, maxChainName)
+		return xtables.BadParameter("Invalid target name `%s' (%d chars max)", arg, maxChainName)
 	case bytes.ContainsAny(arg, " \t\n\v\f\r"):
-		return badParameter("Invalid target name `%s'", arg)
+		return xtables.BadParameter("Invalid target name `%s'", arg)
 	}
 	spec := &p.cmd.spec
 	spec.jump, spec.isGoto = arg, letter == 'g'
@@ -152,15 +155,15 @@ func (p *commandParser) jumpOption(letter byte, arg []byte) error {
 		return nil
 	}
 	// To the nft tools all verdicts are of the target "standard".
-	if kind, ok := findVerdict(arg); ok && !p.verdictsHidden() {
+	if kind, ok := xtables.FindVerdict(arg); ok && !p.verdictsHidden() {
 		spec.target = &p.verdicts[kind]
 		return nil
 	}
-	if string(arg) == queueName && !p.verdictsHidden() {
-		spec.target = &TargetQueue{}
+	if string(arg) == xtables.QueueName && !p.verdictsHidden() {
+		spec.target = &xtables.Queue{}
 		return nil
 	}
-	if ext := findTarget(arg, p.family); ext != nil && !p.hidden[string(arg)] && !p.elsewhere(ext) {
+	if ext := target.Find(arg, p.family); ext != nil && !p.hidden[string(arg)] && !p.elsewhere(ext) {
 		p.warnOfGone(ext)
 		p.extensions.loadTarget(ext)
 	}
@@ -174,11 +177,11 @@ func (p *commandParser) matchOption(attached []byte) error {
 	}
 	switch {
 	case p.inv:
-		return badParameter("unexpected ! flag before --match")
+		return xtables.BadParameter("unexpected ! flag before --match")
 	case len(name) > maxChainName:
-		return badParameter("Invalid match name \"%s\" (%d chars max)", name, maxChainName)
+		return xtables.BadParameter("Invalid match name \"%s\" (%d chars max)", name, maxChainName)
 	}
-	ext := findMatch(name, p.family)
+	ext := match.Find(name, p.family)
 	if ext == nil || p.elsewhere(ext) {
 		if p.opaqueMatch(name) {
 			return nil
@@ -187,7 +190,7 @@ func (p *commandParser) matchOption(attached []byte) error {
 			// Other names of the match, under which the tool looks for it.
 			name = []byte("icmp6")
 		}
-		return badParameter("Couldn't load match `%s':No such file or directory\n", name)
+		return xtables.BadParameter("Couldn't load match `%s':No such file or directory\n", name)
 	}
 	p.warnOfGone(ext)
 	p.extensions.loadMatch(ext)
@@ -195,4 +198,4 @@ func (p *commandParser) matchOption(attached []byte) error {
 }
 
 // elsewhere says that another machine has a rule with an extension of which nothing is kept here.
-func (p *commandParser) elsewhere(ext *extension) bool { return ext.gone && p.run == nil }
+func (p *commandParser) elsewhere(ext *xtables.Extension) bool { return ext.Gone && p.run == nil }

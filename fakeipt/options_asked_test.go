@@ -3,6 +3,7 @@ package fakeipt
 import (
 	"fmt"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -29,10 +33,10 @@ func optionsNotAsked(t *testing.T) []string {
 // everyOption is "-m NAME --OPTION" and "-j NAME --OPTION" of all extensions. Extensions without options are left out.
 func everyOption() []string {
 	var all []string
-	for kind, extensions := range map[string]map[string]*extension{"-m": matchExtensions, "-j": targetExtensions} {
+	for kind, extensions := range map[string]iter.Seq2[string, *xtables.Extension]{"-m": match.All(), "-j": target.All()} {
 		for _, ext := range extensions {
-			for _, spec := range ext.options {
-				all = append(all, fmt.Sprintf("%s %s --%s", kind, ext.name, spec.name))
+			for _, spec := range ext.Options {
+				all = append(all, fmt.Sprintf("%s %s --%s", kind, ext.Name, spec.Name))
 			}
 		}
 	}
@@ -65,31 +69,33 @@ func optionsAsked(t *testing.T) []string {
 func optionsOfRule(words []string, f netfilter.Family) []string {
 	type named struct {
 		kind string
-		ext  *extension
+		ext  *xtables.Extension
 	}
 	var loaded []named
 	var options []string
 	for i, word := range words {
 		if i+1 < len(words) && word == "-p" {
-			if number, err := parseProtocol([]byte(strings.ToLower(words[i+1]))); err == nil {
-				if ext := findMatch([]byte(libc.ProtocolName(number)), f); ext != nil {
+			if number, err := xtables.ParseProtocol([]byte(strings.ToLower(words[i+1]))); err == nil {
+				if ext := match.Find([]byte(libc.ProtocolName(number)), f); ext != nil {
 					loaded = slices.Insert(loaded, 0, named{"-m", ext})
 				}
 			}
 		}
 		if i+1 < len(words) && word == "-m" {
-			if ext := findMatch([]byte(words[i+1]), f); ext != nil {
+			if ext := match.Find([]byte(words[i+1]), f); ext != nil {
 				loaded = append(loaded, named{word, ext})
 			}
 		}
-		if i+1 < len(words) && word == "-j" && targetExtensions[words[i+1]] != nil {
-			loaded = append(loaded, named{word, targetExtensions[words[i+1]]})
+		if i+1 < len(words) && word == "-j" {
+			if ext := target.Find([]byte(words[i+1]), f); ext != nil {
+				loaded = append(loaded, named{word, ext})
+			}
 		}
 		name, isOption := strings.CutPrefix(word, "--")
 		name, _, _ = strings.Cut(name, "=")
 		for _, l := range slices.Backward(loaded) {
-			if isOption && l.ext.find([]byte(name)) >= 0 {
-				options = append(options, fmt.Sprintf("%s %s --%s", l.kind, l.ext.name, name))
+			if isOption && l.ext.Find([]byte(name)) >= 0 {
+				options = append(options, fmt.Sprintf("%s %s --%s", l.kind, l.ext.Name, name))
 				break
 			}
 		}

@@ -21,10 +21,12 @@ func TestRegistered(t *testing.T) {
 		{"nft, then legacy", []string{"iptables-nft -A FORWARD", "iptables-legacy -A FORWARD"}, netfilter.Legacy},
 		{"legacy, then nft", []string{"iptables-legacy -A FORWARD", "iptables-nft -A FORWARD"}, netfilter.NFT},
 		{"looking at a table makes legacy register it", []string{"iptables-nft -A FORWARD", "iptables-legacy -L"}, netfilter.Legacy},
-		{"a restore that keeps the table", []string{"iptables-nft -A FORWARD", "iptables-legacy -L", "iptables-nft-restore -n <"}, netfilter.Legacy},
+		{"a restore that keeps the table", []string{"iptables-nft -A FORWARD", "iptables-legacy -L", "iptables-nft-restore -n <"},
+			netfilter.Legacy},
 		{"a restore that flushes the table", []string{"iptables-nft -A FORWARD", "iptables-legacy -L", "iptables-nft-restore <"}, netfilter.NFT},
 		{"one of legacy keeps it", []string{"iptables-legacy -L", "iptables-nft -A FORWARD", "iptables-legacy-restore <"}, netfilter.NFT},
-		{"flushing rules", []string{"iptables-nft -A FORWARD", "iptables-legacy -L", "iptables-nft -F", "iptables-nft -A FORWARD"}, netfilter.Legacy},
+		{"flushing rules", []string{"iptables-nft -A FORWARD", "iptables-legacy -L", "iptables-nft -F", "iptables-nft -A FORWARD"},
+			netfilter.Legacy},
 		{"another chain of the table", []string{"iptables-nft -A FORWARD", "iptables-legacy -L", "iptables-nft -A INPUT"}, netfilter.Legacy},
 	} {
 		t.Run(row.name, func(t *testing.T) {

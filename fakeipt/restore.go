@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -109,19 +111,19 @@ func (r *restorer) isCommit(line []byte) bool {
 
 // begin acts on "*TABLE".
 func (r *restorer) begin(line []byte) error {
-	name := firstWord(line[1:])
+	name := xtables.FirstWord(line[1:])
 	if name == nil {
-		return badParameter("%s: line %d table name invalid", r.tool, r.line)
+		return xtables.BadParameter("%s: line %d table name invalid", r.tool, r.line)
 	}
 	r.table = string(name)
-	kind := findTableKind(r.table)
+	kind := ruleset.FindKind(r.table)
 	switch {
 	case kind == nil && r.kernel.dialect == netfilter.NFT:
-		return badParameter("%s: line %d table name '%s' invalid", r.tool, r.line, name)
+		return xtables.BadParameter("%s: line %d table name '%s' invalid", r.tool, r.line, name)
 	case r.only != nil && *r.only != r.table:
 		return nil
 	case kind == nil:
-		return badParameter("%s: unable to initialize table '%s'", r.tool, name)
+		return xtables.BadParameter("%s: unable to initialize table '%s'", r.tool, name)
 	}
 	r.kernel.ensure(r.family, kind)
 	head := r.table
@@ -131,8 +133,8 @@ func (r *restorer) begin(line []byte) error {
 	r.parser.inTable(r.table, head)
 	r.late = nil
 	edit := r.kernel.edit(r.family, kind, r.expect)
-	edit.context.elsewhere = r.caller.run == nil
-	r.parser.chains = func(name []byte) string { return edit.slotOfWord(name).name }
+	edit.Context.Elsewhere = r.caller.run == nil
+	r.parser.chains = func(name []byte) string { return edit.SlotOfWord(name).Name }
 	r.x = &execution{caller: r.caller, edit: edit}
 	if r.noflush {
 		return nil
@@ -143,12 +145,12 @@ func (r *restorer) begin(line []byte) error {
 		if r.kernel.dialect == netfilter.NFT {
 			// With -v these tools do not take the table away but empty it.
 			err := errors.Join(r.x.flush(all), r.x.deleteChains(all))
-			edit.forgetBuiltins()
+			edit.ForgetBuiltins()
 			return err
 		}
 		r.x.announceFlush(all)
 	}
-	edit.flushAll()
+	edit.FlushAll()
 	return r.flushOutput()
 }
 
@@ -170,7 +172,7 @@ func (r *restorer) commit() error {
 	if r.late != nil && !r.test {
 		return r.tellLate()
 	}
-	if r.test || !x.edit.changed {
+	if r.test || !x.edit.AsksKernel() {
 		return nil
 	}
 	return r.kernel.commit(r.family, x.edit)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -23,17 +25,17 @@ func (run *toolRun) restore() int {
 	in, done, err := run.fileOrStdin(flags.files)
 	if err != nil {
 		fmt.Fprintf(run.stderr, "Can't open %s: %s\n", flags.files[0], libc.FileErrorText(err))
-		return statusOther
+		return xtables.StatusOther
 	}
 	defer done()
 	if flags.interval && !flags.wait && run.kernel.dialect == netfilter.Legacy {
 		fmt.Fprintln(run.stderr, "Option --wait-interval requires option --wait")
-		return statusOther
+		return xtables.StatusOther
 	}
 	input, err := readAll(in)
 	if err != nil {
 		fmt.Fprintf(run.stderr, "%s: %v\n", run.name, err)
-		return statusOther
+		return xtables.StatusOther
 	}
 	if hasTable(input) {
 		if status, ok := run.enter(Visit{Locks: true, Wait: flags.waitSeconds}); !ok {
@@ -74,23 +76,23 @@ func (run *toolRun) reportInputError(err error) int {
 	if errors.As(err, &end) {
 		return run.farewell(end)
 	}
-	if usage, ok := asProblem(err); ok {
+	if usage, ok := xtables.AsProblem(err); ok {
 		return run.report(usage, placed.line)
 	}
-	var commit *commitError
-	if errors.As(err, &commit) && commit.failures != nil {
-		return run.reportBatch(commit.failures, true)
+	var commit *ruleset.CommitError
+	if errors.As(err, &commit) && commit.Failures != nil {
+		return run.reportBatch(commit.Failures, true)
 	}
-	var refused *refusal
+	var refused *ruleset.Refusal
 	switch {
 	case errors.Is(err, errCommitExpected):
 		fmt.Fprintf(run.stderr, "%s: COMMIT expected at line %d\n", run.name, placed.line)
 	case errors.As(err, &refused) && run.kernel.dialect == netfilter.NFT:
-		fmt.Fprintf(run.stderr, "%s: line %d failed: %s.\n", run.name, placed.line, refused.msg)
+		fmt.Fprintf(run.stderr, "%s: line %d failed: %s.\n", run.name, placed.line, refused.Msg)
 	default:
 		fmt.Fprintf(run.stderr, "%s: line %d failed\n", run.name, placed.line)
 	}
-	return statusOther
+	return xtables.StatusOther
 }
 
 // restoreFlags is what the command line of a restore says besides the restorer's own settings.
@@ -130,7 +132,7 @@ func (run *toolRun) restoreFlags(r *restorer) (f restoreFlags, status int, ok bo
 	f.files = g.Rest
 	if len(f.files) > 1 {
 		fmt.Fprintln(run.stderr, "Unknown arguments found on commandline")
-		return f, statusOther, false
+		return f, xtables.StatusOther, false
 	}
 	return f, 0, true
 }
@@ -169,7 +171,7 @@ func (run *toolRun) restoreFlag(r *restorer, f *restoreFlags, letter byte, arg s
 		return 0, false
 	default:
 		fmt.Fprintf(run.stderr, "Try `%s -h' for more information.\n", run.name)
-		return statusOther, false
+		return xtables.StatusOther, false
 	}
 	return 0, true
 }
@@ -186,11 +188,11 @@ func (run *toolRun) restoreWait(f *restoreFlags, letter byte, arg string, given 
 		f.interval = true
 		err = caller{run, run.kernel}.readWaitInterval([]byte(arg), given)
 	case given && !numeric:
-		err = badParameter("wait seconds not numeric")
+		err = xtables.BadParameter("wait seconds not numeric")
 	default:
 		f.wait, f.waitSeconds = true, number
 	}
-	if usage, bad := asProblem(err); bad {
+	if usage, bad := xtables.AsProblem(err); bad {
 		return run.report(usage, 0), false
 	}
 	return 0, true

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 )
 
 // restoreError is an error with its place in the input.
@@ -25,7 +28,7 @@ func (r *restorer) place(err error) error {
 		return err
 	}
 	column, token := 0, ""
-	if _, ok := asProblem(err); ok {
+	if _, ok := xtables.AsProblem(err); ok {
 		column, token = r.parser.args.place()
 	}
 	return &restoreError{line: r.line, column: column, token: token, err: err}
@@ -45,7 +48,7 @@ func (r *restorer) delay(err error) error {
 func (r *restorer) tellLate() error {
 	var missing *missingChain
 	if errors.As(r.late, &missing) {
-		return &restoreError{line: r.line, err: badParameter("%s", missing.Error()), origin: r.late}
+		return &restoreError{line: r.line, err: xtables.BadParameter("%s", missing.Error()), origin: r.late}
 	}
 	return r.late
 }
@@ -54,14 +57,14 @@ func (r *restorer) tellLate() error {
 func (r *restorer) placeAtWord(err error, cmd *command) error {
 	word := []byte(cmd.chain)
 	var missing *missingChain
-	_, usage := asProblem(err)
-	if usage || errors.Is(err, errJumpToBuiltin) || errors.As(err, &missing) {
+	_, usage := xtables.AsProblem(err)
+	if usage || errors.Is(err, ruleset.ErrJumpToBuiltin) || errors.As(err, &missing) {
 		word = cmd.spec.jump
 	}
 	e := &restoreError{line: r.line, column: 1, err: err}
-	for i, w := range r.parser.args.words {
+	for i, w := range r.parser.args.Words {
 		if bytes.Equal(w, word) {
-			e.column, e.token = r.parser.args.columns[i], string(w)
+			e.column, e.token = r.parser.args.Columns[i], string(w)
 		}
 	}
 	return e

@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/chainwalk/chainwalk/fakeipt/target"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // rule acts on a line that is a command.
 func (r *restorer) rule(line []byte) error {
 	w := &r.parser.args
-	w.reset()
+	w.Reset()
 	column := 1
 	if line[0] == '[' {
 		var err error
@@ -18,8 +20,8 @@ func (r *restorer) rule(line []byte) error {
 			return err
 		}
 	}
-	r.dump.nextLine(r.line, len(w.words))
-	if err := w.add(line, column); err != nil {
+	r.dump.nextLine(r.line, len(w.Words))
+	if err := w.Add(line, column); err != nil {
 		return err
 	}
 	cmd, err := r.parser.parse()
@@ -29,7 +31,7 @@ func (r *restorer) rule(line []byte) error {
 	if cmd.ignore {
 		return r.ignored(cmd)
 	}
-	r.x.edit.line = r.line
+	r.x.edit.Line = r.line
 	if r.tellAll() {
 		cmd.verbose++
 	}
@@ -38,7 +40,7 @@ func (r *restorer) rule(line []byte) error {
 		if r.kernel.dialect == netfilter.Legacy {
 			err = errors.Join(err, r.flushOutput())
 		}
-		if _, usage := asProblem(err); usage || r.kernel.dialect == netfilter.Legacy {
+		if _, usage := xtables.AsProblem(err); usage || r.kernel.dialect == netfilter.Legacy {
 			return err
 		}
 		return r.delay(err)
@@ -52,11 +54,11 @@ func (r *restorer) rule(line []byte) error {
 
 // ignored is a rule for the other family. The legacy tools look for its target all the same.
 func (r *restorer) ignored(cmd *command) error {
-	if r.kernel.dialect == netfilter.NFT || findTarget(cmd.spec.jump, r.parser.family) != nil {
+	if r.kernel.dialect == netfilter.NFT || target.Find(cmd.spec.jump, r.parser.family) != nil {
 		return nil
 	}
 	_, err := r.x.target(&ruleSpec{jump: cmd.spec.jump, target: cmd.spec.target})
-	if _, usage := asProblem(err); usage {
+	if _, usage := xtables.AsProblem(err); usage {
 		return err
 	}
 	return nil
@@ -69,12 +71,12 @@ func (r *restorer) ruleCounters(line []byte) (rest []byte, column int, err error
 	packets, behind, ok := bytes.Cut(bytes.TrimLeft(line[1:], ":"), []byte(":"))
 	count, after, _ := bytes.Cut(bytes.TrimLeft(behind, "]"), []byte("]"))
 	if end < 0 || !ok || len(count) == 0 {
-		return nil, 0, badParameter("Bad line %d: need ]", r.line)
+		return nil, 0, xtables.BadParameter("Bad line %d: need ]", r.line)
 	}
 	if r.counters {
 		w := &r.parser.args
-		w.words = append(w.words, setCountersOption, packets, count)
-		w.columns = append(w.columns, 1, 2, 3+len(packets))
+		w.Words = append(w.Words, setCountersOption, packets, count)
+		w.Columns = append(w.Columns, 1, 2, 3+len(packets))
 	}
 	stop := len(line)
 	for _, cut := range [...]int{len(line) - len(behind) - 1, len(line) - len(after) - 1} {

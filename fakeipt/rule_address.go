@@ -3,6 +3,7 @@ package fakeipt
 import (
 	"bytes"
 
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -10,17 +11,17 @@ import (
 // addressReader reads what -s and -d say; equal words give the same pointers.
 type addressReader struct {
 	family          netfilter.Family
-	known, inverted map[string][]*AddrMatch
-	slab            slab[AddrMatch]
+	known, inverted map[string][]*xtables.AddrMatch
+	slab            xtables.Slab[xtables.AddrMatch]
 	names           *libc.Names // of this run
 }
 
 func newAddressReader(f netfilter.Family) addressReader {
-	return addressReader{family: f, known: map[string][]*AddrMatch{}, inverted: map[string][]*AddrMatch{}}
+	return addressReader{family: f, known: map[string][]*xtables.AddrMatch{}, inverted: map[string][]*xtables.AddrMatch{}}
 }
 
 // list reads a list of addresses; no list is one that matches anything.
-func (a *addressReader) list(list []*AddrMatch, text []byte, invert bool) ([]*AddrMatch, error) {
+func (a *addressReader) list(list []*xtables.AddrMatch, text []byte, invert bool) ([]*xtables.AddrMatch, error) {
 	if text == nil {
 		return append(list, nil), nil
 	}
@@ -42,7 +43,7 @@ func (a *addressReader) list(list []*AddrMatch, text []byte, invert bool) ([]*Ad
 const maxHostName = 255
 
 // some reads one address, or the name of a host with some; nil is one that matches anything.
-func (a *addressReader) some(word []byte, invert bool) ([]*AddrMatch, error) {
+func (a *addressReader) some(word []byte, invert bool) ([]*xtables.AddrMatch, error) {
 	known := a.known
 	if invert {
 		known = a.inverted
@@ -51,17 +52,17 @@ func (a *addressReader) some(word []byte, invert bool) ([]*AddrMatch, error) {
 		return matches, nil
 	}
 	if len(word) > maxHostName {
-		return nil, badParameter("Hostname too long")
+		return nil, xtables.BadParameter("Hostname too long")
 	}
-	addrs, mask, named, err := parseHostMask(word, a.family, a.names)
+	addrs, mask, named, err := xtables.ParseHostMask(word, a.family, a.names)
 	if err != nil {
 		return nil, err
 	}
-	matches := make([]*AddrMatch, len(addrs))
-	if invert || mask != factsOf(a.family).zero {
+	matches := make([]*xtables.AddrMatch, len(addrs))
+	if invert || mask != xtables.FactsOf(a.family).Zero {
 		for i, addr := range addrs {
-			matches[i] = a.slab.alloc()
-			*matches[i] = AddrMatch{Addr: MaskAddr(addr, mask), Mask: mask, Invert: invert}
+			matches[i] = a.slab.Alloc()
+			*matches[i] = xtables.AddrMatch{Addr: xtables.MaskAddr(addr, mask), Mask: mask, Invert: invert}
 		}
 	}
 	if !named { // a name may be another address in the next run

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -12,8 +14,8 @@ import (
 // ruleExtensions are the matches and the target of the rule that is being read.
 type ruleExtensions struct {
 	loaded []loadedExtension // in the order they were loaded, the target among them
-	pools  map[*extension]*parserPool
-	call   optionCall
+	pools  map[*xtables.Extension]*parserPool
+	call   xtables.OptionCall
 	args   *argumentReader
 	// protocolTried says that the protocol's own match was looked for.
 	protocolTried bool
@@ -21,22 +23,22 @@ type ruleExtensions struct {
 
 // loadedExtension is a match or the target of the rule that is being read.
 type loadedExtension struct {
-	ext    *extension
-	match  matchParser
-	target targetParser
+	ext    *xtables.Extension
+	match  xtables.MatchParser
+	target xtables.TargetParser
 	seen   uint32
 }
 
 // parserPool keeps the parsers of an extension for the next rule.
 type parserPool struct {
-	matches []matchParser
+	matches []xtables.MatchParser
 	used    int
-	target  targetParser
+	target  xtables.TargetParser
 }
 
-func newRuleExtensions(f netfilter.Family, c caller, args *argumentReader) ruleExtensions {
-	return ruleExtensions{pools: map[*extension]*parserPool{}, args: args,
-		call: optionCall{caller: c, family: f, next: args.further}}
+func newRuleExtensions(f netfilter.Family, t xtables.Tool, args *argumentReader) ruleExtensions {
+	return ruleExtensions{pools: map[*xtables.Extension]*parserPool{}, args: args,
+		call: xtables.OptionCall{Tool: t, Family: f, Next: args.further}}
 }
 
 // begin forgets the rule before.
@@ -47,7 +49,7 @@ func (x *ruleExtensions) begin() {
 	x.loaded, x.protocolTried = x.loaded[:0], false
 }
 
-func (x *ruleExtensions) pool(ext *extension) *parserPool {
+func (x *ruleExtensions) pool(ext *xtables.Extension) *parserPool {
 	pool := x.pools[ext]
 	if pool == nil {
 		pool = &parserPool{}
@@ -57,24 +59,24 @@ func (x *ruleExtensions) pool(ext *extension) *parserPool {
 }
 
 // loadMatch adds a match to the rule.
-func (x *ruleExtensions) loadMatch(ext *extension) {
+func (x *ruleExtensions) loadMatch(ext *xtables.Extension) {
 	pool := x.pool(ext)
 	if pool.used == len(pool.matches) {
-		pool.matches = append(pool.matches, ext.newMatch())
+		pool.matches = append(pool.matches, ext.NewMatch())
 	}
 	m := pool.matches[pool.used]
 	pool.used++
-	m.begin(x.call.family)
+	m.Begin(x.call.Family)
 	x.loaded = append(x.loaded, loadedExtension{ext: ext, match: m})
 }
 
 // loadTarget makes an extension the rule's target.
-func (x *ruleExtensions) loadTarget(ext *extension) {
+func (x *ruleExtensions) loadTarget(ext *xtables.Extension) {
 	pool := x.pool(ext)
 	if pool.target == nil {
-		pool.target = ext.newTarget()
+		pool.target = ext.NewTarget()
 	}
-	pool.target.begin(x.call.family)
+	pool.target.Begin(x.call.Family)
 	x.loaded = append(x.loaded, loadedExtension{ext: ext, target: pool.target})
 }
 
@@ -96,19 +98,19 @@ func (x *ruleExtensions) loadForHelp(protocol []byte) {
 	if slices.ContainsFunc(x.loaded, func(l loadedExtension) bool { return l.match != nil }) {
 		return
 	}
-	if ext := findMatch(libc.Lower(protocol), x.call.family); ext != nil {
+	if ext := match.Find(libc.Lower(protocol), x.call.Family); ext != nil {
 		x.loadMatch(ext)
 	}
 }
 
 // ofProtocol is the match of a protocol, nil if it has none. It is called as the word that was given, or where that is a number as the
 // protocol of that number.
-func (x *ruleExtensions) ofProtocol(number uint16, word []byte) *extension {
+func (x *ruleExtensions) ofProtocol(number uint16, word []byte) *xtables.Extension {
 	name := libc.ProtocolName(number)
 	if _, isNumber := libc.WholeNumber(word, math.MaxUint8); !isNumber && name != "" {
 		name = string(libc.Lower(word))
 	}
-	return findMatch([]byte(name), x.call.family)
+	return match.Find([]byte(name), x.call.Family)
 }
 
 // hasTarget says that the rule has a target that is known.
@@ -121,14 +123,14 @@ func (x *ruleExtensions) hasTarget() bool {
 func (x *ruleExtensions) owner(name []byte) (l *loadedExtension, id int) {
 	for i := len(x.loaded) - 1; i >= 0; i-- {
 		ext := x.loaded[i].ext
-		if id := ext.find(name); id >= 0 && !hasExtension(x.loaded[:i], ext) {
+		if id := ext.Find(name); id >= 0 && !hasExtension(x.loaded[:i], ext) {
 			return x.latest(ext), id
 		}
 	}
 	return nil, -1
 }
 
-func hasExtension(loaded []loadedExtension, ext *extension) bool {
+func hasExtension(loaded []loadedExtension, ext *xtables.Extension) bool {
 	for i := range loaded {
 		if loaded[i].ext == ext {
 			return true
@@ -138,7 +140,7 @@ func hasExtension(loaded []loadedExtension, ext *extension) bool {
 }
 
 // latest is the one of a kind that was loaded last.
-func (x *ruleExtensions) latest(ext *extension) *loadedExtension {
+func (x *ruleExtensions) latest(ext *xtables.Extension) *loadedExtension {
 	i := len(x.loaded) - 1
 	for x.loaded[i].ext != ext {
 		i--
@@ -149,7 +151,7 @@ func (x *ruleExtensions) latest(ext *extension) *loadedExtension {
 // wantsArgument says that an option takes an argument.
 func (x *ruleExtensions) wantsArgument(name []byte) bool {
 	l, id := x.owner(name)
-	return l != nil && !l.ext.options[id].flag
+	return l != nil && !l.ext.Options[id].Flag
 }
 
 // takes says that an extension has an option of the same name as a standard one, which means the extension's then.
@@ -164,9 +166,9 @@ func (x *ruleExtensions) abbreviated(prefix string) (name string, count int) {
 		if hasExtension(x.loaded[:i], x.loaded[i].ext) {
 			continue
 		}
-		for _, spec := range x.loaded[i].ext.options {
-			if strings.HasPrefix(spec.name, prefix) {
-				name, count = spec.name, count+1
+		for _, spec := range x.loaded[i].ext.Options {
+			if strings.HasPrefix(spec.Name, prefix) {
+				name, count = spec.Name, count+1
 			}
 		}
 	}
@@ -179,8 +181,8 @@ func (x *ruleExtensions) abbreviatedAgain(prefix string) (count int) {
 	if !hasExtension(x.loaded[:last], x.loaded[last].ext) {
 		return 0
 	}
-	for _, spec := range x.loaded[last].ext.options {
-		if strings.HasPrefix(spec.name, prefix) {
+	for _, spec := range x.loaded[last].ext.Options {
+		if strings.HasPrefix(spec.Name, prefix) {
 			count++
 		}
 	}
@@ -188,41 +190,38 @@ func (x *ruleExtensions) abbreviatedAgain(prefix string) (count int) {
 }
 
 // give gives an option with its argument to the extension that has it.
-func (x *ruleExtensions) give(l *loadedExtension, id int, value []byte, invert bool, proto ProtoMatch) error {
-	spec := &l.ext.options[id]
+func (x *ruleExtensions) give(l *loadedExtension, id int, value []byte, invert bool, proto xtables.ProtoMatch) error {
+	spec := &l.ext.Options[id]
 	call := &x.call
-	call.ext, call.name, call.invert, call.arg, call.proto = l.ext.name, spec.name, invert, value, proto
-	if spec.flag && value != nil {
+	call.Extension, call.Name, call.Invert, call.Arg, call.Proto = l.ext.Name, spec.Name, invert, value, proto
+	if spec.Flag && value != nil {
 		return unknownOption(x.args.last())
 	}
-	if !spec.flag {
+	if !spec.Flag {
 		var ok bool
-		if call.arg, ok = x.args.argument(value); !ok {
+		if call.Arg, ok = x.args.argument(value); !ok {
 			return x.args.noArgument()
 		}
 	}
-	if err := l.ext.before(id, invert, l.seen); err != nil {
+	if err := l.ext.Before(id, invert, l.seen); err != nil {
 		return err
 	}
 	l.seen |= 1 << id
 	if l.match != nil {
-		return l.match.option(call)
+		return l.match.Option(call)
 	}
-	err := l.target.option(call)
-	if giving, ok := l.target.(givingParser); ok {
-		l.seen |= giving.alsoSeen()
+	err := l.target.Option(call)
+	if giving, ok := l.target.(xtables.GivingParser); ok {
+		l.seen |= giving.AlsoSeen()
 	}
 	return err
 }
-
-// givingParser is a parser of which one option gives others: their ids.
-type givingParser interface{ alsoSeen() uint32 }
 
 // finish puts the matches into the rule, in the order they were loaded, and then the target.
 func (x *ruleExtensions) finish(spec *ruleSpec) error {
 	for i := range x.loaded {
 		if l := &x.loaded[i]; l.match != nil {
-			m, err := l.match.finish(l.seen)
+			m, err := l.match.Finish(l.seen)
 			if err = l.checked(err); err != nil {
 				return err
 			}
@@ -231,7 +230,7 @@ func (x *ruleExtensions) finish(spec *ruleSpec) error {
 	}
 	for i := range x.loaded {
 		if l := &x.loaded[i]; l.target != nil {
-			t, err := l.target.finish(l.seen)
+			t, err := l.target.Finish(l.seen)
 			if err = l.checked(err); err != nil {
 				return err
 			}
@@ -245,7 +244,7 @@ func (x *ruleExtensions) finish(spec *ruleSpec) error {
 // say together before they look for missing ones.
 func (l *loadedExtension) checked(err error) error {
 	if err == nil {
-		err = l.ext.after(l.seen)
+		err = l.ext.After(l.seen)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -52,11 +53,11 @@ func listedRule(stdout, _ string, _ int) string {
 }
 
 func savedWords(t *testing.T, line string) []string {
-	var w wordList
-	require.NoError(t, w.add([]byte(line), 1))
-	words := make([]string, len(w.words))
-	for i := range w.words {
-		words[i] = string(w.words[i])
+	var w xtables.WordList
+	require.NoError(t, w.Add([]byte(line), 1))
+	words := make([]string, len(w.Words))
+	for i := range w.Words {
+		words[i] = string(w.Words[i])
 	}
 	return words
 }
@@ -103,6 +104,6 @@ func bothResults(legacy, nft string) string {
 
 func TestRulesOnTheFakeKernel(t *testing.T) {
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
-		runRulesFile(t, path, map[netfilter.Dialect]machine{netfilter.Legacy: newFakeMachine(netfilter.Legacy), netfilter.NFT: newFakeMachine(netfilter.NFT)})
+		runRulesFile(t, path, newFakeMachines())
 	})
 }

@@ -5,6 +5,9 @@ import (
 	"io"
 	"os"
 
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -20,7 +23,7 @@ type saveFlags struct {
 func (run *toolRun) save() int {
 	f, ok := run.saveFlags()
 	if !ok {
-		return statusOther
+		return xtables.StatusOther
 	}
 	if f.version {
 		return run.printVersion()
@@ -37,7 +40,7 @@ func (run *toolRun) save() int {
 		file, err := os.Create(f.file)
 		if err != nil {
 			fmt.Fprintf(run.stderr, "Failed to open file, error: %s\n", libc.FileErrorText(err))
-			return statusOther
+			return xtables.StatusOther
 		}
 		defer func() { _ = file.Close() }()
 		out = file
@@ -46,31 +49,31 @@ func (run *toolRun) save() int {
 	run.warnOfLegacy("-save")
 	if err := run.writeTables(out, rs, f.counters); err != nil {
 		fmt.Fprintf(run.stderr, "%s: %v\n", run.name, err)
-		return statusOther
+		return xtables.StatusOther
 	}
 	return 0
 }
 
 // warnOfLabels is what a tool says of labels of connections that it prints: it looks for their names.
-func (run *toolRun) warnOfLabels(rs *Ruleset) {
+func (run *toolRun) warnOfLabels(rs *ruleset.Ruleset) {
 	if !run.kernel.namespace.HasLabels() {
 		return
 	}
-	for _, t := range rs.tables {
+	for _, t := range rs.Tables() {
 		for c := range t.Unsorted() {
 			for _, r := range c.Rules {
-				for range r.labels() {
-					fmt.Fprint(run.stderr, noLabelNames)
+				for range match.Labels(r) {
+					fmt.Fprint(run.stderr, match.NoLabelNames)
 				}
 			}
 		}
 	}
 }
 
-func (run *toolRun) writeTables(out io.Writer, rs *Ruleset, counters bool) error {
-	o := saveOptions{counters: counters, tool: run.name, version: run.kernel.version, now: run.kernel.namespace.Clock().Now()}
-	for _, t := range rs.tables {
-		if err := t.save(out, rs, o); err != nil {
+func (run *toolRun) writeTables(out io.Writer, rs *ruleset.Ruleset, counters bool) error {
+	o := ruleset.SaveOptions{Counters: counters, Tool: run.name, Version: run.kernel.version, Now: run.kernel.namespace.Clock().Now()}
+	for _, t := range rs.Tables() {
+		if err := t.Save(out, rs, o); err != nil {
 			return err
 		}
 	}
@@ -79,30 +82,28 @@ func (run *toolRun) writeTables(out io.Writer, rs *Ruleset, counters bool) error
 
 // savedTables is the ruleset that is to be printed: all of it, or one table. Naming a
 // table makes it be there, in the legacy tools for good and in the nft tools for this print.
-func (run *toolRun) savedTables(f saveFlags) (*Ruleset, int) {
+func (run *toolRun) savedTables(f saveFlags) (*ruleset.Ruleset, int) {
 	name := f.table
 	if !f.oneTable {
 		return run.kernel.Ruleset(run.family), 0
 	}
-	kind := findTableKind(name)
+	kind := ruleset.FindKind(name)
 	if kind == nil {
 		if run.kernel.dialect == netfilter.NFT {
 			fmt.Fprintf(run.stderr, "Table `%s' does not exist\n", name)
-			return nil, statusOther
+			return nil, xtables.StatusOther
 		}
-		return nil, run.report(&problem{status: statusOther, msg: "Cannot initialize: " + noTableText(name)}, -1)
+		return nil, run.report(&xtables.Problem{Status: xtables.StatusOther, Msg: "Cannot initialize: " + noTableText(name)}, -1)
 	}
 	run.kernel.namespace.Lock()
 	defer run.kernel.namespace.Unlock()
 	run.kernel.ensure(run.family, kind)
 	rs := run.kernel.Ruleset(run.family)
-	one := &Ruleset{family: rs.family, dialect: rs.dialect}
-	if t := rs.Table(name); t != nil {
-		one.tables = []*Table{t}
-	} else {
-		one.tables = []*Table{newTable(kind)}
+	t := rs.Table(name)
+	if t == nil {
+		t = ruleset.NewTable(kind)
 	}
-	return one, 0
+	return ruleset.New(rs.Family(), rs.Dialect(), t), 0
 }
 
 // saveLongs are the long options of iptables-save.

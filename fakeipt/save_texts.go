@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -23,7 +24,7 @@ type SaveText struct {
 func (s *SaveText) String() string {
 	tool := "iptables-save"
 	if s.Family != 0 {
-		tool = factsOf(s.Family).tool + "-save"
+		tool = xtables.FactsOf(s.Family).Tool + "-save"
 	}
 	if s.Dialect != "" {
 		tool += " (" + string(s.Dialect) + ")"
@@ -246,9 +247,9 @@ func sameOutput(output []*savedTable, t *savedTable) bool {
 	return true
 }
 
-// LoadTexts returns a new kernel with the rulesets of texts; where they are of both backends, both are in one namespace, and the kernel is that of
-// the first. A text that does not tell its backend is of legacy, and one that does not tell its family of the one given. What comes later is what
-// packets meet first, as if it had been loaded so. Errors are those of Kernel.Load.
+// LoadTexts returns a new kernel with the rulesets of texts; where they are of both backends, both are in one namespace, and the kernel is
+// that of the first. A text that does not tell its backend is of legacy, and one that does not tell its family of the one given. What comes
+// later is what packets meet first, as if it had been loaded so. Errors are those of Kernel.Load.
 func LoadTexts(name string, texts []SaveText, family netfilter.Family) (*Kernel, error) {
 	kernels := map[netfilter.Dialect]*Kernel{}
 	namespace := netfilter.New(nil)

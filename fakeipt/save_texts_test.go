@@ -31,7 +31,8 @@ func TestSaveTexts(t *testing.T) {
 			{netfilter.IPv6, "nft", blank(head4+filter+completed+head4+nat+completed) + head6 + filter + completed},
 		}},
 		{"both backends", strings.ReplaceAll(head6, "ip6tables", "iptables") + filter + head4 + filter, []SaveText{
-			{netfilter.IPv4, "nft", strings.ReplaceAll(head6, "ip6tables", "iptables") + filter}, {netfilter.IPv4, "legacy", blank(head6+filter) + head4 + filter},
+			{netfilter.IPv4, "nft", strings.ReplaceAll(head6, "ip6tables", "iptables") + filter},
+			{netfilter.IPv4, "legacy", blank(head6+filter) + head4 + filter},
 		}},
 		{"a table that comes again", filter + nat + nat + filter, []SaveText{
 			{netfilter.IPv4, "", filter + nat}, {netfilter.IPv6, "", blank(filter+nat) + nat + filter},
@@ -39,7 +40,9 @@ func TestSaveTexts(t *testing.T) {
 		{"by addresses, IPv6 first", filter + nat + filter + nat4, []SaveText{
 			{netfilter.IPv6, "", filter + nat}, {netfilter.IPv4, "", blank(filter+nat) + filter + nat4},
 		}},
-		{"by addresses without a repeated table", nat4 + filter6, []SaveText{{netfilter.IPv4, "", nat4}, {netfilter.IPv6, "", blank(nat4) + filter6}}},
+		{"by addresses without a repeated table", nat4 + filter6, []SaveText{
+			{netfilter.IPv4, "", nat4}, {netfilter.IPv6, "", blank(nat4) + filter6},
+		}},
 		{"a family between two of the other one", nat4 + nat + nat4, []SaveText{
 			{netfilter.IPv4, "", nat4 + blank(nat) + nat4}, {netfilter.IPv6, "", blank(nat4) + nat},
 		}},
@@ -57,10 +60,12 @@ func TestSaveTexts(t *testing.T) {
 func TestRuleFamily(t *testing.T) {
 	for rule, want := range map[string]netfilter.Family{
 		"-A X -p icmp -j ACCEPT": netfilter.IPv4, "-A X -p ipv6-icmp -j ACCEPT": netfilter.IPv6,
-		"-A X -j REJECT --reject-with icmp6-port-unreachable": netfilter.IPv6, "-A X -j REJECT --reject-with icmp-port-unreachable": netfilter.IPv4,
-		"-A X -j REJECT --reject-with tcp-reset": 0, "-A X -s 10.0.0.0/255.0.0.255": netfilter.IPv4, "-A X ! -d ::1": netfilter.IPv6,
+		"-A X -j REJECT --reject-with icmp6-port-unreachable": netfilter.IPv6,
+		"-A X -j REJECT --reject-with icmp-port-unreachable":  netfilter.IPv4,
+		"-A X -j REJECT --reject-with tcp-reset":              0, "-A X -s 10.0.0.0/255.0.0.255": netfilter.IPv4, "-A X ! -d ::1": netfilter.IPv6,
 		"-A X -j DNAT --to-destination 10.0.0.1-10.0.0.9:80-90": netfilter.IPv4, "-A X -j DNAT --to-destination [fd00::1]:80": netfilter.IPv6,
-		"-A X -j DNAT --to-destination :80": 0, "-A X -j SNAT --to-source fd00::1-fd00::9": netfilter.IPv6, "-A X -j NETMAP --to 10.0.0.0/8": netfilter.IPv4,
+		"-A X -j DNAT --to-destination :80":        0,
+		"-A X -j SNAT --to-source fd00::1-fd00::9": netfilter.IPv6, "-A X -j NETMAP --to 10.0.0.0/8": netfilter.IPv4,
 		"-A X -m comment --comment -s": 0, "[0:0]": 0,
 	} {
 		assert.Equal(t, want, ruleFamily(rule), rule)

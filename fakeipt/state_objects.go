@@ -1,6 +1,9 @@
 package fakeipt
 
 import (
+	"sync"
+
+	"github.com/chainwalk/chainwalk/internal/record"
 	"github.com/chainwalk/chainwalk/netfilter/nfacct"
 )
 
@@ -10,9 +13,12 @@ type objectState struct {
 	Sets     []byte // as ipset.Table.AppendState has written them
 }
 
+// objectTypes are the types of the objects' state.
+var objectTypes = sync.OnceValue(func() *record.Types { return record.NewTypes(nil, &objectState{}) })
+
 // AppendObjects appends the objects that rules name so that ReadObjects makes them again, just as they are.
 func (k *Kernel) AppendObjects(dst []byte) []byte {
-	w := stateTypes().Writer(dst, 0)
+	w := objectTypes().Writer(dst, 0)
 	w.Write(&objectState{Accounts: k.namespace.Accounts().List(), Sets: k.namespace.Sets().AppendState(nil)})
 	return w.Record()
 }
@@ -20,7 +26,11 @@ func (k *Kernel) AppendObjects(dst []byte) []byte {
 // ReadObjects makes the objects that AppendObjects has written, in a kernel without any.
 func (k *Kernel) ReadObjects(text []byte) error {
 	var state objectState
-	if err := readRecord(text, &state); err != nil {
+	r, err := objectTypes().Reader(text)
+	if err == nil {
+		err = r.Read(&state)
+	}
+	if err != nil {
 		return err
 	}
 	for _, o := range state.Accounts {

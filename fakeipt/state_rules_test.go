@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -20,11 +21,11 @@ import (
 func TestStateKeepsRules(t *testing.T) {
 	kept := 0
 	unmet := map[string]bool{}
-	for _, v := range append(slices.Clone(stateMatches), stateTargets...) {
+	for _, v := range ruleset.StateParts() {
 		unmet[fmt.Sprintf("%T", v)] = true
 	}
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
-		machines := map[netfilter.Dialect]machine{netfilter.Legacy: newFakeMachine(netfilter.Legacy), netfilter.NFT: newFakeMachine(netfilter.NFT)}
+		machines := newFakeMachines()
 		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
 			tool, ok := map[string]string{"rules": "iptables", "rules6": "ip6tables"}[td.Cmd]
 			if !ok {
@@ -48,13 +49,13 @@ func TestStateKeepsRules(t *testing.T) {
 	})
 	assert.Greater(t, kept, 3000)
 	// The tools refuse the first two, and a kernel without SELinux the last one.
-	assert.Equal(t, map[string]bool{"*fakeipt.MatchOpaque": true, "*fakeipt.TargetOpaque": true, "*fakeipt.TargetSecmark": true}, unmet)
+	assert.Equal(t, map[string]bool{"*xtables.OpaqueMatch": true, "*xtables.OpaqueTarget": true, "*target.Secmark": true}, unmet)
 }
 
 // forgetTypes takes out the types that rules of the kernel have.
 func forgetTypes(types map[string]bool, k *Kernel) {
 	for _, rs := range k.allRulesets() {
-		for _, table := range rs.tables {
+		for _, table := range rs.Tables() {
 			for c := range table.Chains() {
 				for _, r := range c.Rules {
 					delete(types, fmt.Sprintf("%T", r.Target))
@@ -77,26 +78,32 @@ func (at ruleAt) run(k *Kernel, command string, words ...string) bool {
 // requireSame holds that two kernels have the same tables and objects.
 func requireSame(t require.TestingT, want, got *Kernel) {
 	for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-		tables, others := want.Ruleset(f).tables, got.Ruleset(f).tables
+		tables, others := want.Ruleset(f).Tables(), got.Ruleset(f).Tables()
 		require.Len(t, others, len(tables))
 		for i, table := range tables {
 			other := others[i]
-			require.Equal(t, []any{table.kind.name, table.made, table.counted, table.chains.count},
-				[]any{other.kind.name, other.made, other.counted, other.chains.count})
-			table.chains.each(func(e *chainEntry) { requireSameChain(t, e, other.chains.get(e.chain.Name)) })
+			require.Equal(t, table.Name(), other.Name())
+			require.Len(t, slices.Collect(other.Chains()), len(slices.Collect(table.Chains())))
+			for c := range table.Chains() {
+				requireSameChain(t, table, other, c)
+			}
 		}
 	}
 	require.Equal(t, want.Namespace().Accounts().List(), got.Namespace().Accounts().List())
 	require.Equal(t, want.Namespace().Sets().AppendState(nil), got.Namespace().Sets().AppendState(nil))
 }
 
-func requireSameChain(t require.TestingT, want, got *chainEntry) {
+func requireSameChain(t require.TestingT, table, other *ruleset.Table, want *ruleset.Chain) {
+	name := want.Name
+	got := other.Chain(name)
 	require.NotNil(t, got)
-	require.Equal(t, []any{want.chain.Name, want.chain.Policy, want.chain.Counters, want.refs, want.reached},
-		[]any{got.chain.Name, got.chain.Policy, got.chain.Counters, got.refs, got.reached})
-	require.Len(t, got.chain.Rules, len(want.chain.Rules))
-	for i, r := range want.chain.Rules {
-		require.True(t, reflect.DeepEqual(r, got.chain.Rules[i]), "%v and not %v", r, got.chain.Rules[i])
+	said := func(t *ruleset.Table, c *ruleset.Chain) []any {
+		return []any{c.Policy, c.Counters, t.References(name), t.Reached(name), t.Made(name), t.CountsPolicy(name)}
+	}
+	require.Equal(t, said(table, want), said(other, got))
+	require.Len(t, got.Rules, len(want.Rules))
+	for i, r := range want.Rules {
+		require.True(t, reflect.DeepEqual(r, got.Rules[i]), "%v and not %v", r, got.Rules[i])
 	}
 }
 

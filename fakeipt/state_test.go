@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/netfilter/nfacct"
 )
@@ -43,7 +45,7 @@ func readBack(t require.TestingT, k *Kernel) *Kernel {
 	again := New(Options{Dialect: k.Dialect(), Clock: k.Namespace().Clock()})
 	require.NoError(t, again.ReadObjects(k.AppendObjects(nil)))
 	for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-		tables, err := StateTables(k.AppendState(nil, f))
+		tables, err := ruleset.StateTables(k.AppendState(nil, f))
 		require.NoError(t, err)
 		require.NoError(t, again.ReadState(f, tables, nil))
 	}
@@ -68,45 +70,6 @@ func TestStateKeepsThePlacesOfSets(t *testing.T) {
 		require.NoError(t, again.SaveSets(&got))
 		require.Equal(t, want.String(), got.String(), command)
 	}
-}
-
-// TestStateThatIsWrongIsRefused: what was not written so is an error, whatever it is.
-func TestStateThatIsWrongIsRefused(t *testing.T) {
-	k := New(Options{})
-	require.Zero(t, k.Run([]string{"iptables", "-A", "INPUT", "-s", "1.2.3.4", "-m", "comment", "--comment", "x", "-j", "DROP"}, nil, io.Discard,
-		io.Discard))
-	good := k.AppendState(nil, netfilter.IPv4)
-	table := func(name string, chains ...chainState) StateTable {
-		w := stateTypes().Writer(nil, 0)
-		w.Write(&tableState{Chains: chains})
-		return StateTable{Name: name, chains: w.Record(), rules: stateTypes().Writer(nil, 0).Record()}
-	}
-	input := chainState{Name: "INPUT", Policy: PolicyAccept, Counters: &netfilter.Counters{}}
-	noCounters, user := input, chainState{Name: "A"}
-	noCounters.Counters, user.Policy = nil, PolicyDrop
-	for about, tables := range map[string][]StateTable{
-		"no such table":              {table("nope")},
-		"no built-in chains":         {table("filter")},
-		"a policy that counts not":   {table("filter", noCounters)},
-		"a chain that has a policy":  {table("filter", user)},
-		"rules that are not there":   {table("filter", input)},
-		"no record":                  {{Name: "filter"}},
-		"a record of something else": {{Name: "filter", chains: k.AppendObjects(nil)}},
-	} {
-		assert.Error(t, New(Options{}).ReadState(netfilter.IPv4, tables, nil), about)
-	}
-	for end := 1; end < len(good); end++ {
-		tables, err := StateTables(good[:end])
-		if err == nil {
-			err = New(Options{}).ReadState(netfilter.IPv4, tables, nil)
-		}
-		assert.Error(t, err, "the first %d bytes of %d", end, len(good))
-	}
-	assert.Error(t, New(Options{}).ReadObjects([]byte("something else")))
-	again := New(Options{})
-	require.NoError(t, again.Namespace().Accounts().Add("there"))
-	require.Zero(t, k.Run([]string{"nfacct", "add", "there"}, nil, io.Discard, io.Discard))
-	assert.Error(t, again.ReadObjects(k.AppendObjects(nil)), "an object that is there")
 }
 
 func TestToolsOfOneNamespaceShareObjectsAndWarn(t *testing.T) {
@@ -212,7 +175,7 @@ func TestGateThatDenies(t *testing.T) {
 	for _, line := range []string{"iptables -L", "iptables-save", "iptables-restore"} {
 		var stderr bytes.Buffer
 		k := New(Options{Dialect: netfilter.NFT, Gate: func(Visit) error { return denied }})
-		assert.Equal(t, statusResource, k.Run(strings.Fields(line), strings.NewReader("*filter\nCOMMIT\n"), io.Discard, &stderr), line)
+		assert.Equal(t, xtables.StatusResource, k.Run(strings.Fields(line), strings.NewReader("*filter\nCOMMIT\n"), io.Discard, &stderr), line)
 		tool := strings.Fields(line)[0]
 		assert.Equal(t, tool+": mkdir /closed: permission denied\n"+
 			tool+" v1.8.9 (nf_tables): Could not fetch rule set generation id: Permission denied (you must be root)\n", stderr.String(), line)

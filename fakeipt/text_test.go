@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -23,6 +24,11 @@ type machine interface {
 type fakeMachine struct {
 	dialect netfilter.Dialect
 	kernel  *Kernel
+}
+
+// newFakeMachines is a machine with the tools of each dialect.
+func newFakeMachines() map[netfilter.Dialect]machine {
+	return map[netfilter.Dialect]machine{netfilter.Legacy: newFakeMachine(netfilter.Legacy), netfilter.NFT: newFakeMachine(netfilter.NFT)}
 }
 
 func newFakeMachine(d netfilter.Dialect) *fakeMachine {
@@ -84,12 +90,12 @@ func runCase(t *testing.T, m machine, d netfilter.Dialect, td *datadriven.TestDa
 	case "run":
 		var out strings.Builder
 		for line := range strings.Lines(td.Input) {
-			words := wordList{}
-			if err := words.add([]byte(line), 1); err != nil {
+			words := xtables.WordList{}
+			if err := words.Add([]byte(line), 1); err != nil {
 				return err.Error()
 			}
-			argv := make([]string, len(words.words))
-			for i, w := range words.words {
+			argv := make([]string, len(words.Words))
+			for i, w := range words.Words {
 				argv[i] = string(w)
 			}
 			out.WriteString(oneRun(t, m, d, argv, ""))
@@ -125,6 +131,6 @@ func runFile(t *testing.T, path string, machines map[netfilter.Dialect]machine) 
 
 func TestFilesOnTheFakeKernel(t *testing.T) {
 	datadriven.Walk(t, "testdata/tools", func(t *testing.T, path string) {
-		runFile(t, path, map[netfilter.Dialect]machine{netfilter.Legacy: newFakeMachine(netfilter.Legacy), netfilter.NFT: newFakeMachine(netfilter.NFT)})
+		runFile(t, path, newFakeMachines())
 	})
 }

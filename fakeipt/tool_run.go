@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -25,9 +27,9 @@ type toolRun struct {
 	stdout io.Writer
 	stderr io.Writer
 
-	entered bool                // the gate is open
-	names   *libc.Names         // made when a name is first looked up
-	gone    map[*extension]bool // those that the tool has warned of
+	entered bool                        // the gate is open
+	names   *libc.Names                 // made when a name is first looked up
+	gone    map[*xtables.Extension]bool // those that the tool has warned of
 }
 
 // statusNotFound is the exit status of a shell that finds no such program.
@@ -129,7 +131,7 @@ func (run *toolRun) identify() toolKind {
 	}
 	run.name = base
 	if run.kernel.dialect == netfilter.Legacy || kind == toolCommand {
-		run.name = factsOf(run.family).tool + rest
+		run.name = xtables.FactsOf(run.family).Tool + rest
 	}
 	return kind
 }
@@ -142,7 +144,7 @@ func (run *toolRun) enter(v Visit) (status int, ok bool) {
 	run.entered = true
 	v.Family = run.family
 	v.Locks = v.Locks && run.kernel.dialect == netfilter.Legacy
-	if run.kernel.dialect == netfilter.NFT || findTableKind(v.Table) == nil {
+	if run.kernel.dialect == netfilter.NFT || ruleset.FindKind(v.Table) == nil {
 		v.Table, v.Chains = "", nil
 	}
 	err := run.kernel.gate(v)
@@ -156,22 +158,23 @@ func (run *toolRun) enter(v Visit) (status int, ok bool) {
 	}
 	fmt.Fprintf(run.stderr, "%s: %v\n", path.Base(run.argv0), err)
 	if run.kernel.dialect == netfilter.NFT && errors.Is(err, fs.ErrPermission) {
-		return run.report(&problem{status: statusResource, msg: "Could not fetch rule set generation id: Permission denied (you must be root)"},
+		return run.report(&xtables.Problem{Status: xtables.StatusResource,
+			Msg: "Could not fetch rule set generation id: Permission denied (you must be root)"},
 			-1), false
 	}
-	return statusResource, false
+	return xtables.StatusResource, false
 }
 
 // warnOfLegacy is what the nft tools print about rules that they do not show.
 func (run *toolRun) warnOfLegacy(suffix string) {
 	k := run.kernel
 	hasLegacy := func(other *Kernel) bool {
-		return other.dialect == netfilter.Legacy && len(other.Ruleset(run.family).tables) > 0
+		return other.dialect == netfilter.Legacy && len(other.Ruleset(run.family).Tables()) > 0
 	}
 	if k.dialect != netfilter.NFT || !slices.ContainsFunc(k.others(), hasLegacy) {
 		return
 	}
-	tool := factsOf(run.family).tool
+	tool := xtables.FactsOf(run.family).Tool
 	fmt.Fprintf(run.stderr, "# Warning: %s-legacy tables present, use %s-legacy%s to see them\n", tool, tool, suffix)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -55,5 +56,5 @@ func RestoreSaves(saves []string, family netfilter.Family) (netfilter.RulesetVie
 
 // AppendedRule is the line that appends a rule to a chain, for iptables-restore. The arguments are those of a netfilter.Rules.
 func AppendedRule(chain string, args []string) string {
-	return fmt.Sprintf("-A %s%s", chain, fakeipt.QuoteArgs(args))
+	return fmt.Sprintf("-A %s%s", chain, xtables.QuoteArgs(args))
 }

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Dialect says which of the two kinds of iptables' tools a ruleset belongs to. Each kind sees its own rules alone, and a node may have both. The two
-// differ in error texts, exit status, save order and some of the checks. The tool nft and its rules are no dialect of iptables but the language nftables.
+// Dialect says which of the two kinds of iptables' tools a ruleset belongs to. Each kind sees its own rules alone, and a node may have
+// both. The two differ in error texts, exit status, save order and some of the checks. The tool nft and its rules are no dialect of
+// iptables but the language nftables.
 type Dialect string
 
 // The dialects, as they stand in the names of the tools ("iptables-nft-save") and in files.

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Fact is what a rule means, in whatever language it is written. The package that knows the language makes it: nobody else reads the text of rules.
+// Fact is what a rule means, in whatever language it is written. The package that knows the language makes it: nobody else reads the text
+// of rules.
 type Fact struct {
 	// Comment is what the rule's author wrote beside it, as it was meant: without quotes and escapes. Several are joined by a space.
 	Comment string
@@ -19,7 +20,8 @@ type Fact struct {
 	Goto bool
 	// Translation is what becomes of the addresses of a connection whose first packet meets the rule; its Kind is empty if they are left.
 	Translation Translation
-	// Reject is the answer that the packet's sender gets, in the words of --reject-with, and the packet goes no further; empty if the rule rejects nothing.
+	// Reject is the answer that the packet's sender gets, in the words of --reject-with, and the packet goes no further; empty if the rule
+	// rejects nothing.
 	Reject string
 	// Mark is what becomes of the packet's mark; nil if the rule leaves it.
 	Mark *Mark
@@ -72,7 +74,8 @@ type Translation struct {
 	Kind TranslationKind
 	// Of is the side that is translated; empty where the hook decides that (NETMAP).
 	Of Side
-	// The range that is chosen from. An address that is not valid is kept, or chosen by the kernel (masquerade, redirect); a port of 0 is kept if that is possible.
+	// The range that is chosen from. An address that is not valid is kept, or chosen by the kernel (masquerade, redirect); a port of 0 is kept
+	// if that is possible.
 	MinAddr, MaxAddr netip.Addr
 	MinPort, MaxPort uint16
 }
@@ -89,7 +92,8 @@ const (
 	Netmap     TranslationKind = "netmap"     // the network of an address becomes another one; the rest of the address is kept
 )
 
-// To is the one address and port that destinations are translated to; not valid if the rule does something else, or has several to choose from.
+// To is the one address and port that destinations are translated to; not valid if the rule does something else, or has several to choose
+// from.
 func (t *Translation) To() netip.AddrPort {
 	if t.Kind != DNAT || t.MinAddr != t.MaxAddr || t.MinPort != t.MaxPort {
 		return netip.AddrPort{}

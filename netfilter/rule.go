@@ -12,7 +12,8 @@ type Rule struct {
 // MarshalText gives the text: in files a rule is its text.
 func (r Rule) MarshalText() ([]byte, error) { return []byte(r.Text), nil }
 
-// RulesetView is what a kernel holds of one family for one dialect, as it was when somebody asked. Its rules are spelled and read when they are looked at.
+// RulesetView is what a kernel holds of one family for one dialect, as it was when somebody asked. Its rules are spelled and read when they
+// are looked at.
 type RulesetView struct {
 	Family  Family
 	Dialect Dialect

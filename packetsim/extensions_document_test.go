@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
@@ -132,7 +134,7 @@ func (x shippedKind) chain() string {
 }
 
 // bare makes the rule of the sample one that every packet comes to: the extension is all that is left of it.
-func (x shippedKind) bare(t *testing.T, rs *fakeipt.Ruleset) {
+func (x shippedKind) bare(t *testing.T, rs *ruleset.Ruleset) {
 	table, _, _ := strings.Cut(x.place, " ")
 	chain := rs.Table(table).Chain(x.chain())
 	chain.Rules = chain.Rules[strings.Count(x.sample, ";"):]
@@ -144,7 +146,7 @@ func (x shippedKind) bare(t *testing.T, rs *fakeipt.Ruleset) {
 			kept = append(kept, m)
 		}
 	}
-	*r = fakeipt.Rule{Matches: kept, Target: r.Target, Counters: r.Counters}
+	*r = xtables.Rule{Matches: kept, Target: r.Target, Counters: r.Counters}
 	if x.option == "-j" {
 		require.Equal(t, x.name, r.Target.Name())
 	} else {

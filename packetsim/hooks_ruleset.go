@@ -1,7 +1,7 @@
 package packetsim
 
 import (
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
@@ -22,7 +22,7 @@ type rulesetHooks struct {
 
 // rulesetOf is a ruleset and its chain that makes the kernel track connections.
 type rulesetOf struct {
-	*fakeipt.Ruleset
+	*ruleset.Ruleset
 	user conntrackUser
 }
 
@@ -31,9 +31,9 @@ type familyHooks [2]*rulesetHooks
 
 // baseChain is a built-in chain that packets meet.
 type baseChain struct {
-	rules *fakeipt.Ruleset
-	table *fakeipt.Table
-	chain *fakeipt.Chain
+	rules *ruleset.Ruleset
+	table *ruleset.Table
+	chain *ruleset.Chain
 }
 
 // newRulesetHooks looks rulesets of a family up. before are those of earlier rulesets, if there were any.
@@ -44,7 +44,7 @@ func newRulesetHooks(namespace *netfilter.Namespace, f netfilter.Family, before 
 		if before != nil && i < len(before.rules) {
 			user = before.rules[i].user
 		}
-		rules := tools.Rules(f).(*fakeipt.Ruleset)
+		rules := tools.Rules(f).(*ruleset.Ruleset)
 		hooks.addRuleset(rules, user)
 		if len(rules.Tables()) > 0 {
 			filled++
@@ -61,7 +61,7 @@ func newRulesetHooks(namespace *netfilter.Namespace, f netfilter.Family, before 
 }
 
 // addRuleset adds the chains of a ruleset of iptables. before is the user of the ruleset in whose place it comes.
-func (r *rulesetHooks) addRuleset(rules *fakeipt.Ruleset, before conntrackUser) {
+func (r *rulesetHooks) addRuleset(rules *ruleset.Ruleset, before conntrackUser) {
 	of := rulesetOf{rules, conntrackUserOf(rules, before)}
 	r.rules = append(r.rules, of)
 	r.tracks = r.tracks || of.user.chain != nil

@@ -7,7 +7,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -81,7 +82,7 @@ func (k indexKey) hash() uint32 {
 }
 
 // newChainIndex builds the index of a list of rules.
-func newChainIndex(rules []*fakeipt.Rule, least int) *chainIndex {
+func newChainIndex(rules []*xtables.Rule, least int) *chainIndex {
 	shapes := usefulShapes(rules, least)
 	x := &chainIndex{shapes: make([]indexShape, len(shapes)), compiled: make([]compiledRule, len(rules))}
 	place := make(map[shape]int, len(shapes))
@@ -165,7 +166,7 @@ type countedShape struct {
 }
 
 // usefulShapes are the shapes that hold the most rules.
-func usefulShapes(rules []*fakeipt.Rule, least int) []countedShape {
+func usefulShapes(rules []*xtables.Rule, least int) []countedShape {
 	counts := map[shape]int{}
 	var ports []uint16
 	for _, rule := range rules {
@@ -186,7 +187,7 @@ func usefulShapes(rules []*fakeipt.Rule, least int) []countedShape {
 }
 
 // keyOf is the shape that a rule is found by, its key but for the port, and its ports. The zero shape says that any packet may match.
-func keyOf(r *fakeipt.Rule, ports []uint16) (shape, indexKey, []uint16) {
+func keyOf(r *xtables.Rule, ports []uint16) (shape, indexKey, []uint16) {
 	var s shape
 	var k indexKey
 	wholeDst, wholeSrc := wholeBits(r.Dst), wholeBits(r.Src)
@@ -213,7 +214,7 @@ func keyOf(r *fakeipt.Rule, ports []uint16) (shape, indexKey, []uint16) {
 }
 
 // wholeBits is the length of the prefix that the condition asks for, 0 if it asks for none.
-func wholeBits(m *fakeipt.AddrMatch) int {
+func wholeBits(m *xtables.AddrMatch) int {
 	if m == nil || m.Invert {
 		return 0
 	}
@@ -239,35 +240,35 @@ func maskLength(mask netip.Addr) int {
 	return ones
 }
 
-func isDevice(m *fakeipt.IfaceMatch) bool {
+func isDevice(m *xtables.IfaceMatch) bool {
 	return m != nil && !m.Invert && !m.Prefix && len(m.Name) <= inet.MaxDeviceName
 }
 
 // rulePorts are the destination ports that the rule holds for; none if it says nothing of them or holds for too many. A match that does
 // more than compare must not be skipped, so that what stands behind one does not count.
-func rulePorts(r *fakeipt.Rule, ports []uint16) []uint16 {
+func rulePorts(r *xtables.Rule, ports []uint16) []uint16 {
 	for _, m := range r.Matches {
 		switch m := m.(type) {
-		case *fakeipt.MatchTCP:
+		case *match.TCP:
 			if m.DstPorts.Min == m.DstPorts.Max && !m.InvDst {
 				return append(ports, m.DstPorts.Min)
 			}
 			if m.Option != 0 {
 				return nil
 			}
-		case *fakeipt.MatchUDP:
+		case *match.UDP:
 			if m.DstPorts.Min == m.DstPorts.Max && !m.InvDst {
 				return append(ports, m.DstPorts.Min)
 			}
-		case *fakeipt.MatchSCTP:
+		case *match.SCTP:
 			if m.DstPorts.Min == m.DstPorts.Max && !m.InvDst {
 				return append(ports, m.DstPorts.Min)
 			}
-		case *fakeipt.MatchMultiport:
-			if m.Side == fakeipt.MultiportDest && !m.Invert {
+		case *match.Multiport:
+			if m.Side == match.MultiportDest && !m.Invert {
 				return singlePorts(m, ports)
 			}
-		case *fakeipt.MatchComment, *fakeipt.MatchMark, *fakeipt.MatchState, *fakeipt.MatchConntrack, *fakeipt.MatchAddrtype:
+		case *match.Comment, *match.Mark, *match.State, *match.Conntrack, *match.Addrtype:
 		default:
 			return nil
 		}
@@ -276,7 +277,7 @@ func rulePorts(r *fakeipt.Rule, ports []uint16) []uint16 {
 }
 
 // singlePorts are the ports of the list, unless it holds a range.
-func singlePorts(m *fakeipt.MatchMultiport, ports []uint16) []uint16 {
+func singlePorts(m *match.Multiport, ports []uint16) []uint16 {
 	for i, r := range m.Ports {
 		if r.Min != r.Max {
 			return nil

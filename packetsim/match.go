@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -26,28 +28,28 @@ type matcher struct {
 
 // ruleState names the rule that is being looked at, whose matches and target may remember something of their own.
 type ruleState struct {
-	rules *fakeipt.Ruleset
-	table *fakeipt.Table
-	rule  *fakeipt.Rule
+	rules *ruleset.Ruleset
+	table *ruleset.Table
+	rule  *xtables.Rule
 	place int // of the match in the rule
 }
 
 // ruleMatches says whether every condition of the rule holds, in the kernel's order: the rule's own first, then its matches.
-func (mt *matcher) ruleMatches(s *skb, r *fakeipt.Rule) bool {
+func (mt *matcher) ruleMatches(s *skb, r *xtables.Rule) bool {
 	if !addrMatches(r.Src, s.Src) || !addrMatches(r.Dst, s.Dst) || !deviceMatches(r.In, s.in) || !deviceMatches(r.Out, s.out) {
 		return false
 	}
 	if r.Proto.Number != 0 && (r.Proto.Number == uint16(s.Proto)) == r.Proto.Invert {
 		return false
 	}
-	if r.Fragment == fakeipt.FragmentOnly {
+	if r.Fragment == xtables.FragmentOnly {
 		return false // no packet here is a second fragment
 	}
 	return mt.matchesFrom(s, r, 0)
 }
 
 // matchesFrom says whether the rule's matches hold from the one of that number on.
-func (mt *matcher) matchesFrom(s *skb, r *fakeipt.Rule, from int) bool {
+func (mt *matcher) matchesFrom(s *skb, r *xtables.Rule, from int) bool {
 	for i := from; i < len(r.Matches); i++ {
 		mt.place = i
 		if !mt.matches(s, r.Matches[i]) {
@@ -58,149 +60,149 @@ func (mt *matcher) matchesFrom(s *skb, r *fakeipt.Rule, from int) bool {
 }
 
 // failedCondition is the part of a rule that did not hold a moment ago, as a rule of its own.
-func (mt *matcher) failedCondition(s *skb, r *fakeipt.Rule) fakeipt.Rule {
+func (mt *matcher) failedCondition(s *skb, r *xtables.Rule) xtables.Rule {
 	switch {
 	case !addrMatches(r.Src, s.Src):
-		return fakeipt.Rule{Src: r.Src}
+		return xtables.Rule{Src: r.Src}
 	case !addrMatches(r.Dst, s.Dst):
-		return fakeipt.Rule{Dst: r.Dst}
+		return xtables.Rule{Dst: r.Dst}
 	case !deviceMatches(r.In, s.in):
-		return fakeipt.Rule{In: r.In}
+		return xtables.Rule{In: r.In}
 	case !deviceMatches(r.Out, s.out):
-		return fakeipt.Rule{Out: r.Out}
+		return xtables.Rule{Out: r.Out}
 	case r.Proto.Number != 0 && (r.Proto.Number == uint16(s.Proto)) == r.Proto.Invert:
-		return fakeipt.Rule{Proto: r.Proto}
-	case r.Fragment == fakeipt.FragmentOnly:
-		return fakeipt.Rule{Fragment: r.Fragment}
+		return xtables.Rule{Proto: r.Proto}
+	case r.Fragment == xtables.FragmentOnly:
+		return xtables.Rule{Fragment: r.Fragment}
 	}
-	return fakeipt.Rule{Matches: r.Matches[mt.place : mt.place+1]}
+	return xtables.Rule{Matches: r.Matches[mt.place : mt.place+1]}
 }
 
 // matches evaluates one match. This is the list of those that are supported.
-func (mt *matcher) matches(s *skb, m fakeipt.Match) bool {
+func (mt *matcher) matches(s *skb, m xtables.Match) bool {
 	switch m := m.(type) {
-	case *fakeipt.MatchComment:
+	case *match.Comment:
 		return true
-	case *fakeipt.MatchTCP:
+	case *match.TCP:
 		return mt.matchTCP(s, m)
-	case *fakeipt.MatchUDP:
+	case *match.UDP:
 		return matchPorts(s, inet.UDP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst)
-	case *fakeipt.MatchSCTP:
+	case *match.SCTP:
 		return mt.matchSCTP(s, m)
-	case *fakeipt.MatchICMP:
+	case *match.ICMP:
 		return matchICMP(s, m)
-	case *fakeipt.MatchConntrack:
+	case *match.Conntrack:
 		return mt.matchConntrack(s, m)
-	case *fakeipt.MatchState:
+	case *match.State:
 		return matchState(s, m)
-	case *fakeipt.MatchMark:
+	case *match.Mark:
 		return (s.Mark&m.Mask == m.Value) != m.Invert
-	case *fakeipt.MatchAddrtype:
+	case *match.Addrtype:
 		return mt.matchAddrtype(s, m)
-	case *fakeipt.MatchStatistic:
+	case *match.Statistic:
 		return mt.matchStatistic(s, m)
-	case *fakeipt.MatchRecent:
+	case *match.Recent:
 		return mt.matchRecent(s, m)
-	case *fakeipt.MatchNFAcct:
+	case *match.NFAcct:
 		return mt.matchNFAcct(s, m)
-	case *fakeipt.MatchMultiport:
+	case *match.Multiport:
 		return matchMultiport(s, m)
-	case *fakeipt.MatchConnmark:
+	case *match.Connmark:
 		return matchConnmark(s, m)
-	case *fakeipt.MatchLimit:
+	case *match.Limit:
 		return mt.matchLimit(s, m)
-	case *fakeipt.MatchHashlimit:
+	case *match.Hashlimit:
 		return mt.matchHashlimit(s, m)
-	case *fakeipt.MatchIPRange:
+	case *match.IPRange:
 		return matchIPRange(s, m)
-	case *fakeipt.MatchLength:
+	case *match.Length:
 		return matchLength(s, m)
-	case *fakeipt.MatchMAC:
+	case *match.MAC:
 		return mt.matchMAC(s, m)
-	case *fakeipt.MatchOwner:
+	case *match.Owner:
 		return mt.matchOwner(s, m)
-	case *fakeipt.MatchPhysdev:
+	case *match.Physdev:
 		return matchPhysdev(s, m)
-	case *fakeipt.MatchPktType:
+	case *match.PktType:
 		return mt.matchPktType(s, m)
-	case *fakeipt.MatchRPFilter:
+	case *match.RPFilter:
 		return mt.matchRPFilter(s, m)
-	case *fakeipt.MatchSet:
+	case *match.Set:
 		return mt.matchSet(s, m)
-	case *fakeipt.MatchSocket:
+	case *match.Socket:
 		return mt.matchSocket(s, m)
-	case *fakeipt.MatchOpaque:
+	case *xtables.OpaqueMatch:
 		return mt.matchOpaque(s, m)
-	case *fakeipt.MatchTTL:
+	case *match.TTL:
 		return matchTTL(s, m)
-	case *fakeipt.MatchTOS:
+	case *match.TOS:
 		return matchTOS(s, m)
-	case *fakeipt.MatchDSCP:
+	case *match.DSCP:
 		return matchDSCP(s, m)
-	case *fakeipt.MatchECN:
+	case *match.ECN:
 		return matchECN(s, m)
-	case *fakeipt.MatchTCPMSS:
+	case *match.TCPMSS:
 		return mt.matchTCPMSS(s, m)
-	case *fakeipt.MatchPolicy:
+	case *match.Policy:
 		return matchPolicy(m)
-	case *fakeipt.MatchAH:
+	case *match.AH:
 		return mt.matchAH(s, m)
-	case *fakeipt.MatchESP:
+	case *match.ESP:
 		return mt.matchSPI(s, m.SPI)
-	case *fakeipt.MatchIPComp:
+	case *match.IPComp:
 		return mt.matchSPI(s, m.CPI)
-	case *fakeipt.MatchFrag, *fakeipt.MatchIPv6Opts, *fakeipt.MatchRT, *fakeipt.MatchSRH:
+	case *match.Frag, *match.IPv6Opts, *match.RT, *match.SRH:
 		mt.lacksHeaders(s)
 		return false
-	case *fakeipt.MatchIPv6Header:
+	case *match.IPv6Header:
 		return mt.lacksHeaders(s) && matchIPv6Header(s, m)
-	case *fakeipt.MatchMH:
+	case *match.MH:
 		mt.fail(errNoMHType)
 		return false
-	case *fakeipt.MatchDCCP:
+	case *match.DCCP:
 		mt.fail(errNoDCCP)
 		return false
-	case *fakeipt.MatchU32:
+	case *match.U32:
 		return mt.matchU32(s, m)
-	case *fakeipt.MatchString:
+	case *match.String:
 		return mt.matchString(s, m)
-	case *fakeipt.MatchBPF:
+	case *match.BPF:
 		return mt.matchBPF(s, m)
-	case *fakeipt.MatchEUI64:
+	case *match.EUI64:
 		return mt.matchEUI64(s)
 	}
 	return mt.matchesMore(s, m)
 }
 
 // matchesMore is matches for what few rules have.
-func (mt *matcher) matchesMore(s *skb, m fakeipt.Match) bool {
+func (mt *matcher) matchesMore(s *skb, m xtables.Match) bool {
 	switch m := m.(type) {
-	case *fakeipt.MatchCgroup:
+	case *match.Cgroup:
 		return mt.matchCgroup(s, m)
-	case *fakeipt.MatchRealm:
+	case *match.Realm:
 		return (s.path.realms&m.Mask == m.Value) != m.Invert // xt_realm.c
-	case *fakeipt.MatchCluster:
+	case *match.Cluster:
 		return matchCluster(s, m)
-	case *fakeipt.MatchConnbytes:
+	case *match.Connbytes:
 		return mt.matchConnbytes(s, m)
-	case *fakeipt.MatchConnlabel:
+	case *match.Connlabel:
 		return mt.matchConnlabel(s, m)
-	case *fakeipt.MatchConnlimit:
+	case *match.Connlimit:
 		return mt.matchConnlimit(s, m)
-	case *fakeipt.MatchDevgroup:
+	case *match.Devgroup:
 		return matchDevgroup(s, m)
-	case *fakeipt.MatchHelper:
+	case *match.Helper:
 		return matchHelper(m)
-	case *fakeipt.MatchQuota:
+	case *match.Quota:
 		return mt.matchQuota(s, m)
-	case *fakeipt.MatchTime:
+	case *match.Time:
 		return mt.matchTime(m)
 	}
 	mt.fail(fmt.Errorf("%w: match %s", errNoWalk, m.Name()))
 	return false
 }
 
-func addrMatches(m *fakeipt.AddrMatch, addr netip.Addr) bool {
+func addrMatches(m *xtables.AddrMatch, addr netip.Addr) bool {
 	return m == nil || maskedEqual(addr, m.Addr, m.Mask) != m.Invert
 }
 
@@ -228,7 +230,7 @@ func maskedEqual(addr, want, mask netip.Addr) bool {
 }
 
 // deviceMatches compares a device; a hook without one has the empty name.
-func deviceMatches(m *fakeipt.IfaceMatch, dev *device) bool {
+func deviceMatches(m *xtables.IfaceMatch, dev *device) bool {
 	if m == nil {
 		return true
 	}

@@ -3,18 +3,18 @@ package packetsim
 import (
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 // addrTypeBits are the route types as -m addrtype spells them.
-var addrTypeBits = map[RouteType]fakeipt.AddrTypeSet{
-	RouteUnicast: fakeipt.AddrUnicast, RouteLocal: fakeipt.AddrLocal, RouteBroadcast: fakeipt.AddrBroadcast,
-	RouteAnycast: fakeipt.AddrAnycast, RouteMulticast: fakeipt.AddrMulticast, RouteBlackhole: fakeipt.AddrBlackhole,
-	RouteUnreachable: fakeipt.AddrUnreachable, RouteProhibit: fakeipt.AddrProhibit, RouteThrow: fakeipt.AddrThrow,
+var addrTypeBits = map[RouteType]match.AddrTypeSet{
+	RouteUnicast: match.AddrUnicast, RouteLocal: match.AddrLocal, RouteBroadcast: match.AddrBroadcast,
+	RouteAnycast: match.AddrAnycast, RouteMulticast: match.AddrMulticast, RouteBlackhole: match.AddrBlackhole,
+	RouteUnreachable: match.AddrUnreachable, RouteProhibit: match.AddrProhibit, RouteThrow: match.AddrThrow,
 }
 
 // matchAddrtype is -m addrtype (net/netfilter/xt_addrtype.c).
-func (mt *matcher) matchAddrtype(s *skb, m *fakeipt.MatchAddrtype) bool {
+func (mt *matcher) matchAddrtype(s *skb, m *match.Addrtype) bool {
 	var dev *device
 	switch {
 	case m.LimitIfaceIn:
@@ -28,7 +28,7 @@ func (mt *matcher) matchAddrtype(s *skb, m *fakeipt.MatchAddrtype) bool {
 	return m.DstTypes == 0 || mt.routes.addrHasType(s.Dst, dev, m.DstTypes) != m.InvDst
 }
 
-func (h *routing) addrHasType(addr netip.Addr, dev *device, types fakeipt.AddrTypeSet) bool {
+func (h *routing) addrHasType(addr netip.Addr, dev *device, types match.AddrTypeSet) bool {
 	if addr.Is6() {
 		return h.addr6HasType(addr, dev, types)
 	}
@@ -40,38 +40,38 @@ func (h *routing) addrHasType(addr netip.Addr, dev *device, types fakeipt.AddrTy
 }
 
 // addr6HasType asks for an IPv6 address, where several types hold at once and all asked ones must (match_type6).
-func (h *routing) addr6HasType(addr netip.Addr, dev *device, types fakeipt.AddrTypeSet) bool {
+func (h *routing) addr6HasType(addr netip.Addr, dev *device, types match.AddrTypeSet) bool {
 	unicast := !addr.IsMulticast() && !addr.IsUnspecified()
 	switch {
-	case types&fakeipt.AddrMulticast != 0 && !addr.IsMulticast(),
-		types&fakeipt.AddrUnicast != 0 && !unicast,
-		types&fakeipt.AddrUnspec != 0 && !addr.IsUnspecified():
+	case types&match.AddrMulticast != 0 && !addr.IsMulticast(),
+		types&match.AddrUnicast != 0 && !unicast,
+		types&match.AddrUnspec != 0 && !addr.IsUnspecified():
 		return false
 	}
-	routed := types & (fakeipt.AddrLocal | fakeipt.AddrAnycast | fakeipt.AddrUnreachable)
+	routed := types & (match.AddrLocal | match.AddrAnycast | match.AddrUnreachable)
 	return routed == 0 || routed&h.routedTypes6(addr, dev) != 0
 }
 
 // routedTypes6 is what the routing tables say of an address (match_lookup_rt6).
-func (h *routing) routedTypes6(addr netip.Addr, dev *device) fakeipt.AddrTypeSet {
-	var types fakeipt.AddrTypeSet
+func (h *routing) routedTypes6(addr netip.Addr, dev *device) match.AddrTypeSet {
+	var types match.AddrTypeSet
 	f := flow{dst: addr, src: netip.IPv6Unspecified(), in: loopbackName}
 	if dev != nil {
 		f.out = dev.Name
 		for i := range dev.Addresses {
 			if dev.Addresses[i].Prefix.Addr() == addr {
-				types |= fakeipt.AddrLocal
+				types |= match.AddrLocal
 			}
 		}
 	}
 	r, err := h.fib(addr).lookup(&f)
 	switch {
 	case err != nil:
-		types |= fakeipt.AddrUnreachable
+		types |= match.AddrUnreachable
 	case r.Type == RouteLocal && dev == nil:
-		types |= fakeipt.AddrLocal
+		types |= match.AddrLocal
 	case r.Type == RouteAnycast:
-		types |= fakeipt.AddrAnycast
+		types |= match.AddrAnycast
 	}
 	return types
 }

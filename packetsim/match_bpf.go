@@ -3,21 +3,21 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 var errBPFAncillary = errors.New("not supported: -m bpf that asks for more than the packet's bytes, its mark and protocol")
 
 // The places that stand for what is beside a packet's bytes (SKF_AD_OFF, SKF_NET_OFF).
 const (
-	bpfProtocol = fakeipt.BPFAncillary
-	bpfMark     = fakeipt.BPFAncillary + 20
+	bpfProtocol = match.BPFAncillary
+	bpfMark     = match.BPFAncillary + 20
 	bpfNetwork  = 0xfff00000 // what is behind it counts from the IP header
 	bpfLink     = 0xffe00000 // what is behind it counts from the link-layer header
 )
 
 // matchBPF is -m bpf (net/netfilter/xt_bpf.c).
-func (mt *matcher) matchBPF(s *skb, m *fakeipt.MatchBPF) bool {
+func (mt *matcher) matchBPF(s *skb, m *match.BPF) bool {
 	v := bpfMachine{course: mt.course, s: s, packet: s.wireBytes()}
 	return v.run(m.Program) != 0
 }
@@ -28,7 +28,7 @@ type bpfMachine struct {
 	s      *skb
 	packet *maskedBytes
 	a, x   bpfNumber
-	memory [fakeipt.BPFMemory]bpfNumber
+	memory [match.BPFMemory]bpfNumber
 	pc     int
 	ended  bool
 	result uint32
@@ -37,7 +37,7 @@ type bpfMachine struct {
 // bpfNumber is a number of which the bits in unknown are not known.
 type bpfNumber struct{ value, unknown uint32 }
 
-func (v *bpfMachine) run(program []fakeipt.BPFInstruction) uint32 {
+func (v *bpfMachine) run(program []match.BPFInstruction) uint32 {
 	for !v.ended && v.err == nil {
 		in := program[v.pc]
 		v.pc++
@@ -56,61 +56,61 @@ func (v *bpfMachine) sure(n bpfNumber) uint32 {
 	return n.value
 }
 
-func (v *bpfMachine) step(in fakeipt.BPFInstruction) {
+func (v *bpfMachine) step(in match.BPFInstruction) {
 	k := bpfNumber{value: in.K}
 	switch in.Code {
-	case fakeipt.BPFLoadWord:
+	case match.BPFLoadWord:
 		v.load(uint64(in.K), 4)
-	case fakeipt.BPFLoadHalf:
+	case match.BPFLoadHalf:
 		v.load(uint64(in.K), 2)
-	case fakeipt.BPFLoadByte:
+	case match.BPFLoadByte:
 		v.load(uint64(in.K), 1)
-	case fakeipt.BPFLoadWordX:
+	case match.BPFLoadWordX:
 		v.load(uint64(in.K+v.sure(v.x)), 4)
-	case fakeipt.BPFLoadHalfX:
+	case match.BPFLoadHalfX:
 		v.load(uint64(in.K+v.sure(v.x)), 2)
-	case fakeipt.BPFLoadByteX:
+	case match.BPFLoadByteX:
 		v.load(uint64(in.K+v.sure(v.x)), 1)
-	case fakeipt.BPFLoadLength:
+	case match.BPFLoadLength:
 		v.a = bpfNumber{value: uint32(v.packet.size)}
-	case fakeipt.BPFLoadConstant:
+	case match.BPFLoadConstant:
 		v.a = k
-	case fakeipt.BPFLoadMemory:
+	case match.BPFLoadMemory:
 		v.a = v.memory[in.K]
-	case fakeipt.BPFLoadXLength:
+	case match.BPFLoadXLength:
 		v.x = bpfNumber{value: uint32(v.packet.size)}
-	case fakeipt.BPFLoadXConstant:
+	case match.BPFLoadXConstant:
 		v.x = k
-	case fakeipt.BPFLoadXMemory:
+	case match.BPFLoadXMemory:
 		v.x = v.memory[in.K]
-	case fakeipt.BPFLoadXHeaderLength:
+	case match.BPFLoadXHeaderLength:
 		a := v.a
 		if v.load(uint64(in.K), 1); !v.ended {
 			v.x = bpfNumber{v.a.value & 0xf << 2, v.a.unknown & 0xf << 2}
 		}
 		v.a = a
-	case fakeipt.BPFStore:
+	case match.BPFStore:
 		v.memory[in.K] = v.a
-	case fakeipt.BPFStoreX:
+	case match.BPFStoreX:
 		v.memory[in.K] = v.x
-	case fakeipt.BPFMoveToX:
+	case match.BPFMoveToX:
 		v.x = v.a
-	case fakeipt.BPFMoveFromX:
+	case match.BPFMoveFromX:
 		v.a = v.x
-	case fakeipt.BPFReturn:
+	case match.BPFReturn:
 		v.end(in.K)
-	case fakeipt.BPFReturnAccumulator:
+	case match.BPFReturnAccumulator:
 		v.end(v.sure(v.a))
-	case fakeipt.BPFJump:
+	case match.BPFJump:
 		v.pc += int(in.K)
-	case fakeipt.BPFNegate:
+	case match.BPFNegate:
 		v.a = bpfNumber{value: -v.sure(v.a)}
 	default:
 		operand := k
-		if in.Code&fakeipt.BPFIndex != 0 {
+		if in.Code&match.BPFIndex != 0 {
 			operand = v.x
 		}
-		v.operate(in, in.Code&^fakeipt.BPFIndex, operand)
+		v.operate(in, in.Code&^match.BPFIndex, operand)
 	}
 }
 
@@ -126,7 +126,7 @@ func (v *bpfMachine) load(at uint64, size int) {
 	case at == bpfMark:
 		v.a = bpfNumber{value: v.s.Mark}
 		return
-	case at >= fakeipt.BPFAncillary || bpfLink <= at && at < bpfNetwork:
+	case at >= match.BPFAncillary || bpfLink <= at && at < bpfNetwork:
 		v.fail(errBPFAncillary)
 		return
 	case at >= bpfNetwork:
@@ -139,8 +139,8 @@ func (v *bpfMachine) load(at uint64, size int) {
 }
 
 // operate is arithmetic, or a comparison, with an operand.
-func (v *bpfMachine) operate(in fakeipt.BPFInstruction, code uint16, operand bpfNumber) {
-	if code == fakeipt.BPFAnd {
+func (v *bpfMachine) operate(in match.BPFInstruction, code uint16, operand bpfNumber) {
+	if code == match.BPFAnd {
 		// Bits that one of the two has as 0 are known.
 		zeros := ^v.a.value&^v.a.unknown | ^operand.value&^operand.unknown
 		v.a = bpfNumber{v.a.value & operand.value, (v.a.unknown | operand.unknown) &^ zeros}
@@ -148,35 +148,35 @@ func (v *bpfMachine) operate(in fakeipt.BPFInstruction, code uint16, operand bpf
 	}
 	n := v.sure(operand)
 	switch code {
-	case fakeipt.BPFLeftShift:
+	case match.BPFLeftShift:
 		v.a = bpfNumber{v.a.value << (n & 31), v.a.unknown << (n & 31)}
 		return
-	case fakeipt.BPFRightShift:
+	case match.BPFRightShift:
 		v.a = bpfNumber{v.a.value >> (n & 31), v.a.unknown >> (n & 31)}
 		return
-	case fakeipt.BPFJumpSet:
+	case match.BPFJumpSet:
 		v.jump(in, v.sure(bpfNumber{v.a.value & n, v.a.unknown & n}) != 0)
 		return
 	}
 	a := v.sure(v.a)
 	switch code {
-	case fakeipt.BPFJumpEqual:
+	case match.BPFJumpEqual:
 		v.jump(in, a == n)
-	case fakeipt.BPFJumpGreater:
+	case match.BPFJumpGreater:
 		v.jump(in, a > n)
-	case fakeipt.BPFJumpGreaterOrEqual:
+	case match.BPFJumpGreaterOrEqual:
 		v.jump(in, a >= n)
-	case fakeipt.BPFAdd:
+	case match.BPFAdd:
 		v.a.value += n
-	case fakeipt.BPFSubtract:
+	case match.BPFSubtract:
 		v.a.value -= n
-	case fakeipt.BPFMultiply:
+	case match.BPFMultiply:
 		v.a.value *= n
-	case fakeipt.BPFOr:
+	case match.BPFOr:
 		v.a.value |= n
-	case fakeipt.BPFXor:
+	case match.BPFXor:
 		v.a.value ^= n
-	case fakeipt.BPFDivide, fakeipt.BPFModulo:
+	case match.BPFDivide, match.BPFModulo:
 		v.divide(code, n)
 	}
 }
@@ -186,14 +186,14 @@ func (v *bpfMachine) divide(code uint16, n uint32) {
 	switch {
 	case n == 0:
 		v.end(0)
-	case code == fakeipt.BPFDivide:
+	case code == match.BPFDivide:
 		v.a.value /= n
 	default:
 		v.a.value %= n
 	}
 }
 
-func (v *bpfMachine) jump(in fakeipt.BPFInstruction, holds bool) {
+func (v *bpfMachine) jump(in match.BPFInstruction, holds bool) {
 	if holds {
 		v.pc += int(in.JT)
 	} else {

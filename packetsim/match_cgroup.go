@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 var (
@@ -13,7 +13,7 @@ var (
 )
 
 // matchCgroup is -m cgroup (net/netfilter/xt_cgroup.c). A packet without a socket never matches.
-func (mt *matcher) matchCgroup(s *skb, m *fakeipt.MatchCgroup) bool {
+func (mt *matcher) matchCgroup(s *skb, m *match.Cgroup) bool {
 	socket := s.Socket
 	switch {
 	case socket == nil && (s.local || s.hook == input):

@@ -3,13 +3,13 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 var errNoAccounting = errors.New("conntrack: the packets and bytes of the entry are not known: a rule asks for them")
 
 // matchConnbytes is -m connbytes (net/netfilter/xt_connbytes.c). A connection that began before anybody counted has no counters.
-func (mt *matcher) matchConnbytes(s *skb, m *fakeipt.MatchConnbytes) bool {
+func (mt *matcher) matchConnbytes(s *skb, m *match.Connbytes) bool {
 	c := s.conn
 	switch {
 	case c == nil || c.template != nil:
@@ -28,17 +28,17 @@ func (mt *matcher) matchConnbytes(s *skb, m *fakeipt.MatchConnbytes) bool {
 }
 
 // connbytes is the number that the match compares.
-func connbytes(m *fakeipt.MatchConnbytes, counters *connCounters) uint64 {
+func connbytes(m *match.Connbytes, counters *connCounters) uint64 {
 	var packets, bytes uint64
 	for dir, n := range counters {
-		if m.Dir == fakeipt.ConnbytesBoth || (m.Dir == fakeipt.ConnbytesReply) == (direction(dir) == reply) {
+		if m.Dir == match.ConnbytesBoth || (m.Dir == match.ConnbytesReply) == (direction(dir) == reply) {
 			packets, bytes = packets+n.packets, bytes+n.bytes
 		}
 	}
 	switch {
-	case m.Mode == fakeipt.ConnbytesPackets:
+	case m.Mode == match.ConnbytesPackets:
 		return packets
-	case m.Mode == fakeipt.ConnbytesBytes:
+	case m.Mode == match.ConnbytesBytes:
 		return bytes
 	case packets == 0:
 		return 0

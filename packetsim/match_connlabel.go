@@ -3,13 +3,13 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 var errNoLabels = errors.New("conntrack: the labels of the entry are not known: a rule asks for them")
 
 // matchConnlabel is -m connlabel (net/netfilter/xt_connlabel.c).
-func (mt *matcher) matchConnlabel(s *skb, m *fakeipt.MatchConnlabel) bool {
+func (mt *matcher) matchConnlabel(s *skb, m *match.Connlabel) bool {
 	c := s.conn
 	if c == nil || c.template != nil {
 		return m.Invert

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -36,7 +36,7 @@ const mostOver = 64
 
 // matchConnlimit is -m connlimit (net/netfilter/xt_connlimit.c): each rule counts the connections whose packets come to it. A packet that
 // finds none, not even its own, is dropped: the one that closes the last connection.
-func (mt *matcher) matchConnlimit(s *skb, m *fakeipt.MatchConnlimit) bool {
+func (mt *matcher) matchConnlimit(s *skb, m *match.Connlimit) bool {
 	key := connlimitKey{matchKey: mt.matchKey(), addr: s.Src, zone: s.connZone().number()}
 	if m.Dest {
 		key.addr = s.Dst

@@ -3,47 +3,47 @@ package packetsim
 import (
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 // relationStates are the states that --state and --ctstate know a packet's relation by.
-var relationStates = [...]fakeipt.CTState{
-	isInvalid: fakeipt.CTInvalid, isUntracked: fakeipt.CTUntracked, isNew: fakeipt.CTNew,
-	isEstablished: fakeipt.CTEstablished, isRelated: fakeipt.CTRelated,
+var relationStates = [...]match.CTState{
+	isInvalid: match.CTInvalid, isUntracked: match.CTUntracked, isNew: match.CTNew,
+	isEstablished: match.CTEstablished, isRelated: match.CTRelated,
 }
 
 // matchState is -m state (net/netfilter/xt_state.c).
-func matchState(s *skb, m *fakeipt.MatchState) bool {
+func matchState(s *skb, m *match.State) bool {
 	return (relationStates[s.relation]&m.States != 0) != m.Invert
 }
 
 // matchConntrack is -m conntrack (conntrack_mt in net/netfilter/xt_conntrack.c). Of a packet without a connection only its state is asked.
-func (mt *matcher) matchConntrack(s *skb, m *fakeipt.MatchConntrack) bool {
+func (mt *matcher) matchConntrack(s *skb, m *match.Conntrack) bool {
 	if m.States != 0 && (s.ctStates()&m.States != 0) == m.InvStates {
 		return false
 	}
 	if s.conn == nil {
 		return m.States != 0
 	}
-	if m.Direction != fakeipt.CTDirAny && (m.Direction == fakeipt.CTDirOriginal) != (s.dir == original) {
+	if m.Direction != match.CTDirAny && (m.Direction == match.CTDirOriginal) != (s.dir == original) {
 		return false
 	}
 	return matchTuples(s.conn, m) && mt.matchStatus(s.conn, m)
 }
 
 // ctStates is the packet's relation and, as virtual states, how its connection is translated.
-func (s *skb) ctStates() fakeipt.CTState {
+func (s *skb) ctStates() match.CTState {
 	states := relationStates[s.relation]
 	if s.conn != nil && s.conn.srcNAT {
-		states |= fakeipt.CTSNAT
+		states |= match.CTSNAT
 	}
 	if s.conn != nil && s.conn.dstNAT {
-		states |= fakeipt.CTDNAT
+		states |= match.CTDNAT
 	}
 	return states
 }
 
-func matchTuples(c *conn, m *fakeipt.MatchConntrack) bool {
+func matchTuples(c *conn, m *match.Conntrack) bool {
 	to, back := &c.tuples[original], &c.tuples[reply]
 	if m.Proto != nil && m.Proto.Number != 0 && (uint16(to.Proto) == m.Proto.Number) == m.Proto.Invert {
 		return false
@@ -54,11 +54,11 @@ func matchTuples(c *conn, m *fakeipt.MatchConntrack) bool {
 		portMatches(m.ReplSrcPort, back.SrcPort) && portMatches(m.ReplDstPort, back.DstPort)
 }
 
-func portMatches(m *fakeipt.PortRangeInv, port uint16) bool {
+func portMatches(m *match.PortRangeInv, port uint16) bool {
 	return m == nil || m.Contains(port) != m.Invert
 }
 
-func (mt *matcher) matchStatus(c *conn, m *fakeipt.MatchConntrack) bool {
+func (mt *matcher) matchStatus(c *conn, m *match.Conntrack) bool {
 	if m.Status != nil && (ctStatus(c)&m.Status.Status != 0) == m.Status.Invert {
 		return false // NONE asks for no bit, so that it never holds
 	}
@@ -72,16 +72,16 @@ func (mt *matcher) matchStatus(c *conn, m *fakeipt.MatchConntrack) bool {
 	return true
 }
 
-func ctStatus(c *conn) fakeipt.CTStatus {
-	status := fakeipt.CTStatusNone
+func ctStatus(c *conn) match.CTStatus {
+	status := match.CTStatusNone
 	if c.seenReply {
-		status |= fakeipt.CTStatusSeenReply
+		status |= match.CTStatusSeenReply
 	}
 	if c.assured {
-		status |= fakeipt.CTStatusAssured
+		status |= match.CTStatusAssured
 	}
 	if c.confirmed {
-		status |= fakeipt.CTStatusConfirmed
+		status |= match.CTStatusConfirmed
 	}
 	return status
 }

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
@@ -22,7 +22,7 @@ const (
 
 // hashlimitTable is a --hashlimit-name of one family. The rule that made it says how its buckets are.
 type hashlimitTable struct {
-	made    *fakeipt.MatchHashlimit
+	made    *match.Hashlimit
 	begun   time.Time
 	buckets uint32 // how many there are
 }
@@ -50,7 +50,7 @@ type hashlimitBucket struct {
 }
 
 // matchHashlimit is -m hashlimit.
-func (mt *matcher) matchHashlimit(s *skb, m *fakeipt.MatchHashlimit) bool {
+func (mt *matcher) matchHashlimit(s *skb, m *match.Hashlimit) bool {
 	name := hashlimitName{m.Table, inet.FamilyOf(s.Dst)}
 	t := mt.hashlimit(name, m)
 	at := mt.hashlimitKeyOf(s, t.made)
@@ -99,7 +99,7 @@ func (t *hashlimitTable) collected(b *hashlimitBucket, now time.Time) bool {
 }
 
 // hashlimit is the table that a rule names, made on its first use.
-func (mt *matcher) hashlimit(name hashlimitName, m *fakeipt.MatchHashlimit) hashlimitTable {
+func (mt *matcher) hashlimit(name hashlimitName, m *match.Hashlimit) hashlimitTable {
 	t, known := mt.memory.hashlimits.get(name)
 	if !known {
 		t = hashlimitTable{made: m, begun: mt.memory.clock.Now()}
@@ -108,22 +108,22 @@ func (mt *matcher) hashlimit(name hashlimitName, m *fakeipt.MatchHashlimit) hash
 	return t
 }
 
-func (mt *matcher) hashlimitKeyOf(s *skb, m *fakeipt.MatchHashlimit) hashlimitAt {
+func (mt *matcher) hashlimitKeyOf(s *skb, m *match.Hashlimit) hashlimitAt {
 	var at hashlimitAt
-	if m.Key&fakeipt.HashlimitSrcIP != 0 {
+	if m.Key&match.HashlimitSrcIP != 0 {
 		at.src = maskedAddr(s.Src, m.SrcMask)
 	}
-	if m.Key&fakeipt.HashlimitDstIP != 0 {
+	if m.Key&match.HashlimitDstIP != 0 {
 		at.dst = maskedAddr(s.Dst, m.DstMask)
 	}
-	if m.Key&(fakeipt.HashlimitSrcPort|fakeipt.HashlimitDstPort) == 0 {
+	if m.Key&(match.HashlimitSrcPort|match.HashlimitDstPort) == 0 {
 		return at
 	}
 	src, dst := mt.portWords(s)
-	if m.Key&fakeipt.HashlimitSrcPort != 0 {
+	if m.Key&match.HashlimitSrcPort != 0 {
 		at.srcPort = src
 	}
-	if m.Key&fakeipt.HashlimitDstPort != 0 {
+	if m.Key&match.HashlimitDstPort != 0 {
 		at.dstPort = dst
 	}
 	return at
@@ -152,7 +152,7 @@ func maskedAddr(addr netip.Addr, bits uint8) netip.Addr {
 }
 
 // newHashlimitBucket is a full bucket (rateinfo_init).
-func newHashlimitBucket(m *fakeipt.MatchHashlimit) hashlimitBucket {
+func newHashlimitBucket(m *match.Hashlimit) hashlimitBucket {
 	switch {
 	case m.RateMatch:
 		return hashlimitBucket{}
@@ -169,12 +169,12 @@ func hashlimitCredits(units uint64) uint64 {
 }
 
 // byteCost is the credits of one chunk of bytes (user2credits_byte).
-func byteCost(m *fakeipt.MatchHashlimit) uint64 {
+func byteCost(m *match.Hashlimit) uint64 {
 	return uint64(uint32(m.Interval)) * hertz * byteCreditsPerTick >> 32
 }
 
 // refill gives the bucket what the ticks since its last packet bring (rateinfo_recalc).
-func (b *hashlimitBucket) refill(m *fakeipt.MatchHashlimit, now int64) {
+func (b *hashlimitBucket) refill(m *match.Hashlimit, now int64) {
 	passed := uint64(now - b.last)
 	if passed == 0 {
 		return
@@ -202,7 +202,7 @@ func (b *hashlimitBucket) refill(m *fakeipt.MatchHashlimit, now int64) {
 }
 
 // hashlimitRate is the packets or bytes of one window of --hashlimit-rate-match (user2rate, user2rate_bytes).
-func hashlimitRate(m *fakeipt.MatchHashlimit) uint64 {
+func hashlimitRate(m *match.Hashlimit) uint64 {
 	units := max(m.Interval, 1)
 	if m.Bytes {
 		return (math.MaxUint32/units - 1) * byteChunk
@@ -211,7 +211,7 @@ func hashlimitRate(m *fakeipt.MatchHashlimit) uint64 {
 }
 
 // take lets the packet pay, and says whether it could (hashlimit_mt_common).
-func (b *hashlimitBucket) take(m *fakeipt.MatchHashlimit, size uint64) bool {
+func (b *hashlimitBucket) take(m *match.Hashlimit, size uint64) bool {
 	if m.RateMatch {
 		return b.countRate(m, size)
 	}
@@ -231,7 +231,7 @@ func (b *hashlimitBucket) take(m *fakeipt.MatchHashlimit, size uint64) bool {
 	return true
 }
 
-func (b *hashlimitBucket) countRate(m *fakeipt.MatchHashlimit, size uint64) bool {
+func (b *hashlimitBucket) countRate(m *match.Hashlimit, size uint64) bool {
 	rate := hashlimitRate(m)
 	burst := m.Burst + rate
 	if m.Bytes {

@@ -1,9 +1,9 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/fakeipt/match"
 
 // matchICMP is -m icmp and -m icmp6.
-func matchICMP(s *skb, m *fakeipt.MatchICMP) bool {
+func matchICMP(s *skb, m *match.ICMP) bool {
 	if !s.Proto.IsICMP() {
 		return false
 	}

@@ -3,14 +3,14 @@ package packetsim
 import (
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 // matchIPRange is -m iprange (net/netfilter/xt_iprange.c).
-func matchIPRange(s *skb, m *fakeipt.MatchIPRange) bool {
+func matchIPRange(s *skb, m *match.IPRange) bool {
 	return rangeMatches(m.Src, s.Src) && rangeMatches(m.Dst, s.Dst)
 }
 
-func rangeMatches(r *fakeipt.AddrRange, addr netip.Addr) bool {
+func rangeMatches(r *match.AddrRange, addr netip.Addr) bool {
 	return r == nil || r.Contains(addr) != r.Invert
 }

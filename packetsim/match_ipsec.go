@@ -3,7 +3,8 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -14,7 +15,7 @@ var (
 )
 
 // matchSPI compares the packet's SPI.
-func (mt *matcher) matchSPI(s *skb, r fakeipt.NumberRange) bool {
+func (mt *matcher) matchSPI(s *skb, r xtables.NumberRange) bool {
 	if s.SPI == nil {
 		mt.fail(errNoSPI)
 		return false
@@ -24,7 +25,7 @@ func (mt *matcher) matchSPI(s *skb, r fakeipt.NumberRange) bool {
 
 // matchAH is -m ah of IPv4 (net/ipv4/netfilter/ipt_ah.c), and of IPv6 (net/ipv6/netfilter/ip6t_ah.c). The header
 // may stand before other ones there: of a packet here it is the last.
-func (mt *matcher) matchAH(s *skb, m *fakeipt.MatchAH) bool {
+func (mt *matcher) matchAH(s *skb, m *match.AH) bool {
 	if s.Proto != inet.AH {
 		return false
 	}

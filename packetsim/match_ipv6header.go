@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -18,13 +18,13 @@ var (
 )
 
 // matchIPv6Header is -m ipv6header (net/ipv6/netfilter/ip6t_ipv6header.c) for packets that have the header of their protocol only.
-func matchIPv6Header(s *skb, m *fakeipt.MatchIPv6Header) bool {
-	has := fakeipt.IPv6Protocol
+func matchIPv6Header(s *skb, m *match.IPv6Header) bool {
+	has := match.IPv6Protocol
 	switch s.Proto {
 	case inet.ESP:
-		has = fakeipt.IPv6ESP
+		has = match.IPv6ESP
 	case ipv6NoNextHeader:
-		has = fakeipt.IPv6NoNextHeader
+		has = match.IPv6NoNextHeader
 	}
 	if !m.Soft {
 		return (has == m.Headers) != m.Invert

@@ -1,6 +1,6 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/fakeipt/match"
 
 // tokenBucket is the state of a -m limit: credits, of which each packet costs some and each tick brings some.
 type tokenBucket struct {
@@ -23,7 +23,7 @@ func limitCredits(units uint64) uint64 {
 }
 
 // matchLimit is -m limit (net/netfilter/xt_limit.c).
-func (mt *matcher) matchLimit(s *skb, m *fakeipt.MatchLimit) bool {
+func (mt *matcher) matchLimit(s *skb, m *match.Limit) bool {
 	key, now := mt.matchKey(), ticks(mt.memory.clock.Now())
 	most, cost := limitCredits(uint64(m.Interval)*uint64(m.Burst)), limitCredits(uint64(m.Interval))
 	limits := &mt.memory.limits

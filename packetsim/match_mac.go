@@ -3,14 +3,14 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var errNoMAC = errors.New("packet: MAC is not set: a rule asks for the address that the packet came from")
 
 // matchMAC is -m mac (net/netfilter/xt_mac.c). Without Ethernet it does not hold, negated or not.
-func (mt *matcher) matchMAC(s *skb, m *fakeipt.MatchMAC) bool {
+func (mt *matcher) matchMAC(s *skb, m *match.MAC) bool {
 	switch {
 	case s.in == nil, s.in.Name == loopbackName, s.looped:
 		return false

@@ -1,14 +1,14 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/fakeipt/match"
 
 // matchMultiport is -m multiport.
-func matchMultiport(s *skb, m *fakeipt.MatchMultiport) bool {
+func matchMultiport(s *skb, m *match.Multiport) bool {
 	if !s.Proto.HasPorts() {
 		return false
 	}
 	for _, r := range m.Ports {
-		if m.Side != fakeipt.MultiportDest && r.Contains(s.SrcPort) || m.Side != fakeipt.MultiportSource && r.Contains(s.DstPort) {
+		if m.Side != match.MultiportDest && r.Contains(s.SrcPort) || m.Side != match.MultiportSource && r.Contains(s.DstPort) {
 			return !m.Invert
 		}
 	}

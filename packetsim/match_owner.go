@@ -4,13 +4,13 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 var errNoSocket = errors.New("packet: Socket is not set: a rule asks for the packet's socket")
 
 // matchOwner is -m owner (net/netfilter/xt_owner.c). A packet that the host only forwards has no socket.
-func (mt *matcher) matchOwner(s *skb, m *fakeipt.MatchOwner) bool {
+func (mt *matcher) matchOwner(s *skb, m *match.Owner) bool {
 	socket := s.Socket
 	switch {
 	case !s.local, socket != nil && socket.None:
@@ -37,8 +37,8 @@ func (mt *matcher) matchOwner(s *skb, m *fakeipt.MatchOwner) bool {
 }
 
 // noOwner says whether the match holds where there is no owner: all of its conditions are negated.
-func noOwner(m *fakeipt.MatchOwner) bool {
+func noOwner(m *match.Owner) bool {
 	return (m.UID == nil || m.UID.Invert) && (m.GID == nil || m.GID.Invert) && !m.SupplGroups
 }
 
-func inIDs(r *fakeipt.IDRange, id uint32) bool { return r.Min <= id && id <= r.Max }
+func inIDs(r *match.IDRange, id uint32) bool { return r.Min <= id && id <= r.Max }

@@ -3,7 +3,7 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -11,11 +11,11 @@ var errNoLinkType = errors.New("packet: LinkType is not set: a rule asks for the
 
 // linkTypes are the kinds by the kernel's numbers.
 var linkTypes = [...]inet.LinkType{
-	fakeipt.PacketUnicast: inet.LinkUnicast, fakeipt.PacketBroadcast: inet.LinkBroadcast, fakeipt.PacketMulticast: inet.LinkMulticast,
+	match.PacketUnicast: inet.LinkUnicast, match.PacketBroadcast: inet.LinkBroadcast, match.PacketMulticast: inet.LinkMulticast,
 }
 
 // matchPktType is -m pkttype (net/netfilter/xt_pkttype.c).
-func (mt *matcher) matchPktType(s *skb, m *fakeipt.MatchPktType) bool {
+func (mt *matcher) matchPktType(s *skb, m *match.PktType) bool {
 	kind := s.frameType()
 	if kind == "" {
 		mt.fail(errNoLinkType)

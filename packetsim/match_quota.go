@@ -1,9 +1,9 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/fakeipt/match"
 
 // matchQuota is -m quota (net/netfilter/xt_quota.c). The first packet that is too big for what is left ends it.
-func (mt *matcher) matchQuota(s *skb, m *fakeipt.MatchQuota) bool {
+func (mt *matcher) matchQuota(s *skb, m *match.Quota) bool {
 	key, quotas := mt.matchKey(), &mt.memory.quotas
 	left, begun := quotas.get(key)
 	if !begun {

@@ -3,11 +3,11 @@ package packetsim
 import (
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 // matchRPFilter is -m rpfilter (net/ipv4/netfilter/ipt_rpfilter.c and its IPv6 twin).
-func (mt *matcher) matchRPFilter(s *skb, m *fakeipt.MatchRPFilter) bool {
+func (mt *matcher) matchRPFilter(s *skb, m *match.RPFilter) bool {
 	switch {
 	case s.in == nil, s.in.Name == loopbackName, s.looped,
 		s.Is6() && s.Src.IsUnspecified(),
@@ -18,7 +18,7 @@ func (mt *matcher) matchRPFilter(s *skb, m *fakeipt.MatchRPFilter) bool {
 }
 
 // reversePath says whether a packet to the source would leave by the device that this one came in by.
-func (h *routing) reversePath(s *skb, m *fakeipt.MatchRPFilter) bool {
+func (h *routing) reversePath(s *skb, m *match.RPFilter) bool {
 	back := flow{dst: s.Src, src: s.Dst, in: loopbackName}
 	if s.Dst == limitedBroadcast {
 		back.src = netip.IPv4Unspecified()

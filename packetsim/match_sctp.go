@@ -3,14 +3,14 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var errNoChunks = errors.New("packet: Chunks is not set: a rule asks for the chunks of an SCTP packet")
 
 // matchSCTP is -m sctp (net/netfilter/xt_sctp.c).
-func (mt *matcher) matchSCTP(s *skb, m *fakeipt.MatchSCTP) bool {
+func (mt *matcher) matchSCTP(s *skb, m *match.SCTP) bool {
 	if !matchPorts(s, inet.SCTP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst) {
 		return false
 	}
@@ -25,20 +25,20 @@ func (mt *matcher) matchSCTP(s *skb, m *fakeipt.MatchSCTP) bool {
 }
 
 // chunksMatch compares the packet's chunks with the types that the rule lists.
-func chunksMatch(chunks []inet.SCTPChunk, m *fakeipt.SCTPChunks) bool {
+func chunksMatch(chunks []inet.SCTPChunk, m *match.SCTPChunks) bool {
 	var found [256]bool
 	for _, c := range chunks {
 		listed := m.All || chunkListed(c, m.Types)
 		switch {
-		case listed && m.Mode == fakeipt.SCTPChunksAny:
+		case listed && m.Mode == match.SCTPChunksAny:
 			return true
-		case !listed && m.Mode == fakeipt.SCTPChunksOnly:
+		case !listed && m.Mode == match.SCTPChunksOnly:
 			return false
 		}
 		found[c.Type] = found[c.Type] || listed
 	}
-	if m.Mode != fakeipt.SCTPChunksAll {
-		return m.Mode == fakeipt.SCTPChunksOnly
+	if m.Mode != match.SCTPChunksAll {
+		return m.Mode == match.SCTPChunksOnly
 	}
 	for _, t := range m.Types {
 		if !found[t.Type] {
@@ -48,7 +48,7 @@ func chunksMatch(chunks []inet.SCTPChunk, m *fakeipt.SCTPChunks) bool {
 	return !m.All // no packet has every type there is
 }
 
-func chunkListed(c inet.SCTPChunk, types []fakeipt.SCTPChunk) bool {
+func chunkListed(c inet.SCTPChunk, types []match.SCTPChunk) bool {
 	for _, t := range types {
 		if uint8(c.Type) == t.Type {
 			return c.Flags&t.FlagMask == t.Flags

@@ -3,7 +3,7 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/netfilter/ipset"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
@@ -65,6 +65,6 @@ func (mt *matcher) setMAC(p *ipset.Packet, s *skb, r *ipset.Ref) {
 }
 
 // matchSet is -m set (net/netfilter/xt_set.c).
-func (mt *matcher) matchSet(s *skb, m *fakeipt.MatchSet) bool {
+func (mt *matcher) matchSet(s *skb, m *match.Set) bool {
 	return mt.memory.sets.now().Match(&m.Query, mt.setPacket(s, &m.Ref))
 }

@@ -1,10 +1,10 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/fakeipt/match"
 
 // matchStatistic is -m statistic (net/netfilter/xt_statistic.c).
-func (mt *matcher) matchStatistic(s *skb, m *fakeipt.MatchStatistic) bool {
-	if m.Mode == fakeipt.StatisticRandom {
+func (mt *matcher) matchStatistic(s *skb, m *match.Statistic) bool {
+	if m.Mode == match.StatisticRandom {
 		return mt.chance.Draw(m.Probability) != m.Invert
 	}
 	key, nth := mt.matchKey(), &mt.memory.nth

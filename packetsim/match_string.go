@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 var errNoPayload = errors.New("packet: Payload is not set: a rule with -m string cannot be evaluated")
 
 // matchString is -m string (net/netfilter/xt_string.c, skb_find_text in net/core/skbuff.c). Bytes of headers that are not known, such as
 // checksums, are taken not to be a part of the pattern.
-func (mt *matcher) matchString(s *skb, m *fakeipt.MatchString) bool {
+func (mt *matcher) matchString(s *skb, m *match.String) bool {
 	if s.Payload == nil && (s.Numbers == nil || s.Numbers.Data > 0) {
 		mt.fail(errNoPayload)
 		return false

@@ -3,13 +3,13 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 var errNoMSS = errors.New("packet: MSS is not set: a rule with -m tcpmss cannot be evaluated")
 
 // matchTCPMSS is -m tcpmss (net/netfilter/xt_tcpmss.c).
-func (mt *matcher) matchTCPMSS(s *skb, m *fakeipt.MatchTCPMSS) bool {
+func (mt *matcher) matchTCPMSS(s *skb, m *match.TCPMSS) bool {
 	switch {
 	case s.MSS != 0:
 		return (m.Min <= s.MSS && s.MSS <= m.Max) != m.Invert

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
 var errNoTimeZone = errors.New("host: the kernel's time zone is not known: a rule asks for the time in it (--kerneltz)")
@@ -12,7 +12,7 @@ var errNoTimeZone = errors.New("host: the kernel's time zone is not known: a rul
 const secondsOfDay = 24 * 60 * 60
 
 // matchTime is -m time, by the host's clock (net/netfilter/xt_time.c).
-func (mt *matcher) matchTime(m *fakeipt.MatchTime) bool {
+func (mt *matcher) matchTime(m *match.Time) bool {
 	if m.KernelTZ {
 		mt.fail(errNoTimeZone)
 		return false

@@ -1,7 +1,7 @@
 package packetsim
 
 import (
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -12,13 +12,13 @@ const (
 )
 
 // matchTOS is -m tos (net/netfilter/xt_dscp.c).
-func matchTOS(s *skb, m *fakeipt.MatchTOS) bool { return (s.TOS&m.Mask == m.Value) != m.Invert }
+func matchTOS(s *skb, m *match.TOS) bool { return (s.TOS&m.Mask == m.Value) != m.Invert }
 
 // matchDSCP is -m dscp (net/netfilter/xt_dscp.c).
-func matchDSCP(s *skb, m *fakeipt.MatchDSCP) bool { return (s.TOS>>dscpShift == m.Value) != m.Invert }
+func matchDSCP(s *skb, m *match.DSCP) bool { return (s.TOS>>dscpShift == m.Value) != m.Invert }
 
 // matchECN is -m ecn (net/netfilter/xt_ecn.c).
-func matchECN(s *skb, m *fakeipt.MatchECN) bool {
+func matchECN(s *skb, m *match.ECN) bool {
 	if m.HasECT && (s.TOS&ecnBits == m.ECT) == m.InvECT {
 		return false
 	}

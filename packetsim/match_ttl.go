@@ -1,16 +1,16 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/fakeipt/match"
 
 // matchTTL is -m ttl and -m hl (net/netfilter/xt_hl.c).
-func matchTTL(s *skb, m *fakeipt.MatchTTL) bool {
+func matchTTL(s *skb, m *match.TTL) bool {
 	ttl := s.HopLimit()
 	switch m.Comparison {
-	case fakeipt.TTLNotEqual:
+	case match.TTLNotEqual:
 		return ttl != m.Value
-	case fakeipt.TTLLess:
+	case match.TTLLess:
 		return ttl < m.Value
-	case fakeipt.TTLGreater:
+	case match.TTLGreater:
 		return ttl > m.Value
 	}
 	return ttl == m.Value

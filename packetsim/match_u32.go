@@ -1,9 +1,9 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/fakeipt/match"
 
 // matchU32 is -m u32 (net/netfilter/xt_u32.c).
-func (mt *matcher) matchU32(s *skb, m *fakeipt.MatchU32) bool {
+func (mt *matcher) matchU32(s *skb, m *match.U32) bool {
 	b := s.wireBytes()
 	for i := range m.Tests {
 		if !mt.u32Test(b, &m.Tests[i]) {
@@ -13,18 +13,18 @@ func (mt *matcher) matchU32(s *skb, m *fakeipt.MatchU32) bool {
 	return !m.Invert
 }
 
-func (mt *matcher) u32Test(b *maskedBytes, t *fakeipt.U32Test) bool {
+func (mt *matcher) u32Test(b *maskedBytes, t *match.U32Test) bool {
 	value, unknown, ok := b.load(uint64(t.Start), 4)
 	at := uint64(0)
 	for i := 0; ok && i < len(t.Steps); i++ {
 		switch step := t.Steps[i]; step.Op {
-		case fakeipt.U32And:
+		case match.U32And:
 			value, unknown = value&step.Number, unknown&step.Number
-		case fakeipt.U32LeftShift:
+		case match.U32LeftShift:
 			value, unknown = value<<step.Number, unknown<<step.Number
-		case fakeipt.U32RightShift:
+		case match.U32RightShift:
 			value, unknown = value>>step.Number, unknown>>step.Number
-		case fakeipt.U32At:
+		case match.U32At:
 			if unknown != 0 {
 				mt.fail(errUnknownBytes)
 				return false

@@ -4,9 +4,11 @@ import (
 	"maps"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/netfilter"
 	"k8s.io/utils/clock"
+
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // memory is what packets leave behind in a host beside connections and counters. It has a layer for every open checkpoint under which
@@ -169,9 +171,9 @@ func (r *remembered[K, V]) rollback(depth int) {
 // matchKey names a match that keeps a state of its own: a rule, the match's place in it, and with the legacy tools, whose commits
 // begin every state of the table anew, the table.
 type matchKey struct {
-	rule  *fakeipt.Rule
+	rule  *xtables.Rule
 	place int
-	table *fakeipt.Table
+	table *ruleset.Table
 }
 
 func (mt *matcher) matchKey() matchKey {

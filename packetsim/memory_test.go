@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/netfilter/ipset"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter/ipset"
 )
 
 // TestMemoryInLayers: whatever is put in under checkpoints, a look sees what a map would hold that is copied at each checkpoint and put

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 )
 
 // OpaqueError says that a packet met a rule with an extension that is not known, so that nobody can say what becomes of it.
@@ -17,7 +18,7 @@ type OpaqueError struct {
 	Table, Chain string
 	Number       int
 	// Rule is its text, and where it was loaded from.
-	Rule *fakeipt.OpaqueRule
+	Rule *xtables.OpaqueRule
 }
 
 // Error names the extension, the rule, and where it is from.
@@ -32,14 +33,14 @@ func (e *OpaqueError) MarshalText() ([]byte, error) { return []byte(e.Error()), 
 // matchOpaque is a match that is not known. The rule does not hold if one of the matches behind it does not; what a packet that all of
 // them let through meets is an error. A match that would remember that it was asked is not asked, since the kernel asks it only if
 // the unknown one holds.
-func (mt *matcher) matchOpaque(s *skb, m *fakeipt.MatchOpaque) bool {
+func (mt *matcher) matchOpaque(s *skb, m *xtables.OpaqueMatch) bool {
 	place := mt.place
 	behind := mt.rule.Matches[place+1:]
 	for i, other := range behind {
 		if remembers(other) {
 			continue
 		}
-		if _, opaque := other.(*fakeipt.MatchOpaque); opaque {
+		if _, opaque := other.(*xtables.OpaqueMatch); opaque {
 			continue
 		}
 		mt.place = len(mt.rule.Matches) - len(behind) + i
@@ -87,19 +88,19 @@ func (o *Outcome) guesses() float64 {
 }
 
 // remembers says that a match changes something of the host where it does not hold.
-func remembers(m fakeipt.Match) bool {
+func remembers(m xtables.Match) bool {
 	switch m := m.(type) {
-	case *fakeipt.MatchRecent, *fakeipt.MatchHashlimit, *fakeipt.MatchLimit, *fakeipt.MatchNFAcct, *fakeipt.MatchSet, *fakeipt.MatchQuota,
-		*fakeipt.MatchConnlimit:
+	case *match.Recent, *match.Hashlimit, *match.Limit, *match.NFAcct, *match.Set, *match.Quota,
+		*match.Connlimit:
 		return true
-	case *fakeipt.MatchStatistic:
-		return m.Mode == fakeipt.StatisticNth
+	case *match.Statistic:
+		return m.Mode == match.StatisticNth
 	}
 	return false
 }
 
 // opaqueTarget is a target that is not known.
-func (tg *targets) opaqueTarget(s *skb, t *fakeipt.TargetOpaque) fate {
+func (tg *targets) opaqueTarget(s *skb, t *xtables.OpaqueTarget) fate {
 	e := tg.match.opaqueError("target "+t.Extension, t.Rule)
 	switch {
 	case tg.told&guess == 0:
@@ -113,7 +114,7 @@ func (tg *targets) opaqueTarget(s *skb, t *fakeipt.TargetOpaque) fate {
 }
 
 // opaqueError says at which rule the walk ends.
-func (mt *matcher) opaqueError(extension string, rule *fakeipt.OpaqueRule) *OpaqueError {
+func (mt *matcher) opaqueError(extension string, rule *xtables.OpaqueRule) *OpaqueError {
 	e := &OpaqueError{Host: mt.host, Extension: extension, Table: mt.table.Name(), Rule: rule}
 	for c := range mt.table.Unsorted() {
 		if i := slices.Index(c.Rules, mt.rule); i >= 0 {

@@ -5,7 +5,10 @@ import (
 	"net/netip"
 	"sync/atomic"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
@@ -17,8 +20,8 @@ import (
 // Without rules behind it a program is 128 bytes, which many processors fetch at once.
 type program struct {
 	// table is one that is known to have the chain, so that a jump that led here before leads here again.
-	table   atomic.Pointer[fakeipt.TableID]
-	chain   *fakeipt.Chain
+	table   atomic.Pointer[ruleset.TableID]
+	chain   *ruleset.Chain
 	long    *longChain // nil: first and more are the chain's rules
 	more    []compiledRule
 	rules   int32
@@ -35,7 +38,7 @@ type longChain struct {
 }
 
 // programOf is the chain's program. Several goroutines may ask at once: all get the same.
-func (p indexPolicy) programOf(chain *fakeipt.Chain) *program {
+func (p indexPolicy) programOf(chain *ruleset.Chain) *program {
 	if known, _ := chain.Memo.Load().(*program); known != nil {
 		return known
 	}
@@ -43,7 +46,7 @@ func (p indexPolicy) programOf(chain *fakeipt.Chain) *program {
 	return chain.Memo.Load().(*program)
 }
 
-func (p indexPolicy) newProgram(chain *fakeipt.Chain) *program {
+func (p indexPolicy) newProgram(chain *ruleset.Chain) *program {
 	rules := len(chain.Rules)
 	if p.plain || rules >= p.rules {
 		return &program{chain: chain, rules: int32(rules), long: &longChain{}}
@@ -53,7 +56,7 @@ func (p indexPolicy) newProgram(chain *fakeipt.Chain) *program {
 	for i, rule := range chain.Rules {
 		r := x.short(i)
 		r.compile(rule)
-		if target, ok := rule.Target.(*fakeipt.TargetDNAT); ok && x.holdEndpoint(target) {
+		if target, ok := rule.Target.(*target.DNAT); ok && x.holdEndpoint(target) {
 			r.op = toEndpoint
 		}
 	}
@@ -61,9 +64,9 @@ func (p indexPolicy) newProgram(chain *fakeipt.Chain) *program {
 }
 
 // holdEndpoint keeps what the target translates to, if that is the only one in the chain and an address with a port.
-func (x *program) holdEndpoint(t *fakeipt.TargetDNAT) bool {
+func (x *program) holdEndpoint(t *target.DNAT) bool {
 	address, port := t.Range.MinAddr, t.Range.MinPort
-	if x.bound || *t != (fakeipt.TargetDNAT{Range: endpointRange(address, port)}) {
+	if x.bound || *t != (target.DNAT{Range: endpointRange(address, port)}) {
 		return false
 	}
 	x.bound, x.address, x.port = true, address, port
@@ -131,9 +134,9 @@ func (p indexPolicy) indexOf(x *program) *chainIndex {
 type compiledRule struct {
 	to    atomic.Pointer[program] // where a jump led last
 	addr  inet.Bits               // of the destination, else of the source, under a prefix of so many bits
-	other *fakeipt.AddrMatch      // the address that is not in addr; nil: none
+	other *xtables.AddrMatch      // the address that is not in addr; nil: none
 	draw  uint32                  // of -m statistic
-	ports fakeipt.PortRange       // of the destination
+	ports xtables.PortRange       // of the destination
 	bits  uint8                   // 0: addr is not compared
 	proto inet.Proto              // 0: any
 	rest  uint8
@@ -171,9 +174,9 @@ const (
 )
 
 // compile makes a rule of the zero value.
-func (c *compiledRule) compile(r *fakeipt.Rule) {
+func (c *compiledRule) compile(r *xtables.Rule) {
 	c.op = opOf(r.Target)
-	if r.In != nil || r.Out != nil || r.Fragment == fakeipt.FragmentOnly || r.Proto.Number > math.MaxUint8 ||
+	if r.In != nil || r.Out != nil || r.Fragment == xtables.FragmentOnly || r.Proto.Number > math.MaxUint8 ||
 		len(r.Matches) > math.MaxUint8 || !c.compileAddrs(r) {
 		c.flags |= asksRule
 		return
@@ -190,19 +193,19 @@ func (c *compiledRule) compile(r *fakeipt.Rule) {
 }
 
 // opOf is what a target does, but for toEndpoint, which is for programs that have its address.
-func opOf(t fakeipt.Target) ruleOp {
+func opOf(t xtables.Target) ruleOp {
 	switch t := t.(type) {
 	case nil:
 		return toNext
-	case *fakeipt.Verdict:
+	case *xtables.Verdict:
 		switch t.Kind {
-		case fakeipt.VerdictAccept:
+		case xtables.VerdictAccept:
 			return toAccept
-		case fakeipt.VerdictDrop:
+		case xtables.VerdictDrop:
 			return toDrop
 		}
 		return toReturn
-	case *fakeipt.Jump:
+	case *xtables.Jump:
 		if t.Goto {
 			return toChainForGood
 		}
@@ -218,7 +221,7 @@ func (c *compiledRule) setIf(f ruleFlags, set bool) {
 }
 
 // compileAddrs is false if the rule has addresses and none of them is of a prefix.
-func (c *compiledRule) compileAddrs(r *fakeipt.Rule) bool {
+func (c *compiledRule) compileAddrs(r *xtables.Rule) bool {
 	inline, other, source := r.Dst, r.Src, false
 	if inline == nil || other != nil && maskLength(inline.Mask) == 0 {
 		inline, other, source = r.Src, r.Dst, true
@@ -240,23 +243,23 @@ func (c *compiledRule) compileAddrs(r *fakeipt.Rule) bool {
 }
 
 // compileMatch adds a match of the rule, whose conditions before it are compiled. It is false if the match has no place.
-func (c *compiledRule) compileMatch(r *fakeipt.Rule, m fakeipt.Match) bool {
-	if comment, ok := m.(*fakeipt.MatchComment); ok {
+func (c *compiledRule) compileMatch(r *xtables.Rule, m xtables.Match) bool {
+	if comment, ok := m.(*match.Comment); ok {
 		return comment != nil
 	}
 	if c.flags&draws != 0 {
 		return false // what comes behind a draw is asked for after it
 	}
 	switch m := m.(type) {
-	case *fakeipt.MatchTCP:
+	case *match.TCP:
 		if m.FlagMask != 0 || m.FlagComp != 0 || m.InvFlags || m.Option != 0 {
 			return false
 		}
-		return c.compilePorts(r, inet.TCP, &fakeipt.MatchUDP{SrcPorts: m.SrcPorts, DstPorts: m.DstPorts, InvSrc: m.InvSrc, InvDst: m.InvDst})
-	case *fakeipt.MatchUDP:
+		return c.compilePorts(r, inet.TCP, &match.UDP{SrcPorts: m.SrcPorts, DstPorts: m.DstPorts, InvSrc: m.InvSrc, InvDst: m.InvDst})
+	case *match.UDP:
 		return c.compilePorts(r, inet.UDP, m)
-	case *fakeipt.MatchStatistic:
-		if m.Mode != fakeipt.StatisticRandom {
+	case *match.Statistic:
+		if m.Mode != match.StatisticRandom {
 			return false
 		}
 		c.draw = m.Probability
@@ -268,8 +271,8 @@ func (c *compiledRule) compileMatch(r *fakeipt.Rule, m fakeipt.Match) bool {
 }
 
 // compilePorts compiles what a match asks of the ports, if it is for the rule's own protocol and for none of the source.
-func (c *compiledRule) compilePorts(r *fakeipt.Rule, proto inet.Proto, m *fakeipt.MatchUDP) bool {
-	anyPort := fakeipt.PortRange{Max: math.MaxUint16}
+func (c *compiledRule) compilePorts(r *xtables.Rule, proto inet.Proto, m *match.UDP) bool {
+	anyPort := xtables.PortRange{Max: math.MaxUint16}
 	if inet.Proto(r.Proto.Number) != proto || r.Proto.Invert || m.SrcPorts != anyPort || m.InvSrc || c.flags&comparesPorts != 0 {
 		return false
 	}

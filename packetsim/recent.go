@@ -7,7 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -57,7 +58,7 @@ func (h *Host) RecentLists() map[string]int {
 func (h *Host) Remember(list string, client netip.Addr) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
-	m := &fakeipt.MatchRecent{List: list, Mask: allOnes(client)}
+	m := &match.Recent{List: list, Mask: allOnes(client)}
 	l := h.memory.recent.list(m)
 	l = h.memory.recent.change(m, &l)
 	key, now := recentKey{applyMask(client, l.mask)}, h.clock.Now()
@@ -69,10 +70,10 @@ func (h *Host) Remember(list string, client netip.Addr) {
 }
 
 // matchRecent is -m recent (recent_mt in net/netfilter/xt_recent.c).
-func (mt *matcher) matchRecent(s *skb, m *fakeipt.MatchRecent) bool {
+func (mt *matcher) matchRecent(s *skb, m *match.Recent) bool {
 	list := mt.memory.recent.list(m)
 	addr, ttl := s.Src, s.HopLimit()
-	if m.Side == fakeipt.RecentDest {
+	if m.Side == match.RecentDest {
 		addr = s.Dst
 	}
 	if s.out != nil && (!s.local || s.Socket != nil && s.Socket.None) {
@@ -84,7 +85,7 @@ func (mt *matcher) matchRecent(s *skb, m *fakeipt.MatchRecent) bool {
 		entry = nil
 	}
 	if entry == nil {
-		if m.Mode != fakeipt.RecentSet {
+		if m.Mode != match.RecentSet {
 			return m.Invert
 		}
 		mt.memory.recent.change(m, &list).add(key, mt.memory.clock.Now(), ttl)
@@ -94,13 +95,13 @@ func (mt *matcher) matchRecent(s *skb, m *fakeipt.MatchRecent) bool {
 }
 
 // recentSeen evaluates the match for an address that is in the list.
-func (mt *matcher) recentSeen(m *fakeipt.MatchRecent, list *recentList, key recentKey, ttl uint8) bool {
+func (mt *matcher) recentSeen(m *match.Recent, list *recentList, key recentKey, ttl uint8) bool {
 	now := mt.memory.clock.Now()
 	holds := m.Invert
 	switch m.Mode {
-	case fakeipt.RecentSet:
+	case match.RecentSet:
 		holds = !holds
-	case fakeipt.RecentRemove:
+	case match.RecentRemove:
 		mt.memory.recent.change(m, &list).remove(key)
 		return !holds
 	default:
@@ -111,7 +112,7 @@ func (mt *matcher) recentSeen(m *fakeipt.MatchRecent, list *recentList, key rece
 			mt.memory.recent.change(m, &list).reap(now.Add(-time.Duration(m.Seconds) * time.Second))
 		}
 	}
-	if m.Mode == fakeipt.RecentSet || (m.Mode == fakeipt.RecentUpdate && holds) {
+	if m.Mode == match.RecentSet || (m.Mode == match.RecentUpdate && holds) {
 		if list.entries[key] != nil {
 			mt.memory.recent.change(m, &list).touch(key, now, ttl)
 		}
@@ -120,7 +121,7 @@ func (mt *matcher) recentSeen(m *fakeipt.MatchRecent, list *recentList, key rece
 }
 
 // hits says whether enough of the times are recent enough.
-func (e *recentEntry) hits(m *fakeipt.MatchRecent, now time.Time) bool {
+func (e *recentEntry) hits(m *match.Recent, now time.Time) bool {
 	hits := uint32(0)
 	for _, t := range e.times {
 		if m.Seconds != 0 && now.Sub(t) > time.Duration(m.Seconds)*time.Second {
@@ -134,7 +135,7 @@ func (e *recentEntry) hits(m *fakeipt.MatchRecent, now time.Time) bool {
 }
 
 // list is the list that a rule names. It is made on its first use.
-func (r *recentLists) list(m *fakeipt.MatchRecent) *recentList {
+func (r *recentLists) list(m *match.Recent) *recentList {
 	list, known := r.get(m.List)
 	if !known {
 		list = &recentList{mask: r.masks.maskOf(m), times: recentTimes, entries: map[recentKey]*recentEntry{}}
@@ -149,7 +150,7 @@ func (r *recentLists) list(m *fakeipt.MatchRecent) *recentList {
 }
 
 // change puts a copy of the list, to be written to, in its place.
-func (r *recentLists) change(m *fakeipt.MatchRecent, list **recentList) *recentList {
+func (r *recentLists) change(m *match.Recent, list **recentList) *recentList {
 	changed := **list
 	changed.entries, changed.order = maps.Clone(changed.entries), slices.Clone(changed.order)
 	*list = &changed
@@ -201,5 +202,5 @@ func applyMask(addr, mask netip.Addr) netip.Addr {
 	if addr.Is4() != mask.Is4() || !mask.IsValid() {
 		return addr
 	}
-	return fakeipt.MaskAddr(addr, mask)
+	return xtables.MaskAddr(addr, mask)
 }

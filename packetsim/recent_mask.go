@@ -3,7 +3,8 @@ package packetsim
 import (
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -13,15 +14,15 @@ var tableOrder = [...]string{"raw", "mangle", "nat", "filter", "security"}
 // recentMasks knows the masks that lists of -m recent are made with.
 type recentMasks struct {
 	namespace *netfilter.Namespace
-	known     map[*fakeipt.Ruleset]map[string]netip.Addr // the answers of masksOf for the current rulesets
+	known     map[*ruleset.Ruleset]map[string]netip.Addr // the answers of masksOf for the current rulesets
 }
 
 // maskOf is the mask of a list that a rule uses first. A list keeps the mask of the rule that made it, which is the first one that was
 // loaded and not the first one that a packet meets (recent_mt_check in net/netfilter/xt_recent.c).
-func (r *recentMasks) maskOf(m *fakeipt.MatchRecent) netip.Addr {
+func (r *recentMasks) maskOf(m *match.Recent) netip.Addr {
 	for _, family := range netfilter.Families() {
 		for _, tools := range r.namespace.Tools() {
-			if rules, is := tools.Rules(family).(*fakeipt.Ruleset); is {
+			if rules, is := tools.Rules(family).(*ruleset.Ruleset); is {
 				if mask, ok := r.masksOf(rules)[m.List]; ok {
 					return mask
 				}
@@ -32,14 +33,14 @@ func (r *recentMasks) maskOf(m *fakeipt.MatchRecent) netip.Addr {
 }
 
 // masksOf are the masks of a ruleset's lists of which some rule masks addresses. They are kept while the ruleset stays.
-func (r *recentMasks) masksOf(rules *fakeipt.Ruleset) map[string]netip.Addr {
+func (r *recentMasks) masksOf(rules *ruleset.Ruleset) map[string]netip.Addr {
 	masks, known := r.known[rules]
 	if !known {
 		if len(r.known) >= 4 {
 			r.known = nil
 		}
 		if r.known == nil {
-			r.known = map[*fakeipt.Ruleset]map[string]netip.Addr{}
+			r.known = map[*ruleset.Ruleset]map[string]netip.Addr{}
 		}
 		masks = firstMasks(rules)
 		r.known[rules] = masks
@@ -47,7 +48,7 @@ func (r *recentMasks) masksOf(rules *fakeipt.Ruleset) map[string]netip.Addr {
 	return masks
 }
 
-func firstMasks(rules *fakeipt.Ruleset) map[string]netip.Addr {
+func firstMasks(rules *ruleset.Ruleset) map[string]netip.Addr {
 	first, masked := map[string]netip.Addr{}, map[string]netip.Addr{}
 	for m := range recentMatches(rules) {
 		if _, known := first[m.List]; !known {
@@ -77,8 +78,8 @@ func allOnes(like netip.Addr) netip.Addr {
 }
 
 // recentMatches yields the recent matches of all rules in the order in which they are loaded.
-func recentMatches(rules *fakeipt.Ruleset) func(yield func(*fakeipt.MatchRecent) bool) {
-	return func(yield func(*fakeipt.MatchRecent) bool) {
+func recentMatches(rules *ruleset.Ruleset) func(yield func(*match.Recent) bool) {
+	return func(yield func(*match.Recent) bool) {
 		for _, name := range tableOrder {
 			table := rules.Table(name)
 			if table == nil {
@@ -87,7 +88,7 @@ func recentMatches(rules *fakeipt.Ruleset) func(yield func(*fakeipt.MatchRecent)
 			for chain := range table.Chains() {
 				for _, rule := range chain.Rules {
 					for _, m := range rule.Matches {
-						if recent, is := m.(*fakeipt.MatchRecent); is && !yield(recent) {
+						if recent, is := m.(*match.Recent); is && !yield(recent) {
 							return
 						}
 					}

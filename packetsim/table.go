@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -103,7 +104,7 @@ func (t *tableWalk) enter(to position) {
 }
 
 // rule is the rule that is looked at.
-func (t *tableWalk) rule() *fakeipt.Rule { return t.at.program.chain.Rules[t.at.next] }
+func (t *tableWalk) rule() *xtables.Rule { return t.at.program.chain.Rules[t.at.next] }
 
 // compiled is the rule that is looked at as it is compiled, nil if it is not.
 func (t *tableWalk) compiled() *compiledRule {
@@ -212,7 +213,7 @@ func (t *tableWalk) step(step Step) {
 }
 
 // stepOfRule notes the rule that the packet has met.
-func (t *tableWalk) stepOfRule(rule *fakeipt.Rule) {
+func (t *tableWalk) stepOfRule(rule *xtables.Rule) {
 	if !t.tells() {
 		return
 	}
@@ -221,7 +222,7 @@ func (t *tableWalk) stepOfRule(rule *fakeipt.Rule) {
 }
 
 // valueOf is a rule of a chain as traces have it.
-func valueOf(rules *fakeipt.Ruleset, rule *fakeipt.Rule, chain string) netfilter.Rule {
+func valueOf(rules *ruleset.Ruleset, rule *xtables.Rule, chain string) netfilter.Rule {
 	return netfilter.Rule{Text: rule.Text(chain, rules.Family(), rules.Dialect()), Fact: rule.Fact()}
 }
 
@@ -237,12 +238,12 @@ func (t *tableWalk) pop() {
 }
 
 // policy ends the built-in chain.
-func (t *tableWalk) policy(base *fakeipt.Chain) bool {
+func (t *tableWalk) policy(base *ruleset.Chain) bool {
 	t.step(Step{Kind: StepPolicy, Policy: base.Policy.Verdict()})
 	if t.match.table.CountsPolicy(base.Name) {
 		t.tally.count(base.Counters, t.s)
 	}
-	return base.Policy != fakeipt.PolicyDrop
+	return base.Policy != ruleset.PolicyDrop
 }
 
 // apply counts a rule that matched and does what its target says.

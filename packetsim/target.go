@@ -3,7 +3,8 @@ package packetsim
 import (
 	"fmt"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 )
 
 // targets does what the targets of rules say.
@@ -18,74 +19,74 @@ type targets struct {
 }
 
 // target does what a rule's target says, except for verdicts and jumps. This is the list of those that are supported.
-func (tg *targets) target(s *skb, t fakeipt.Target) fate {
+func (tg *targets) target(s *skb, t xtables.Target) fate {
 	switch t := t.(type) {
-	case *fakeipt.TargetMark:
+	case *target.Mark:
 		s.Mark = s.Mark&^t.Mask ^ t.Value
 		return goOn
-	case *fakeipt.TargetConnmark:
+	case *target.Connmark:
 		tg.connmark(s, t)
 		return goOn
-	case *fakeipt.TargetLog, *fakeipt.TargetTrace, *fakeipt.TargetNFLOG:
+	case *target.Log, *target.Trace, *target.NFLOG:
 		return goOn
-	case *fakeipt.TargetChecksum:
+	case *target.Checksum:
 		s.sums &^= sumPartial
 		return goOn
-	case *fakeipt.TargetAudit, *fakeipt.TargetIdletimer, *fakeipt.TargetRateest:
+	case *target.Audit, *target.Idletimer, *target.Rateest:
 		return goOn
-	case *fakeipt.TargetClassify, *fakeipt.TargetConnsecmark, *fakeipt.TargetSecmark:
+	case *target.Classify, *target.Connsecmark, *target.Secmark:
 		return goOn // no rule here asks for a priority or a security mark
-	case *fakeipt.TargetTEE:
+	case *target.TEE:
 		tg.answers.tee(s, t)
 		return goOn
-	case *fakeipt.TargetNotrack:
+	case *target.Notrack:
 		return notrack(s)
-	case *fakeipt.TargetCT:
+	case *target.CT:
 		return tg.conntrackTarget(s, t)
-	case *fakeipt.TargetNetmap:
+	case *target.Netmap:
 		return tg.netmap(s, t.Addr, t.Mask)
-	case *fakeipt.TargetSet:
+	case *target.Set:
 		return tg.targetSet(s, t)
-	case *fakeipt.TargetTPROXY:
+	case *target.TPROXY:
 		return tg.tproxy(s, t)
-	case *fakeipt.TargetTCPMSS:
+	case *target.TCPMSS:
 		return tg.setMSS(s, t)
-	case *fakeipt.TargetHMARK:
+	case *target.HMARK:
 		return tg.hmark(s, t)
-	case *fakeipt.TargetNPT:
+	case *target.NPT:
 		return tg.npt(s, t)
-	case *fakeipt.TargetTTL:
+	case *target.TTL:
 		changeTTL(s, t)
 		return goOn
-	case *fakeipt.TargetTOS:
+	case *target.TOS:
 		changeTOS(s, t)
 		return goOn
-	case *fakeipt.TargetDSCP:
+	case *target.DSCP:
 		changeDSCP(s, t)
 		return goOn
-	case *fakeipt.TargetECN:
+	case *target.ECN:
 		changeECN(s, t)
 		return goOn
-	case *fakeipt.TargetTCPOptStrip:
+	case *target.TCPOptStrip:
 		stripOptions(s, t)
 		return goOn
-	case *fakeipt.TargetQueue:
-		return tg.nfqueue(&fakeipt.TargetNFQUEUE{})
-	case *fakeipt.TargetNFQUEUE:
+	case *xtables.Queue:
+		return tg.nfqueue(&target.NFQUEUE{})
+	case *target.NFQUEUE:
 		return tg.nfqueue(t)
-	case *fakeipt.TargetReject:
+	case *target.Reject:
 		return tg.reject(s, t.With)
-	case *fakeipt.TargetDNAT:
+	case *target.DNAT:
 		return tg.dnat(s, t.Range, t.BasePort)
-	case *fakeipt.TargetRedirect:
+	case *target.Redirect:
 		return tg.redirect(s, t.Range)
-	case *fakeipt.TargetSNAT:
+	case *target.SNAT:
 		tg.outcome.SourceTranslated = true
 		return tg.snat(s, t.Range)
-	case *fakeipt.TargetMasquerade:
+	case *target.Masquerade:
 		tg.outcome.SourceTranslated = true
 		return tg.masquerade(s, t.Range)
-	case *fakeipt.TargetOpaque:
+	case *xtables.OpaqueTarget:
 		return tg.opaqueTarget(s, t)
 	}
 	tg.fail(fmt.Errorf("%w: target %s", errNoWalk, t.Name()))

@@ -1,14 +1,14 @@
 package packetsim
 
 import (
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // conntrackTarget is -j CT (net/netfilter/xt_CT.c): it tells conntrack, which comes after, what to do with the packet. The first of several
 // counts. Timeout policies are not imitated. Helpers look at what packets carry, and events tell programs: neither changes what becomes
 // of a packet here.
-func (tg *targets) conntrackTarget(s *skb, t *fakeipt.TargetCT) fate {
+func (tg *targets) conntrackTarget(s *skb, t *target.CT) fate {
 	switch {
 	case s.conn != nil || s.relation == isUntracked || s.attached:
 	case t.Notrack:
@@ -23,7 +23,7 @@ func (tg *targets) conntrackTarget(s *skb, t *fakeipt.TargetCT) fate {
 
 // template is the connection that a rule with -j CT puts on its packets until conntrack looks at them (nf_ct_tmpl_alloc). All packets
 // of the rule have the same one, so that a mark stays on it.
-func (tg *targets) template(s *skb, t *fakeipt.TargetCT) *conn {
+func (tg *targets) template(s *skb, t *target.CT) *conn {
 	key := tg.match.matchKey()
 	key.place = 0
 	templates := &tg.memory.templates
@@ -35,15 +35,15 @@ func (tg *targets) template(s *skb, t *fakeipt.TargetCT) *conn {
 	return c
 }
 
-func zoneOf(t *fakeipt.TargetCT, mark uint32) Zone {
+func zoneOf(t *target.CT, mark uint32) Zone {
 	id := t.Zone
 	if t.ZoneMark {
 		id = uint16(mark)
 	}
 	switch t.ZoneSide {
-	case fakeipt.CTZoneOrig:
+	case target.CTZoneOrig:
 		return Zone{Original: id}
-	case fakeipt.CTZoneReply:
+	case target.CTZoneReply:
 		return Zone{Reply: id}
 	}
 	return Zone{id, id}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
 	"github.com/chainwalk/chainwalk/internal/jhash"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
@@ -15,7 +15,7 @@ var (
 )
 
 // hmark is -j HMARK (net/netfilter/xt_HMARK.c): the packet's mark is a hash of what it goes from and to, the same in both directions.
-func (tg *targets) hmark(s *skb, t *fakeipt.TargetHMARK) fate {
+func (tg *targets) hmark(s *skb, t *target.HMARK) fate {
 	var from hashedTuple
 	switch {
 	case !t.Conntrack:
@@ -53,7 +53,7 @@ func hashedConn(c *conn) hashedTuple {
 }
 
 // hashedPacket is the packet's, or that of the packet that an ICMP error quotes.
-func (tg *targets) hashedPacket(s *skb, t *fakeipt.TargetHMARK) hashedTuple {
+func (tg *targets) hashedPacket(s *skb, t *target.HMARK) hashedTuple {
 	p := &s.Packet
 	if p.IsICMPError() {
 		if p.Inner == nil {
@@ -88,13 +88,13 @@ const (
 func joinPorts(src, dst uint16) uint32 { return uint32(src)<<16 | uint32(dst) }
 
 // portMask is the mask of ports or of the SPI: both are in one place.
-func portMask(t *fakeipt.TargetHMARK) uint32 {
+func portMask(t *target.HMARK) uint32 {
 	return joinPorts(t.SrcPortMask, t.DstPortMask) | t.SPIMask
 }
 
 // portsUnder are the ports under the rule's mask with what it sets, the smaller one as the upper half of what is in the memory of the
 // machine.
-func (h *hashedTuple) portsUnder(t *fakeipt.TargetHMARK) uint32 {
+func (h *hashedTuple) portsUnder(t *target.HMARK) uint32 {
 	if !h.hasPorts {
 		return 0
 	}

@@ -3,12 +3,12 @@ package packetsim
 import (
 	"fmt"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
 )
 
 // nfqueue is -j NFQUEUE: no program of a Host listens on a queue, so that the packet is lost, or with --queue-bypass goes on to the next
 // hook's rules (nf_queue in net/netfilter/nf_queue.c).
-func (tg *targets) nfqueue(t *fakeipt.TargetNFQUEUE) fate {
+func (tg *targets) nfqueue(t *target.NFQUEUE) fate {
 	if t.Bypass {
 		tg.bypassed = true
 		return accepted

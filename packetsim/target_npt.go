@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -15,7 +15,7 @@ import (
 //
 // They do so where the address has the rule's first prefix, and both prefixes are of one length. Other addresses are translated as well,
 // and the packet's checksum is wrong from then on.
-func (tg *targets) npt(s *skb, t *fakeipt.TargetNPT) fate {
+func (tg *targets) npt(s *skb, t *target.NPT) fate {
 	if s.shared { // of which the kernel takes no copy before it writes
 		tg.fail(errSharedNPT)
 		return stopped
@@ -47,7 +47,7 @@ var errSharedNPT = errors.New("not supported: SNPT or DNPT of the host's own cop
 const nptFailed = "no word of the address can be changed for NPT"
 
 // nptInner translates what an ICMP error quotes, where it went to or came from the rule's prefix.
-func (tg *targets) nptInner(s *skb, t *fakeipt.TargetNPT) {
+func (tg *targets) nptInner(s *skb, t *target.NPT) {
 	if s.Inner == nil || s.Socket != nil && s.Socket.Raw { // where its transport header is meant to begin, its own begins
 		return
 	}
@@ -68,7 +68,7 @@ func (tg *targets) nptInner(s *skb, t *fakeipt.TargetNPT) {
 const nptShortest = 48
 
 // nptMap translates an address. ok is false if every word that could be changed is all ones: then the prefix alone is another one.
-func nptMap(addr netip.Addr, t *fakeipt.TargetNPT) (translated netip.Addr, ok bool) {
+func nptMap(addr netip.Addr, t *target.NPT) (translated netip.Addr, ok bool) {
 	b, to := addr.As16(), t.To.Addr.As16()
 	fromBits, toBits := prefixBits(t.From.Mask), prefixBits(t.To.Mask)
 	length := max(fromBits, toBits)
@@ -93,7 +93,7 @@ func nptMap(addr netip.Addr, t *fakeipt.TargetNPT) (translated netip.Addr, ok bo
 }
 
 // nptAdjustment is what the new prefix is less than the old one, in one's complement.
-func nptAdjustment(t *fakeipt.TargetNPT) uint16 {
+func nptAdjustment(t *target.NPT) uint16 {
 	return inet.FoldSum(uint32(inet.WordSum(t.From.Addr)) + uint32(^inet.WordSum(t.To.Addr)))
 }
 

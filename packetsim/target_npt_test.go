@@ -6,15 +6,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 func TestNPTMap(t *testing.T) {
-	prefix := func(text string) fakeipt.AddrMatch {
+	prefix := func(text string) xtables.AddrMatch {
 		p := netip.MustParsePrefix(text)
 		ones := netip.MustParseAddr("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff")
-		return fakeipt.AddrMatch{Addr: p.Addr(), Mask: netip.PrefixFrom(ones, p.Bits()).Masked().Addr()}
+		return xtables.AddrMatch{Addr: p.Addr(), Mask: netip.PrefixFrom(ones, p.Bits()).Masked().Addr()}
 	}
 	const longer = "the longer prefix counts" // and the checksum is not kept, as in the kernel
 	for _, row := range []struct {
@@ -29,7 +30,7 @@ func TestNPTMap(t *testing.T) {
 		{"nothing to change", "fd01::/64", "fd02::/64", "fd01::ffff:ffff:ffff:ffff", "fd02::ffff:ffff:ffff:ffff", false},
 		{longer, "fd01::/16", "fd02:aa00::/24", "fd01:1234:5::1", "fd02:aa34:5:55fe::1", true},
 	} {
-		got, ok := nptMap(netip.MustParseAddr(row.addr), &fakeipt.TargetNPT{From: prefix(row.from), To: prefix(row.to)})
+		got, ok := nptMap(netip.MustParseAddr(row.addr), &target.NPT{From: prefix(row.from), To: prefix(row.to)})
 		assert.Equal(t, row.ok, ok, row.about)
 		assert.Equal(t, netip.MustParseAddr(row.want), got, row.about)
 		if ok && row.about != longer {

@@ -3,7 +3,7 @@ package packetsim
 import (
 	"math"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -15,7 +15,7 @@ const (
 
 // setMSS is -j TCPMSS (net/netfilter/xt_TCPMSS.c). An option that is not known is taken not to be there, so that it is added to a packet
 // without data; a packet that is longer is left as it is.
-func (tg *targets) setMSS(s *skb, t *fakeipt.TargetTCPMSS) fate {
+func (tg *targets) setMSS(s *skb, t *target.TCPMSS) fate {
 	if s.Proto != inet.TCP {
 		return goOn
 	}

@@ -1,6 +1,6 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/fakeipt/target"
 
 // The numbers of the TCP options that a Packet can have.
 const (
@@ -11,7 +11,7 @@ const (
 )
 
 // stripOptions is -j TCPOPTSTRIP (net/netfilter/xt_TCPOPTSTRIP.c): options are written over, so that the packet's length stays.
-func stripOptions(s *skb, t *fakeipt.TargetTCPOptStrip) {
+func stripOptions(s *skb, t *target.TCPOptStrip) {
 	s.Length = s.Size()
 	before := s.headerSize()
 	defer func() { s.padding += before - s.headerSize() }()

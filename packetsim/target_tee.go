@@ -3,7 +3,7 @@ package packetsim
 import (
 	"errors"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -12,7 +12,7 @@ var errTEEToItself = errors.New("not supported: TEE to an address of the host it
 // tee is -j TEE (net/netfilter/xt_TEE.c, net/ipv4/netfilter/nf_dup_ipv4.c and its IPv6 twin): a copy of the packet as it is now goes out to
 // the gateway by way of OUTPUT and POSTROUTING. No connection is told of it, no socket sent it, and it is not copied again. Without a route
 // to the gateway there is none.
-func (a *answers) tee(s *skb, t *fakeipt.TargetTEE) {
+func (a *answers) tee(s *skb, t *target.TEE) {
 	if a.copied {
 		return
 	}
@@ -35,7 +35,7 @@ func (a *answers) tee(s *skb, t *fakeipt.TargetTEE) {
 
 // teePath is the way of a copy. A device that is not there does not bind it. By --oif IPv4 takes the gateway to be on the link where no route of the device says so
 // (ip_route_output_key_hash_rcu).
-func (a *answers) teePath(t *fakeipt.TargetTEE) (to path, ok bool) {
+func (a *answers) teePath(t *target.TEE) (to path, ok bool) {
 	f := &flow{dst: t.Gateway, in: loopbackName, chance: a.chance}
 	dev := a.host.byName[t.Oif]
 	if dev != nil {

@@ -1,18 +1,18 @@
 package packetsim
 
 import (
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // changeTOS is -j TOS (net/netfilter/xt_DSCP.c).
-func changeTOS(s *skb, t *fakeipt.TargetTOS) { s.TOS = s.TOS&^t.Mask ^ t.Value }
+func changeTOS(s *skb, t *target.TOS) { s.TOS = s.TOS&^t.Mask ^ t.Value }
 
 // changeDSCP is -j DSCP (net/netfilter/xt_DSCP.c).
-func changeDSCP(s *skb, t *fakeipt.TargetDSCP) { s.TOS = s.TOS&ecnBits | t.Value<<dscpShift }
+func changeDSCP(s *skb, t *target.DSCP) { s.TOS = s.TOS&ecnBits | t.Value<<dscpShift }
 
 // changeECN is -j ECN (net/ipv4/netfilter/ipt_ECN.c).
-func changeECN(s *skb, t *fakeipt.TargetECN) {
+func changeECN(s *skb, t *target.ECN) {
 	if t.HasECT {
 		s.TOS = s.TOS&^ecnBits | t.ECT
 	}

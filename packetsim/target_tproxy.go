@@ -1,13 +1,13 @@
 package packetsim
 
 import (
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // tproxy is -j TPROXY (net/netfilter/xt_TPROXY.c): the packet gets the mark and goes on, to be routed to the socket by it. Without a
 // transparent socket it is dropped.
-func (tg *targets) tproxy(s *skb, t *fakeipt.TargetTPROXY) fate {
+func (tg *targets) tproxy(s *skb, t *target.TPROXY) fate {
 	if s.Proto != inet.TCP && s.Proto != inet.UDP {
 		return stopped
 	}

@@ -4,7 +4,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 )
 
 // knownRulesets are what the files of rules say, as tools of this process have found or left them. To read the rules of a large node takes
@@ -17,11 +17,11 @@ type knownRulesets struct {
 // knownRuleset is what a file said.
 type knownRuleset struct {
 	file    os.FileInfo
-	ruleset *fakeipt.Ruleset
+	ruleset *ruleset.Ruleset
 }
 
 // ruleset is what the file says, nil if that is not known: it is another file now, or has changed. The caller holds the state's lock.
-func (k *knownRulesets) ruleset(path string, p part) *fakeipt.Ruleset {
+func (k *knownRulesets) ruleset(path string, p part) *ruleset.Ruleset {
 	if k == nil {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (k *knownRulesets) ruleset(path string, p part) *fakeipt.Ruleset {
 }
 
 // keep notes what the file says. The caller holds the state's lock.
-func (k *knownRulesets) keep(path string, p part, rs *fakeipt.Ruleset) {
+func (k *knownRulesets) keep(path string, p part, rs *ruleset.Ruleset) {
 	if k == nil {
 		return
 	}

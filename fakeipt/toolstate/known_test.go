@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -90,10 +91,10 @@ func TestExecRemembersWhatItKnows(t *testing.T) {
 }
 
 // tablesOf are the tables that restore input makes, as the state has them.
-func tablesOf(t *testing.T, input string) []fakeipt.StateTable {
+func tablesOf(t *testing.T, input string) []ruleset.StateTable {
 	k := fakeipt.New(fakeipt.Options{})
 	require.NoError(t, k.Load(netfilter.IPv4, "input", strings.NewReader(input)))
-	tables, err := fakeipt.StateTables(k.AppendState(nil, netfilter.IPv4))
+	tables, err := ruleset.StateTables(k.AppendState(nil, netfilter.IPv4))
 	require.NoError(t, err)
 	return tables
 }
@@ -116,7 +117,7 @@ func TestViewOfTables(t *testing.T) {
 		read, others := look.of(tables)
 		assert.Equal(t, strings.Fields(row.read), namesOf(read), row)
 		for words, text := range map[string][]byte{row.before: others.before, row.behind: others.behind} {
-			found, err := fakeipt.StateTables(text)
+			found, err := ruleset.StateTables(text)
 			require.NoError(t, err)
 			assert.Equal(t, strings.Fields(words), namesOf(found), row)
 		}
@@ -126,7 +127,7 @@ func TestViewOfTables(t *testing.T) {
 	}
 }
 
-func namesOf(tables []fakeipt.StateTable) []string {
+func namesOf(tables []ruleset.StateTable) []string {
 	names := []string{}
 	for _, t := range tables {
 		names = append(names, t.Name)

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -134,7 +135,7 @@ func (s *Store) load(k *fakeipt.Kernel, p part, look view) (others otherTables, 
 	if p == objects {
 		return others, asUnusable(k.ReadObjects(body))
 	}
-	tables, err := fakeipt.StateTables(body)
+	tables, err := ruleset.StateTables(body)
 	if err != nil {
 		return others, asUnusable(err)
 	}
@@ -156,7 +157,7 @@ func asUnusable(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, fakeipt.ErrOtherState):
+	case errors.Is(err, ruleset.ErrOtherState):
 		return &unusable{"another version of chainwalk has written it"}
 	}
 	return &unusable{err.Error()}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -89,7 +90,7 @@ func (c *runClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
 // fingerprint tells whether a part has changed since it was loaded.
 type fingerprint struct {
-	ruleset *fakeipt.Ruleset
+	ruleset *ruleset.Ruleset
 	objects string
 }
 

@@ -3,7 +3,7 @@ package toolstate
 import (
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 )
 
 // otherTables are the tables of a part of the legacy tools that a tool has not read: each is written again as it stands.
@@ -19,8 +19,8 @@ type view struct {
 }
 
 // of are the tables to read, and what is not read. All have to be read where rules of one were checked together with those of another.
-func (v *view) of(tables []fakeipt.StateTable) (read []fakeipt.StateTable, others otherTables) {
-	if v.table == "" || slices.ContainsFunc(tables, func(t fakeipt.StateTable) bool { return t.Tied }) {
+func (v *view) of(tables []ruleset.StateTable) (read []ruleset.StateTable, others otherTables) {
+	if v.table == "" || slices.ContainsFunc(tables, func(t ruleset.StateTable) bool { return t.Tied }) {
 		v.chains = nil
 		return tables, others
 	}

@@ -55,6 +55,9 @@ var commands = [...]commandWords{
 // word is the name of a command.
 func (c command) word() string { return commands[c].names[0] }
 
+// changes says that the command changes the elements of a set.
+func (c command) changes() bool { return c == cmdAdd || c == cmdDel }
+
 // findCommand is the command that a word is for, cmdNone if there is none. Two dashes before it do not matter.
 func findCommand(word string) command {
 	bare := strings.TrimPrefix(word, "--")
@@ -142,17 +145,17 @@ func (r *run) parseCommand(c command, words, more []string) (command, error) {
 		err = r.parseChange(c, words[0], words[1], more)
 		more = nil
 	case cmdRename, cmdSwap:
-		if err = r.parseName(optName, words[0]); err == nil {
-			err = r.parseName(optName2, words[1])
+		if err = r.parser.parseName(optName, words[0]); err == nil {
+			err = r.parser.parseName(optName2, words[1])
 		}
 	case cmdList, cmdSave:
-		if r.hasFile {
-			err = r.open()
+		if r.output.hasFile {
+			err = r.output.open()
 		}
 		fallthrough
 	case cmdDestroy, cmdFlush:
 		if err == nil && len(words) > 0 {
-			err = r.parseName(optName, words[0])
+			err = r.parser.parseName(optName, words[0])
 		}
 	}
 	if err == nil && len(more) > 0 {
@@ -192,14 +195,14 @@ type environment struct {
 
 // environments are looked for one after the other in all of the words.
 var environments = [...]environment{
-	{"-o", "-output", true, (*run).setOutput},
-	{"-s", "-sorted", false, func(r *run, _ string) error { r.sorted = true; return nil }},
+	{"-o", "-output", true, func(r *run, mode string) error { return r.output.setMode(mode) }},
+	{"-s", "-sorted", false, func(r *run, _ string) error { r.output.sorted = true; return nil }},
 	{"-q", "-quiet", false, func(r *run, _ string) error { r.quiet = true; return nil }},
 	{"-r", "-resolve", false, func(r *run, _ string) error { return r.bug("not supported: option -r") }},
-	{"-!", "-exist", false, func(r *run, _ string) error { r.exist = true; return nil }},
-	{"-n", "-name", false, func(r *run, _ string) error { r.namesOnly = true; return nil }},
-	{"-t", "-terse", false, func(r *run, _ string) error { r.headersOnly = true; return nil }},
-	{"-f", "-file", true, (*run).setFile},
+	{"-!", "-exist", false, func(r *run, _ string) error { r.kernel.exist = true; return nil }},
+	{"-n", "-name", false, func(r *run, _ string) error { r.output.namesOnly = true; return nil }},
+	{"-t", "-terse", false, func(r *run, _ string) error { r.output.headersOnly = true; return nil }},
+	{"-f", "-file", true, func(r *run, name string) error { return r.output.setFile(name) }},
 }
 
 // options takes the options that may stand anywhere out of the words.
@@ -241,20 +244,4 @@ func (r *run) settleNow(err error) error {
 		return err
 	}
 	return r.settle()
-}
-
-func (r *run) setOutput(mode string) error {
-	if !slices.Contains([]string{"plain", "save", "xml"}, mode) {
-		return r.syntaxError("unknown output mode '%s'", mode)
-	}
-	r.output = mode
-	return nil
-}
-
-func (r *run) setFile(name string) error {
-	if r.hasFile {
-		return r.usage("-file option cannot be used when full io is activated")
-	}
-	r.file, r.hasFile = name, true
-	return nil
 }

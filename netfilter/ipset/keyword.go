@@ -10,50 +10,55 @@ type keyword struct {
 	name  string
 	value bool // a word follows
 	opt   option
-	parse func(r *run, o option, word string) error
+	parse func(p *parser, o option, word string) error
 }
 
 // The keywords. Several of one name belong to different types.
 var (
-	kwFamily     = &keyword{"family", true, optFamily, (*run).parseFamily}
-	kwInet       = &keyword{"-4", false, optFamily, (*run).parseFamily}
-	kwInet6      = &keyword{"-6", false, optFamily, (*run).parseFamily}
-	kwHashSize   = &keyword{"hashsize", true, optHashSize, parseNumberOf(math.MaxUint32, func(m *message, n uint64) { m.hashSize = uint32(n) })}
-	kwMaxElem    = &keyword{"maxelem", true, optMaxElem, parseNumberOf(math.MaxUint32, func(m *message, n uint64) { m.maxElem = uint32(n) })}
-	kwProbes     = &keyword{"probes", true, optProbes, (*run).ignore}
-	kwResize     = &keyword{"resize", true, optResize, (*run).ignore}
-	kwGC         = &keyword{"gc", true, optGC, (*run).ignore}
-	kwOldFrom    = &keyword{"from", true, optIP, (*run).ignore}
-	kwOldTo      = &keyword{"to", true, optIPTo, (*run).ignore}
-	kwOldNetwork = &keyword{"network", true, optIP, (*run).ignore}
-	kwSize       = &keyword{"size", true, optSize, parseNumberOf(math.MaxUint32, func(m *message, n uint64) { m.size = uint32(n) })}
-	kwIPRange    = &keyword{"range", true, optIP, (*run).parseNetOrRange}
-	kwNetMask    = &keyword{"netmask", true, optNetMask, (*run).parseNetMask}
-	kwPortRange  = &keyword{"range", true, optPort, (*run).parseTCPOrUDPPort}
-	kwBefore     = &keyword{"before", true, optReference, (*run).parseBefore}
-	kwAfter      = &keyword{"after", true, optReference, (*run).parseName}
-	kwFromIP     = &keyword{"from", true, optIP, (*run).parseSingleIP}
-	kwToIP       = &keyword{"to", true, optIPTo, (*run).parseSingleIP}
-	kwNetwork    = &keyword{"network", true, optIP, (*run).parseNet}
-	kwFromPort   = &keyword{"from", true, optPort, (*run).parseTCPPort}
-	kwToPort     = &keyword{"to", true, optPortTo, (*run).parseTCPPort}
-	kwForceAdd   = &keyword{"forceadd", false, optForceAdd, (*run).parseFlag}
-	kwNomatch    = &keyword{"nomatch", false, optNomatch, (*run).parseFlag}
-	kwWildcard   = &keyword{"wildcard", false, optWildcard, (*run).parseFlag}
-	kwTimeout    = &keyword{"timeout", true, optTimeout, parseNumberOf(maxTimeout, func(m *message, n uint64) { m.timeout = uint32(n) })}
-	kwCounters   = &keyword{"counters", false, optCounters, (*run).parseFlag}
-	kwPackets    = &keyword{"packets", true, optPackets, parseNumberOf(math.MaxUint64-1, func(m *message, n uint64) { m.packets = n })}
-	kwBytes      = &keyword{"bytes", true, optBytes, parseNumberOf(math.MaxUint64-1, func(m *message, n uint64) { m.bytes = n })}
-	kwComments   = &keyword{"comment", false, optComment, (*run).parseFlag}
-	kwComment    = &keyword{"comment", true, optEntryComment, (*run).parseComment}
-	kwSKBInfo    = &keyword{"skbinfo", false, optSKBInfo, (*run).parseFlag}
-	kwSKBMark    = &keyword{"skbmark", true, optSKBMark, (*run).parseSKBMark}
-	kwSKBPrio    = &keyword{"skbprio", true, optSKBPrio, (*run).parseSKBPrio}
-	kwSKBQueue   = &keyword{"skbqueue", true, optSKBQueue, parseNumberOf(math.MaxUint16, func(m *message, n uint64) { m.skb.queue = uint16(n) })}
-	kwBucketSize = &keyword{"bucketsize", true, optBucketSize, parseNumberOf(math.MaxUint8, func(m *message, n uint64) { m.bucketSize = uint8(n) })}
-	kwInitVal    = &keyword{"initval", true, optInitVal, parseNumberOf(math.MaxUint32, func(m *message, n uint64) { m.initVal = uint32(n) })}
-	kwBitMask    = &keyword{"bitmask", true, optBitMask, (*run).parseBitMask}
+	kwFamily     = &keyword{"family", true, optFamily, (*parser).parseFamily}
+	kwInet       = &keyword{"-4", false, optFamily, (*parser).parseFamily}
+	kwInet6      = &keyword{"-6", false, optFamily, (*parser).parseFamily}
+	kwHashSize   = numberKeyword("hashsize", optHashSize, math.MaxUint32, func(m *message, n uint64) { m.hashSize = uint32(n) })
+	kwMaxElem    = numberKeyword("maxelem", optMaxElem, math.MaxUint32, func(m *message, n uint64) { m.maxElem = uint32(n) })
+	kwProbes     = &keyword{"probes", true, optProbes, (*parser).ignore}
+	kwResize     = &keyword{"resize", true, optResize, (*parser).ignore}
+	kwGC         = &keyword{"gc", true, optGC, (*parser).ignore}
+	kwOldFrom    = &keyword{"from", true, optIP, (*parser).ignore}
+	kwOldTo      = &keyword{"to", true, optIPTo, (*parser).ignore}
+	kwOldNetwork = &keyword{"network", true, optIP, (*parser).ignore}
+	kwSize       = numberKeyword("size", optSize, math.MaxUint32, func(m *message, n uint64) { m.size = uint32(n) })
+	kwIPRange    = &keyword{"range", true, optIP, (*parser).parseNetOrRange}
+	kwNetMask    = &keyword{"netmask", true, optNetMask, (*parser).parseNetMask}
+	kwPortRange  = &keyword{"range", true, optPort, (*parser).parseTCPOrUDPPort}
+	kwBefore     = &keyword{"before", true, optReference, (*parser).parseBefore}
+	kwAfter      = &keyword{"after", true, optReference, (*parser).parseName}
+	kwFromIP     = &keyword{"from", true, optIP, (*parser).parseSingleIP}
+	kwToIP       = &keyword{"to", true, optIPTo, (*parser).parseSingleIP}
+	kwNetwork    = &keyword{"network", true, optIP, (*parser).parseNet}
+	kwFromPort   = &keyword{"from", true, optPort, (*parser).parseTCPPort}
+	kwToPort     = &keyword{"to", true, optPortTo, (*parser).parseTCPPort}
+	kwForceAdd   = &keyword{"forceadd", false, optForceAdd, (*parser).parseFlag}
+	kwNomatch    = &keyword{"nomatch", false, optNomatch, (*parser).parseFlag}
+	kwWildcard   = &keyword{"wildcard", false, optWildcard, (*parser).parseFlag}
+	kwTimeout    = numberKeyword("timeout", optTimeout, maxTimeout, func(m *message, n uint64) { m.timeout = uint32(n) })
+	kwCounters   = &keyword{"counters", false, optCounters, (*parser).parseFlag}
+	kwPackets    = numberKeyword("packets", optPackets, math.MaxUint64-1, func(m *message, n uint64) { m.packets = n })
+	kwBytes      = numberKeyword("bytes", optBytes, math.MaxUint64-1, func(m *message, n uint64) { m.bytes = n })
+	kwComments   = &keyword{"comment", false, optComment, (*parser).parseFlag}
+	kwComment    = &keyword{"comment", true, optEntryComment, (*parser).parseComment}
+	kwSKBInfo    = &keyword{"skbinfo", false, optSKBInfo, (*parser).parseFlag}
+	kwSKBMark    = &keyword{"skbmark", true, optSKBMark, (*parser).parseSKBMark}
+	kwSKBPrio    = &keyword{"skbprio", true, optSKBPrio, (*parser).parseSKBPrio}
+	kwSKBQueue   = numberKeyword("skbqueue", optSKBQueue, math.MaxUint16, func(m *message, n uint64) { m.skb.queue = uint16(n) })
+	kwBucketSize = numberKeyword("bucketsize", optBucketSize, math.MaxUint8, func(m *message, n uint64) { m.bucketSize = uint8(n) })
+	kwInitVal    = numberKeyword("initval", optInitVal, math.MaxUint32, func(m *message, n uint64) { m.initVal = uint32(n) })
+	kwBitMask    = &keyword{"bitmask", true, optBitMask, (*parser).parseBitMask}
 )
+
+// numberKeyword is a keyword with a number up to a limit behind it.
+func numberKeyword(name string, o option, high uint64, set func(m *message, n uint64)) *keyword {
+	return &keyword{name, true, o, parseNumberOf(high, set)}
+}
 
 // maxTimeout is the greatest timeout in seconds.
 const maxTimeout = 2147483

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-
-	"github.com/chainwalk/chainwalk/internal/libc"
 )
 
 // listing prints sets as list and save do.
@@ -21,40 +19,30 @@ type listing struct {
 	out         []byte
 }
 
-// open begins the file of -f anew.
-func (r *run) open() error {
-	if err := r.WriteFile(r.file, nil, 0o644); err != nil {
-		return r.fail("Cannot open %s for writing: %s", r.file, libc.FileErrorText(err))
-	}
-	return nil
-}
-
-// list is list and save. The first of them decides how sets are printed from then on, if no option has.
+// list is list and save.
 func (r *run) list(c command, m *message) error {
-	if r.output == "" {
-		r.output = map[command]string{cmdList: "plain", cmdSave: "save"}[c]
-	}
-	l := listing{mode: r.output, sorted: r.sorted, namesOnly: r.namesOnly && r.output != "save",
-		headersOnly: r.headersOnly, elements: !r.headersOnly || c == cmdSave || r.output == "save", references: r.references()}
+	o, k := &r.output, r.kernel
+	l := o.listing(c)
+	l.references = k.references()
 	if l.mode == "xml" {
 		// What stands here is printed with the next list, if there is no such set.
-		r.out = append(r.out, "<ipsets>\n"...)
+		o.begun = append(o.begun, "<ipsets>\n"...)
 	}
-	table := r.Sets
+	table := k.Sets
 	table.lock.Lock()
 	defer table.lock.Unlock()
 	sets := table.dumped()
 	if m.has(optName) {
 		s := table.sets[m.name]
-		if s == nil || r.behind {
-			err := r.answer(errMissing)
-			r.behind = true
+		if s == nil || k.behind {
+			err := k.answer(errMissing)
+			k.behind = true
 			return err
 		}
 		sets = []*set{s}
 	}
-	if r.behind {
-		return r.answer(nil)
+	if k.behind {
+		return k.answer(nil)
 	}
 	for i, s := range sets {
 		l.appendSet(s, i == 0)
@@ -62,23 +50,9 @@ func (r *run) list(c command, m *message) error {
 	if l.mode == "xml" {
 		l.out = append(l.out, "</ipsets>\n"...)
 	}
-	text := slices.Concat(r.out, l.out)
-	r.out = nil
-	return r.print(text)
-}
-
-// print writes to the standard output or the file of -f.
-func (r *run) print(text []byte) error {
-	if !r.hasFile {
-		if _, err := r.Stdout.Write(text); err != nil {
-			return &exit{status: statusFailed, text: err.Error()}
-		}
-		return nil
-	}
-	if err := r.WriteFile(r.file, text, 0o644); err != nil {
-		return r.fail("Cannot open %s for writing: %s", r.file, libc.FileErrorText(err))
-	}
-	return nil
+	text := slices.Concat(o.begun, l.out)
+	o.begun = nil
+	return o.print(text)
 }
 
 func (l *listing) appendSet(s *set, first bool) {
@@ -112,8 +86,8 @@ func (l *listing) appendSet(s *set, first bool) {
 	}
 }
 
-// header are the options of a set. Behind an element with the length of a second net the tool prints a length with a bitmask: the byte that it
-// keeps this in is then the lowest one of the set's initval.
+// header are the options of a set. Behind an element with the length of a second net the tool prints a length with a bitmask: the byte that
+// it keeps this in is then the lowest one of the set's initval.
 func (l *listing) header(s *set) []field {
 	fields := s.header()
 	length := uint8(s.options.initVal)

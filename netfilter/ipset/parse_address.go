@@ -35,50 +35,50 @@ func isNet(text string) bool {
 }
 
 // parseSingleIP reads one address; its whole length may stand behind it.
-func (r *run) parseSingleIP(o option, word string) error {
-	family := r.familyOr4()
+func (p *parser) parseSingleIP(o option, word string) error {
+	family := p.familyOr4()
 	_, length, slash := cutAt(word, '/')
 	whole := map[Family]string{inet: "32", inet6: "128"}[family]
 	if isRange(word) || slash && length != whole {
-		return r.syntaxError("plain IP address must be supplied: %s", word)
+		return p.syntaxError("plain IP address must be supplied: %s", word)
 	}
-	return r.parseAddress(o, word, family)
+	return p.parseAddress(o, word, family)
 }
 
-func (r *run) parseNet(o option, word string) error {
-	family := r.familyOr4()
+func (p *parser) parseNet(o option, word string) error {
+	family := p.familyOr4()
 	if !isNet(word) || isRange(word) {
-		return r.syntaxError("IP/netblock must be supplied: %s", word)
+		return p.syntaxError("IP/netblock must be supplied: %s", word)
 	}
-	return r.parseAddress(o, word, family)
+	return p.parseAddress(o, word, family)
 }
 
-func (r *run) parseNetOrRange(o option, word string) error {
+func (p *parser) parseNetOrRange(o option, word string) error {
 	if !isRange(word) && !isNet(word) {
-		return r.syntaxError("IP/cidr or IP-IP range must be specified: %s", word)
+		return p.syntaxError("IP/cidr or IP-IP range must be specified: %s", word)
 	}
-	return r.parseAddress(o, word, r.familyOr4())
+	return p.parseAddress(o, word, p.familyOr4())
 }
 
 // parseIP reads an address, a net or a range; of IPv6 an address.
-func (r *run) parseIP(o option, word string) error {
-	if family := r.familyOr4(); family == inet {
-		return r.parseAddress(o, word, family)
+func (p *parser) parseIP(o option, word string) error {
+	if family := p.familyOr4(); family == inet {
+		return p.parseAddress(o, word, family)
 	}
-	return r.parseSingleIP(o, word)
+	return p.parseSingleIP(o, word)
 }
 
 // parseIPOrNet reads an address, a net or a range; of IPv6 no range.
-func (r *run) parseIPOrNet(o option, word string) error {
-	family := r.familyOr4()
+func (p *parser) parseIPOrNet(o option, word string) error {
+	family := p.familyOr4()
 	if family == inet6 && isRange(word) {
-		return r.syntaxError("IP address or IP/cidr must be specified: %s", word)
+		return p.syntaxError("IP address or IP/cidr must be specified: %s", word)
 	}
-	return r.parseAddress(o, word, family)
+	return p.parseAddress(o, word, family)
 }
 
 // parseAddress reads an address, which may be a net or a range. Names are not looked up.
-func (r *run) parseAddress(o option, word string, family Family) error {
+func (p *parser) parseAddress(o option, word string, family Family) error {
 	length, end := optCIDR2, optIP2To
 	if o == optIP {
 		length, end = optCIDR, optIPTo
@@ -86,73 +86,73 @@ func (r *run) parseAddress(o option, word string, family Family) error {
 	var host, last string
 	ranged := false
 	if before, text, slash := cutAt(word, '/'); slash {
-		n, err := r.length(text, 0, family.bits())
+		n, err := p.length(text, 0, family.bits())
 		if err != nil {
 			return err
 		}
 		host = before
-		r.setAddress(length, netip.Addr{}, n)
+		p.setAddress(length, netip.Addr{}, n)
 	} else {
 		var err error
-		if host, last, ranged, err = r.cutRange(word); err != nil {
+		if host, last, ranged, err = p.cutRange(word); err != nil {
 			return err
 		}
 	}
-	if err := r.resolve(o, host, family); err != nil || !ranged {
+	if err := p.resolve(o, host, family); err != nil || !ranged {
 		return err
 	}
-	return r.resolve(end, last, family)
+	return p.resolve(end, last, family)
 }
 
 // cutRange cuts a range into its ends. Either may stand in brackets.
-func (r *run) cutRange(word string) (first, last string, ranged bool, err error) {
+func (p *parser) cutRange(word string) (first, last string, ranged bool, err error) {
 	if !strings.HasPrefix(word, "[") {
 		first, last, ranged = cutAt(word, '-')
 		return first, last, ranged, nil
 	}
 	i := strings.IndexByte(word, ']')
 	if i < 0 {
-		return word, "", false, r.syntaxError("cannot find closing escape character ']' in %s", word)
+		return word, "", false, p.syntaxError("cannot find closing escape character ']' in %s", word)
 	}
 	first, last = word[:i+1], word[i+1:]
 	if last == "" {
 		return first, "", false, nil
 	}
 	if last[0] != '-' {
-		return first, "", false, r.syntaxError("range separator expected after '%s'", first)
+		return first, "", false, p.syntaxError("range separator expected after '%s'", first)
 	}
 	return first, last[1:], true, nil
 }
 
 // unescape takes the brackets away.
-func (r *run) unescape(text string) (string, error) {
+func (p *parser) unescape(text string) (string, error) {
 	inner, ok := strings.CutPrefix(text, "[")
 	if !ok {
 		return text, nil
 	}
 	if inner, ok = strings.CutSuffix(inner, "]"); !ok {
-		return "", r.syntaxError("cannot find closing escape character ']' in %s", text)
+		return "", p.syntaxError("cannot find closing escape character ']' in %s", text)
 	}
 	return inner, nil
 }
 
 // resolve sets an address. A name is looked up as on a host without a resolver.
-func (r *run) resolve(o option, text string, family Family) error {
-	text, err := r.unescape(text)
+func (p *parser) resolve(o option, text string, family Family) error {
+	text, err := p.unescape(text)
 	if err != nil {
 		return err
 	}
 	a, ok := libc.GetHostByName(text, family.bits())
 	if !ok {
-		return r.syntaxError("cannot parse %s: resolving to IPv%d address failed", text, family)
+		return p.syntaxError("cannot parse %s: resolving to IPv%d address failed", text, family)
 	}
-	r.setAddress(o, a, 0)
+	p.setAddress(o, a, 0)
 	return nil
 }
 
 // setAddress sets an address, or the length of a net.
-func (r *run) setAddress(o option, a netip.Addr, length uint8) {
-	m := &r.message
+func (p *parser) setAddress(o option, a netip.Addr, length uint8) {
+	m := &p.message
 	switch o {
 	case optIP:
 		m.addr = a

@@ -13,19 +13,19 @@ var separatorWords = [...]struct{ have, want string }{
 }
 
 // parseElement reads an element of a set. Where a part has emptied the message, those behind it are read all the same.
-func (r *run) parseElement(kind *setType, text string) error {
+func (p *parser) parseElement(kind *setType, text string) error {
 	if kind == listSet {
-		return r.parseMember(text)
+		return p.parseMember(text)
 	}
 	words := splitElement(text)
 	if have, want := len(words), len(kind.parts); have > want {
 		w := separatorWords[min(want-1, 2)]
-		return r.syntaxError("%s in %s, but settype %s supports %s.", w.have, text, kind.name, w.want)
+		return p.syntaxError("%s in %s, but settype %s supports %s.", w.have, text, kind.name, w.want)
 	} else if have < want && kind != bitmapIPMAC {
-		return r.syntaxError("%s element is missing from %s.", [...]string{"", "Second", "Third"}[have], text)
+		return p.syntaxError("%s element is missing from %s.", [...]string{"", "Second", "Third"}[have], text)
 	}
 	for i, word := range words {
-		if err := r.parsePart(kind, i, word); err != nil {
+		if err := p.parsePart(kind, i, word); err != nil {
 			return err
 		}
 	}
@@ -46,58 +46,58 @@ func splitElement(text string) []string {
 }
 
 // parsePart reads one part of an element.
-func (r *run) parsePart(kind *setType, i int, word string) error {
+func (p *parser) parsePart(kind *setType, i int, word string) error {
 	switch kind.parts[i] {
 	case partPort:
 		if kind == bitmapPort {
-			return r.parseTCPOrUDPPort(optPort, word)
+			return p.parseTCPOrUDPPort(optPort, word)
 		}
-		return r.parseProtocolPort(optPort, word)
+		return p.parseProtocolPort(optPort, word)
 	case partMAC:
-		return r.parseMAC(optMAC, word)
+		return p.parseMAC(optMAC, word)
 	case partIface:
-		return r.parseIface(optIface, word)
+		return p.parseIface(optIface, word)
 	case partNet:
-		return r.parseIPOrNet([]option{optIP, optIP2, optIP2}[i], word)
+		return p.parseIPOrNet([]option{optIP, optIP2, optIP2}[i], word)
 	}
 	switch {
 	case i > 0:
-		return r.parseSingleIP(optIP2, word)
+		return p.parseSingleIP(optIP2, word)
 	case kind == bitmapIPMAC:
-		return r.parseSingleIP(optIP, word)
+		return p.parseSingleIP(optIP, word)
 	}
-	return r.parseIP(optIP, word)
+	return p.parseIP(optIP, word)
 }
 
 // parseMember reads the name of a set, or "NAME,before|after,NAME" as in older versions.
-func (r *run) parseMember(text string) error {
+func (p *parser) parseMember(text string) error {
 	name, rest, found := cutAt(text, ',')
 	if !found {
-		return r.parseName(optMember, text)
+		return p.parseName(optMember, text)
 	}
 	// A line of the shell has left a reference in the message. The tool says so, and reads on in the message that this has emptied.
-	if r.message.has(optReference) {
-		_ = r.syntaxError("mixed syntax, before|after option already used")
+	if p.message.has(optReference) {
+		_ = p.syntaxError("mixed syntax, before|after option already used")
 	}
 	word, ref, found := cutAt(rest, ',')
 	if !found || !slices.Contains([]string{"before", "after"}, word) {
-		return r.fail("you must specify elements as setname,[before|after],setname")
+		return p.fail("you must specify elements as setname,[before|after],setname")
 	}
-	if err := r.parseName(optMember, name); err != nil {
+	if err := p.parseName(optMember, name); err != nil {
 		return err
 	}
 	if word == "before" {
-		return r.parseBefore(optReference, ref)
+		return p.parseBefore(optReference, ref)
 	}
-	return r.parseName(optReference, ref)
+	return p.parseName(optReference, ref)
 }
 
 // parseBefore reads the set that another is to stand before.
-func (r *run) parseBefore(o option, word string) error {
-	err := r.parseName(o, word)
+func (p *parser) parseBefore(o option, word string) error {
+	err := p.parseName(o, word)
 	if err == nil {
-		r.message.flags.before = true
-		r.message.set(optFlags)
+		p.message.flags.before = true
+		p.message.set(optFlags)
 	}
 	return err
 }

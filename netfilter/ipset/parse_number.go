@@ -10,10 +10,10 @@ import (
 )
 
 // number reads a number of a range, and says how bad it is if it is none.
-func (r *run) number(text string, low, high uint64, how severity) (uint64, error) {
+func (p *parser) number(text string, low, high uint64, how severity) (uint64, error) {
 	n, mistake := parseNumber(text, low, high)
 	if mistake != "" {
-		r.note(how, "Syntax error: %s", mistake)
+		p.note(how, "Syntax error: %s", mistake)
 		return 0, errReported
 	}
 	return n, nil
@@ -43,20 +43,20 @@ func parseNumber(text string, low, high uint64) (n uint64, mistake string) {
 }
 
 // parseNumberOf is the parser of a number up to a limit.
-func parseNumberOf(high uint64, set func(m *message, n uint64)) func(*run, option, string) error {
-	return func(r *run, o option, word string) error {
-		n, err := r.number(word, 0, high, sevError)
+func parseNumberOf(high uint64, set func(m *message, n uint64)) func(*parser, option, string) error {
+	return func(p *parser, o option, word string) error {
+		n, err := p.number(word, 0, high, sevError)
 		if err == nil {
-			set(&r.message, n)
-			r.message.set(o)
+			set(&p.message, n)
+			p.message.set(o)
 		}
 		return err
 	}
 }
 
 // parseFlag sets a flag. That it is set does not show in the message's options, but that some flag is.
-func (r *run) parseFlag(o option, _ string) error {
-	f := &r.message.flags
+func (p *parser) parseFlag(o option, _ string) error {
+	f := &p.message.flags
 	switch o {
 	case optForceAdd:
 		f.forceAdd = true
@@ -71,22 +71,22 @@ func (r *run) parseFlag(o option, _ string) error {
 	case optSKBInfo:
 		f.skbInfo = true
 	}
-	r.message.set(optFlags)
+	p.message.set(optFlags)
 	return nil
 }
 
 // ignore takes an option of older versions, of which the tool speaks once.
-func (r *run) ignore(o option, word string) error {
-	if m := &r.message; !m.ignored.has(o) {
+func (p *parser) ignore(o option, word string) error {
+	if m := &p.message; !m.ignored.has(o) {
 		m.ignored |= optionsOf(o)
 		name := map[option]string{optProbes: "probes", optResize: "resize", optGC: "gc", optIP: "from", optIPTo: "to"}[o]
-		r.note(sevWarning, "Option '--%s %s' is ignored. Please upgrade your syntax.", name, word)
+		p.note(sevWarning, "Option '--%s %s' is ignored. Please upgrade your syntax.", name, word)
 	}
 	return nil
 }
 
-func (r *run) parseFamily(o option, word string) error {
-	m := &r.message
+func (p *parser) parseFamily(o option, word string) error {
+	m := &p.message
 	switch word {
 	case "inet", "ipv4", "-4":
 		m.family = inet
@@ -95,7 +95,7 @@ func (r *run) parseFamily(o option, word string) error {
 	case "any", "unspec":
 		m.family = 0
 	default:
-		return r.syntaxError("unknown inet family %s", word)
+		return p.syntaxError("unknown inet family %s", word)
 	}
 	m.set(o)
 	m.ignored &^= optionsOf(o)
@@ -103,8 +103,8 @@ func (r *run) parseFamily(o option, word string) error {
 }
 
 // familyOr4 is the family of the message, which is IPv4 from now on if there was none.
-func (r *run) familyOr4() Family {
-	m := &r.message
+func (p *parser) familyOr4() Family {
+	m := &p.message
 	if m.family == 0 {
 		m.family = inet
 		m.set(optFamily)
@@ -112,36 +112,36 @@ func (r *run) familyOr4() Family {
 	return m.family
 }
 
-func (r *run) parseNetMask(o option, word string) error {
-	if r.message.has(optBitMask) {
-		return r.syntaxError("bitmask and netmask are mutually exclusive, provide only one")
+func (p *parser) parseNetMask(o option, word string) error {
+	if p.message.has(optBitMask) {
+		return p.syntaxError("bitmask and netmask are mutually exclusive, provide only one")
 	}
-	bits := r.familyOr4().bits()
-	n, err := r.length(word, 1, bits)
+	bits := p.familyOr4().bits()
+	n, err := p.length(word, 1, bits)
 	if err != nil {
-		return r.syntaxError("netmask is out of the inclusive range of 1-%d", bits)
+		return p.syntaxError("netmask is out of the inclusive range of 1-%d", bits)
 	}
-	r.message.netMask = n
-	r.message.set(o)
+	p.message.netMask = n
+	p.message.set(o)
 	return nil
 }
 
 // length reads the length of a prefix.
-func (r *run) length(word string, low, high int) (uint8, error) {
-	n, err := r.number(word, 0, math.MaxUint8, sevError)
+func (p *parser) length(word string, low, high int) (uint8, error) {
+	n, err := p.number(word, 0, math.MaxUint8, sevError)
 	if err == nil && (n < uint64(low) || n > uint64(high)) {
-		err = r.syntaxError("'%s' is out of range %d-%d", word, low, high)
+		err = p.syntaxError("'%s' is out of range %d-%d", word, low, high)
 	}
 	return uint8(n), err
 }
 
-func (r *run) parseBitMask(o option, word string) error {
-	if r.message.has(optNetMask) {
-		return r.syntaxError("bitmask and netmask are mutually exclusive, provide only one")
+func (p *parser) parseBitMask(o option, word string) error {
+	if p.message.has(optNetMask) {
+		return p.syntaxError("bitmask and netmask are mutually exclusive, provide only one")
 	}
-	family := r.familyOr4()
-	if r.parseAddress(o, word, family) != nil {
-		return r.syntaxError("bitmask is not valid for family = %s", map[Family]string{inet: "inet", inet6: "inet6"}[family])
+	family := p.familyOr4()
+	if p.parseAddress(o, word, family) != nil {
+		return p.syntaxError("bitmask is not valid for family = %s", map[Family]string{inet: "inet", inet6: "inet6"}[family])
 	}
 	return nil
 }
@@ -149,36 +149,36 @@ func (r *run) parseBitMask(o option, word string) error {
 // maxComment is the length of an entry's comment.
 const maxComment = 255
 
-func (r *run) parseComment(o option, word string) error {
+func (p *parser) parseComment(o option, word string) error {
 	switch {
 	case strings.Contains(word, `"`):
-		return r.syntaxError(`" character is not permitted in comments`)
+		return p.syntaxError(`" character is not permitted in comments`)
 	case len(word) > maxComment:
-		return r.syntaxError("Comment is longer than the maximum allowed %d characters", maxComment)
+		return p.syntaxError("Comment is longer than the maximum allowed %d characters", maxComment)
 	}
-	r.message.comment = word
-	r.message.set(o)
+	p.message.comment = word
+	p.message.set(o)
 	return nil
 }
 
-func (r *run) parseSKBMark(o option, word string) error {
+func (p *parser) parseSKBMark(o option, word string) error {
 	digits, ok := strings.CutPrefix(word, "0x")
 	mark, rest, isNumber := libc.ScanHex([]byte(digits))
 	if !ok || !isNumber {
-		return r.syntaxError("Invalid skbmark format, it should be:  MARK/MASK or MARK (see manpage)")
+		return p.syntaxError("Invalid skbmark format, it should be:  MARK/MASK or MARK (see manpage)")
 	}
-	b := &r.message.skb
+	b := &p.message.skb
 	b.mark, b.mask = mark, math.MaxUint32
 	if digits, ok = strings.CutPrefix(string(rest), "/0x"); ok {
 		if mask, _, isNumber := libc.ScanHex([]byte(digits)); isNumber {
 			b.mask = mask
 		}
 	}
-	r.message.set(o)
+	p.message.set(o)
 	return nil
 }
 
-func (r *run) parseSKBPrio(o option, word string) error {
+func (p *parser) parseSKBPrio(o option, word string) error {
 	major, rest, ok := libc.ScanHex([]byte(word))
 	if ok {
 		ok = len(rest) > 0 && rest[0] == ':'
@@ -188,25 +188,25 @@ func (r *run) parseSKBPrio(o option, word string) error {
 		minor, _, ok = libc.ScanHex(rest[1:])
 	}
 	if !ok {
-		return r.syntaxError("Invalid skbprio format, it should be:MAJOR:MINOR (see manpage)")
+		return p.syntaxError("Invalid skbprio format, it should be:MAJOR:MINOR (see manpage)")
 	}
-	r.message.skb.major, r.message.skb.minor = uint16(major), uint16(minor)
-	r.message.set(o)
+	p.message.skb.major, p.message.skb.minor = uint16(major), uint16(minor)
+	p.message.set(o)
 	return nil
 }
 
 // maxIface is the length of the name of a device.
 const maxIface = 15
 
-func (r *run) parseIface(o option, word string) error {
-	m := &r.message
+func (p *parser) parseIface(o option, word string) error {
+	m := &p.message
 	name, physdev := strings.CutPrefix(word, physdevPrefix)
 	if physdev {
 		m.flags.physdev = true
 		m.set(optFlags)
 	}
 	if len(name) > maxIface {
-		return r.syntaxError("interface name '%s' is longer than %d characters", name, maxIface)
+		return p.syntaxError("interface name '%s' is longer than %d characters", name, maxIface)
 	}
 	m.iface = name
 	m.set(o)
@@ -214,7 +214,7 @@ func (r *run) parseIface(o option, word string) error {
 }
 
 // parseMAC reads six hexadecimal numbers, any of which may be left out.
-func (r *run) parseMAC(o option, word string) error {
+func (p *parser) parseMAC(o option, word string) error {
 	var mac [6]byte
 	rest := word
 	wrong := len(word) > 3*len(mac)-1 // as much as two digits for each take
@@ -227,10 +227,10 @@ func (r *run) parseMAC(o option, word string) error {
 		}
 	}
 	if wrong {
-		return r.syntaxError("cannot parse '%s' as ethernet address", word)
+		return p.syntaxError("cannot parse '%s' as ethernet address", word)
 	}
-	r.message.mac = mac
-	r.message.set(o)
+	p.message.mac = mac
+	p.message.set(o)
 	return nil
 }
 

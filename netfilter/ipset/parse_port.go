@@ -11,33 +11,33 @@ import (
 )
 
 // parseProtocolPort reads "[PROTO:]PORT[-PORT]".
-func (r *run) parseProtocolPort(o option, word string) error {
-	m := &r.message
+func (p *parser) parseProtocolPort(o option, word string) error {
+	m := &p.message
 	proto, port, colon := cutAt(word, ':')
 	if !colon {
 		m.proto = libc.ProtoTCP
 		m.set(optProto)
-		return r.parsePorts(o, word, "tcp")
+		return p.parsePorts(o, word, "tcp")
 	}
-	if err := r.parseProtocol(proto); err != nil {
+	if err := p.parseProtocol(proto); err != nil {
 		return err
 	}
 	switch {
 	case hasPorts(m.proto):
-		return r.parsePorts(o, port, proto)
+		return p.parsePorts(o, port, proto)
 	case m.proto == libc.ProtoICMP && m.family != inet:
 		// The tool goes on with the message that it has emptied.
-		r.note(sevError, "Syntax error: Protocol ICMP can be used with family inet only")
+		p.note(sevError, "Syntax error: Protocol ICMP can be used with family inet only")
 		return nil
 	case m.proto == libc.ProtoICMPv6 && m.family != inet6:
-		r.note(sevError, "Syntax error: Protocol ICMPv6 can be used with family inet6 only")
+		p.note(sevError, "Syntax error: Protocol ICMPv6 can be used with family inet6 only")
 		return nil
 	case m.proto == libc.ProtoICMP:
-		return r.parseICMP(o, port, icmp.V4Names, "ICMP")
+		return p.parseICMP(o, port, icmp.V4Names, "ICMP")
 	case m.proto == libc.ProtoICMPv6:
-		return r.parseICMP(o, port, icmp.V6Names, "ICMPv6")
+		return p.parseICMP(o, port, icmp.V6Names, "ICMPv6")
 	case port != "0":
-		return r.syntaxError("Protocol %s can be used with pseudo port value 0 only.", proto)
+		return p.syntaxError("Protocol %s can be used with pseudo port value 0 only.", proto)
 	}
 	m.port = 0
 	m.set(o)
@@ -45,11 +45,11 @@ func (r *run) parseProtocolPort(o option, word string) error {
 }
 
 // parseProtocol reads a number or a name.
-func (r *run) parseProtocol(word string) error {
-	m := &r.message
+func (p *parser) parseProtocol(word string) error {
+	m := &p.message
 	n, mistake := parseNumber(word, 0, math.MaxUint8)
 	if mistake != "" {
-		r.report = report{}
+		p.report = report{}
 		name := word
 		if strings.EqualFold(word, "icmpv6") {
 			name = "ipv6-icmp"
@@ -57,9 +57,9 @@ func (r *run) parseProtocol(word string) error {
 		known, ok := libc.ProtocolByName([]byte(name))
 		switch {
 		case !ok:
-			return r.syntaxError("cannot parse '%s' as a protocol", word)
+			return p.syntaxError("cannot parse '%s' as a protocol", word)
 		case known == 0:
-			return r.syntaxError("Unsupported protocol '%s'", word)
+			return p.syntaxError("Unsupported protocol '%s'", word)
 		}
 		n = uint64(known)
 	}
@@ -69,49 +69,49 @@ func (r *run) parseProtocol(word string) error {
 }
 
 // parseTCPOrUDPPort reads a port of bitmap:port, which does not keep the protocol.
-func (r *run) parseTCPOrUDPPort(o option, word string) error {
-	if err := r.parseProtocolPort(o, word); err != nil {
+func (p *parser) parseTCPOrUDPPort(o option, word string) error {
+	if err := p.parseProtocolPort(o, word); err != nil {
 		return err
 	}
-	m := &r.message
+	m := &p.message
 	if m.proto != libc.ProtoTCP && m.proto != libc.ProtoUDP {
-		return r.syntaxError("Only protocols TCP and UDP are valid")
+		return p.syntaxError("Only protocols TCP and UDP are valid")
 	}
 	m.given &^= optionsOf(optProto)
 	return nil
 }
 
-func (r *run) parseTCPPort(o option, word string) error { return r.parsePort(o, word, "tcp") }
+func (p *parser) parseTCPPort(o option, word string) error { return p.parsePort(o, word, "tcp") }
 
 // parsePorts reads a port or a range of ports; the tool begins with the last one.
-func (r *run) parsePorts(o option, word, proto string) error {
-	first, last, ranged, err := r.cutRange(word)
+func (p *parser) parsePorts(o option, word, proto string) error {
+	first, last, ranged, err := p.cutRange(word)
 	if err != nil {
 		return err
 	}
 	if ranged {
-		if err := r.parsePort(optPortTo, last, proto); err != nil {
+		if err := p.parsePort(optPortTo, last, proto); err != nil {
 			return err
 		}
 	}
-	return r.parsePort(o, first, proto)
+	return p.parsePort(o, first, proto)
 }
 
 // parsePort reads the number or the name of a port.
-func (r *run) parsePort(o option, word, proto string) error {
-	n, err := r.number(word, 0, math.MaxUint16, sevWarning)
+func (p *parser) parsePort(o option, word, proto string) error {
+	n, err := p.number(word, 0, math.MaxUint16, sevWarning)
 	if err != nil {
-		port, ok := r.servicePort(word, proto)
+		port, ok := p.servicePort(word, proto)
 		if !ok {
 			// What was a warning is an error, without the line of restore.
-			r.report.severity = sevError
-			r.message = message{}
+			p.report.severity = sevError
+			p.message = message{}
 			return errReported
 		}
-		r.report = report{}
+		p.report = report{}
 		n = uint64(port)
 	}
-	m := &r.message
+	m := &p.message
 	if o == optPortTo {
 		m.portTo = uint16(n)
 	} else {
@@ -122,26 +122,26 @@ func (r *run) parsePort(o option, word, proto string) error {
 }
 
 // servicePort is the port of a service of the protocol, which is a name or a number.
-func (r *run) servicePort(word, proto string) (uint16, bool) {
-	if name, err := r.unescape(word); err == nil {
+func (p *parser) servicePort(word, proto string) (uint16, bool) {
+	if name, err := p.unescape(word); err == nil {
 		number, mistake := parseNumber(proto, 0, math.MaxUint8)
 		if mistake != "" {
-			r.note(sevWarning, "Syntax error: %s", mistake)
-			if p, ok := libc.ProtocolByName([]byte(proto)); ok && libc.ProtocolName(uint16(p)) == proto {
-				number = uint64(p)
+			p.note(sevWarning, "Syntax error: %s", mistake)
+			if n, ok := libc.ProtocolByName([]byte(proto)); ok && libc.ProtocolName(uint16(n)) == proto {
+				number = uint64(n)
 			}
 		}
 		if port, ok := libc.Service([]byte(name), uint16(number)); ok && number != 0 {
 			return port, true
 		}
 	}
-	r.note(sevWarning, "cannot parse '%s' as a %s port", word, proto)
+	p.note(sevWarning, "cannot parse '%s' as a %s port", word, proto)
 	return 0, false
 }
 
 // parseICMP reads the beginning of a type's name or "TYPE/CODE".
-func (r *run) parseICMP(o option, word string, names []icmp.TypeName, proto string) error {
-	m := &r.message
+func (p *parser) parseICMP(o option, word string, names []icmp.TypeName, proto string) error {
+	m := &p.message
 	for _, n := range names {
 		if len(word) <= len(n.Name) && strings.EqualFold(n.Name[:len(word)], word) && oneCode(n, names) {
 			m.port = uint16(n.Type)<<8 | uint16(n.CodeMin)
@@ -151,13 +151,13 @@ func (r *run) parseICMP(o option, word string, names []icmp.TypeName, proto stri
 	}
 	number, code, slash := cutAt(word, '/')
 	if !slash {
-		return r.fail("Cannot parse %s as an %s type/code.", word, proto)
+		return p.fail("Cannot parse %s as an %s type/code.", word, proto)
 	}
-	t, err := r.number(number, 0, math.MaxUint8, sevError)
+	t, err := p.number(number, 0, math.MaxUint8, sevError)
 	if err != nil {
 		return err
 	}
-	c, err := r.number(code, 0, math.MaxUint8, sevError)
+	c, err := p.number(code, 0, math.MaxUint8, sevError)
 	if err != nil {
 		return err
 	}

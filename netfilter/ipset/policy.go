@@ -1,14 +1,14 @@
 package ipset
 
-// The kernel refuses a message with an attribute that the type has no use for. A command line cannot set one, but what the shell has left in
-// the message can.
+// The kernel refuses a message with an attribute that the type has no use for. A command line cannot set one, but what the shell has left
+// in the message can.
 
 // sentWith are the options that are sent with create, and with add, del and test.
 var (
-	sentWithCreate = optionsOf(optIP, optIPTo, optCIDR, optPort, optPortTo, optTimeout, optProto, optFlags, optInitVal, optHashSize, optMaxElem,
-		optNetMask, optBucketSize, optSize, optBitMask)
-	sentWithElement = optionsOf(optIP, optIPTo, optCIDR, optPort, optPortTo, optTimeout, optProto, optFlags, optMAC, optMember, optReference,
-		optIP2, optCIDR2, optIP2To, optIface, optPackets, optBytes, optEntryComment, optSKBMark, optSKBPrio, optSKBQueue)
+	sentWithCreate = optionsOf(optIP, optIPTo, optCIDR, optPort, optPortTo, optTimeout, optProto, optFlags, optInitVal, optHashSize,
+		optMaxElem, optNetMask, optBucketSize, optSize, optBitMask)
+	sentWithElement = optionsOf(optIP, optIPTo, optCIDR, optPort, optPortTo, optTimeout, optProto, optFlags, optMAC, optMember,
+		optReference, optIP2, optCIDR2, optIP2To, optIface, optPackets, optBytes, optEntryComment, optSKBMark, optSKBPrio, optSKBQueue)
 )
 
 // createPolicy are the options of create that the kernel takes.

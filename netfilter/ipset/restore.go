@@ -19,10 +19,10 @@ const (
 // restore reads commands from the standard input or the file of -f.
 func (r *run) restore() error {
 	lines := r.in
-	if r.hasFile {
-		text, err := r.ReadFile(r.file)
+	if r.output.hasFile {
+		text, err := r.ReadFile(r.output.file)
 		if err != nil {
-			return &exit{status: statusNoFile, text: "Cannot open " + r.file + " for reading: " + libc.FileErrorText(err)}
+			return &exit{status: statusNoFile, text: "Cannot open " + r.output.file + " for reading: " + libc.FileErrorText(err)}
 		}
 		lines = bufio.NewReader(bytes.NewReader(text))
 	}
@@ -79,7 +79,7 @@ func (r *run) restoreLine(text string) error {
 
 // commitNow sends what is noted.
 func (r *run) commitNow() error {
-	if r.commit() != nil {
+	if r.batch.commit() != nil {
 		return r.settle()
 	}
 	return nil
@@ -90,13 +90,13 @@ const blank = " \t\r\n"
 
 // lineWords cuts a line of restore into words. Blanks within double quotes are part of the word; words that are empty, and one that the
 // line's end finds within quotes, are not there.
-func (r *run) lineWords(text string) ([]string, error) {
+func (s *session) lineWords(text string) ([]string, error) {
 	var words []string
 	var word []byte
 	quoted := false
 	for i := range len(text) {
 		if len(words) == maxWords {
-			return nil, r.usage("Line is too long to parse.")
+			return nil, s.usage("Line is too long to parse.")
 		}
 		c, last := text[i], i == len(text)-1
 		switch {
@@ -112,7 +112,7 @@ func (r *run) lineWords(text string) ([]string, error) {
 			continue
 		}
 		if last && quoted {
-			return nil, r.usage("Missing close quote!")
+			return nil, s.usage("Missing close quote!")
 		}
 		if len(word) == 0 {
 			continue

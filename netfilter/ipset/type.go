@@ -52,18 +52,17 @@ var (
 		revisions: revisions{forceAdd: 4, skbInfo: 5, bucketSize: 6, bitMask: 7}}
 	hashNetPort = &setType{name: "hash:net,port", alias: "netporthash", revision: 8, store: storeHash, parts: []part{partNet, partPort},
 		revisions: revisions{counters: 4, comment: 5, forceAdd: 6, skbInfo: 7, bucketSize: 8}}
-	hashIPPortIP = &setType{name: "hash:ip,port,ip", alias: "ipportiphash", revision: 6, store: storeHash, parts: []part{partIP, partPort, partIP},
-		revisions: revisions{forceAdd: 4, skbInfo: 5, bucketSize: 6}}
-	hashIPPortNet = &setType{name: "hash:ip,port,net", alias: "ipportnethash", revision: 8, store: storeHash, parts: []part{partIP, partPort, partNet},
-		revisions: revisions{counters: 4, comment: 5, forceAdd: 6, skbInfo: 7, bucketSize: 8}}
+	hashIPPortIP = &setType{name: "hash:ip,port,ip", alias: "ipportiphash", revision: 6, store: storeHash,
+		parts: []part{partIP, partPort, partIP}, revisions: revisions{forceAdd: 4, skbInfo: 5, bucketSize: 6}}
+	hashIPPortNet = &setType{name: "hash:ip,port,net", alias: "ipportnethash", revision: 8, store: storeHash,
+		parts: []part{partIP, partPort, partNet}, revisions: revisions{counters: 4, comment: 5, forceAdd: 6, skbInfo: 7, bucketSize: 8}}
 	hashNetIface = &setType{name: "hash:net,iface", alias: "netifacehash", revision: 8, store: storeHash, parts: []part{partNet, partIface},
 		revisions: revisions{comment: 4, forceAdd: 5, skbInfo: 6, wildcard: 7, bucketSize: 8}}
-	hashMAC        = &setType{name: "hash:mac", alias: "machash", revision: 1, store: storeHash, parts: []part{partMAC}, absent: true}
-	hashIPMAC      = &setType{name: "hash:ip,mac", alias: "ipmachash", revision: 1, store: storeHash, parts: []part{partIP, partMAC}, absent: true}
-	hashIPMark     = &setType{name: "hash:ip,mark", alias: "ipmarkhash", revision: 3, store: storeHash, parts: []part{partIP, partMark}, absent: true}
-	hashNetNet     = &setType{name: "hash:net,net", alias: "netnethash", revision: 4, store: storeHash, parts: []part{partNet, partNet}, absent: true}
-	hashNetPortNet = &setType{name: "hash:net,port,net", alias: "netportnethash", revision: 3, store: storeHash,
-		parts: []part{partNet, partPort, partNet}, absent: true}
+	hashMAC        = absentHash("hash:mac", "machash", 1, partMAC)
+	hashIPMAC      = absentHash("hash:ip,mac", "ipmachash", 1, partIP, partMAC)
+	hashIPMark     = absentHash("hash:ip,mark", "ipmarkhash", 3, partIP, partMark)
+	hashNetNet     = absentHash("hash:net,net", "netnethash", 4, partNet, partNet)
+	hashNetPortNet = absentHash("hash:net,port,net", "netportnethash", 3, partNet, partPort, partNet)
 
 	// setTypes are the types that the tool knows.
 	setTypes = [...]*setType{
@@ -71,6 +70,11 @@ var (
 		hashIPMark, hashIPPort, hashIP, bitmapPort, bitmapIPMAC, bitmapIP,
 	}
 )
+
+// absentHash is a type that the tool knows and the kernel lacks.
+func absentHash(name, alias string, revision int, parts ...part) *setType {
+	return &setType{name: name, alias: alias, revision: revision, store: storeHash, parts: parts, absent: true}
+}
 
 // findType is the type of that name, or of that older name.
 func findType(name string) *setType {

@@ -12,8 +12,8 @@ import (
 // maxLine is how many bytes of a line restore has room for. What is behind them is another line.
 const maxLine = 511
 
-// restore makes the objects of list's output. The real tool does not read back what it prints itself of an object with a quota, nor an object
-// with that word in its name.
+// restore makes the objects of list's output. The real tool does not read back what it prints itself of an object with a quota, nor an
+// object with that word in its name.
 func (t *Tool) restore() int {
 	lines := bufio.NewReader(t.Stdin)
 	for {

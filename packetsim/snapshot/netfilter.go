@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/clock"
+
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"k8s.io/utils/clock"
 )
 
 // netfilter builds the rulesets, after the objects that they name.

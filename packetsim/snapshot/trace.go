@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
@@ -76,7 +77,7 @@ func (s *NodeSnapshot) unknownOrder(host *packetsim.Host, outcomes []packetsim.O
 	passed, known := passedBy(outcomes), s.knownOrder()
 	decides := func(k *fakeipt.Kernel, at place) bool {
 		chain := k.Ruleset(at.family).Table(at.table).Chain(at.hook)
-		return len(chain.Rules) > 0 || chain.Policy == fakeipt.PolicyDrop
+		return len(chain.Rules) > 0 || chain.Policy == ruleset.PolicyDrop
 	}
 	for _, at := range bothHave(kernels) {
 		if known[at] == "" && passed.Has(at.family, at.hook) && decides(kernels[0], at) && decides(kernels[1], at) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -49,7 +49,7 @@ func requireKept(t *rapid.T, d netfilter.Dialect, steps []textStep) {
 }
 
 // requireSameTables compares all that the rules hold, also what no tool prints.
-func requireSameTables(t *rapid.T, want, got *fakeipt.Ruleset, step *textStep) {
+func requireSameTables(t *rapid.T, want, got *ruleset.Ruleset, step *textStep) {
 	for _, table := range want.Tables() {
 		other := got.Table(table.Name())
 		require.NotNil(t, other, "after %s", step)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/fakeipt/toolstate"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -111,7 +112,7 @@ func readAgain(k *fakeipt.Kernel) (*fakeipt.Kernel, error) {
 		return nil, err
 	}
 	for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-		tables, err := fakeipt.StateTables(k.AppendState(nil, f))
+		tables, err := ruleset.StateTables(k.AppendState(nil, f))
 		if err != nil {
 			return nil, err
 		}
