@@ -7,21 +7,21 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// AuditType is what an audit record says of the packet.
-type AuditType uint8
+// auditType is what an audit record says of the packet.
+type auditType uint8
 
 // The types.
 const (
-	AuditAccept AuditType = iota
-	AuditDrop
-	AuditReject
+	auditAccept auditType = iota
+	auditDrop
+	auditReject
 )
 
 var auditTypes = [...]string{"accept", "drop", "reject"}
 
 // Audit is -j AUDIT: it writes an audit record. The packet goes on.
 type Audit struct {
-	Type AuditType
+	Type auditType
 }
 
 // Name is "AUDIT".
@@ -51,7 +51,7 @@ func (p *auditParser) Begin(netfilter.Family) { p.t = Audit{} }
 func (p *auditParser) Option(o *xtables.OptionCall) error {
 	for i, name := range auditTypes {
 		if strings.EqualFold(name, string(o.Arg)) {
-			p.t.Type = AuditType(i)
+			p.t.Type = auditType(i)
 			return nil
 		}
 	}
