@@ -37,19 +37,17 @@ func HookOf(chain string) (Hook, bool) {
 // Priority says when a hook's entry is run: those of lower numbers come first.
 type Priority int32
 
-// The priorities that the kernel gives its own entries and the chains of iptables (enum nf_ip_hook_priorities in
+// Priorities that the kernel gives its own entries and the chains of iptables (enum nf_ip_hook_priorities in
 // include/uapi/linux/netfilter_ipv4.h). Chains of nftables may have any.
 const (
-	PriorityDefrag          Priority = -400
-	PriorityRaw             Priority = -300
-	PriorityConntrack       Priority = -200
-	PriorityMangle          Priority = -150
-	PriorityNATDst          Priority = -100
-	PriorityFilter          Priority = 0
-	PrioritySecurity        Priority = 50
-	PriorityNATSrc          Priority = 100
-	PriorityConntrackHelper Priority = 300
-	PriorityConfirm         Priority = 1<<31 - 1
+	PriorityRaw       Priority = -300
+	PriorityConntrack Priority = -200
+	PriorityMangle    Priority = -150
+	PriorityNATDst    Priority = -100
+	PriorityFilter    Priority = 0
+	PrioritySecurity  Priority = 50
+	PriorityNATSrc    Priority = 100
+	PriorityConfirm   Priority = 1<<31 - 1
 )
 
 // BaseChain is a chain that packets meet because it is registered at a hook.

@@ -1,7 +1,6 @@
 package netfilter
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -95,18 +94,6 @@ func (n *Namespace) Join(t Tools) {
 
 // Tools are the tools of every language in the order in which they joined; not to be written to.
 func (n *Namespace) Tools() []Tools { return *n.tools.Load() }
-
-// BaseChains are the chains of a family that packets meet, in the order of hooks and in each hook in the order in which they are run.
-func (n *Namespace) BaseChains(f Family) []BaseChain {
-	var all []BaseChain
-	for _, t := range n.Tools() {
-		all = append(all, t.Rules(f).BaseChains()...)
-	}
-	slices.SortStableFunc(all, func(a, b BaseChain) int {
-		return cmp.Or(cmp.Compare(a.Hook, b.Hook), cmp.Compare(a.Priority, b.Priority), cmp.Compare(b.Turn, a.Turn))
-	})
-	return all
-}
 
 // NamedSets counts how often rules of every language name each set.
 func (n *Namespace) NamedSets() map[string]int {

@@ -15,15 +15,15 @@ type IPv6Opts struct {
 	HasLength   bool
 	Length      xtables.HeaderLength
 
-	options [maxIPv6Options]IPv6Option
+	options [maxIPv6Options]ipv6Option
 	count   uint8
 }
 
 // maxIPv6Options is how many options a rule can name.
 const maxIPv6Options = 16
 
-// IPv6Option is an option in such a header.
-type IPv6Option struct {
+// ipv6Option is an option in such a header.
+type ipv6Option struct {
 	Type uint8
 	// Length is that of the option's value, in bytes; anyOptionLength is any.
 	Length uint8
@@ -32,11 +32,11 @@ type IPv6Option struct {
 // anyOptionLength is the length of an option of which the rule says none.
 const anyOptionLength = 255
 
-// AnyLength says whether the option may have any length.
-func (o IPv6Option) AnyLength() bool { return o.Length == anyOptionLength }
+// anyLength says whether the option may have any length.
+func (o ipv6Option) anyLength() bool { return o.Length == anyOptionLength }
 
-// Options are those that the header has to have in this order, at its beginning.
-func (m *IPv6Opts) Options() []IPv6Option { return m.options[:m.count] }
+// given are those that the header has to have in this order, at its beginning.
+func (m *IPv6Opts) given() []ipv6Option { return m.options[:m.count] }
 
 // Name is "hbh" or "dst".
 func (m *IPv6Opts) Name() string {
@@ -69,12 +69,12 @@ func (m *IPv6Opts) AppendList(dst []byte, _ xtables.ListStyle) []byte {
 }
 
 func (m *IPv6Opts) appendOptions(dst []byte) []byte {
-	for i, o := range m.Options() {
+	for i, o := range m.given() {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = strconv.AppendUint(dst, uint64(o.Type), 10)
-		if !o.AnyLength() {
+		if !o.anyLength() {
 			dst = strconv.AppendUint(append(dst, ':'), uint64(o.Length), 10)
 		}
 	}
@@ -122,7 +122,7 @@ func (m *IPv6Opts) read(o *xtables.OptionCall) (err error) {
 }
 
 // parseOption reads "TYPE[:LENGTH]", of which the tools keep 8 bits each.
-func (m *IPv6Opts) parseOption(word []byte) (option IPv6Option, err error) {
+func (m *IPv6Opts) parseOption(word []byte) (option ipv6Option, err error) {
 	first, second, colon := bytes.Cut(word, []byte(":"))
 	option.Length = anyOptionLength
 	if option.Type, err = m.parseByte("opt", first); err != nil || !colon {

@@ -162,7 +162,7 @@ func (b *optionImage) rt(m *RT) {
 	b.number(12, m.Length.Value)
 	b.flags(16, m.HasType, m.HasSegments, m.HasLength, m.Reserved, m.count > 0, m.NotStrict)
 	b.flags(17, m.InvType, m.Segments.Invert, m.Length.Invert)
-	for i, a := range m.Addrs() {
+	for i, a := range m.named() {
 		b.addr(20+16*i, a)
 	}
 }

@@ -19,15 +19,15 @@ type Policy struct {
 	None   bool // --pol none: nothing
 	Strict bool // the transformations are these and no others, in this order
 
-	elements [maxPolicyDepth]PolicyElement
+	elements [maxPolicyDepth]policyElement
 	depth    uint8 // the elements that count
 }
 
-// Elements are the transformations that the rule asks for.
-func (m *Policy) Elements() []PolicyElement { return m.elements[:m.depth] }
+// asked are the transformations that the rule asks for.
+func (m *Policy) asked() []policyElement { return m.elements[:m.depth] }
 
-// PolicyElement is one transformation of IPsec. What has no Has field set does not count.
-type PolicyElement struct {
+// policyElement is one transformation of IPsec. What has no Has field set does not count.
+type policyElement struct {
 	HasReqID, InvReqID bool
 	ReqID              uint32
 	HasSPI, InvSPI     bool
@@ -44,7 +44,7 @@ func (*Policy) Name() string { return "policy" }
 
 func (m *Policy) AppendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = m.appendWords(dst, " --", "dir", "pol")
-	for i := range m.Elements() {
+	for i := range m.asked() {
 		if i > 0 {
 			dst = append(dst, " --next"...)
 		}
@@ -55,7 +55,7 @@ func (m *Policy) AppendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect)
 
 func (m *Policy) AppendList(dst []byte, style xtables.ListStyle) []byte {
 	dst = m.appendWords(append(dst, " policy match"...), " ", "dir", "pol")
-	for i := range m.Elements() {
+	for i := range m.asked() {
 		if m.Strict && m.depth > 1 {
 			dst = fmt.Appendf(dst, " [%d]", i)
 		}
@@ -77,7 +77,7 @@ func (m *Policy) appendWords(dst []byte, prefix, dir, pol string) []byte {
 }
 
 // append appends " [!] PREFIXreqid N" and so on.
-func (e *PolicyElement) append(dst []byte, prefix string, numeric bool) []byte {
+func (e *policyElement) append(dst []byte, prefix string, numeric bool) []byte {
 	if e.HasReqID {
 		dst = strconv.AppendUint(append(xtables.AppendOption(dst, prefix+"reqid", e.InvReqID), ' '), uint64(e.ReqID), 10)
 	}
@@ -167,7 +167,7 @@ func (m *Policy) read(o *xtables.OptionCall) error {
 }
 
 // read takes an option about a transformation, which can have each of them once.
-func (e *PolicyElement) read(o *xtables.OptionCall) (err error) {
+func (e *policyElement) read(o *xtables.OptionCall) (err error) {
 	double := false
 	switch o.Name {
 	case "reqid":
@@ -221,10 +221,10 @@ func (m *Policy) whole(seen uint32) error {
 		return nil
 	}
 	m.depth++
-	for i, e := range m.Elements() {
+	for i, e := range m.asked() {
 		tunnel := e.Src.Addr.IsValid() || e.Dst.Addr.IsValid()
 		switch {
-		case m.Strict && e == PolicyElement{}:
+		case m.Strict && e == policyElement{}:
 			return xtables.BadParameter("policy match: empty policy element %d. --strict is in effect, but at least one of "+
 				"reqid, spi, tunnel-src, tunnel-dst, proto or mode is required.", i)
 		case tunnel && e.Tunnel == e.InvMode:

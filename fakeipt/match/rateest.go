@@ -11,14 +11,14 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// RateestMode is how -m rateest compares.
-type RateestMode uint8
+// rateestMode is how -m rateest compares.
+type rateestMode uint8
 
 // The modes: --rateest-eq, --rateest-lt and --rateest-gt.
 const (
-	RateestEqual RateestMode = iota + 1
-	RateestLess
-	RateestGreater
+	rateestEqual rateestMode = iota + 1
+	rateestLess
+	rateestGreater
 )
 
 // Rateest is -m rateest: a rate that -j RATEEST measures beside a number, or beside another rate.
@@ -26,7 +26,7 @@ type Rateest struct {
 	// Estimators are the names of the measured rates. The second one counts if Relative is set.
 	Estimators [2]string
 	Relative   bool
-	Mode       RateestMode // 0: not said
+	Mode       rateestMode // 0: not said
 	Invert     bool
 	// Bytes and Packets say that the rates of bytes and of packets in a second are asked about.
 	Bytes, Packets bool
@@ -189,7 +189,7 @@ func (p *rateestParser) Begin(netfilter.Family) { p.m, p.given = Rateest{}, map[
 
 // Option has its own words for what may not be inverted or given twice.
 func (p *rateestParser) Option(o *xtables.OptionCall) error {
-	if mode, ok := map[string]RateestMode{"rateest-eq": RateestEqual, "rateest-lt": RateestLess, "rateest-gt": RateestGreater}[o.Name]; ok {
+	if mode, ok := map[string]rateestMode{"rateest-eq": rateestEqual, "rateest-lt": rateestLess, "rateest-gt": rateestGreater}[o.Name]; ok {
 		if p.given[o.Name] {
 			return xtables.BadParameter("rateest: can't specify lt/gt/eq twice")
 		}

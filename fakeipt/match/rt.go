@@ -21,7 +21,7 @@ type RT struct {
 	Segments         xtables.NumberRange // hosts that are left
 	HasLength        bool
 	Length           xtables.HeaderLength
-	// Of headers of type 0: the reserved field is 0; the header has the Addrs, and unless NotStrict no others.
+	// Of headers of type 0: the reserved field is 0; the header has the addresses, and unless NotStrict no others.
 	Reserved  bool
 	NotStrict bool
 
@@ -29,8 +29,8 @@ type RT struct {
 	count uint8
 }
 
-// Addrs are the addresses that the header has to have in this order.
-func (m *RT) Addrs() []netip.Addr { return m.addrs[:m.count] }
+// named are the addresses that the header has to have in this order.
+func (m *RT) named() []netip.Addr { return m.addrs[:m.count] }
 
 // Name is "rt".
 func (*RT) Name() string { return "rt" }
@@ -67,7 +67,7 @@ func (m *RT) AppendList(dst []byte, _ xtables.ListStyle) []byte {
 }
 
 func (m *RT) appendAddrs(dst []byte) []byte {
-	for i, a := range m.Addrs() {
+	for i, a := range m.named() {
 		if i > 0 {
 			dst = append(dst, ',')
 		}

@@ -9,22 +9,22 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// SRHField is a field of the header of segment routing that -m srh compares.
-type SRHField uint8
+// srhField is a field of the header of segment routing that -m srh compares.
+type srhField uint8
 
 // The comparisons, in the order in which they are printed. Those of one field share the field's number.
 const (
-	SRHNextHeader SRHField = iota
-	SRHLengthEqual
-	SRHLengthGreater
-	SRHLengthLess
-	SRHSegmentsEqual // segments that are left
-	SRHSegmentsGreater
-	SRHSegmentsLess
-	SRHLastEntryEqual
-	SRHLastEntryGreater
-	SRHLastEntryLess
-	SRHTag
+	srhNextHeader srhField = iota
+	srhLengthEqual
+	srhLengthGreater
+	srhLengthLess
+	srhSegmentsEqual // segments that are left
+	srhSegmentsGreater
+	srhSegmentsLess
+	srhLastEntryEqual
+	srhLastEntryGreater
+	srhLastEntryLess
+	srhTag
 	srhNumbers // how many there are
 )
 
@@ -37,24 +37,24 @@ var srhSegmentNames = [...]string{"psid", "nsid", "lsid"}
 
 // SRH is -m srh (IPv6 only): the header of segment routing (RFC 8754).
 type SRH struct {
-	asked, inverted uint32 // a bit for each SRHField
+	asked, inverted uint32 // a bit for each srhField
 	numbers         [srhNumbers]uint16
 	// Previous, Next and Last are segments; without an address: any.
 	Previous, Next, Last xtables.AddrMatch
 }
 
-// Asks says whether the rule makes a comparison, with what number, and whether it wants it not to hold.
-func (m *SRH) Asks(field SRHField) (number uint16, invert, ok bool) {
+// asks says whether the rule makes a comparison, with what number, and whether it wants it not to hold.
+func (m *SRH) asks(field srhField) (number uint16, invert, ok bool) {
 	bit := uint32(1) << field
 	return m.numbers[field.first()], m.inverted&bit != 0, m.asked&bit != 0
 }
 
 // first is the first of the comparisons of the same field, at which its number is kept.
-func (f SRHField) first() SRHField {
-	if f == SRHNextHeader || f == SRHTag {
+func (f srhField) first() srhField {
+	if f == srhNextHeader || f == srhTag {
 		return f
 	}
-	return f - (f-SRHLengthEqual)%3
+	return f - (f-srhLengthEqual)%3
 }
 
 // Name is "srh".
@@ -66,7 +66,7 @@ func (m *SRH) segments() [3]*xtables.AddrMatch {
 
 func (m *SRH) AppendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	for field, name := range srhFieldNames {
-		if number, invert, ok := m.Asks(SRHField(field)); ok {
+		if number, invert, ok := m.asks(srhField(field)); ok {
 			dst = strconv.AppendUint(append(xtables.AppendOption(dst, "--srh-"+name, invert), ' '), uint64(number), 10)
 		}
 	}
@@ -81,7 +81,7 @@ func (m *SRH) AppendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []
 func (m *SRH) AppendList(dst []byte, _ xtables.ListStyle) []byte {
 	dst = append(dst, " srh"...)
 	for field, name := range srhFieldNames {
-		if number, invert, ok := m.Asks(SRHField(field)); ok {
+		if number, invert, ok := m.asks(srhField(field)); ok {
 			dst = append(append(append(append(dst, ' '), name...), ':'), xtables.Bang(invert)...)
 			dst = strconv.AppendUint(dst, uint64(number), 10)
 		}
@@ -116,9 +116,9 @@ func (m *SRH) read(o *xtables.OptionCall) (err error) {
 		*m.segments()[i], err = o.ResolvedHostMask()
 		return err
 	}
-	field := SRHField(slices.Index(srhFieldNames[:], name))
+	field := srhField(slices.Index(srhFieldNames[:], name))
 	limit := uint64(math.MaxUint8)
-	if field == SRHTag {
+	if field == srhTag {
 		limit = math.MaxUint16
 	}
 	n, err := o.Number(0, limit)

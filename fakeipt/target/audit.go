@@ -7,21 +7,12 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// AuditType is what an audit record says of the packet.
-type AuditType uint8
-
-// The types.
-const (
-	AuditAccept AuditType = iota
-	AuditDrop
-	AuditReject
-)
-
+// auditTypes are what an audit record can say of the packet.
 var auditTypes = [...]string{"accept", "drop", "reject"}
 
 // Audit is -j AUDIT: it writes an audit record. The packet goes on.
 type Audit struct {
-	Type AuditType
+	Type uint8 // its place in auditTypes
 }
 
 // Name is "AUDIT".
@@ -51,7 +42,7 @@ func (p *auditParser) Begin(netfilter.Family) { p.t = Audit{} }
 func (p *auditParser) Option(o *xtables.OptionCall) error {
 	for i, name := range auditTypes {
 		if strings.EqualFold(name, string(o.Arg)) {
-			p.t.Type = AuditType(i)
+			p.t.Type = uint8(i)
 			return nil
 		}
 	}

@@ -167,7 +167,7 @@ func (t *Tool) print(list []Object, f listFlags) {
 			}
 			fmt.Fprint(t.Stdout, o.json())
 		default:
-			fmt.Fprint(t.Stdout, o.Line())
+			fmt.Fprint(t.Stdout, o.line())
 		}
 		if f.reset {
 			t.Objects.reset(o.Name)

@@ -2,8 +2,8 @@ package nfacct
 
 import "fmt"
 
-// Line is the object as list prints it, with the end of the line.
-func (o Object) Line() string {
+// line is the object as list prints it, with the end of the line.
+func (o Object) line() string {
 	text := fmt.Sprintf("{ pkts = %020d, bytes = %020d", o.Packets, o.Bytes)
 	if o.Mode != noQuota {
 		over := "no"
