@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 // filesOfTestInner names the folder that TestInner runs, in a process of its own: its failures are wanted.

@@ -7,11 +7,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/internal/race"
-	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 // mustHold runs a scenario and shows its report if it does not hold.
@@ -22,17 +22,6 @@ func mustHold(t *testing.T, s *scenarios.Scenario) {
 		var report strings.Builder
 		require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysFailed))
 		t.Error(report.String())
-	}
-}
-
-func TestCases(t *testing.T) {
-	all, err := scenarios.Load("../../testdata")
-	require.NoError(t, err)
-	for _, s := range race.Some(all, 6) {
-		t.Run(s.Name, func(t *testing.T) {
-			t.Parallel()
-			mustHold(t, s)
-		})
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/fakekernel"
-	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -255,25 +254,6 @@ func TestANewProxierSetsNothing(t *testing.T) {
 	require.NoError(t, err)
 	value, _ := host.Sysctl("net.ipv4.conf.all.route_localnet")
 	assert.Equal(t, "0", value)
-}
-
-// However proxiers are told of objects, all shipped scenarios give the same report, ways included.
-func TestDirectAndInformersAgree(t *testing.T) {
-	all, err := scenarios.Load("../../testdata/cases")
-	require.NoError(t, err)
-	for _, s := range race.Some(all, 6) {
-		t.Run(s.Name, func(t *testing.T) {
-			t.Parallel()
-			report := func(b scenarios.Backend) string {
-				var out strings.Builder
-				require.NoError(t, scenarios.WriteJSON(&out, []*scenarios.Result{scenarios.Run(t.Context(), s, b)}, scenarios.WaysAll))
-				return out.String()
-			}
-			if informed, direct := report(Backend{}), report(Backend{Options{Direct: true, OneFamily: true}}); informed != direct {
-				assert.Equal(t, informed, direct)
-			}
-		})
-	}
 }
 
 // rulesOf are the rules of a family by "TABLE CHAIN", without counters. A chain without rules is there with none.

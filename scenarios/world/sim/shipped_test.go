@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// TestCases plays all shipped scenarios, with both kinds of tools where a file does not say otherwise. A scenario is played once as it is,
+// with proxiers that are told of objects by informers, while Reach is asked of each connection too. It is
+// played a second time as Write has made it and Read has read that, with proxiers that are told directly: all of the report is the same
+// but for the places in the file, ways included.
+func TestCases(t *testing.T) {
+	all, err := scenarios.Load("../../testdata")
+	require.NoError(t, err)
+	some := race.Some(all, 6)
+	var asked atomic.Int64
+	t.Run("all", func(t *testing.T) {
+		for i, s := range some {
+			t.Run(s.Name, func(t *testing.T) {
+				t.Parallel()
+				reach := &reachBackend{t: t, attempts: i}
+				result := scenarios.Run(t.Context(), s, reach)
+				asked.Add(int64(reach.asked))
+				if result.Failed() || len(result.Checks) == 0 && result.Skipped == "" {
+					var report strings.Builder
+					require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysFailed))
+					t.Error(report.String())
+				}
+				direct := Backend{Options{Direct: true, OneFamily: true}}
+				if informed, again := reportOf(t, result), reportOf(t, scenarios.Run(t.Context(), rewritten(t, s), direct)); informed != again {
+					assert.Equal(t, informed, again)
+				}
+			})
+		}
+	})
+	t.Logf("%d connections asked of Reach", asked.Load())
+	assert.Greater(t, int(asked.Load()), 5000*len(some)/len(all)/2, "of all files, or of those that are taken")
+}
+
+// rewritten is a scenario as it is after it was written and read.
+func rewritten(t *testing.T, s *scenarios.Scenario) *scenarios.Scenario {
+	var text strings.Builder
+	require.NoError(t, scenarios.Write(&text, s))
+	again, err := scenarios.Read(s.Pos.File, strings.NewReader(text.String()))
+	require.NoError(t, err)
+	return again
+}
+
+// reportOf is what there is to say of a result but for the places in the file.
+func reportOf(t *testing.T, result *scenarios.Result) string {
+	for i := range result.Checks {
+		result.Checks[i].Position, result.Checks[i].At = document.Position{}, ""
+	}
+	var out strings.Builder
+	require.NoError(t, scenarios.WriteJSON(&out, []*scenarios.Result{result}, scenarios.WaysAll))
+	return out.String()
+}
