@@ -62,12 +62,12 @@ func (r *runner) conntrack(ctx context.Context, s *Step) error {
 // wrong compares a node's entries with what is looked for.
 func (w *ConntrackCheck) wrong(entries []Tracked) (wrong []string) {
 	for _, p := range w.Contains {
-		if !slices.ContainsFunc(entries, p.Matches) {
+		if !slices.ContainsFunc(entries, p.matches) {
 			wrong = append(wrong, fmt.Sprintf("no entry %s", p))
 		}
 	}
 	for _, p := range w.Absent {
-		if i := slices.IndexFunc(entries, p.Matches); i >= 0 {
+		if i := slices.IndexFunc(entries, p.matches); i >= 0 {
 			wrong = append(wrong, fmt.Sprintf("an entry %s: %s", p, entries[i]))
 		}
 	}
@@ -76,14 +76,14 @@ func (w *ConntrackCheck) wrong(entries []Tracked) (wrong []string) {
 
 // TrackedPattern says which entries of conntrack are meant.
 type TrackedPattern struct {
-	Proto              string
-	Src, Dst, To, From AddrPattern
+	proto              string
+	src, dst, to, from addrPattern
 }
 
-// AddrPattern is an address and a port, each of which may be any. Its zero value is any of both.
-type AddrPattern struct {
-	Addr netip.Addr // invalid: any
-	Port uint16     // 0: any
+// addrPattern is an address and a port, each of which may be any. Its zero value is any of both.
+type addrPattern struct {
+	addr netip.Addr // invalid: any
+	port uint16     // 0: any
 }
 
 // UnmarshalText reads "udp 10.244.1.100:40000 > 172.30.0.10:53 to *:53 from *".
@@ -92,16 +92,16 @@ func (p *TrackedPattern) UnmarshalText(text []byte) error {
 	if len(words) < 4 || words[2] != ">" || len(words)%2 != 0 || len(words) > 8 {
 		return errors.New("want PROTO SRC > DST [to ENDPOINT] [from SOURCE], such as \"udp 10.244.1.100:40000 > 172.30.0.10:53 to *:53\"")
 	}
-	out := TrackedPattern{Proto: words[0]}
-	if out.Proto != protoICMP {
-		if err := checkProto(out.Proto); err != nil {
+	out := TrackedPattern{proto: words[0]}
+	if out.proto != protoICMP {
+		if err := checkProto(out.proto); err != nil {
 			return err
 		}
 	}
-	fields := []*AddrPattern{&out.Src, &out.Dst}
+	fields := []*addrPattern{&out.src, &out.dst}
 	given := []string{words[1], words[3]}
 	for i := 4; i < len(words); i += 2 {
-		field := map[string]*AddrPattern{"to": &out.To, "from": &out.From}[words[i]]
+		field := map[string]*addrPattern{"to": &out.to, "from": &out.from}[words[i]]
 		if field == nil || slices.Contains(fields, field) {
 			return fmt.Errorf("unexpected %q (want PROTO SRC > DST [to ENDPOINT] [from SOURCE])", words[i])
 		}
@@ -117,39 +117,39 @@ func (p *TrackedPattern) UnmarshalText(text []byte) error {
 	return nil
 }
 
-func parseAddrPattern(s string) (AddrPattern, error) {
+func parseAddrPattern(s string) (addrPattern, error) {
 	if s == "*" {
-		return AddrPattern{}, nil
+		return addrPattern{}, nil
 	}
 	if addr, err := netip.ParseAddr(s); err == nil {
-		return AddrPattern{Addr: addr}, nil
+		return addrPattern{addr: addr}, nil
 	}
 	if ap, err := netip.ParseAddrPort(s); err == nil && ap.Port() > 0 {
-		return AddrPattern{ap.Addr(), ap.Port()}, nil
+		return addrPattern{ap.Addr(), ap.Port()}, nil
 	}
 	if port, err := strconv.ParseUint(strings.TrimPrefix(s, "*:"), 10, 16); err == nil && port > 0 && strings.HasPrefix(s, "*:") {
-		return AddrPattern{Port: uint16(port)}, nil
+		return addrPattern{port: uint16(port)}, nil
 	}
-	return AddrPattern{}, fmt.Errorf("%q is no address (want ADDRESS:PORT, ADDRESS, *:PORT or *)", s)
+	return addrPattern{}, fmt.Errorf("%q is no address (want ADDRESS:PORT, ADDRESS, *:PORT or *)", s)
 }
 
-// Matches reports whether an entry is meant.
-func (p TrackedPattern) Matches(t Tracked) bool {
-	return p.Proto == t.Proto && p.Src.matches(t.Src) && p.Dst.matches(t.Dst) && p.To.matches(t.To) && p.From.matches(t.From)
+// matches reports whether an entry is meant.
+func (p TrackedPattern) matches(t Tracked) bool {
+	return p.proto == t.Proto && p.src.matches(t.Src) && p.dst.matches(t.Dst) && p.to.matches(t.To) && p.from.matches(t.From)
 }
 
-func (a AddrPattern) matches(ap netip.AddrPort) bool {
-	return (!a.Addr.IsValid() || a.Addr == ap.Addr()) && (a.Port == 0 || a.Port == ap.Port())
+func (a addrPattern) matches(ap netip.AddrPort) bool {
+	return (!a.addr.IsValid() || a.addr == ap.Addr()) && (a.port == 0 || a.port == ap.Port())
 }
 
 // String prints the pattern as it is read.
 func (p TrackedPattern) String() string {
-	out := fmt.Sprintf("%s %s > %s", p.Proto, p.Src, p.Dst)
-	if p.To != (AddrPattern{}) {
-		out += " to " + p.To.String()
+	out := fmt.Sprintf("%s %s > %s", p.proto, p.src, p.dst)
+	if p.to != (addrPattern{}) {
+		out += " to " + p.to.String()
 	}
-	if p.From != (AddrPattern{}) {
-		out += " from " + p.From.String()
+	if p.from != (addrPattern{}) {
+		out += " from " + p.from.String()
 	}
 	return out
 }
@@ -158,14 +158,14 @@ func (p TrackedPattern) String() string {
 func (p TrackedPattern) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // String prints the address as it is read.
-func (a AddrPattern) String() string {
+func (a addrPattern) String() string {
 	switch {
-	case a.Addr.IsValid() && a.Port > 0:
-		return netip.AddrPortFrom(a.Addr, a.Port).String()
-	case a.Addr.IsValid():
-		return a.Addr.String()
-	case a.Port > 0:
-		return fmt.Sprintf("*:%d", a.Port)
+	case a.addr.IsValid() && a.port > 0:
+		return netip.AddrPortFrom(a.addr, a.port).String()
+	case a.addr.IsValid():
+		return a.addr.String()
+	case a.port > 0:
+		return fmt.Sprintf("*:%d", a.port)
 	}
 	return "*"
 }

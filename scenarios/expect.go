@@ -151,8 +151,8 @@ func (m Matched) spell() (*yaml.Node, error) {
 // Source is what a server must see as the client's address.
 type Source struct {
 	Kept, Masqueraded bool
-	Addr              netip.Addr
-	Port              uint16 // 0: any
+	addr              netip.Addr
+	port              uint16 // 0: any
 }
 
 // UnmarshalText reads kept, masqueraded, ADDRESS or ADDRESS:PORT.
@@ -169,7 +169,7 @@ func (s *Source) UnmarshalText(text []byte) error {
 	if err := b.UnmarshalText(text); err != nil || !b.Addr.IsValid() {
 		return fmt.Errorf("want kept, masqueraded, ADDRESS or ADDRESS:PORT")
 	}
-	s.Addr, s.Port = b.Addr, b.Port
+	s.addr, s.port = b.Addr, b.Port
 	return nil
 }
 
@@ -180,10 +180,10 @@ func (s Source) String() string {
 		return "kept"
 	case s.Masqueraded:
 		return "masqueraded"
-	case s.Port > 0:
-		return netip.AddrPortFrom(s.Addr, s.Port).String()
+	case s.port > 0:
+		return netip.AddrPortFrom(s.addr, s.port).String()
 	}
-	return s.Addr.String()
+	return s.addr.String()
 }
 
 // MarshalText is the source as it is read.

@@ -18,7 +18,7 @@ import (
 // nothing, is a sub-test that fails. A scenario that its runsOn keeps from the backend is skipped.
 func Test(t *testing.T, b Backend, paths ...string) {
 	t.Helper()
-	files, err := LoadEach(nil, paths...)
+	files, err := loadEach(nil, paths...)
 	if err != nil {
 		t.Fatal(err)
 	}

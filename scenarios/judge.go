@@ -207,7 +207,7 @@ func (j *judge) source(w *Way) string {
 		return fmt.Sprintf("the source is not masqueraded: the server sees %s", seen)
 	case want.Masqueraded && w.Masqueraded == Unknown && !j.nodes(seen):
 		return fmt.Sprintf("the source is not masqueraded: the server sees %s, which is no node's address", seen)
-	case want.Addr.IsValid() && (want.Addr != seen || want.Port > 0 && want.Port != w.Client.Port()):
+	case want.addr.IsValid() && (want.addr != seen || want.port > 0 && want.port != w.Client.Port()):
 		return fmt.Sprintf("the server sees %s as the source", w.Client)
 	}
 	return ""

@@ -26,7 +26,7 @@ type File struct {
 // Load reads scenario files, as LoadEach does. What is wrong with any of them is in the
 // error; the scenarios that are in order are returned as well.
 func Load(paths ...string) ([]*Scenario, error) {
-	files, err := LoadEach(nil, paths...)
+	files, err := loadEach(nil, paths...)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +42,8 @@ func Load(paths ...string) ([]*Scenario, error) {
 	return out, errors.Join(errs...)
 }
 
-// LoadEach reads scenario files, as a Loader does.
-func LoadEach(stdin io.Reader, paths ...string) ([]File, error) {
+// loadEach reads scenario files, as a Loader does.
+func loadEach(stdin io.Reader, paths ...string) ([]File, error) {
 	return (&Loader{Stdin: stdin}).Load(paths...)
 }
 
@@ -71,7 +71,7 @@ func (l *Loader) Load(paths ...string) ([]File, error) {
 		case path == "-" && slices.Contains(paths[:i], path):
 			return nil, errors.New("- is given twice: standard input can be read only once")
 		}
-		found, err := FindFiles(path)
+		found, err := findFiles(path)
 		if err != nil {
 			return nil, err
 		}
@@ -89,8 +89,8 @@ func (l *Loader) Load(paths ...string) ([]File, error) {
 	return files, nil
 }
 
-// FindFiles are the files that a path may stand for, in order: itself, or the YAML files of a folder.
-func FindFiles(path string) ([]string, error) {
+// findFiles are the files that a path may stand for, in order: itself, or the YAML files of a folder.
+func findFiles(path string) ([]string, error) {
 	if path == "-" {
 		return []string{path}, nil
 	}
@@ -172,7 +172,7 @@ func (l *Loader) decode(name string, docs []*document.Document) (*Scenario, erro
 	if len(c.errs) > 0 {
 		return nil, c.errs
 	}
-	if l.Controller != nil || !s.NeedsController() {
+	if l.Controller != nil || !s.needsController() {
 		s.cluster = cluster
 	}
 	return &s, nil

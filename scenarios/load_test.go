@@ -86,7 +86,7 @@ func TestLoadTakesNoObjectsForScenarios(t *testing.T) {
 	write("a.yml", "{name: a, steps: [{sync: true}], objects: [{file: shop.yaml}]}")
 	shop := write("shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n---\n{apiVersion: v1, kind: Node, metadata: {name: n}}")
 	write("odd.yaml", "{apiVersion: v1, kind: Scenario, steps: []}")
-	files, err := LoadEach(strings.NewReader("{name: piped, steps: [{sync: true}]}"), dir, "-")
+	files, err := loadEach(strings.NewReader("{name: piped, steps: [{sync: true}]}"), dir, "-")
 	require.NoError(t, err)
 	require.Len(t, files, 3, "shop.yaml is none")
 	assert.Equal(t, "a", files[0].Scenario.Name)
@@ -95,11 +95,11 @@ func TestLoadTakesNoObjectsForScenarios(t *testing.T) {
 	assert.Equal(t, "<stdin>", files[2].Path)
 	assert.Equal(t, "piped", files[2].Scenario.Name)
 
-	files, err = LoadEach(nil, shop)
+	files, err = loadEach(nil, shop)
 	require.NoError(t, err)
 	require.Len(t, files, 1, "it was asked for")
 	require.ErrorContains(t, files[0].Err, "shop.yaml:1:1: Kubernetes objects, and no scenario")
-	_, err = LoadEach(strings.NewReader("{name: piped, steps: [{sync: true}]}"), "-", "-")
+	_, err = loadEach(strings.NewReader("{name: piped, steps: [{sync: true}]}"), "-", "-")
 	require.EqualError(t, err, "- is given twice: standard input can be read only once")
 	_, err = Load("-")
 	require.EqualError(t, err, "-: there is no standard input to read")
@@ -117,7 +117,7 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
-		if _, errs := resolve(s, nil); len(errs) > 0 || s.cluster == nil && !s.NeedsController() {
+		if _, errs := resolve(s, nil); len(errs) > 0 || s.cluster == nil && !s.needsController() {
 			t.Errorf("read, and not resolved: %v", errs)
 		}
 	})

@@ -16,8 +16,8 @@ import (
 // A Pod object is a pod of the topology from where it has addresses until it is deleted. Services that select it have endpoint slices
 // made of it: by the controller that whoever reads or runs the scenario has given, and by the real one in a cluster that has it.
 
-// NeedsController reports whether a scenario's services have EndpointSlices that a controller makes of its pods.
-func (s *Scenario) NeedsController() bool { return manifest.NeedController(s.ever()) }
+// needsController reports whether a scenario's services have EndpointSlices that a controller makes of its pods.
+func (s *Scenario) needsController() bool { return manifest.NeedController(s.ever()) }
 
 // made are the slices that follow from objects that are new or others now.
 func (c *Cluster) made(objects []manifest.Object) (manifest.Change, error) {
@@ -61,7 +61,7 @@ func (r *resolver) podObjects(s *Scenario) {
 		r.pods([]Pod{pod})
 	}
 	c.Objects = append(c.nodeObjects(), s.Objects...)
-	if s.NeedsController() && r.controller != nil {
+	if s.needsController() && r.controller != nil {
 		c.controller = r.controller(s.ever())
 	}
 	change, err := c.made(c.Objects)

@@ -30,7 +30,7 @@ func Resolve(s *Scenario) (*Cluster, error) { return ResolveWith(s, s.controller
 
 // ResolveWith is Resolve, with the controller that makes the slices of a scenario's pods.
 func ResolveWith(s *Scenario, controller manifest.NewSliceController) (*Cluster, error) {
-	if controller == nil && s.NeedsController() {
+	if controller == nil && s.needsController() {
 		return nil, s.uncontrolled("nobody has given a controller")
 	}
 	c, errs := resolve(s, controller)

@@ -107,7 +107,7 @@ func (s *Scenario) checked(b Backend) (*Cluster, document.Errors) {
 	if with, ok := b.(ControlledBackend); ok && controller == nil {
 		controller = with.SliceController
 	}
-	if controller == nil && s.NeedsController() {
+	if controller == nil && s.needsController() {
 		return nil, document.Errors{s.uncontrolled("the backend " + b.Name() + " has none")}
 	}
 	c := checker{scenario: s, controller: controller}

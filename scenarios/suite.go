@@ -30,12 +30,12 @@ type Suite struct {
 	Done  func(*Result)
 }
 
-// TimeoutError is what a scenario fails with that has taken too long.
-type TimeoutError struct{ After time.Duration }
+// timeoutError is what a scenario fails with that has taken too long.
+type timeoutError struct{ after time.Duration }
 
 // Error says how long it may take.
-func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("stopped: it has taken %s, which is as long as one scenario may take", e.After)
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("stopped: it has taken %s, which is as long as one scenario may take", e.after)
 }
 
 // Run runs the scenarios of files; a file that could not be read is a result that failed. When the context ends, what is done by then is
@@ -69,7 +69,7 @@ func (s *Suite) one(ctx context.Context, f *File) *Result {
 	if s.Timeout > 0 {
 		limited, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		timer := s.Clock.AfterFunc(s.Timeout, func() { cancel(&TimeoutError{s.Timeout}) })
+		timer := s.Clock.AfterFunc(s.Timeout, func() { cancel(&timeoutError{s.Timeout}) })
 		defer timer.Stop()
 		ctx = limited
 	}

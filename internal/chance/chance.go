@@ -11,13 +11,13 @@ const TooRare = 2.87e-7
 
 // Fits reports whether something that happened count times in so many tries can have this probability.
 func Fits(count, tries int, probability float64) bool {
-	below, above := Tails(count, tries, probability)
+	below, above := tails(count, tries, probability)
 	return below >= TooRare && above >= TooRare
 }
 
-// Tails are the probabilities that something with this probability happens at most, and at least, count times in so many tries.
+// tails are the probabilities that something with this probability happens at most, and at least, count times in so many tries.
 // They are exact: a small probability has a long tail above, of which standard deviations say nothing.
-func Tails(count, tries int, probability float64) (below, above float64) {
+func tails(count, tries int, probability float64) (below, above float64) {
 	choose, _ := math.Lgamma(float64(tries + 1))
 	for k := range tries + 1 {
 		happened, _ := math.Lgamma(float64(k + 1))

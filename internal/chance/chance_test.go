@@ -42,7 +42,7 @@ func TestCountsAreSeldomRefused(t *testing.T) {
 	for endpoints := 2; endpoints <= 100; endpoints++ {
 		probability, refused := 1/float64(endpoints), 0.0
 		for count := range tries + 1 {
-			if below, above := Tails(count, tries, probability); !Fits(count, tries, probability) {
+			if below, above := tails(count, tries, probability); !Fits(count, tries, probability) {
 				refused += below + above - 1 // the probability of just this count
 			}
 		}

@@ -20,9 +20,9 @@ const (
 	maxAliased = 100_000
 )
 
-// Unmarshaler is a type that reads itself from a node, where one Go value has
+// unmarshaler is a type that reads itself from a node, where one Go value has
 // several spellings. Problems are reported with Decoder.Errorf.
-type Unmarshaler interface {
+type unmarshaler interface {
 	UnmarshalDocument(d *Decoder, n *yaml.Node)
 }
 
@@ -82,7 +82,7 @@ func (r *Rules) NewDecoder(file string) *Decoder {
 
 // Decode fills into, a pointer, from a document. The error is of type Errors.
 func Decode(doc *Document, into any) error {
-	d := NewDecoder(doc.File)
+	d := NewDecoder(doc.file)
 	d.Decode(doc.Node, into)
 	return d.Err()
 }
@@ -109,7 +109,7 @@ func (d *Decoder) Errorf(n *yaml.Node, format string, args ...any) {
 
 // problem notes what is wrong with a value, or with a key of it.
 func (d *Decoder) problem(n *yaml.Node, p *Problem) {
-	p.Node, p.Path = n, d.where()
+	p.Node, p.path = n, d.where()
 	d.note(d.rules.error(At(d.file, n), p))
 }
 
@@ -169,7 +169,7 @@ func (d *Decoder) value(n *yaml.Node, v reflect.Value) {
 	if l, ok := v.Addr().Interface().(located); ok {
 		l.locate(d.Position(n))
 	}
-	if u, ok := v.Addr().Interface().(Unmarshaler); ok {
+	if u, ok := v.Addr().Interface().(unmarshaler); ok {
 		u.UnmarshalDocument(d, n)
 		return
 	}
@@ -272,7 +272,7 @@ func (d *Decoder) pairs(n *yaml.Node, t reflect.Type, want string, f func(key, v
 			d.Errorf(key, "a key must be a plain word, not %s", Describe(key))
 			continue
 		case seen[key.Value] > 0:
-			d.problem(key, &Problem{Kind: DuplicateKey, Type: t, Name: key.Value, Line: seen[key.Value]})
+			d.problem(key, &Problem{Kind: DuplicateKey, Type: t, Name: key.Value, line: seen[key.Value]})
 			continue
 		}
 		seen[key.Value] = key.Line

@@ -33,7 +33,7 @@ func decodeEverything(t *testing.T, text string) (everything, error) {
 	docs, err := Parse("in.yaml", strings.NewReader(text))
 	require.NoError(t, err)
 	require.Len(t, docs, 1)
-	assert.Equal(t, "in.yaml:1:1", At(docs[0].File, docs[0].Node).String())
+	assert.Equal(t, "in.yaml:1:1", At(docs[0].file, docs[0].Node).String())
 	var v everything
 	return v, Decode(docs[0], &v)
 }
@@ -112,7 +112,7 @@ func TestGarbageIsNoText(t *testing.T) {
 
 func TestErrorsKeepTheirCauses(t *testing.T) {
 	cause := errors.New("cause")
-	list := Errors{{Position: Position{File: "a", Line: 1}, Msg: "x", Err: cause}, {Position: Position{File: "b"}, Msg: "y"}}
+	list := Errors{{Position: Position{File: "a", Line: 1}, Msg: "x", err: cause}, {Position: Position{File: "b"}, Msg: "y"}}
 	require.ErrorIs(t, list, cause)
 	assert.Equal(t, "a:1: x\nb: y", list.Error())
 }

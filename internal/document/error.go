@@ -34,7 +34,7 @@ type Error struct {
 	Path string
 	// Msg says what is wrong, and what to do where that is not plain.
 	Msg string
-	Err error // the cause, where there is one
+	err error // the cause, where there is one
 }
 
 // Error prints "file:line:column: path: message".
@@ -49,7 +49,7 @@ func (e *Error) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.err }
 
 // Errors are all the things found wrong with an input, in input order, at most
 // maxErrors of them.

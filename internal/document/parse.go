@@ -25,7 +25,7 @@ const (
 
 // Document is one YAML document of an input.
 type Document struct {
-	File string
+	file string
 	Node *yaml.Node // the top value, never a document node
 }
 
@@ -86,7 +86,7 @@ func Parse(name string, r io.Reader) ([]*Document, error) {
 			return nil, err
 		}
 		if top := topValue(n); top.Kind != 0 && !IsNull(top) {
-			docs = append(docs, &Document{File: name, Node: top})
+			docs = append(docs, &Document{file: name, Node: top})
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (r *Rules) ParseOne(name string, reader io.Reader) (*Document, error) {
 	case !errors.Is(err, io.EOF):
 		return nil, err
 	}
-	return &Document{File: name, Node: topValue(first)}, nil
+	return &Document{file: name, Node: topValue(first)}, nil
 }
 
 // open reads all of the input and refuses what is not text.
@@ -279,7 +279,7 @@ var yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 func (in *input) syntaxError(err error) error {
 	m := yamlError.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
 	if m == nil {
-		return &Error{Position: Position{File: in.name}, Msg: "not YAML: " + err.Error(), Err: err}
+		return &Error{Position: Position{File: in.name}, Msg: "not YAML: " + err.Error(), err: err}
 	}
 	pos := Position{File: in.name, Column: firstColumn(in.data, 1)}
 	if line, convErr := strconv.Atoi(m[1]); convErr == nil {
@@ -288,9 +288,9 @@ func (in *input) syntaxError(err error) error {
 	}
 	if tab := strings.IndexByte(indentOf(in.data, pos.Line), '\t'); tab >= 0 {
 		pos.Column = tab + 1
-		return &Error{Position: pos, Msg: "not YAML: a tab (lines are indented with blanks: put blanks in its place)", Err: err}
+		return &Error{Position: pos, Msg: "not YAML: a tab (lines are indented with blanks: put blanks in its place)", err: err}
 	}
-	return &Error{Position: pos, Msg: "not YAML: " + m[2], Err: err}
+	return &Error{Position: pos, Msg: "not YAML: " + m[2], err: err}
 }
 
 func firstColumn(data []byte, line int) int { return len(indentOf(data, line)) + 1 }

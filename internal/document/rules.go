@@ -35,18 +35,18 @@ type Problem struct {
 	Kind ProblemKind
 	// Node is the value, nil for a NotUTF8, a ControlCharacter, a NoDocument and a SecondDocument.
 	Node *yaml.Node
-	// Path is the value's, such as routes[3].dst; of an UnknownField and a DuplicateKey it is that of the mapping.
-	Path string
+	// path is the value's, such as routes[3].dst; of an UnknownField and a DuplicateKey it is that of the mapping.
+	path string
 	// Name is the key of an UnknownField or DuplicateKey, the byte that is NotUTF8, the ControlCharacter.
 	Name string
 	// Type is what the value was to be read into, or the mapping of a DuplicateKey; nil where an Unmarshaler wanted something else.
 	Type reflect.Type
 	// Known are the fields that the mapping of an UnknownField may have, in their order.
 	Known []string
-	// Want says what belongs there in place of a WrongType.
-	Want string
-	// Line is that of the key that a DuplicateKey repeats.
-	Line int
+	// want says what belongs there in place of a WrongType.
+	want string
+	// line is that of the key that a DuplicateKey repeats.
+	line int
 	// Err says why a text is Invalid.
 	Err error
 }
@@ -71,14 +71,14 @@ const (
 func (r *Rules) error(pos Position, p *Problem) *Error {
 	if r.Word != nil {
 		if msg := r.Word(p); msg != "" {
-			return &Error{Position: pos, Path: p.Path, Msg: msg}
+			return &Error{Position: pos, Path: p.path, Msg: msg}
 		}
 	}
 	if p.Kind == UnknownField {
-		return &Error{Position: pos, Msg: fmt.Sprintf("unknown field %q%s", join(p.Path, p.Name),
+		return &Error{Position: pos, Msg: fmt.Sprintf("unknown field %q%s", join(p.path, p.Name),
 			Suggest(p.Name, slices.Sorted(slices.Values(p.Known))))}
 	}
-	return &Error{Position: pos, Path: p.Path, Msg: p.usual()}
+	return &Error{Position: pos, Path: p.path, Msg: p.usual()}
 }
 
 func (p *Problem) usual() string {
@@ -92,7 +92,7 @@ func (p *Problem) usual() string {
 	case SecondDocument:
 		return "a second document (want one)"
 	case DuplicateKey:
-		return fmt.Sprintf("duplicate key %q, first given on line %d (remove one)", p.Name, p.Line)
+		return fmt.Sprintf("duplicate key %q, first given on line %d (remove one)", p.Name, p.line)
 	case OutOfRange:
 		bits := p.Type.Bits()
 		if p.Type.Kind() < reflect.Uint {
@@ -106,9 +106,9 @@ func (p *Problem) usual() string {
 		return fmt.Sprintf("got %s, which is no valid %s: %v", Describe(p.Node), p.Type.Name(), p.Err)
 	default:
 		advice := ""
-		if p.Want == "a string" && p.Node.Kind == yaml.ScalarNode && !IsNull(p.Node) {
+		if p.want == "a string" && p.Node.Kind == yaml.ScalarNode && !IsNull(p.Node) {
 			advice = " (put it in quotes)"
 		}
-		return fmt.Sprintf("want %s, got %s%s", p.Want, Describe(p.Node), advice)
+		return fmt.Sprintf("want %s, got %s%s", p.want, Describe(p.Node), advice)
 	}
 }

@@ -43,7 +43,7 @@ func Shorten(s string) string {
 func (d *Decoder) WrongType(n *yaml.Node, want string) { d.wrongType(n, nil, want) }
 
 func (d *Decoder) wrongType(n *yaml.Node, t reflect.Type, want string) {
-	d.problem(n, &Problem{Kind: WrongType, Type: t, Want: want})
+	d.problem(n, &Problem{Kind: WrongType, Type: t, want: want})
 }
 
 // Scalar returns the text of a plain value, whatever its type; false, with the

@@ -55,7 +55,7 @@ func TestGetAddrInfo(t *testing.T) {
 		{"-host", 32, "Name or service not known"},
 		{"host.example", 128, "Temporary failure in name resolution"},
 	} {
-		a, err := GetAddrInfo([]byte(row.text), row.bits)
+		a, err := getAddrInfo([]byte(row.text), row.bits)
 		if err != nil {
 			assert.EqualError(t, err, row.want, row.text)
 		} else {

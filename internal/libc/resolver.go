@@ -12,9 +12,9 @@ type addrInfoError string
 // Error is the text.
 func (e addrInfoError) Error() string { return string(e) }
 
-// GetAddrInfo reads an address of so many bits, 32 or 128, as the C library's resolver does on a host without files of names and without
+// getAddrInfo reads an address of so many bits, 32 or 128, as the C library's resolver does on a host without files of names and without
 // a resolver; see Names.GetAddrInfo.
-func GetAddrInfo(s []byte, bits int) (netip.Addr, error) {
+func getAddrInfo(s []byte, bits int) (netip.Addr, error) {
 	addrs, err := (*Names)(nil).GetAddrInfo(s, bits)
 	if err != nil {
 		return netip.Addr{}, err

@@ -15,7 +15,7 @@ var ErrShort = errors.New("packet is too short")
 // Header is what an IP header says.
 type Header struct {
 	Proto    inet.Proto
-	TTL, TOS uint8
+	TTL, tos uint8
 	Src, Dst netip.Addr
 	ID       uint32 // IPv4's identification or IPv6's flow label
 	Length   int    // of the whole packet, more than the bytes where these are cut off
@@ -26,7 +26,7 @@ func DecodeHeader(b []byte) (h Header, transport []byte, err error) {
 	switch {
 	case len(b) >= 20 && b[0]>>4 == 4:
 		h = Header{
-			Proto: inet.Proto(b[9]), TTL: b[8], TOS: b[1],
+			Proto: inet.Proto(b[9]), TTL: b[8], tos: b[1],
 			ID: uint32(binary.BigEndian.Uint16(b[4:])), Length: int(binary.BigEndian.Uint16(b[2:])),
 			Src: netip.AddrFrom4([4]byte(b[12:])), Dst: netip.AddrFrom4([4]byte(b[16:])),
 		}
@@ -37,7 +37,7 @@ func DecodeHeader(b []byte) (h Header, transport []byte, err error) {
 		return h, b[size:], nil
 	case len(b) >= 40 && b[0]>>4 == 6:
 		h = Header{
-			Proto: inet.Proto(b[6]), TTL: b[7], TOS: b[0]<<4 | b[1]>>4,
+			Proto: inet.Proto(b[6]), TTL: b[7], tos: b[0]<<4 | b[1]>>4,
 			ID: binary.BigEndian.Uint32(b) & 0xfffff, Length: 40 + int(binary.BigEndian.Uint16(b[4:])),
 			Src: netip.AddrFrom16([16]byte(b[8:])), Dst: netip.AddrFrom16([16]byte(b[24:])),
 		}
@@ -52,7 +52,7 @@ func Decode(b []byte) (p inet.Packet, id uint32, err error) {
 	if err != nil {
 		return p, 0, err
 	}
-	p.Proto, p.TOS, p.Src, p.Dst = h.Proto, h.TOS, h.Src, h.Dst
+	p.Proto, p.TOS, p.Src, p.Dst = h.Proto, h.tos, h.Src, h.Dst
 	p.SetHopLimit(h.TTL)
 	return p, h.ID, decodeTransport(&p, transport)
 }

@@ -32,7 +32,7 @@ func runAgents(t *testing.T, names ...string) *Client {
 	for _, name := range names {
 		a, err := NewAgent(name, clock.RealClock{})
 		require.NoError(t, err)
-		control, err := net.Listen("unix", SocketPath(dir, name))
+		control, err := net.Listen("unix", socketPath(dir, name))
 		require.NoError(t, err)
 		go func() { done <- a.Run(ctx, control) }()
 	}
@@ -446,7 +446,7 @@ func TestLoadOfLastingConnections(t *testing.T) {
 func TestRelayDoesCommands(t *testing.T) {
 	c := runAgents(t, "web-1", "web-2")
 	ctx := t.Context()
-	names, err := c.Agents(ctx)
+	names, err := c.agents(ctx)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"web-1", "web-2"}, names)
 	got, err := c.Exec(ctx, Command{Argv: []string{"sh", "-c", "cat; echo $SAID >&2; exit 3"}, Stdin: "in", Environment: []string{"SAID=so"}})

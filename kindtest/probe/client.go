@@ -33,12 +33,12 @@ func NewClient(s io.ReadWriteCloser) *Client {
 
 // Close closes the stream. Whoever waits still gets an error.
 func (c *Client) Close() error {
-	c.fail(ErrClosed)
+	c.fail(errClosed)
 	return c.stream.Close()
 }
 
-// ErrClosed says that a Client was closed, or its stream has ended.
-var ErrClosed = errors.New("the connection is closed")
+// errClosed says that a Client was closed, or its stream has ended.
+var errClosed = errors.New("the connection is closed")
 
 // errBroken is in the reason why nothing more is read or written.
 var errBroken = errors.New("no more answers come")
@@ -206,7 +206,7 @@ func (c *Client) listen() {
 func (c *Client) next() (got response, err error) {
 	line, err := c.stream.next()
 	if errors.Is(err, io.EOF) {
-		return got, ErrClosed
+		return got, errClosed
 	}
 	if err == nil {
 		got, err = parseResponse(line)

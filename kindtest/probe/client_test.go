@@ -80,7 +80,7 @@ func TestClientWhoseStreamBreaksEndsAllWaiting(t *testing.T) {
 			wrong := make(chan error)
 			for range 2 {
 				go func() {
-					_, err := c.Agents(t.Context())
+					_, err := c.agents(t.Context())
 					wrong <- err
 				}()
 			}
@@ -90,7 +90,7 @@ func TestClientWhoseStreamBreaksEndsAllWaiting(t *testing.T) {
 			for range 2 {
 				require.ErrorIs(t, <-wrong, errBroken)
 			}
-			_, err := c.Agents(t.Context())
+			_, err := c.agents(t.Context())
 			require.ErrorIs(t, err, errBroken, "nobody waits from here on")
 		})
 	}
@@ -101,7 +101,7 @@ func TestClientDoesNotHang(t *testing.T) {
 	c, far := otherEnd(t)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := c.Agents(gone)
+	_, err := c.agents(gone)
 	require.ErrorIs(t, err, context.Canceled, "a stream that takes nothing")
 	soon, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -112,7 +112,7 @@ func TestClientDoesNotHang(t *testing.T) {
 		for lines.Scan() {
 		}
 	}()
-	_, err = c.Agents(soon)
+	_, err = c.agents(soon)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NoError(t, far.Close())
 	<-done

@@ -55,7 +55,7 @@ func (c *Client) Forget(ctx context.Context, addresses []netip.Addr) error {
 	return c.tell(ctx, "", opForget, forgetBody{addresses})
 }
 
-// Agents are the names of the agents that the relay can reach now.
-func (c *Client) Agents(ctx context.Context) ([]string, error) {
+// agents are the names of the agents that the relay can reach now.
+func (c *Client) agents(ctx context.Context) ([]string, error) {
 	return ask[[]string](ctx, c, "", opAgents, nil)
 }

@@ -25,8 +25,8 @@ import (
 // socketSuffix is behind an agent's name in the name of its socket.
 const socketSuffix = ".sock"
 
-// SocketPath is where the agent of a name takes requests, if its relay looks for agents in this folder.
-func SocketPath(dir, agent string) string { return filepath.Join(dir, agent+socketSuffix) }
+// socketPath is where the agent of a name takes requests, if its relay looks for agents in this folder.
+func socketPath(dir, agent string) string { return filepath.Join(dir, agent+socketSuffix) }
 
 // relay passes requests on to the agents of a folder.
 type relay struct {
@@ -98,7 +98,7 @@ func (r *relay) client(ctx context.Context, agent string) (*Client, error) {
 	if c != nil && !c.isBroken() {
 		return c, nil
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", SocketPath(r.dir, agent))
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socketPath(r.dir, agent))
 	if err != nil {
 		return nil, fmt.Errorf("nobody answers as agent %s (is its pod running, and does it have %s?): %w", agent, r.dir, err)
 	}
@@ -125,7 +125,7 @@ func (r *relay) names() (any, error) {
 		if !ok || !validName(name) {
 			continue
 		}
-		if conn, err := net.DialTimeout("unix", SocketPath(r.dir, name), time.Second); err == nil {
+		if conn, err := net.DialTimeout("unix", socketPath(r.dir, name), time.Second); err == nil {
 			_ = conn.Close()
 			names = append(names, name)
 		}

@@ -104,7 +104,7 @@ func (w *world) start() {
 	dir := w.t.TempDir()
 	for name, n := range w.spaces {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), agentVariable+"="+name, socketVariable+"="+SocketPath(dir, name))
+		cmd.Env = append(os.Environ(), agentVariable+"="+name, socketVariable+"="+socketPath(dir, name))
 		cmd.Stderr = os.Stderr
 		in, err := cmd.StdinPipe()
 		require.NoError(w.t, err)

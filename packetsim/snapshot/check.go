@@ -30,7 +30,7 @@ func (s *NodeSnapshot) check() error {
 }
 
 func bad(path, format string, args ...any) error {
-	return &Error{Path: path, Msg: fmt.Sprintf(format, args...)}
+	return &documentError{Path: path, Msg: fmt.Sprintf(format, args...)}
 }
 
 // badWord is nil if the word is one of those known.

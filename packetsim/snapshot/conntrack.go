@@ -35,10 +35,10 @@ func connectionStates(p inet.Proto) []string {
 	return []string{""}
 }
 
-// ParseConntrack reads what "conntrack -L -o extended" prints and what stands in
+// parseConntrack reads what "conntrack -L -o extended" prints and what stands in
 // /proc/net/nf_conntrack. Errors are *Error with line and column; name is the file's
 // name in them.
-func ParseConntrack(name string, r io.Reader) ([]Connection, error) {
+func parseConntrack(name string, r io.Reader) ([]Connection, error) {
 	var connections []Connection
 	scanner := bufio.NewScanner(r)
 	for line := 1; scanner.Scan(); line++ {
@@ -93,7 +93,7 @@ type conntrackLine struct {
 }
 
 func (p *conntrackLine) errorAt(w word, format string, args ...any) error {
-	return &Error{
+	return &documentError{
 		Position: document.Position{File: p.file, Line: p.line, Column: w.offset + 1}, Path: "conntrack entry",
 		Msg: fmt.Sprintf("%q: ", w.text) + fmt.Sprintf(format, args...),
 	}

@@ -12,7 +12,7 @@ import (
 // TestParseConntrack reads text and prints the entries, one line each.
 func TestParseConntrack(t *testing.T) {
 	datadriven.RunTest(t, "testdata/conntrack.txt", func(_ *testing.T, d *datadriven.TestData) string {
-		connections, err := ParseConntrack("conntrack.txt", strings.NewReader(d.Input))
+		connections, err := parseConntrack("conntrack.txt", strings.NewReader(d.Input))
 		if err != nil {
 			return err.Error() + "\n"
 		}
@@ -35,7 +35,7 @@ func FuzzParseConntrack(f *testing.F) {
 	f.Add("icmp     1 29 src=10.0.0.1 dst=10.0.0.2 type=8 code=0 id=1 [UNREPLIED] src=10.0.0.2 dst=10.0.0.1 type=0 code=0 id=1 mark=0 use=1")
 	f.Add("ipv4 2 tcp 6")
 	f.Fuzz(func(t *testing.T, text string) {
-		connections, err := ParseConntrack("f", strings.NewReader(text))
+		connections, err := parseConntrack("f", strings.NewReader(text))
 		if err != nil {
 			return
 		}

@@ -32,7 +32,7 @@ func dumpNode(t *testing.T, backend, node string) *NodeSnapshot {
 		{Dialect: netfilter.Dialect(backend), Family: netfilter.IPv4, Save: d.read("iptables-save.txt")},
 		{Dialect: netfilter.Dialect(backend), Family: netfilter.IPv6, Save: d.read("ip6tables-save.txt")},
 	}
-	connections, err := ParseConntrack("conntrack.txt", strings.NewReader(d.read("conntrack.txt")))
+	connections, err := parseConntrack("conntrack.txt", strings.NewReader(d.read("conntrack.txt")))
 	require.NoError(t, err)
 	d.snapshot.Conntrack = connections
 	d.nfacct()

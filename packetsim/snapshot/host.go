@@ -24,8 +24,8 @@ type HostOptions struct {
 	Netfilter netfilter.Dialect
 	// First is "legacy" or "nft": the backend whose chains packets meet first where NodeSnapshot.Order does not say. Empty is nft.
 	First netfilter.Dialect
-	// Clock is the host's; nil is a clock that stands still.
-	Clock clock.PassiveClock
+	// clock is the host's; nil is a clock that stands still.
+	clock clock.PassiveClock
 }
 
 // NewHost builds a Host. The kernel runs the rules of both iptables backends, legacy
@@ -36,7 +36,7 @@ func NewHost(s *NodeSnapshot, options HostOptions) (*packetsim.Host, error) {
 		return nil, fmt.Errorf("snapshot of %s: %w", s.Hostname, err)
 	}
 	config := packetsim.HostConfig{
-		Name: s.Hostname, OnlyGivenRoutes: true, Sysctls: s.Sysctls, Clock: options.Clock,
+		Name: s.Hostname, OnlyGivenRoutes: true, Sysctls: s.Sysctls, Clock: options.clock,
 	}
 	for i := range s.Devices {
 		config.Devices = append(config.Devices, s.Devices[i].device())

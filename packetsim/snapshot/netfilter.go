@@ -17,7 +17,7 @@ func (s *NodeSnapshot) netfilter(options HostOptions) (*netfilter.Namespace, err
 	if err != nil {
 		return nil, err
 	}
-	namespace, err := s.namespaceWithSets(options.Clock, taken)
+	namespace, err := s.namespaceWithSets(options.clock, taken)
 	if err != nil {
 		return nil, err
 	}

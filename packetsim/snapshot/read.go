@@ -20,7 +20,7 @@ import (
 func Read(name string, r io.Reader) (*NodeSnapshot, error) {
 	rules := document.Rules{AnyLength: true, UTF16: true, NoAliases: true, YAMLScalars: true, NilEmpty: true, Word: inWords}
 	s, err := read(&rules, name, r)
-	var first *Error
+	var first *documentError
 	if !errors.As(err, &first) {
 		return s, err
 	}
@@ -103,7 +103,7 @@ func isText(t reflect.Type) bool {
 
 // positioned adds the place of a check's error: that of the field, or of the nearest one around it.
 func positioned(err error, root *yaml.Node) error {
-	var se *Error
+	var se *documentError
 	if errors.As(err, &se) {
 		n := nodeAt(root, se.Path)
 		se.Line, se.Column = n.Line, n.Column
@@ -132,7 +132,7 @@ func nodeAt(n *yaml.Node, path string) *yaml.Node {
 }
 
 func errorAt(n *yaml.Node, path, format string, args ...any) error {
-	return &Error{Position: document.At("", n), Path: path, Msg: fmt.Sprintf(format, args...)}
+	return &documentError{Position: document.At("", n), Path: path, Msg: fmt.Sprintf(format, args...)}
 }
 
 // checkVersion comes before anything else: another version has other fields.

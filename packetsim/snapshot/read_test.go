@@ -223,7 +223,7 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := Read("n", strings.NewReader(tc.text))
-			var se *Error
+			var se *documentError
 			require.ErrorAs(t, err, &se)
 			assert.Contains(t, err.Error(), tc.want)
 			assert.Positive(t, se.Line)
@@ -258,7 +258,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := Read("f", bytes.NewReader(data))
 		if err != nil {
-			var place *Error
+			var place *documentError
 			require.ErrorAs(t, err, &place)
 			require.Positive(t, place.Line)
 			require.Positive(t, place.Column)

@@ -21,8 +21,8 @@ type RulesOptions struct {
 	Local []netip.Addr
 	// Devices are devices that packets may come by, beside RulesDevice.
 	Devices []string
-	// Family is that of rules that do not tell theirs; IPv4 if it is 0.
-	Family netfilter.Family
+	// family is that of rules that do not tell theirs; IPv4 if it is 0.
+	family netfilter.Family
 }
 
 // HostOfRules is a host with these rules: what is not for an address of its own it forwards by RulesDevice.
@@ -57,10 +57,10 @@ func HostOfSave(name string, r io.Reader, o RulesOptions) (*packetsim.Host, erro
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if o.Family == 0 {
-		o.Family = netfilter.IPv4
+	if o.family == 0 {
+		o.family = netfilter.IPv4
 	}
-	kernel, err := fakekernel.LoadTexts(name, fakekernel.SaveTexts(string(text)), o.Family)
+	kernel, err := fakekernel.LoadTexts(name, fakekernel.SaveTexts(string(text)), o.family)
 	if err != nil {
 		return nil, err
 	}

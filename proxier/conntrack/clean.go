@@ -19,8 +19,8 @@ type Entry struct {
 	Original, Reply Tuple
 	// Zone is the conntrack zone of the reply direction.
 	Zone uint16
-	// ID tells the entry from others with the same tuples. 0: the table knows none.
-	ID uint32
+	// id tells the entry from others with the same tuples. 0: the table knows none.
+	id uint32
 }
 
 // Tuple is one direction of a connection. Ports are 0 in protocols without.
@@ -31,7 +31,7 @@ const protocolUDP = 17
 
 // Table holds the tracked connections of one network namespace.
 type Table interface {
-	// Walk calls visit for each entry of the family; it may leave out all that is not UDP. An ErrInterrupted says that the
+	// Walk calls visit for each entry of the family; it may leave out all that is not UDP. An errInterrupted says that the
 	// table changed meanwhile: entries may have been left out, or visited twice.
 	Walk(family v1.IPFamily, visit func(Entry)) error
 	// Delete deletes entries that Walk has visited, and says how many. It is no error if one is gone already. After an error
@@ -39,8 +39,8 @@ type Table interface {
 	Delete(family v1.IPFamily, entries []Entry) (deleted int, err error)
 }
 
-// ErrInterrupted is what an error of Table.Walk is (errors.Is) if another try may do better.
-var ErrInterrupted = errors.New("the table changed while it was listed")
+// errInterrupted is what an error of Table.Walk is (errors.Is) if another try may do better.
+var errInterrupted = errors.New("the table changed while it was listed")
 
 // attempts is how often an interrupted list is tried.
 const attempts = 5
@@ -78,7 +78,7 @@ func find(table Table, family v1.IPFamily, frontends *Frontends) (stale []Entry,
 				stale = append(stale, e)
 			}
 		})
-		if !errors.Is(err, ErrInterrupted) {
+		if !errors.Is(err, errInterrupted) {
 			return stale, err
 		}
 		frontends.Marks.Hit(mark.ConntrackInterrupted)

@@ -31,7 +31,7 @@ func (m *memory) Walk(family v1.IPFamily, visit func(Entry)) error {
 	for i, e := range m.entries {
 		if m.walks <= m.interrupted && i >= (len(m.entries)+1)/2 {
 			visit(m.entries[0]) // seen twice
-			return fmt.Errorf("walk %d: %w", m.walks, ErrInterrupted)
+			return fmt.Errorf("walk %d: %w", m.walks, errInterrupted)
 		}
 		if e.Original.Dst.Addr().Is6() == (family == v1.IPv6Protocol) {
 			visit(e)
@@ -99,7 +99,7 @@ func TestCleanFlows(t *testing.T) {
 	flow := func(protocol uint8, dst, replySrc string, stale bool) {
 		flows++
 		e := entryOf(protocol, addrPort(client), addrPort(dst), addrPort(replySrc))
-		e.ID = uint32(flows)
+		e.id = uint32(flows)
 		table.entries = append(table.entries, e)
 		if !stale {
 			want = append(want, e)
@@ -192,10 +192,10 @@ func TestAddServiceCopies(t *testing.T) {
 	f.AddService(addrPort("192.168.99.11:53"), first)
 	f.AddService(addrPort("192.168.99.11:53"), backends("10.0.0.2:53"))
 	assert.Equal(t, backends("10.0.0.1:53"), first)
-	assert.Equal(t, backends("10.0.0.1:53", "10.0.0.2:53"), f.Services[addrPort("192.168.99.11:53")])
+	assert.Equal(t, backends("10.0.0.1:53", "10.0.0.2:53"), f.services[addrPort("192.168.99.11:53")])
 	f.AddNodePort(30053, backends("10.0.0.2:53"))
 	f.AddNodePort(30053, first)
-	assert.Equal(t, backends("10.0.0.1:53", "10.0.0.2:53"), f.NodePorts[30053])
+	assert.Equal(t, backends("10.0.0.1:53", "10.0.0.2:53"), f.nodePorts[30053])
 }
 
 func staleEntries(n int) []Entry {
@@ -208,7 +208,7 @@ func staleEntries(n int) []Entry {
 }
 
 func gone() *Frontends {
-	return &Frontends{Services: map[netip.AddrPort]Backends{addrPort("172.30.0.41:53"): nil}}
+	return &Frontends{services: map[netip.AddrPort]Backends{addrPort("172.30.0.41:53"): nil}}
 }
 
 func TestCleanTriesAgainWhenInterrupted(t *testing.T) {
@@ -261,8 +261,8 @@ func TestCleanLaw(t *testing.T) {
 	set := rapid.MapOfN(at, rapid.Just(struct{}{}), 0, 3)
 	rapid.Check(t, func(t *rapid.T) {
 		f := Frontends{
-			Services:  map[netip.AddrPort]Backends{},
-			NodePorts: map[uint16]Backends{},
+			services:  map[netip.AddrPort]Backends{},
+			nodePorts: map[uint16]Backends{},
 			ServesNodePorts: func(a netip.Addr) bool {
 				return a == netip.MustParseAddr("192.168.0.2")
 			},
@@ -278,11 +278,11 @@ func TestCleanLaw(t *testing.T) {
 		for i := range rapid.IntRange(0, 30).Draw(t, "entries") {
 			e := entryOf(rapid.SampledFrom([]uint8{tcp, udp, sctp}).Draw(t, "protocol"), addrPort("10.0.9.9:40000"),
 				at.Draw(t, "destination"), at.Draw(t, "reply source"))
-			e.ID = uint32(i + 1)
+			e.id = uint32(i + 1)
 			table.entries = append(table.entries, e)
-			owner, owned := f.Services[e.Original.Dst]
+			owner, owned := f.services[e.Original.Dst]
 			if !owned && e.Original.Dst.Addr().String() == "192.168.0.2" {
-				owner, owned = f.NodePorts[e.Original.Dst.Port()]
+				owner, owned = f.nodePorts[e.Original.Dst.Port()]
 			}
 			if _, serves := owner[e.Reply.Src]; e.Protocol != udp || !owned || serves {
 				want = append(want, e)

@@ -15,11 +15,11 @@ type Backends map[netip.AddrPort]struct{}
 // Frontends are the UDP services whose entries are to be looked at. Services that have not changed since the last Clean may
 // be left out. IPv4 addresses must not be written as IPv6.
 type Frontends struct {
-	// Services are the backends behind each address and port that rules translate: cluster IPs, external IPs, and those
+	// services are the backends behind each address and port that rules translate: cluster IPs, external IPs, and those
 	// addresses of load balancers that have rules. No backends: every entry is stale. A deleted service has none.
-	Services map[netip.AddrPort]Backends
-	// NodePorts are the backends behind each node port.
-	NodePorts map[uint16]Backends
+	services map[netip.AddrPort]Backends
+	// nodePorts are the backends behind each node port.
+	nodePorts map[uint16]Backends
 	// ServesNodePorts says whether node ports are served at the address: whether it is the node's own and among the node port
 	// addresses. Entries to the same port of any other machine are not the proxy's. Nil: every address.
 	ServesNodePorts func(netip.Addr) bool
@@ -30,18 +30,18 @@ type Frontends struct {
 // AddService adds a service at an address and port. If another service was added there, the backends of both are served: it is
 // not known which of them has the rule.
 func (f *Frontends) AddService(frontend netip.AddrPort, backends Backends) {
-	if f.Services == nil {
-		f.Services = map[netip.AddrPort]Backends{}
+	if f.services == nil {
+		f.services = map[netip.AddrPort]Backends{}
 	}
-	add(f, f.Services, frontend, backends)
+	add(f, f.services, frontend, backends)
 }
 
 // AddNodePort adds a service at a node port, as AddService does.
 func (f *Frontends) AddNodePort(port uint16, backends Backends) {
-	if f.NodePorts == nil {
-		f.NodePorts = map[uint16]Backends{}
+	if f.nodePorts == nil {
+		f.nodePorts = map[uint16]Backends{}
 	}
-	add(f, f.NodePorts, port, backends)
+	add(f, f.nodePorts, port, backends)
 }
 
 func add[K comparable](f *Frontends, all map[K]Backends, frontend K, backends Backends) {
@@ -55,16 +55,16 @@ func add[K comparable](f *Frontends, all map[K]Backends, frontend K, backends Ba
 }
 
 // empty says whether no entry can be stale.
-func (f *Frontends) empty() bool { return len(f.Services) == 0 && len(f.NodePorts) == 0 }
+func (f *Frontends) empty() bool { return len(f.services) == 0 && len(f.nodePorts) == 0 }
 
 // stale says whether an entry must go. An address and port of a service comes before a node port, as in the rules.
 func (f *Frontends) stale(e *Entry) bool {
 	if e.Protocol != protocolUDP {
 		return false
 	}
-	backends, ok := f.Services[e.Original.Dst]
+	backends, ok := f.services[e.Original.Dst]
 	if !ok {
-		backends, ok = f.NodePorts[e.Original.Dst.Port()]
+		backends, ok = f.nodePorts[e.Original.Dst.Port()]
 		own := f.ServesNodePorts == nil || f.ServesNodePorts(e.Original.Dst.Addr())
 		f.Marks.HitIf(mark.ConntrackForeignNodePort, ok && !own)
 		ok = ok && own

@@ -61,8 +61,8 @@ func familyOf(e *Entry) v1.IPFamily {
 func walked(t testing.TB, k Kernel, family v1.IPFamily) (entries []Entry) {
 	t.Helper()
 	require.NoError(t, k.Walk(family, func(e Entry) {
-		assert.NotZero(t, e.ID)
-		e.ID = 0
+		assert.NotZero(t, e.id)
+		e.id = 0
 		entries = append(entries, e)
 	}))
 	return entries

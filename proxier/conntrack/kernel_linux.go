@@ -64,7 +64,7 @@ func visitMessage(message []byte, visit func(Entry)) error {
 // listError is what became of a list: the kernel's error, and that of what it sent.
 func listError(err, failed error) error {
 	if errors.Is(err, nl.ErrDumpInterrupted) || errors.Is(err, unix.EINTR) {
-		return fmt.Errorf("%w: %w", ErrInterrupted, err)
+		return fmt.Errorf("%w: %w", errInterrupted, err)
 	}
 	return withHint(errors.Join(err, failed))
 }
@@ -76,7 +76,7 @@ func connectionEntry(c *ctnetlink.Entry) Entry {
 		Original: directionOf(&c.Original),
 		Reply:    directionOf(&c.Reply),
 		Zone:     c.Zone | c.Reply.Zone,
-		ID:       c.ID,
+		id:       c.ID,
 	}
 }
 
@@ -88,7 +88,7 @@ func directionOf(t *ctnetlink.Tuple) Tuple {
 // made anew since it was listed, and leads to another one, stays. The ID says that it is not a connection that the endpoint itself
 // has made since.
 func deletion(e *Entry) ctnetlink.Entry {
-	return ctnetlink.Entry{Reply: tupleOf(e.Protocol, e.Reply), Zone: e.Zone, ID: e.ID}
+	return ctnetlink.Entry{Reply: tupleOf(e.Protocol, e.Reply), Zone: e.Zone, ID: e.id}
 }
 
 func tupleOf(protocol uint8, t Tuple) ctnetlink.Tuple {

@@ -30,7 +30,7 @@ func TestConnectionEntry(t *testing.T) {
 		Protocol: udp,
 		Original: Tuple{Src: netip.MustParseAddrPort("10.0.9.9:40000"), Dst: netip.MustParseAddrPort("172.30.0.41:53")},
 		Reply:    Tuple{Src: netip.MustParseAddrPort("10.0.0.1:5353"), Dst: netip.MustParseAddrPort("10.0.9.9:40000")},
-		ID:       0xdeadbeef,
+		id:       0xdeadbeef,
 	}
 	for _, zones := range []struct{ both, original, reply, want uint16 }{{}, {both: 7, want: 7}, {reply: 7, want: 7}, {original: 7}} {
 		c := connection()
@@ -71,9 +71,9 @@ func TestListError(t *testing.T) {
 			err := listError(test.err, test.failed)
 			require.ErrorIs(t, err, test.want)
 			if test.interrupted {
-				require.ErrorIs(t, err, ErrInterrupted)
+				require.ErrorIs(t, err, errInterrupted)
 			} else {
-				require.NotErrorIs(t, err, ErrInterrupted)
+				require.NotErrorIs(t, err, errInterrupted)
 			}
 		})
 	}

@@ -20,11 +20,11 @@ type ProxyHealth struct {
 	// Healthy is whether all families are healthy.
 	Healthy bool `json:"healthy"`
 	// Status has the families that an update was queued or finished for.
-	Status map[v1.IPFamily]FamilyHealth `json:"status,omitempty"`
+	Status map[v1.IPFamily]familyHealth `json:"status,omitempty"`
 }
 
-// FamilyHealth is the health of the proxier of one family.
-type FamilyHealth struct {
+// familyHealth is the health of the proxier of one family.
+type familyHealth struct {
 	// LastUpdated is the zero time before the first update.
 	LastUpdated time.Time `json:"lastUpdated"`
 	Healthy     bool      `json:"healthy"`
@@ -76,10 +76,10 @@ func (u *updates) health() ProxyHealth {
 	u.lock.Lock()
 	defer u.lock.Unlock()
 	now := u.clock.Now()
-	health := ProxyHealth{CurrentTime: now, Healthy: true, Status: map[v1.IPFamily]FamilyHealth{}}
+	health := ProxyHealth{CurrentTime: now, Healthy: true, Status: map[v1.IPFamily]familyHealth{}}
 	for family, f := range u.families {
 		healthy := f.queued.IsZero() || now.Sub(f.queued) < u.timeout
-		health.Status[family] = FamilyHealth{LastUpdated: f.finished, Healthy: healthy}
+		health.Status[family] = familyHealth{LastUpdated: f.finished, Healthy: healthy}
 		health.Healthy = health.Healthy && healthy
 		if f.finished.After(health.LastUpdated) {
 			health.LastUpdated = f.finished

@@ -57,11 +57,11 @@ func (s *ProxyServer) QueuedUpdate(family v1.IPFamily) { s.updates.queue(family)
 // family only.
 func (s *ProxyServer) Updated(family v1.IPFamily) { s.updates.finish(family) }
 
-// Health returns the health as it is, without the node.
-func (s *ProxyServer) Health() ProxyHealth { return s.updates.health() }
+// health returns the health as it is, without the node.
+func (s *ProxyServer) health() ProxyHealth { return s.updates.health() }
 
 // Healthy says whether all families are healthy.
-func (s *ProxyServer) Healthy() bool { return s.Health().Healthy }
+func (s *ProxyServer) Healthy() bool { return s.health().Healthy }
 
 // NodeEligible says whether the node may get traffic: it is there, is not being
 // deleted, and the cluster autoscaler is not about to take it away.
@@ -88,7 +88,7 @@ func (s *ProxyServer) Handler() http.Handler {
 }
 
 func (s *ProxyServer) serveHealthz(response http.ResponseWriter, _ *http.Request) {
-	health, eligible := s.Health(), s.NodeEligible()
+	health, eligible := s.health(), s.NodeEligible()
 	health.NodeEligible = &eligible
 	well := health.Healthy && eligible
 	s.options.Metrics.CountHealthz(statusOf(well))
@@ -96,7 +96,7 @@ func (s *ProxyServer) serveHealthz(response http.ResponseWriter, _ *http.Request
 }
 
 func (s *ProxyServer) serveLivez(response http.ResponseWriter, _ *http.Request) {
-	health := s.Health()
+	health := s.health()
 	s.options.Metrics.CountLivez(statusOf(health.Healthy))
 	answerHealth(response, health, health.Healthy)
 }

@@ -10,7 +10,7 @@ func (r *Runner) EnsureChain(table Table, chain Chain) (existed bool, err error)
 	switch {
 	case failed == nil:
 		return false, nil
-	case failed.ExitStatus > 0 && containsAny(failed.Output, "already exists", "File exists"):
+	case failed.exitStatus > 0 && containsAny(failed.output, "already exists", "File exists"):
 		return true, nil
 	}
 	return false, fmt.Errorf("making chain %s of table %s: %w", chain, table, failed)
@@ -45,7 +45,7 @@ func (r *Runner) ChainExists(table Table, chain Chain) (bool, error) {
 	switch {
 	case failed == nil:
 		return true, nil
-	case failed.ExitStatus == exitOther:
+	case failed.exitStatus == exitOther:
 		return false, nil
 	}
 	return false, fmt.Errorf("looking for chain %s of table %s: %w", chain, table, failed)

@@ -37,7 +37,7 @@ type command struct {
 }
 
 // waitArgs are the options of iptables that let it wait for the lock.
-func (v Version) waitArgs() []string {
+func (v toolVersion) waitArgs() []string {
 	switch {
 	case v.atLeast(hasWaitInterval):
 		return []string{"-w", wholeSeconds(waitLimit), "-W", strconv.FormatInt(waitInterval.Microseconds(), 10)}
@@ -50,7 +50,7 @@ func (v Version) waitArgs() []string {
 }
 
 // restoreWaitArgs are the options of iptables-restore that let it take the lock and wait for it.
-func (v Version) restoreWaitArgs() []string {
+func (v toolVersion) restoreWaitArgs() []string {
 	if v.atLeast(hasRestoreWait) {
 		return v.waitArgs()
 	}
@@ -65,7 +65,7 @@ func wholeSeconds(d time.Duration) string {
 // chainCommand is iptables on a chain.
 func (r *Runner) chainCommand(op operation, table Table, chain Chain, args ...string) command {
 	argv := make([]string, 0, 5+len(r.wait)+len(args))
-	argv = append(append(argv, r.tools.Iptables), r.wait...)
+	argv = append(append(argv, r.tools.iptables), r.wait...)
 	argv = append(append(argv, string(op), string(chain), "-t", string(table)), args...)
 	return command{argv: argv, limit: r.timeLimit}
 }
@@ -91,9 +91,9 @@ func (r *Runner) restoreCommand(table Table, data []byte, flush FlushFlag, count
 	return command{argv: argv, stdin: data}
 }
 
-// run runs the command to its end. A failure is a *CommandError. Output and errors are kept apart, since the tools print
+// run runs the command to its end. A failure is a *commandError. Output and errors are kept apart, since the tools print
 // warnings with exit status 0.
-func (r *Runner) run(c command) (output []byte, failed *CommandError) {
+func (r *Runner) run(c command) (output []byte, failed *commandError) {
 	ctx, stop := r.context(c.limit)
 	defer stop()
 

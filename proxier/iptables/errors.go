@@ -13,14 +13,14 @@ import (
 )
 
 var (
-	// ErrNotFound is what a *CommandError is (errors.Is) if the tool says that the chain, the rule, or the chain that a
+	// errNotFound is what a *commandError is (errors.Is) if the tool says that the chain, the rule, or the chain that a
 	// rule jumps to, is not there.
-	ErrNotFound = errors.New("no such chain or rule")
+	errNotFound = errors.New("no such chain or rule")
 
-	// ErrResourceProblem is what a *CommandError is (errors.Is) if the tool ended with exit status 4. Mostly another
+	// errResourceProblem is what a *commandError is (errors.Is) if the tool ended with exit status 4. Mostly another
 	// program holds the lock of the tools, or changed the rules at the same time, and a later try may do; the nf_tables
 	// tools end so as well when the kernel refuses a change, for example to delete a chain in use.
-	ErrResourceProblem = errors.New("resource problem")
+	errResourceProblem = errors.New("resource problem")
 )
 
 // The exit statuses of the tools.
@@ -30,41 +30,41 @@ const (
 	exitResource = 4
 )
 
-// CommandError is a tool that did not do what it was asked.
-type CommandError struct {
-	// Argv is the command.
-	Argv []string
-	// ExitStatus is what the tool ended with, -1 if it could not be started or was killed.
-	ExitStatus int
-	// Output is what the tool printed, without the lines that say nothing about the failure.
-	Output string
-	// Err is the error of running the command. It is context.DeadlineExceeded (errors.Is) after Options.TimeLimit.
-	Err error
+// commandError is a tool that did not do what it was asked.
+type commandError struct {
+	// argv is the command.
+	argv []string
+	// exitStatus is what the tool ended with, -1 if it could not be started or was killed.
+	exitStatus int
+	// output is what the tool printed, without the lines that say nothing about the failure.
+	output string
+	// err is the error of running the command. It is context.DeadlineExceeded (errors.Is) after Options.TimeLimit.
+	err error
 }
 
 // newCommandError says why a command failed. err is the error of k8s.io/utils/exec.
-func newCommandError(argv []string, err error, output []byte) *CommandError {
-	failed := &CommandError{Argv: slices.Clone(argv), ExitStatus: -1, Output: withoutNoise(output), Err: err}
+func newCommandError(argv []string, err error, output []byte) *commandError {
+	failed := &commandError{argv: slices.Clone(argv), exitStatus: -1, output: withoutNoise(output), err: err}
 	var exit exec.ExitError
 	if errors.As(err, &exit) && exit.Exited() {
-		failed.ExitStatus = exit.ExitStatus()
+		failed.exitStatus = exit.ExitStatus()
 	}
 	return failed
 }
 
 // Error returns the command, how it ended, what it printed and, where that is known, what to do.
-func (e *CommandError) Error() string {
-	return strings.Join(quoted(e.Argv), " ") + ": " + e.reason()
+func (e *commandError) Error() string {
+	return strings.Join(quoted(e.argv), " ") + ": " + e.reason()
 }
 
 // reason is Error without the command.
-func (e *CommandError) reason() string {
-	reason := fmt.Sprintf("exit status %d", e.ExitStatus)
-	if e.ExitStatus < 0 {
-		reason = e.Err.Error()
+func (e *commandError) reason() string {
+	reason := fmt.Sprintf("exit status %d", e.exitStatus)
+	if e.exitStatus < 0 {
+		reason = e.err.Error()
 	}
-	if e.Output != "" {
-		reason += ": " + e.Output
+	if e.output != "" {
+		reason += ": " + e.output
 	}
 	if hint := e.hint(); hint != "" {
 		reason += ": " + hint
@@ -73,28 +73,28 @@ func (e *CommandError) reason() string {
 }
 
 // Unwrap returns the error of running the command.
-func (e *CommandError) Unwrap() error { return e.Err }
+func (e *commandError) Unwrap() error { return e.err }
 
-// Is says whether the failure is ErrNotFound or ErrResourceProblem.
-func (e *CommandError) Is(target error) bool {
+// Is says whether the failure is errNotFound or errResourceProblem.
+func (e *commandError) Is(target error) bool {
 	switch target {
-	case ErrNotFound:
+	case errNotFound:
 		return e.notFound()
-	case ErrResourceProblem:
-		return e.ExitStatus == exitResource
+	case errResourceProblem:
+		return e.exitStatus == exitResource
 	}
 	return false
 }
 
 // notFound reads the words of the tool, since the exit status alone does not tell a missing chain from a bad argument. The
 // words differ by version and dialect.
-func (e *CommandError) notFound() bool {
-	switch e.ExitStatus {
+func (e *commandError) notFound() bool {
+	switch e.exitStatus {
 	case exitOther:
-		return containsAny(e.Output, "No chain/target/match by that name", "does a matching rule exist",
+		return containsAny(e.output, "No chain/target/match by that name", "does a matching rule exist",
 			"No such file or directory")
 	case exitUsage:
-		return missingTarget.MatchString(e.Output)
+		return missingTarget.MatchString(e.output)
 	}
 	return false
 }
@@ -103,15 +103,15 @@ func (e *CommandError) notFound() bool {
 var missingTarget = regexp.MustCompile(`Couldn't load target|Chain '.*' does not exist`)
 
 // hint is what to do about the failure, if the reason is known.
-func (e *CommandError) hint() string {
+func (e *commandError) hint() string {
 	switch {
-	case errors.Is(e.Err, exec.ErrExecutableNotFound):
+	case errors.Is(e.err, exec.ErrExecutableNotFound):
 		return "install iptables, or name its tools in Options.Tools"
-	case containsAny(e.Output, "Permission denied"):
+	case containsAny(e.output, "Permission denied"):
 		return "run as root, or with CAP_NET_ADMIN"
-	case containsAny(e.Output, "xtables lock"):
+	case containsAny(e.output, "xtables lock"):
 		return "another program holds the lock of iptables: try again later"
-	case containsAny(e.Output, "do you need to insmod"):
+	case containsAny(e.output, "do you need to insmod"):
 		return "the kernel module of the table is not loaded, or the kernel has none"
 	}
 	return ""
@@ -125,22 +125,22 @@ type RestoreError struct {
 	Input string
 	// Table is the table that the line is in, empty if it is in none.
 	Table Table
-	// Output is what the tool printed, without the lines that say nothing about the failure.
-	Output string
-	// Err is how the tool ended.
-	Err *CommandError
+	// output is what the tool printed, without the lines that say nothing about the failure.
+	output string
+	// err is how the tool ended.
+	err *commandError
 }
 
 // Error returns the line and what the tool says about it.
 func (e *RestoreError) Error() string {
-	text := fmt.Sprintf("%s: line %d", e.Err.Argv[0], e.Line)
+	text := fmt.Sprintf("%s: line %d", e.err.argv[0], e.Line)
 	if e.Input != "" {
 		text += fmt.Sprintf(": %q", e.Input)
 	}
 	if e.Table != "" {
 		text += fmt.Sprintf(" in table %s", e.Table)
 	}
-	text += ": " + e.Err.reason()
+	text += ": " + e.err.reason()
 	if e.Input == "COMMIT" {
 		text += ": the line ends the table, one of the lines above it is wrong"
 	}
@@ -148,16 +148,16 @@ func (e *RestoreError) Error() string {
 }
 
 // Unwrap returns how the tool ended.
-func (e *RestoreError) Unwrap() error { return e.Err }
+func (e *RestoreError) Unwrap() error { return e.err }
 
 // newRestoreError finds the line that iptables-restore refused in data. Without a line in the output, the failure is not
 // about the input, and failed is returned as it is.
-func newRestoreError(failed *CommandError, data []byte) error {
-	line, ok := failedLine(failed.Output)
+func newRestoreError(failed *commandError, data []byte) error {
+	line, ok := failedLine(failed.output)
 	if !ok {
 		return failed
 	}
-	refused := &RestoreError{Line: line, Output: failed.Output, Err: failed}
+	refused := &RestoreError{Line: line, output: failed.output, err: failed}
 	refused.Input, refused.Table = inputLine(data, line)
 	return refused
 }

@@ -31,8 +31,8 @@ func TestCommandErrorKinds(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			var err error = newCommandError([]string{"iptables"}, testingexec.FakeExitError{Status: row.exit}, []byte(row.output))
-			assert.Equal(t, row.notFound, errors.Is(err, ErrNotFound), "ErrNotFound")
-			assert.Equal(t, row.resource, errors.Is(err, ErrResourceProblem), "ErrResourceProblem")
+			assert.Equal(t, row.notFound, errors.Is(err, errNotFound), "ErrNotFound")
+			assert.Equal(t, row.resource, errors.Is(err, errResourceProblem), "ErrResourceProblem")
 		})
 	}
 }
@@ -115,10 +115,10 @@ func TestRestoreErrorShowsTheLine(t *testing.T) {
 			assert.Equal(t, row.input, refused.Input)
 			assert.Equal(t, row.table, refused.Table)
 			assert.ErrorContains(t, err, row.input)
-			assert.ErrorContains(t, err, refused.Output)
-			var command *CommandError
+			assert.ErrorContains(t, err, refused.output)
+			var command *commandError
 			require.ErrorAs(t, err, &command)
-			assert.Equal(t, row.exit, command.ExitStatus)
+			assert.Equal(t, row.exit, command.exitStatus)
 		})
 	}
 }
@@ -138,7 +138,7 @@ func TestRestoreFailureThatIsNotAboutTheInput(t *testing.T) {
 	failed := newCommandError([]string{"iptables-restore"}, testingexec.FakeExitError{Status: 4},
 		[]byte("Another app is currently holding the xtables lock.\n"))
 	err := newRestoreError(failed, []byte("*nat\nCOMMIT\n"))
-	assert.ErrorIs(t, err, ErrResourceProblem)
+	assert.ErrorIs(t, err, errResourceProblem)
 	var refused *RestoreError
 	assert.NotErrorAs(t, err, &refused)
 }

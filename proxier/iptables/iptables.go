@@ -8,7 +8,7 @@ import (
 // Interface is what the proxier needs of the iptables tools of one IP family. A Runner implements it. All methods may be
 // called from several goroutines; calls that run a tool are made one after the other.
 //
-// Errors of a tool that ran, or could not be run, are a *CommandError in the chain of errors.
+// Errors of a tool that ran, or could not be run, are a *commandError in the chain of errors.
 type Interface interface {
 	// EnsureChain makes the chain if it is not there, and says whether it was there before. Built-in chains are always
 	// there.

@@ -20,7 +20,7 @@ type locks struct {
 	file, socket string
 }
 
-// take holds both locks until release is called. It waits as long as the tools would. An error that is ErrResourceProblem
+// take holds both locks until release is called. It waits as long as the tools would. An error that is errResourceProblem
 // means that another program holds a lock.
 func (l locks) take(clk clock.Clock) (release func(), err error) {
 	unlockFile, err := takeWithin(waitLimit, clk, l.file, lockFile)
@@ -48,7 +48,7 @@ func takeWithin(limit time.Duration, clk clock.Clock, name string, try func(name
 		case !errors.Is(err, errLocked):
 			return nil, fmt.Errorf("lock %s: %w", name, err)
 		case clk.Since(start) >= limit:
-			return nil, fmt.Errorf("lock %s: %w after %s: try again later: %w", name, err, limit, ErrResourceProblem)
+			return nil, fmt.Errorf("lock %s: %w after %s: try again later: %w", name, err, limit, errResourceProblem)
 		}
 		<-clk.After(lockRetry)
 	}

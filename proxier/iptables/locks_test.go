@@ -20,16 +20,16 @@ func oldToolsOptions(t *testing.T) Options {
 		t.Skip("the locks of iptables are there on Linux only")
 	}
 	return Options{
-		LockFile:   filepath.Join(t.TempDir(), "xtables.lock"),
-		LockSocket: fmt.Sprintf("@xtables-%d-%s", os.Getpid(), t.Name()),
+		lockFile:   filepath.Join(t.TempDir(), "xtables.lock"),
+		lockSocket: fmt.Sprintf("@xtables-%d-%s", os.Getpid(), t.Name()),
 	}
 }
 
 func TestRestoreOfOldToolsHoldsTheLocks(t *testing.T) {
 	opts := oldToolsOptions(t)
 	for name, try := range map[string]func() (func(), error){
-		"file":   func() (func(), error) { return lockFile(opts.LockFile) },
-		"socket": func() (func(), error) { return bindSocket(opts.LockSocket) },
+		"file":   func() (func(), error) { return lockFile(opts.lockFile) },
+		"socket": func() (func(), error) { return bindSocket(opts.lockSocket) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var inside error
@@ -83,10 +83,10 @@ func TestRestoreOfOldToolsGivesUp(t *testing.T) {
 			<-clk.waiting
 			clk.Step(waitLimit)
 			err := <-done
-			assert.ErrorIs(t, err, ErrResourceProblem)
+			assert.ErrorIs(t, err, errResourceProblem)
 			assert.ErrorContains(t, err, "another program holds it after 5s: try again later")
 
-			unlock, err := lockFile(opts.LockFile)
+			unlock, err := lockFile(opts.lockFile)
 			if name == "socket" {
 				require.NoError(t, err, "the lock file is not kept when the socket fails")
 				unlock()
@@ -97,7 +97,7 @@ func TestRestoreOfOldToolsGivesUp(t *testing.T) {
 
 func TestRestoreOfOldToolsNeedsTheLockFile(t *testing.T) {
 	opts := oldToolsOptions(t)
-	opts.LockFile = filepath.Join(t.TempDir(), "missing", "xtables.lock")
+	opts.lockFile = filepath.Join(t.TempDir(), "missing", "xtables.lock")
 	runner := newScripted(t, oldTools, opts)
 	err := runner.RestoreAll(nil, NoFlushTables, RestoreCounters)
 	assert.ErrorIs(t, err, os.ErrNotExist)
@@ -107,9 +107,9 @@ func TestRestoreOfOldToolsNeedsTheLockFile(t *testing.T) {
 // takeOther holds one of the locks, as another program would.
 func takeOther(t *testing.T, name string, opts Options) (release func()) {
 	t.Helper()
-	take, lock := lockFile, opts.LockFile
+	take, lock := lockFile, opts.lockFile
 	if name == "socket" {
-		take, lock = bindSocket, opts.LockSocket
+		take, lock = bindSocket, opts.lockSocket
 	}
 	release, err := take(lock)
 	require.NoError(t, err)

@@ -160,7 +160,7 @@ func (m *monitor) gone(table Table) bool {
 // remove deletes the canaries.
 func (m *monitor) remove() {
 	for _, table := range m.tables {
-		if err := m.iptables.DeleteChain(table, m.canary); err != nil && !errors.Is(err, ErrNotFound) {
+		if err := m.iptables.DeleteChain(table, m.canary); err != nil && !errors.Is(err, errNotFound) {
 			m.logger.Error(err, "Could not delete the canary", "table", table)
 		}
 	}

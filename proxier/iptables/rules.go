@@ -35,7 +35,7 @@ func (r *Runner) RuleExists(table Table, chain Chain, args ...string) (bool, err
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	exists, err := r.ruleExists(table, chain, args)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, errNotFound) {
 		return false, nil // a rule cannot jump to a chain that is not there
 	}
 	return exists, err
@@ -46,7 +46,7 @@ func (r *Runner) DeleteRule(table Table, chain Chain, args ...string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	exists, err := r.ruleExists(table, chain, args)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, errNotFound) {
 		return nil // a rule cannot jump to a chain that is not there
 	}
 	if err != nil || !exists {
@@ -64,7 +64,7 @@ func (r *Runner) ruleExists(table Table, chain Chain, args []string) (bool, erro
 	switch {
 	case failed == nil:
 		return true, nil
-	case failed.ExitStatus == exitOther:
+	case failed.exitStatus == exitOther:
 		return false, nil
 	}
 	return false, fmt.Errorf("looking for a rule in chain %s of table %s: %w", chain, table, failed)

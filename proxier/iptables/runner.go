@@ -22,16 +22,16 @@ type Options struct {
 	// TimeLimit is how long one run of iptables may take before it is killed. Default: 5 minutes; below 0: no limit. Save
 	// and restore have no limit.
 	TimeLimit time.Duration
-	// LockFile and LockSocket are the locks of the tools, which the Runner takes itself for tools before 1.6.2. Default:
+	// lockFile and lockSocket are the locks of the tools, which the Runner takes itself for tools before 1.6.2. Default:
 	// "/run/xtables.lock" and the abstract socket "@xtables".
-	LockFile, LockSocket string
+	lockFile, lockSocket string
 	// Logger gets what no caller is told: errors in Monitor, rules of both dialects side by side. The zero value drops it.
 	Logger klog.Logger
 }
 
 // Tools are the names, or paths, of the three tools of a family.
 type Tools struct {
-	Iptables, Save, Restore string
+	iptables, Save, Restore string
 }
 
 // ToolsOf returns the usual names. The variant is "" for the tools that the system has chosen, or "legacy" or "nft".
@@ -43,7 +43,7 @@ func ToolsOf(protocol Protocol, variant string) Tools {
 	if variant != "" {
 		name += "-" + variant
 	}
-	return Tools{Iptables: name, Save: name + "-save", Restore: name + "-restore"}
+	return Tools{iptables: name, Save: name + "-save", Restore: name + "-restore"}
 }
 
 // Runner implements Interface with the tools of one IP family.
@@ -51,7 +51,7 @@ type Runner struct {
 	exec      exec.Interface
 	protocol  Protocol
 	tools     Tools
-	version   Version
+	version   toolVersion
 	wait      []string // the version's waitArgs
 	clock     clock.WithDelayedExecution
 	timeLimit time.Duration
@@ -90,26 +90,26 @@ func New(execer exec.Interface, protocol Protocol, opts Options) (*Runner, error
 // apply takes over the options that are set.
 func (r *Runner) apply(opts Options) {
 	tools := opts.Tools[r.protocol]
-	r.tools.Iptables = cmp.Or(tools.Iptables, r.tools.Iptables)
+	r.tools.iptables = cmp.Or(tools.iptables, r.tools.iptables)
 	r.tools.Save = cmp.Or(tools.Save, r.tools.Save)
 	r.tools.Restore = cmp.Or(tools.Restore, r.tools.Restore)
 	r.timeLimit = cmp.Or(opts.TimeLimit, r.timeLimit)
-	r.locks.file = cmp.Or(opts.LockFile, r.locks.file)
-	r.locks.socket = cmp.Or(opts.LockSocket, r.locks.socket)
+	r.locks.file = cmp.Or(opts.lockFile, r.locks.file)
+	r.locks.socket = cmp.Or(opts.lockSocket, r.locks.socket)
 	if opts.Clock != nil {
 		r.clock = opts.Clock
 	}
 }
 
 // askVersion runs "iptables --version".
-func (r *Runner) askVersion() (Version, error) {
-	output, failed := r.run(command{argv: []string{r.tools.Iptables, "--version"}, limit: r.timeLimit})
+func (r *Runner) askVersion() (toolVersion, error) {
+	output, failed := r.run(command{argv: []string{r.tools.iptables, "--version"}, limit: r.timeLimit})
 	if failed != nil {
-		return Version{}, failed
+		return toolVersion{}, failed
 	}
 	version, err := parseVersion(string(output))
 	if err != nil {
-		return Version{}, fmt.Errorf("%s --version: %w", r.tools.Iptables, err)
+		return toolVersion{}, fmt.Errorf("%s --version: %w", r.tools.iptables, err)
 	}
 	return version, version.usable()
 }
@@ -138,9 +138,6 @@ func (r *Runner) IsIPv6() bool { return r.protocol == ProtocolIPv6 }
 
 // Protocol implements Interface.
 func (r *Runner) Protocol() Protocol { return r.protocol }
-
-// Version is the version of the tools.
-func (r *Runner) Version() Version { return r.version }
 
 // HasRandomFully implements Interface.
 func (r *Runner) HasRandomFully() bool { return r.version.atLeast(hasRandomFully) }

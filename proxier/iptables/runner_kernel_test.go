@@ -22,7 +22,7 @@ func onKernel(t *testing.T, test func(t *testing.T, runner *Runner)) {
 		for _, protocol := range []Protocol{ProtocolIPv4, ProtocolIPv6} {
 			t.Run(variant+" "+string(protocol), func(t *testing.T) {
 				tools := ToolsOf(protocol, variant)
-				kerneltest.Need(t, tools.Iptables, tools.Save, tools.Restore)
+				kerneltest.Need(t, tools.iptables, tools.Save, tools.Restore)
 				runner, err := New(kerneltest.New(t).Exec(), protocol, Options{
 					Tools: map[Protocol]Tools{protocol: tools},
 					Clock: newWaitClock(),
@@ -53,8 +53,8 @@ func TestKernelChains(t *testing.T) {
 			require.NoError(t, runner.FlushChain(table, "FOO"))
 			require.NoError(t, runner.DeleteChain(table, "FOO"))
 			assertChain(t, runner, table, "FOO", false)
-			assert.ErrorIs(t, runner.FlushChain(table, "FOO"), ErrNotFound)
-			assert.ErrorIs(t, runner.DeleteChain(table, "FOO"), ErrNotFound)
+			assert.ErrorIs(t, runner.FlushChain(table, "FOO"), errNotFound)
+			assert.ErrorIs(t, runner.DeleteChain(table, "FOO"), errNotFound)
 		}
 		_, err := runner.EnsureChain(TableNAT, Chain(strings.Repeat("X", 29)))
 		assert.ErrorContains(t, err, "too long")
@@ -122,15 +122,15 @@ func TestKernelRulePositionsAndMissingChains(t *testing.T) {
 		}, rulesOf(t, runner, TableNAT, ChainPostrouting))
 
 		_, err := runner.EnsureRule(Append, TableNAT, "NOPE", "-j", "ACCEPT")
-		assert.ErrorIs(t, err, ErrNotFound)
+		assert.ErrorIs(t, err, errNotFound)
 		_, err = runner.EnsureRule(Append, TableNAT, ChainPostrouting, "-j", "NOPE")
-		assert.ErrorIs(t, err, ErrNotFound)
+		assert.ErrorIs(t, err, errNotFound)
 		assert.NoError(t, runner.DeleteRule(TableNAT, ChainPostrouting, "-j", "NOPE"))
 		assert.NoError(t, runner.DeleteRule(TableNAT, "NOPE", "-j", "ACCEPT"))
 
 		_, err = runner.EnsureRule(Append, TableNAT, ChainPostrouting, "--nonsense")
 		assert.ErrorContains(t, err, "nonsense")
-		assert.NotErrorIs(t, err, ErrNotFound)
+		assert.NotErrorIs(t, err, errNotFound)
 	})
 }
 
@@ -186,7 +186,7 @@ func TestKernelRestoreFlags(t *testing.T) {
 
 func TestKernelRestoreErrors(t *testing.T) {
 	onKernel(t, func(t *testing.T, runner *Runner) {
-		legacy := runner.Version().Dialect == DialectLegacy
+		legacy := runner.version.dialect == dialectLegacy
 		rows := []struct {
 			name, input string
 			legacy, nft int // lines
@@ -249,7 +249,7 @@ func TestKernelMonitor(t *testing.T) {
 func TestKernelWithoutTheTools(t *testing.T) {
 	onKernel(t, func(t *testing.T, runner *Runner) {
 		_, err := New(exec.New(), runner.Protocol(), Options{
-			Tools:     map[Protocol]Tools{runner.Protocol(): {Iptables: "no-such-iptables"}},
+			Tools:     map[Protocol]Tools{runner.Protocol(): {iptables: "no-such-iptables"}},
 			TimeLimit: time.Minute,
 		})
 		assert.ErrorIs(t, err, exec.ErrExecutableNotFound)

@@ -49,7 +49,7 @@ func TestWaitOptionsByVersion(t *testing.T) {
 			assert.Equal(t, row.wait, strings.Join(runner.version.waitArgs(), " "))
 			assert.Equal(t, row.restoreWait, strings.Join(runner.version.restoreWaitArgs(), " "))
 			assert.Equal(t, row.randomFully, runner.HasRandomFully())
-			assert.Equal(t, strings.Contains(row.version, "nf_tables"), runner.Version().Dialect == DialectNFT)
+			assert.Equal(t, strings.Contains(row.version, "nf_tables"), runner.version.dialect == dialectNFT)
 		})
 	}
 }
@@ -97,7 +97,7 @@ func TestChainsAndRules(t *testing.T) {
 		{name: "exit status 1 for another reason is an error", do: ensure, wantErr: "making chain FOO of table nat: iptables -w 5 -W 100000 " +
 			"-N FOO -t nat: exit status 1: iptables: Incompatible with this kernel.",
 			steps: []step{{run: "iptables " + wait + "-N FOO -t nat", stderr: "iptables: Incompatible with this kernel.\n", exit: 1}}},
-		{name: "a chain is not made while locked", do: ensure, wantErr: "try again later", wantIs: ErrResourceProblem,
+		{name: "a chain is not made while locked", do: ensure, wantErr: "try again later", wantIs: errResourceProblem,
 			steps: []step{{run: "iptables " + wait + "-N FOO -t nat", stderr: locked, exit: 4}}},
 		{name: "no tool", do: ensure, wantErr: "install iptables", wantIs: exec.ErrExecutableNotFound,
 			steps: []step{{run: "iptables " + wait + "-N FOO -t nat", err: exec.ErrExecutableNotFound}}},
@@ -109,14 +109,14 @@ func TestChainsAndRules(t *testing.T) {
 		{name: "a chain does not exist, as nft tools say it", do: exists,
 			steps: []step{{run: "iptables " + wait + "-S FOO -t nat", stderr: "iptables v1.8.9 (nf_tables): chain `FOO' in table `nat' is " +
 				"incompatible, use 'nft' tool.\n", exit: 1}}},
-		{name: "whether a chain exists is not known", do: exists, wantErr: "looking for chain FOO of table nat", wantIs: ErrResourceProblem,
+		{name: "whether a chain exists is not known", do: exists, wantErr: "looking for chain FOO of table nat", wantIs: errResourceProblem,
 			steps: []step{{run: "iptables " + wait + "-S FOO -t nat", stderr: locked, exit: 4}}},
 
 		{name: "flush", do: flush, steps: []step{{run: "iptables " + wait + "-F FOO -t nat"}}},
-		{name: "flush a chain that is not there", do: flush, wantErr: "flushing chain FOO of table nat", wantIs: ErrNotFound,
+		{name: "flush a chain that is not there", do: flush, wantErr: "flushing chain FOO of table nat", wantIs: errNotFound,
 			steps: []step{{run: "iptables " + wait + "-F FOO -t nat", stderr: noChain, exit: 1}}},
 		{name: "delete", do: remove, steps: []step{{run: "iptables " + wait + "-X FOO -t filter"}}},
-		{name: "delete a chain that is not there", do: remove, wantErr: "deleting chain FOO of table filter", wantIs: ErrNotFound,
+		{name: "delete a chain that is not there", do: remove, wantErr: "deleting chain FOO of table filter", wantIs: errNotFound,
 			steps: []step{{run: "iptables " + wait + "-X FOO -t filter", stderr: noChain, exit: 1}}},
 		{name: "delete a chain in use", do: remove, wantErr: "Too many links",
 			steps: []step{{run: "iptables " + wait + "-X FOO -t filter", stderr: "iptables: Too many links.\n", exit: 1}}},
@@ -129,12 +129,12 @@ func TestChainsAndRules(t *testing.T) {
 		{name: "a new rule goes last", do: appendRule, steps: []step{
 			{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: noChain, exit: 1},
 			{run: "iptables " + wait + "-A FOO -t nat -j BAR"}}},
-		{name: "a rule for a chain that is not there", do: appendRule, wantErr: "adding a rule to chain FOO of table nat", wantIs: ErrNotFound,
+		{name: "a rule for a chain that is not there", do: appendRule, wantErr: "adding a rule to chain FOO of table nat", wantIs: errNotFound,
 			steps: []step{
 				{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: noRule, exit: 1},
 				{run: "iptables " + wait + "-A FOO -t nat -j BAR", stderr: noChain, exit: 1}}},
 		{name: "a rule is not added if it may be there", do: appendRule, wantErr: "looking for a rule in chain FOO of table nat",
-			wantIs: ErrResourceProblem,
+			wantIs: errResourceProblem,
 			steps:  []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: locked, exit: 4}}},
 		{name: "a rule with a bad argument", do: appendRule, wantErr: `unknown option "--foo"`,
 			steps: []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: `iptables v1.8.9 (legacy): unknown option "--foo"` + "\n",
@@ -152,9 +152,9 @@ func TestChainsAndRules(t *testing.T) {
 		{name: "a rule to a chain that is not there is not deleted, nft", do: deleteRule,
 			steps: []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: "iptables v1.8.9 (nf_tables): Chain 'BAR' does not exist\n",
 				exit: 2}}},
-		{name: "a rule is not deleted if it may not be there", do: deleteRule, wantErr: "looking for a rule", wantIs: ErrResourceProblem,
+		{name: "a rule is not deleted if it may not be there", do: deleteRule, wantErr: "looking for a rule", wantIs: errResourceProblem,
 			steps: []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: locked, exit: 4}}},
-		{name: "a rule cannot be deleted", do: deleteRule, wantErr: "deleting a rule of chain FOO of table nat", wantIs: ErrResourceProblem,
+		{name: "a rule cannot be deleted", do: deleteRule, wantErr: "deleting a rule of chain FOO of table nat", wantIs: errResourceProblem,
 			steps: []step{
 				{run: "iptables " + wait + "-C FOO -t nat -j BAR"},
 				{run: "iptables " + wait + "-D FOO -t nat -j BAR", stderr: locked, exit: 4}}},
@@ -269,7 +269,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestToolsOfAFamily(t *testing.T) {
-	tools := map[Protocol]Tools{ProtocolIPv6: {Iptables: "/opt/ip6tables", Save: "/opt/save"}}
+	tools := map[Protocol]Tools{ProtocolIPv6: {iptables: "/opt/ip6tables", Save: "/opt/save"}}
 	runner, err := New(scripted(t,
 		step{run: "/opt/ip6tables --version", stdout: "ip6tables v1.8.9 (legacy)\n"},
 		step{run: "/opt/save -t nat"},

@@ -10,18 +10,18 @@ import (
 func TestParseVersion(t *testing.T) {
 	rows := []struct {
 		name, output string
-		want         Version
+		want         toolVersion
 		wantErr      string
 	}{
-		{name: "legacy", output: "iptables v1.8.9 (legacy)\n", want: Version{1, 8, 9, DialectLegacy}},
-		{name: "nf_tables of IPv6", output: "ip6tables v1.8.10 (nf_tables)\n", want: Version{1, 8, 10, DialectNFT}},
-		{name: "before dialects had names", output: "iptables v1.6.2\n", want: Version{1, 6, 2, DialectLegacy}},
-		{name: "four numbers", output: "iptables v1.4.19.1\n", want: Version{1, 4, 19, DialectLegacy}},
-		{name: "two numbers", output: "iptables v1.9 (nf_tables)\n", want: Version{1, 9, 0, DialectNFT}},
-		{name: "suffix of a distribution", output: "iptables v1.8.4-15.el8 (nf_tables)", want: Version{1, 8, 4, DialectNFT}},
-		{name: "a warning first", output: "# Warning: something (legacy)\niptables v1.8.7 (nf_tables)\n", want: Version{1, 8, 7,
-			DialectNFT}},
-		{name: "brackets on the next line", output: "iptables v1.8.7\n(nf_tables)\n", want: Version{1, 8, 7, DialectLegacy}},
+		{name: "legacy", output: "iptables v1.8.9 (legacy)\n", want: toolVersion{1, 8, 9, dialectLegacy}},
+		{name: "nf_tables of IPv6", output: "ip6tables v1.8.10 (nf_tables)\n", want: toolVersion{1, 8, 10, dialectNFT}},
+		{name: "before dialects had names", output: "iptables v1.6.2\n", want: toolVersion{1, 6, 2, dialectLegacy}},
+		{name: "four numbers", output: "iptables v1.4.19.1\n", want: toolVersion{1, 4, 19, dialectLegacy}},
+		{name: "two numbers", output: "iptables v1.9 (nf_tables)\n", want: toolVersion{1, 9, 0, dialectNFT}},
+		{name: "suffix of a distribution", output: "iptables v1.8.4-15.el8 (nf_tables)", want: toolVersion{1, 8, 4, dialectNFT}},
+		{name: "a warning first", output: "# Warning: something (legacy)\niptables v1.8.7 (nf_tables)\n", want: toolVersion{1, 8, 7,
+			dialectNFT}},
+		{name: "brackets on the next line", output: "iptables v1.8.7\n(nf_tables)\n", want: toolVersion{1, 8, 7, dialectLegacy}},
 		{name: "nothing", output: "", wantErr: "no version"},
 		{name: "another program", output: "Try --help\n", wantErr: "is this iptables?"},
 		{name: "number too large", output: "iptables v1.99999999999999999999.0", wantErr: "value out of range"},

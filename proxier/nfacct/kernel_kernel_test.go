@@ -34,18 +34,18 @@ func listed(t *testing.T, ns *kerneltest.Namespace) (counters []Counter) {
 		require.NoError(t, err)
 		bytes, err := strconv.ParseUint(found[2], 10, 64)
 		require.NoError(t, err)
-		counters = append(counters, Counter{Name: found[3], Packets: packets, Bytes: bytes})
+		counters = append(counters, Counter{name: found[3], Packets: packets, bytes: bytes})
 	}
 	return counters
 }
 
 func requireLikeTheTool(t *testing.T, ns *kerneltest.Namespace, k Kernel) []Counter {
 	t.Helper()
-	counters, err := k.List()
+	counters, err := k.list()
 	require.NoError(t, err)
 	require.ElementsMatch(t, listed(t, ns), counters)
 	for _, want := range counters {
-		got, err := k.Get(want.Name)
+		got, err := k.Get(want.name)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
@@ -59,10 +59,10 @@ func TestKernelLikeTheTool(t *testing.T) {
 	longest := strings.Repeat("x", maxName)
 	for _, name := range []string{"drops", longest, "with space"} {
 		_, err := k.Get(name)
-		require.ErrorIs(t, err, ErrNotFound)
+		require.ErrorIs(t, err, errNotFound)
 		require.NoError(t, k.Ensure(name))
 		require.NoError(t, k.Ensure(name), "it is there")
-		require.ErrorIs(t, k.Add(name), errExists)
+		require.ErrorIs(t, k.add(name), errExists)
 	}
 	ns.Must("nfacct add theirs", "nfacct add limited packet 5")
 	require.NoError(t, k.Ensure("theirs"))
@@ -82,17 +82,17 @@ func TestKernelCounts(t *testing.T) {
 		require.ErrorIs(t, err, unix.EPERM, "the packet is dropped")
 	}
 	for range 2 {
-		assert.Equal(t, []Counter{{Name: "drops", Packets: 3, Bytes: 3 * (20 + 8 + 10)}}, requireLikeTheTool(t, ns, k))
+		assert.Equal(t, []Counter{{name: "drops", Packets: 3, bytes: 3 * (20 + 8 + 10)}}, requireLikeTheTool(t, ns, k))
 	}
 	require.NoError(t, k.Ensure("drops"))
-	require.ErrorIs(t, k.Add("drops"), errExists)
-	assert.Equal(t, []Counter{{Name: "drops", Packets: 3, Bytes: 3 * (20 + 8 + 10)}}, requireLikeTheTool(t, ns, k))
+	require.ErrorIs(t, k.add("drops"), errExists)
+	assert.Equal(t, []Counter{{name: "drops", Packets: 3, bytes: 3 * (20 + 8 + 10)}}, requireLikeTheTool(t, ns, k))
 }
 
 func TestKernelRefusesNames(t *testing.T) {
 	ns, k := inNamespace(t)
 	for name, want := range map[string]error{"": errEmptyName, strings.Repeat("x", maxName+1): errNameTooLong} {
-		assert.ErrorIs(t, k.Add(name), want)
+		assert.ErrorIs(t, k.add(name), want)
 		assert.ErrorIs(t, k.Ensure(name), want)
 		_, err := k.Get(name)
 		assert.ErrorIs(t, err, want)
@@ -105,8 +105,8 @@ func TestKernelNeedsPrivileges(t *testing.T) {
 	var newError, addError, listError error
 	kerneltest.WithoutNetAdmin(t, func() {
 		_, newError = New()
-		addError = k.Add("drops")
-		_, listError = k.List()
+		addError = k.add("drops")
+		_, listError = k.list()
 	})
 	for _, err := range []error{newError, addError, listError} {
 		require.ErrorIs(t, err, unix.EPERM)

@@ -16,7 +16,7 @@ type Kernel struct{}
 func New() (Kernel, error) {
 	var k Kernel
 	// Whether there is such an object does not matter, but whether the kernel knows the question.
-	if _, err := k.Get("chainwalk"); err != nil && !errors.Is(err, ErrNotFound) {
+	if _, err := k.Get("chainwalk"); err != nil && !errors.Is(err, errNotFound) {
 		return k, err
 	}
 	return k, nil
@@ -30,14 +30,14 @@ const (
 
 // Ensure makes the object if it is not there.
 func (k Kernel) Ensure(name string) error {
-	if err := k.Add(name); err != nil && !errors.Is(err, errExists) {
+	if err := k.add(name); err != nil && !errors.Is(err, errExists) {
 		return err
 	}
 	return nil
 }
 
-// Add makes an object with counters at zero. It is errExists if there is one of that name, whose counters stay.
-func (Kernel) Add(name string) error {
+// add makes an object with counters at zero. It is errExists if there is one of that name, whose counters stay.
+func (Kernel) add(name string) error {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("making nfacct object %q: %w", name, err)
 	}
@@ -67,8 +67,8 @@ func (Kernel) Get(name string) (Counter, error) {
 	return counters[0], nil
 }
 
-// List reads all objects, in the order that the kernel has them.
-func (Kernel) List() ([]Counter, error) {
+// list reads all objects, in the order that the kernel has them.
+func (Kernel) list() ([]Counter, error) {
 	counters, err := read(newRequest(messageGet, unix.NLM_F_DUMP))
 	if err != nil {
 		return nil, fmt.Errorf("listing nfacct objects: %w", err)
@@ -121,11 +121,11 @@ func read(request *nl.NetlinkRequest) (counters []Counter, err error) {
 func meaning(err error) error {
 	switch {
 	case errors.Is(err, unix.ENOENT):
-		return ErrNotFound
+		return errNotFound
 	case errors.Is(err, unix.EBUSY), errors.Is(err, unix.EEXIST):
 		return errExists
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EPROTONOSUPPORT):
-		return fmt.Errorf("%w: %w", ErrNotSupported, err)
+		return fmt.Errorf("%w: %w", errNotSupported, err)
 	case errors.Is(err, unix.EPERM):
 		return fmt.Errorf("%w: run as root, or with CAP_NET_ADMIN", err)
 	}

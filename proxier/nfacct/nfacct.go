@@ -9,8 +9,8 @@ import (
 
 // Counter is a named object and what it has counted since it was made.
 type Counter struct {
-	Name           string
-	Packets, Bytes uint64
+	name           string
+	Packets, bytes uint64
 }
 
 // maxName is how many bytes a name may have: NFACCT_NAME_MAX of the kernel without the zero at the end.
@@ -18,11 +18,11 @@ const maxName = 31
 
 // Errors of Kernel, for errors.Is.
 var (
-	ErrNotFound     = errors.New("no such object")
+	errNotFound     = errors.New("no such object")
 	errExists       = errors.New("the object exists already")
 	errEmptyName    = errors.New("the name of the object is empty")
 	errNameTooLong  = fmt.Errorf("the name of the object has more than %d bytes", maxName)
-	ErrNotSupported = errors.New("the kernel has no nfacct objects: load the module nfnetlink_acct")
+	errNotSupported = errors.New("the kernel has no nfacct objects: load the module nfnetlink_acct")
 )
 
 // Attributes of messages, from linux/netfilter/nfnetlink_acct.h.
@@ -51,7 +51,7 @@ func parseCounter(message []byte) (c Counter, err error) {
 			return Counter{}, errMessage
 		}
 	}
-	if c.Name == "" {
+	if c.name == "" {
 		return Counter{}, errMessage
 	}
 	return c, nil
@@ -61,11 +61,11 @@ func parseCounter(message []byte) (c Counter, err error) {
 func (c *Counter) set(a nlattr.Attribute) (err error) {
 	switch a.Type {
 	case attrName:
-		c.Name, err = cString(a.Value)
+		c.name, err = cString(a.Value)
 	case attrPackets:
 		c.Packets, err = a.Uint64()
 	case attrBytes:
-		c.Bytes, err = a.Uint64()
+		c.bytes, err = a.Uint64()
 	}
 	return err
 }

@@ -21,7 +21,7 @@ func recorded() []byte {
 func TestParseCounter(t *testing.T) {
 	c, err := parseCounter(recorded())
 	require.NoError(t, err)
-	assert.Equal(t, Counter{Name: "drops", Packets: 0x102, Bytes: 1 << 32}, c)
+	assert.Equal(t, Counter{name: "drops", Packets: 0x102, bytes: 1 << 32}, c)
 }
 
 func TestParseCounterRefuses(t *testing.T) {
@@ -46,7 +46,7 @@ func FuzzParseCounter(f *testing.F) {
 	f.Add(recorded()[:20])
 	f.Fuzz(func(t *testing.T, message []byte) {
 		if c, err := parseCounter(message); err == nil {
-			require.NotEmpty(t, c.Name)
+			require.NotEmpty(t, c.name)
 		}
 	})
 }

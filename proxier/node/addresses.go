@@ -35,7 +35,7 @@ func HostIPs(node *v1.Node) []netip.Addr {
 type Addresses struct {
 	// Primary is the family to serve if the node cannot serve both.
 	Primary    v1.IPFamily
-	IPv4, IPv6 netip.Addr
+	ipv4, ipv6 netip.Addr
 }
 
 // DetectAddresses works out the addresses from those that HostIPs returned. A
@@ -45,8 +45,8 @@ type Addresses struct {
 func DetectAddresses(hostIPs []netip.Addr, bindAddress netip.Addr) Addresses {
 	a := Addresses{
 		Primary: v1.IPv4Protocol,
-		IPv4:    netip.AddrFrom4([4]byte{127, 0, 0, 1}),
-		IPv6:    netip.IPv6Loopback(),
+		ipv4:    netip.AddrFrom4([4]byte{127, 0, 0, 1}),
+		ipv6:    netip.IPv6Loopback(),
 	}
 	for _, address := range hostIPs {
 		a.set(address)
@@ -65,16 +65,16 @@ func DetectAddresses(hostIPs []netip.Addr, bindAddress netip.Addr) Addresses {
 // Of returns the address of the family.
 func (a Addresses) Of(family v1.IPFamily) netip.Addr {
 	if family == v1.IPv6Protocol {
-		return a.IPv6
+		return a.ipv6
 	}
-	return a.IPv4
+	return a.ipv4
 }
 
 func (a *Addresses) set(address netip.Addr) {
 	if address.Is6() {
-		a.IPv6 = address
+		a.ipv6 = address
 	} else {
-		a.IPv4 = address
+		a.ipv4 = address
 	}
 }
 

@@ -40,10 +40,10 @@ func (f *Files) Apply(settings []Setting) (Report, error) {
 // apply writes a setting unless it has the value. A value that cannot be read is taken for another one.
 func (f *Files) apply(s Setting) (changed bool, err error) {
 	old, err := f.read(s.Path)
-	if err == nil && (old == s.Value || s.AtLeast && old > s.Value) {
+	if err == nil && (old == s.Value || s.atLeast && old > s.Value) {
 		return false, nil
 	}
-	if s.AtLeast && err != nil {
+	if s.atLeast && err != nil {
 		return false, err // it may be higher
 	}
 	return true, f.write(s.Path, s.Value)

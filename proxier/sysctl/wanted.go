@@ -12,8 +12,8 @@ type Setting struct {
 	// Path is the file of the setting, without the / at the beginning.
 	Path  string
 	Value int
-	// AtLeast leaves a higher value as it is.
-	AtLeast bool
+	// atLeast leaves a higher value as it is.
+	atLeast bool
 }
 
 const (
@@ -44,8 +44,8 @@ func Wanted(config *kubeproxy.KubeProxyConntrackConfiguration, cores int, localh
 	entries := conntrackMax(config, cores)
 	if entries > 0 {
 		settings = append(settings,
-			Setting{Path: conntrack + "max", Value: entries, AtLeast: true},
-			Setting{Path: hashSize, Value: entries / entriesPerBucket, AtLeast: true})
+			Setting{Path: conntrack + "max", Value: entries, atLeast: true},
+			Setting{Path: hashSize, Value: entries / entriesPerBucket, atLeast: true})
 	}
 	want(conntrack+"tcp_timeout_established", seconds(config.TCPEstablishedTimeout))
 	want(conntrack+"tcp_timeout_close_wait", seconds(config.TCPCloseWaitTimeout))

@@ -17,8 +17,8 @@ import (
 
 // Backend runs scenarios in network namespaces. Its zero value is ready for use.
 type Backend struct {
-	// Samples is how often a connection is made whose way depends on chance; 0 is 100.
-	Samples int
+	// samples is how often a connection is made whose way depends on chance; 0 is 100.
+	samples int
 	// Proxier makes the nodes' proxiers; nil: this project's own.
 	Proxier node.Proxier
 }
@@ -55,7 +55,7 @@ type session struct {
 
 // Start builds the network, fills the API and starts the proxiers.
 func (b Backend) Start(ctx context.Context, cluster *scenarios.Cluster) (scenarios.Session, error) {
-	s := &session{cluster: cluster, clock: node.NewClock(), nodes: map[string]*nodeHost{}, flows: map[string]*keptFlow{}, samples: b.Samples}
+	s := &session{cluster: cluster, clock: node.NewClock(), nodes: map[string]*nodeHost{}, flows: map[string]*keptFlow{}, samples: b.samples}
 	if s.samples == 0 {
 		s.samples = defaultSamples
 	}

@@ -40,7 +40,7 @@ func TestKernelGeneratedScenarios(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("seed %d with %s", seed, tool), func(t *testing.T) {
 				t.Parallel()
-				both := []*played{play(t, s, tool, sim.Backend{}), play(t, s, tool, Backend{Samples: 60})}
+				both := []*played{play(t, s, tool, sim.Backend{}), play(t, s, tool, Backend{samples: 60})}
 				for i := 0; i <= len(s.Steps) && !t.Failed(); i++ {
 					if i > 0 {
 						compareBoth(t, i, "the step", both, func(p *played) string { return p.step(&s.Steps[i-1]) })

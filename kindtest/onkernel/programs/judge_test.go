@@ -147,7 +147,7 @@ func TestWhoReadsInput(t *testing.T) {
 }
 
 func TestEveryProgramHasALife(t *testing.T) {
-	for _, program := range Names {
+	for _, program := range names {
 		script, err := scriptOf(program)
 		require.NoError(t, err)
 		assert.Contains(t, script, "\nphase ", program)
@@ -155,12 +155,12 @@ func TestEveryProgramHasALife(t *testing.T) {
 	}
 	files, err := scripts.ReadDir("lives")
 	require.NoError(t, err)
-	assert.Len(t, files, len(Names)+1, "a life of each, and the prelude")
+	assert.Len(t, files, len(names)+1, "a life of each, and the prelude")
 
 	o := Options{Programs: []string{"ufw", "prelude"}}
-	require.EqualError(t, o.valid(), `there is no life of "prelude"; there are `+strings.Join(Names, ", "))
+	require.EqualError(t, o.valid(), `there is no life of "prelude"; there are `+strings.Join(names, ", "))
 	o = Options{}
 	require.NoError(t, o.valid())
-	assert.Equal(t, Names, o.Programs)
+	assert.Equal(t, names, o.Programs)
 	assert.Len(t, o.Dialects, 2)
 }

@@ -28,8 +28,8 @@ type Options struct {
 	Out  io.Writer
 }
 
-// Names are the programs, those first that nodes have most.
-var Names = []string{"ufw", "fail2ban", "ferm", "shorewall", "shorewall6", "firewalld", "kube-proxy", "docker"}
+// names are the programs, those first that nodes have most.
+var names = []string{"ufw", "fail2ban", "ferm", "shorewall", "shorewall6", "firewalld", "kube-proxy", "docker"}
 
 // packages of Debian that the lives need: the programs, the tools, and what they ask for when they run.
 var packages = []string{
@@ -42,8 +42,8 @@ var scripts embed.FS
 
 // scriptOf is the life of a program.
 func scriptOf(program string) (string, error) {
-	if !slices.Contains(Names, program) {
-		return "", fmt.Errorf("there is no life of %q; there are %s", program, strings.Join(Names, ", "))
+	if !slices.Contains(names, program) {
+		return "", fmt.Errorf("there is no life of %q; there are %s", program, strings.Join(names, ", "))
 	}
 	var script strings.Builder
 	for _, name := range []string{"prelude", program} {
@@ -59,7 +59,7 @@ func scriptOf(program string) (string, error) {
 // valid refuses programs that nobody knows, and fills in what is left open.
 func (o *Options) valid() error {
 	if len(o.Programs) == 0 {
-		o.Programs = Names
+		o.Programs = names
 	}
 	if len(o.Dialects) == 0 {
 		o.Dialects = []netfilter.Dialect{netfilter.Legacy, netfilter.NFT}

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/chainwalk/chainwalk/kindtest/onkind/beside"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
-	"github.com/chainwalk/chainwalk/kindtest/onkind/foretell"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/kind"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -19,7 +19,7 @@ type bench struct {
 	cluster  *cluster.Cluster
 	machines machines
 	kind     *kind.Backend
-	backend  *foretell.Backend
+	backend  *beside.Backend
 }
 
 // besideWorkers are the nodes beside the control plane of the second cluster. With it they are as many as most scenarios have.
@@ -116,7 +116,7 @@ func (b *bench) connect(ctx context.Context, place int, none string) error {
 	if b.kind, err = kind.New(ctx, b.cluster, kind.Options{Place: place}); err != nil {
 		return err
 	}
-	b.backend = foretell.New(b.kind, b.machines, none)
+	b.backend = beside.New(b.kind, b.machines, none)
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 // Judge foretells what becomes of probes, and judges what became of them. It is for one goroutine.
 type Judge struct {
-	view   func(context.Context) (*State, error)
+	state  func(context.Context) (*State, error)
 	none   string
 	now    *network // nil: what is known is old
 	kept   map[string]keptConnection
@@ -27,8 +27,8 @@ type keptConnection struct {
 }
 
 // NewJudge judges by what a state of the cluster shows. It is asked for again after each change.
-func NewJudge(view func(context.Context) (*State, error)) *Judge {
-	return &Judge{view: view, kept: map[string]keptConnection{}}
+func NewJudge(state func(context.Context) (*State, error)) *Judge {
+	return &Judge{state: state, kept: map[string]keptConnection{}}
 }
 
 // Nothing is a Judge that has no prediction, and says why: the rules of a proxy that does not use iptables cannot be walked.
@@ -45,7 +45,7 @@ func (j *Judge) look(ctx context.Context) (*network, error) {
 	if j.now != nil {
 		return j.now, nil
 	}
-	v, err := j.view(ctx)
+	v, err := j.state(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look at the cluster: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // Objects is what the API holds.
 type Objects struct {
-	Services map[types.NamespacedName]*v1.Service
+	services map[types.NamespacedName]*v1.Service
 	Slices   map[types.NamespacedName]*discovery.EndpointSlice
 	Zone     string
 }
@@ -20,7 +20,7 @@ type Objects struct {
 // NewObjects returns an empty API.
 func NewObjects() *Objects {
 	return &Objects{
-		Services: map[types.NamespacedName]*v1.Service{},
+		services: map[types.NamespacedName]*v1.Service{},
 		Slices:   map[types.NamespacedName]*discovery.EndpointSlice{},
 	}
 }
@@ -45,8 +45,8 @@ func (o *Objects) Apply(step *Step, handlers ...Handler) {
 		o.applySlice(step.Slice, handlers)
 	case step.DeleteService != "":
 		key := Key(step.DeleteService)
-		if old := o.Services[key]; old != nil {
-			delete(o.Services, key)
+		if old := o.services[key]; old != nil {
+			delete(o.services, key)
 			for _, h := range handlers {
 				h.OnServiceDelete(old.DeepCopy())
 			}
@@ -69,8 +69,8 @@ func (o *Objects) Apply(step *Step, handlers ...Handler) {
 
 func (o *Objects) applyService(service *v1.Service, handlers []Handler) {
 	key := types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
-	old := o.Services[key]
-	o.Services[key] = service
+	old := o.services[key]
+	o.services[key] = service
 	for _, h := range handlers {
 		if old == nil {
 			h.OnServiceAdd(service.DeepCopy())
@@ -95,7 +95,7 @@ func (o *Objects) applySlice(slice *discovery.EndpointSlice, handlers []Handler)
 
 // SortedServices returns the services by name.
 func (o *Objects) SortedServices() []*v1.Service {
-	return sorted(o.Services)
+	return sorted(o.services)
 }
 
 // SortedSlices returns the slices by name.
@@ -103,8 +103,8 @@ func (o *Objects) SortedSlices() []*discovery.EndpointSlice {
 	return sorted(o.Slices)
 }
 
-// SlicesOf returns the slices of a service, by name.
-func (o *Objects) SlicesOf(service types.NamespacedName) []*discovery.EndpointSlice {
+// slicesOf returns the slices of a service, by name.
+func (o *Objects) slicesOf(service types.NamespacedName) []*discovery.EndpointSlice {
 	return slices.DeleteFunc(o.SortedSlices(), func(s *discovery.EndpointSlice) bool {
 		return s.Namespace != service.Namespace || s.Labels[discovery.LabelServiceName] != service.Name
 	})

@@ -11,13 +11,13 @@ import (
 
 // Difference is something that is not the same after a sync.
 type Difference struct {
-	Step   int // of the case, from 0
-	Family v1.IPFamily
+	step   int // of the case, from 0
+	family v1.IPFamily
 	// Kind is "rules", "packets", "conntrack", "metrics", "health", "sysctls" or "errors".
 	Kind string
-	// Where is a chain, packet or metric.
-	Where        string
-	Ours, Theirs []string
+	// where is a chain, packet or metric.
+	where        string
+	ours, theirs []string
 	onlyComments bool // of rules that are the same without them
 	// Explanation is the name of the Explanation that holds; empty if none does.
 	Explanation string
@@ -29,11 +29,11 @@ type Difference struct {
 
 // onlyOursDeletes and onlyTheirsDeletes say of a connection who has deleted it.
 func (d *Difference) onlyOursDeletes() bool {
-	return d.Kind == "conntrack" && d.Ours[0] == deletes(true)
+	return d.Kind == "conntrack" && d.ours[0] == deletes(true)
 }
 
 func (d *Difference) onlyTheirsDeletes() bool {
-	return d.Kind == "conntrack" && d.Theirs[0] == deletes(true)
+	return d.Kind == "conntrack" && d.theirs[0] == deletes(true)
 }
 
 // mostLines is how many lines of each side are printed.
@@ -42,9 +42,9 @@ const mostLines = 12
 // String prints what each side has and the other has not.
 func (d *Difference) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "step %d, %s %s: %s\n", d.Step+1, d.Family, d.Kind, d.Where)
-	printMissing(&b, "ours:      ", d.Ours, d.Theirs)
-	printMissing(&b, "kube-proxy:", d.Theirs, d.Ours)
+	fmt.Fprintf(&b, "step %d, %s %s: %s\n", d.step+1, d.family, d.Kind, d.where)
+	printMissing(&b, "ours:      ", d.ours, d.theirs)
+	printMissing(&b, "kube-proxy:", d.theirs, d.ours)
 	if strings.Count(b.String(), "\n") == 1 {
 		b.WriteString("  the same lines in another order\n")
 	}
@@ -73,7 +73,7 @@ func printMissing(b *strings.Builder, side string, lines, others []string) {
 
 // place is what is different and how, but not since when.
 func (d *Difference) place() string {
-	return fmt.Sprint(d.Kind, d.Where, d.Ours, d.Theirs)
+	return fmt.Sprint(d.Kind, d.where, d.ours, d.theirs)
 }
 
 // Report counts what was compared.

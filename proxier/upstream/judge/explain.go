@@ -22,10 +22,10 @@ type Explanation struct {
 	Why string
 	// Case is the file, below testdata, that shows it.
 	Case string
-	// Since is the first minor version of kube-proxy that does it; 0: all that can be linked.
-	Since int
-	// Until is the last one; 0: it still does.
-	Until int
+	// since is the first minor version of kube-proxy that does it; 0: all that can be linked.
+	since int
+	// until is the last one; 0: it still does.
+	until int
 	// Chance says that it depends on the order of a Go map in kube-proxy whether there is a difference.
 	Chance bool
 	holds  func(r *run, d *Difference, all []*Difference) bool
@@ -34,7 +34,7 @@ type Explanation struct {
 // Explanations are all that are known of the kube-proxy that is linked, in the order in which they are tried.
 func Explanations() []Explanation {
 	return slices.DeleteFunc(explanations(), func(e Explanation) bool {
-		return e.Since > peers.Minor || e.Until != 0 && e.Until < peers.Minor
+		return e.since > peers.Minor || e.until != 0 && e.until < peers.Minor
 	})
 }
 
@@ -111,8 +111,8 @@ func counted(before, after *discovery.EndpointSlice, follows func(*discovery.End
 
 // countsForeign says whether kube-proxy counts as many more events as there were of slices of other proxies.
 func (h *history) countsForeign(d *Difference) bool {
-	ours, _ := strconv.Atoi(d.Ours[0])
-	theirs, _ := strconv.Atoi(d.Theirs[0])
+	ours, _ := strconv.Atoi(d.ours[0])
+	theirs, _ := strconv.Atoi(d.theirs[0])
 	return theirs-ours == h.foreign
 }
 
@@ -129,7 +129,7 @@ func (r *run) freshAgrees(all []*Difference, tries int) bool {
 	}
 	agrees := false
 	for range tries {
-		if agrees = r.freshRulesEqual(all[0].Family); agrees {
+		if agrees = r.freshRulesEqual(all[0].family); agrees {
 			break
 		}
 	}
@@ -227,12 +227,12 @@ func ambiguousDuplicates(objects *cases.Objects) bool {
 // countsUnreachable says whether kube-proxy counts more services without local endpoints than ours by no more than there are
 // ports that external traffic cannot reach.
 func (r *run) countsUnreachable(d *Difference) bool {
-	if !strings.Contains(d.Where, "no_local_endpoints_total{traffic_policy=external}") {
+	if !strings.Contains(d.where, "no_local_endpoints_total{traffic_policy=external}") {
 		return false
 	}
-	ours, _ := strconv.Atoi(d.Ours[0])
-	theirs, _ := strconv.Atoi(d.Theirs[0])
-	return theirs > ours && theirs-ours <= unreachablePorts(r.objects, d.Family)
+	ours, _ := strconv.Atoi(d.ours[0])
+	theirs, _ := strconv.Atoi(d.theirs[0])
+	return theirs > ours && theirs-ours <= unreachablePorts(r.objects, d.family)
 }
 
 // unreachablePorts counts the service ports with externalTrafficPolicy Local that have no address or port for external traffic

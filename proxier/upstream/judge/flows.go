@@ -166,8 +166,8 @@ func (r *run) compareFlows(family v1.IPFamily) []*Difference {
 	for _, e := range entries {
 		if ours[e] != theirs[e] {
 			differences = append(differences, &Difference{
-				Kind: "conntrack", Where: fmt.Sprintf("%s by %s", e.Original.Dst, e.Reply.Src),
-				Ours: []string{deletes(ours[e])}, Theirs: []string{deletes(theirs[e])}, entry: e,
+				Kind: "conntrack", where: fmt.Sprintf("%s by %s", e.Original.Dst, e.Reply.Src),
+				ours: []string{deletes(ours[e])}, theirs: []string{deletes(theirs[e])}, entry: e,
 			})
 		}
 	}

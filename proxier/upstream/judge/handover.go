@@ -131,13 +131,13 @@ func (h *handedOver) differences(family v1.IPFamily, fresh peers.Peer, errs map[
 	report.Rules += rules
 	if fmt.Sprint(h.errs[family]) != fmt.Sprint(errs[family]) {
 		differences = append(differences, &Difference{
-			Kind: "errors", Where: "first sync", Ours: []string{fmt.Sprint(h.errs[family])}, Theirs: []string{fmt.Sprint(errs[family])},
+			Kind: "errors", where: "first sync", ours: []string{fmt.Sprint(h.errs[family])}, theirs: []string{fmt.Sprint(errs[family])},
 		})
 	}
 	packets, err := h.packets(family, fresh, report)
 	differences = append(differences, packets...)
 	for _, d := range differences {
-		d.Family, d.Step = family, h.step
+		d.family, d.step = family, h.step
 	}
 	return differences, err
 }

@@ -109,11 +109,11 @@ func compareRules(ours, theirs map[string][]rule) (rules int, differences []*Dif
 			continue
 		}
 		differences = append(differences, &Difference{
-			Kind: "rules", Where: name, Ours: declared(name, a), Theirs: declared(name, b),
+			Kind: "rules", where: name, ours: declared(name, a), theirs: declared(name, b),
 			onlyComments: there && slices.EqualFunc(a, b, func(a, b rule) bool { return a.bare == b.bare }),
 		})
 	}
-	slices.SortFunc(differences, func(a, b *Difference) int { return cmp.Compare(a.Where, b.Where) })
+	slices.SortFunc(differences, func(a, b *Difference) int { return cmp.Compare(a.where, b.where) })
 	return rules, differences
 }
 

@@ -212,7 +212,7 @@ func (r *run) explainAll(family v1.IPFamily, differences []*Difference, failed b
 	known := r.known[family]
 	r.known[family] = map[string]string{}
 	for _, d := range differences { // rules come first
-		d.Step, d.Family = r.step, family
+		d.step, d.family = r.step, family
 		if failed {
 			d.Explanation = known[d.place()]
 		}
@@ -239,7 +239,7 @@ func (r *run) compare(family v1.IPFamily, ourError, theirError error) []*Differe
 	r.report.Rules += rules
 	if (ourError == nil) != (theirError == nil) && r.own.Wrote(family) {
 		differences = append(differences, &Difference{
-			Kind: "errors", Where: "sync", Ours: []string{fmt.Sprint(ourError)}, Theirs: []string{fmt.Sprint(theirError)},
+			Kind: "errors", where: "sync", ours: []string{fmt.Sprint(ourError)}, theirs: []string{fmt.Sprint(theirError)},
 		})
 	}
 	differences = append(differences, r.compareValues(family, theirError != nil)...)
@@ -277,12 +277,12 @@ func (r *run) compareValues(family v1.IPFamily, failed bool) []*Difference {
 	compare := func(kind string, ours, theirs map[string]string) int {
 		for _, name := range slices.Sorted(maps.Keys(theirs)) {
 			if ours[name] != theirs[name] {
-				differences = append(differences, &Difference{Kind: kind, Where: name, Ours: []string{ours[name]}, Theirs: []string{theirs[name]}})
+				differences = append(differences, &Difference{Kind: kind, where: name, ours: []string{ours[name]}, theirs: []string{theirs[name]}})
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(ours)) {
 			if _, ok := theirs[name]; !ok {
-				differences = append(differences, &Difference{Kind: kind, Where: name, Ours: []string{ours[name]}})
+				differences = append(differences, &Difference{Kind: kind, where: name, ours: []string{ours[name]}})
 			}
 		}
 		return len(theirs)

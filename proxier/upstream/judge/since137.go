@@ -12,10 +12,10 @@ import (
 // keepsIdle says of a connection that ours alone deletes it, that kube-proxy has looked for stale ones, and that it goes to a UDP
 // service without an endpoint that serves.
 func (r *run) keepsIdle(d *Difference) bool {
-	if !d.onlyOursDeletes() || !r.theirs.Flows().Looked(d.Family) {
+	if !d.onlyOursDeletes() || !r.theirs.Flows().Looked(d.family) {
 		return false
 	}
-	claimed, serving := r.served(d.entry.Original.Dst, d.Family)
+	claimed, serving := r.served(d.entry.Original.Dst, d.family)
 	return claimed > 0 && !serving
 }
 
@@ -26,7 +26,7 @@ func isNodeAddress(a netip.Addr) bool {
 
 // oldTools says whether a difference is that the tools are taken to know --random-fully.
 func (r *run) oldTools(d *Difference) bool {
-	return r.settings.NoRandomFully && slices.EqualFunc(d.Ours, d.Theirs, func(ours, theirs string) bool {
+	return r.settings.NoRandomFully && slices.EqualFunc(d.ours, d.theirs, func(ours, theirs string) bool {
 		return withoutRandomFully(ours) == withoutRandomFully(theirs)
 	})
 }

@@ -44,22 +44,22 @@ func (k *process) mendFlows(f *processFamily, family v1.IPFamily) error {
 	services, endpoints := *field[proxy.ServicePortMap](f.proxier, "svcPortMap"), *field[proxy.EndpointsMap](f.proxier, "endpointsMap")
 	m := &f.mended
 	failed := f.flows.failed
-	if !f.flows.looked && (m.syncFailed && k.mends.Has(FailedSyncsFlows) || m.serviceChanged && k.mends.Has(ChangedServicesFlows) ||
-		failed && k.mends.Has(FailedLooksFlows)) {
+	if !f.flows.looked && (m.syncFailed && k.mends.has(FailedSyncsFlows) || m.serviceChanged && k.mends.has(ChangedServicesFlows) ||
+		failed && k.mends.has(FailedLooksFlows)) {
 		kubeconntrack.CleanStaleEntries(f.flows, family, services, endpoints)
 	}
 	m.syncFailed, m.serviceChanged = false, false
 	served, idle := placesOfUDP(services, endpoints)
-	if k.mends.Has(EmptyServicesFlows) && f.flows.looked {
+	if k.mends.has(EmptyServicesFlows) && f.flows.looked {
 		k.deleteFlows(f, family, idle, func(*conntrack.Entry) bool { return true })
 	}
-	if k.mends.Has(DeletedServicesFlows) {
+	if k.mends.has(DeletedServicesFlows) {
 		k.deleteFlows(f, family, without(m.served, served), func(e *conntrack.Entry) bool {
 			return !k.isAt(served, e.Original.Dst) && e.Reply.Src != e.Original.Dst
 		})
 	}
 	m.served = served
-	if f.flows.failed && k.mends.Has(FailedLooksFlows) {
+	if f.flows.failed && k.mends.has(FailedLooksFlows) {
 		f.proxier.Sync()
 		return errLook
 	}
@@ -68,7 +68,7 @@ func (k *process) mendFlows(f *processFamily, family v1.IPFamily) error {
 
 // nothingNew says that stale flows need not be looked for, as all that such a look goes by is as at the last one.
 func (k *process) nothingNew(f *processFamily) bool {
-	if !k.mends.Has(SameNotLookedFor) {
+	if !k.mends.has(SameNotLookedFor) {
 		return false
 	}
 	services, endpoints := *field[proxy.ServicePortMap](f.proxier, "svcPortMap"), *field[proxy.EndpointsMap](f.proxier, "endpointsMap")

@@ -121,8 +121,8 @@ func among(list ...*oracle.Clause) func(*oracle.Clause) bool {
 // String is the name of the finding.
 func (m Mend) String() string { return findings[m].name }
 
-// Breaks says whether what is mended can break a clause.
-func (m Mend) Breaks(c *oracle.Clause) bool { return findings[m].breaks(c) }
+// breaks says whether what is mended can break a clause.
+func (m Mend) breaks(c *oracle.Clause) bool { return findings[m].breaks(c) }
 
 // Mends is a set of them.
 type Mends uint32
@@ -146,15 +146,15 @@ func MendsOf(list ...Mend) Mends {
 func Breaking(c *oracle.Clause) Mends {
 	var set Mends
 	for _, m := range AllMends().List() {
-		if m.Breaks(c) {
+		if m.breaks(c) {
 			set |= MendsOf(m)
 		}
 	}
 	return set
 }
 
-// Has says whether a mend is in the set.
-func (s Mends) Has(m Mend) bool { return s>>m&1 == 1 }
+// has says whether a mend is in the set.
+func (s Mends) has(m Mend) bool { return s>>m&1 == 1 }
 
 // List are the mends of the set.
 func (s Mends) List() []Mend {
@@ -181,14 +181,14 @@ func Mended(set Mends) simnode.Proxier {
 
 // mendBefore mends what a sync is about to do.
 func (k *process) mendBefore(f *processFamily) {
-	if k.mends.Has(LargeInFull) && f.large() && time.Since(*field[time.Time](f.proxier, "lastFullSync")) > proxyutil.FullSyncPeriod {
+	if k.mends.has(LargeInFull) && f.large() && time.Since(*field[time.Time](f.proxier, "lastFullSync")) > proxyutil.FullSyncPeriod {
 		f.forceFullSync()
 	}
 }
 
 // mendAddresses asks for a full sync if the node has other addresses than when it was asked for one last.
 func (k *process) mendAddresses(f *processFamily) error {
-	if !k.mends.Has(AddressesNoticed) {
+	if !k.mends.has(AddressesNoticed) {
 		return nil
 	}
 	now, err := k.process.Kernel.Network.NodeAddresses()
@@ -202,7 +202,7 @@ func (k *process) mendAddresses(f *processFamily) error {
 
 // mendLoopback closes loopback behind a sync that ended well, after which no rule sends anybody there.
 func (k *process) mendLoopback() error {
-	if !k.mends.Has(LoopbackClosed) || k.routesLoopback {
+	if !k.mends.has(LoopbackClosed) || k.routesLoopback {
 		return nil
 	}
 	return k.process.Kernel.Sysctls.Set(sysctlRouteLocalnet, 0)

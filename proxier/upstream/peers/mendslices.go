@@ -28,7 +28,7 @@ func (s *mendedSlices) change(mends Mends, before, after *discovery.EndpointSlic
 	}
 	others := []types.NamespacedName{at}
 	for name := range s.there {
-		if name != at && mends.Has(SlicesInOrder) {
+		if name != at && mends.has(SlicesInOrder) {
 			others = append(others, name)
 		}
 	}
@@ -69,7 +69,7 @@ func (s *mendedSlices) mended(mends Mends, slice *discovery.EndpointSlice) *disc
 	}
 	out := slice.DeepCopy()
 	out.Endpoints = slices.DeleteFunc(out.Endpoints, func(e discovery.Endpoint) bool {
-		return mends.Has(OwnFamilyOnly) && otherFamily(slice, &e) || mends.Has(SlicesInOrder) && s.later(slice, &e)
+		return mends.has(OwnFamilyOnly) && otherFamily(slice, &e) || mends.has(SlicesInOrder) && s.later(slice, &e)
 	})
 	return out
 }

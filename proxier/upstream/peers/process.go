@@ -45,10 +45,10 @@ func newProcess(p simnode.Process, mends Mends) (*process, error) {
 func (k *process) newFamily(c *kubeproxyconfig.KubeProxyConfiguration, family v1.IPFamily) (*processFamily, error) {
 	programs := newKubeRunner(k.process.Kernel.Exec, utiliptables.Protocol(family))
 	look := newKubeRunner(unwatched(k.process.Kernel.Exec), utiliptables.Protocol(family))
-	if k.mends.Has(SameNotRestored) {
+	if k.mends.has(SameNotRestored) {
 		programs = &sparingTools{Interface: programs, look: look}
 	}
-	if k.mends.Has(ServicesInOrder) {
+	if k.mends.has(ServicesInOrder) {
 		programs = orderedTools{programs}
 	}
 	f := &processFamily{flows: &processConntrack{table: k.process.Kernel.Conntrack}}
@@ -59,7 +59,7 @@ func (k *process) newFamily(c *kubeproxyconfig.KubeProxyConfiguration, family v1
 	f.loop = newSyncLoop(f.runner(), k.process.Clock.Now())
 	f.monitor = monitor{programs: programs, look: look, mends: k.mends, reload: func() {
 		f.forceFullSync()
-		if err := k.sync(family); err != nil && k.mends.Has(ReloadTriedAgain) { // which kube-proxy does not look at
+		if err := k.sync(family); err != nil && k.mends.has(ReloadTriedAgain) { // which kube-proxy does not look at
 			f.proxier.Sync()
 		}
 	}}
@@ -67,7 +67,7 @@ func (k *process) newFamily(c *kubeproxyconfig.KubeProxyConfiguration, family v1
 		return nil, err
 	}
 	f.flows.nothingNew = func() bool { return k.nothingNew(f) }
-	if k.mends.Has(OwnFlowsOnly) {
+	if k.mends.has(OwnFlowsOnly) {
 		f.flows.own = func(a netip.Addr) bool { return k.own(f, a) }
 	}
 	return f, nil
@@ -242,7 +242,7 @@ func (k *process) first(family v1.IPFamily) error {
 		}
 		return nil
 	})
-	if err != nil && k.mends.Has(FirstTriedAgain) {
+	if err != nil && k.mends.has(FirstTriedAgain) {
 		f.proxier.Sync()
 	}
 	return err
@@ -357,10 +357,10 @@ func (k *process) OnEndpointSliceUpdate(before, after *discovery.EndpointSlice) 
 }
 
 func (k *process) sliceChanged(before, after *discovery.EndpointSlice) {
-	if k.mends.Has(SameNotTold) && before != nil && after != nil && saysTheSame(before, after) {
+	if k.mends.has(SameNotTold) && before != nil && after != nil && saysTheSame(before, after) {
 		return
 	}
-	if k.mends.Has(SlicesMove) && before != nil && after != nil &&
+	if k.mends.has(SlicesMove) && before != nil && after != nil &&
 		before.Labels[discovery.LabelServiceName] != after.Labels[discovery.LabelServiceName] {
 		k.sliceChanged(before, nil)
 		before = nil

@@ -24,8 +24,8 @@ type Packet struct {
 
 // Source is the pod or node that sends a packet.
 type Source struct {
-	// Name is as it was written: "pod/shop/client".
-	Name string
+	// name is as it was written: "pod/shop/client".
+	name string
 	// Address is the one that the packet has.
 	Address netip.Addr
 	// Node is the node that it is or runs on; empty if that is not known.
@@ -136,7 +136,7 @@ func (b *Book) ends(proto string, src, dst *word) (*Source, *word, error) {
 	if source == nil {
 		return nil, nil, nil
 	}
-	named := &Source{Name: src.text, Address: source.address(v6), Node: source.node, Host: source.host}
+	named := &Source{name: src.text, Address: source.address(v6), Node: source.node, Host: source.host}
 	src.text = source.text(v6)
 	return named, nil, nil
 }

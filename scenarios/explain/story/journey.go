@@ -17,7 +17,7 @@ func OfConnections(packet string, ways []network.Connection, o Options) Story {
 	for i := range ways {
 		c := &ways[i]
 		endings[i] = endingOfConnection(c, names)
-		s.Outcomes[i] = Outcome{Probability: c.Probability, Sentence: endings[i].sentence(), Passages: PassagesOf(c, names)}
+		s.Outcomes[i] = Outcome{Probability: c.Probability, Sentence: endings[i].sentence(), Passages: passagesOf(c, names)}
 		s.Outcomes[i].Decided = decidedOfJourney(&c.Forward, s.Outcomes[i].Passages)
 	}
 	s.Sentence = sentenceOf(endings)
@@ -25,9 +25,9 @@ func OfConnections(packet string, ways []network.Connection, o Options) Story {
 	return s
 }
 
-// PassagesOf are the hosts that a connection's first packet went through, those that the answers to it went through, and those of the way
+// passagesOf are the hosts that a connection's first packet went through, those that the answers to it went through, and those of the way
 // back.
-func PassagesOf(c *network.Connection, names Names) []Passage {
+func passagesOf(c *network.Connection, names Names) []Passage {
 	t := journeyTeller{server: c.Server, names: names}
 	t.journey(There, &c.Forward)
 	if c.Back != nil {

@@ -55,8 +55,8 @@ const (
 	NothingChecked       Kind = "nothing-checked"        // a scenario without a check
 )
 
-// Kinds are those that a scenario may say to be its point.
-func Kinds() []Kind {
+// kinds are those that a scenario may say to be its point.
+func kinds() []Kind {
 	return []Kind{
 		DuplicateObject, ClusterIPTaken, ClusterIPMissing, ClusterIPElsewhere, NodePortTaken, NodePortMissing, NodePortRange,
 		HealthCheckMissing, FieldIgnored, SliceWithoutService, SlicePort, ServicePortUnserved, EndpointFamily, UnknownNode, OtherNode,

@@ -79,11 +79,11 @@ func (f *finder) but(s *scenarios.Scenario) []Mistake {
 		there[m.Kind] = true
 	}
 	meant := func(kind Kind) bool {
-		return slices.Contains(s.Mistakes, string(kind)) && slices.Contains(Kinds(), kind)
+		return slices.Contains(s.Mistakes, string(kind)) && slices.Contains(kinds(), kind)
 	}
 	f.found = slices.DeleteFunc(f.found, func(m Mistake) bool { return meant(m.Kind) })
 	var known []string
-	for _, kind := range Kinds() {
+	for _, kind := range kinds() {
 		known = append(known, string(kind))
 	}
 	for _, word := range s.Mistakes {

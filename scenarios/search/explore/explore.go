@@ -16,53 +16,53 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/node"
 )
 
-// Path is how the client calls the service.
-type Path string
+// entrance is how the client calls the service.
+type entrance string
 
 // The paths.
 const (
-	ClusterIP Path = "clusterIP" // a pod of the node calls the cluster IP
-	NodePort  Path = "nodePort"  // a machine outside calls the node port, and is masqueraded
+	byClusterIP entrance = "clusterIP" // a pod of the node calls the cluster IP
+	byNodePort  entrance = "nodePort"  // a machine outside calls the node port, and is masqueraded
 )
 
-// Exploration is a small world and how far its sequences go: one node, a client, a service
+// exploration is a small world and how far its sequences go: one node, a client, a service
 // of one port and its endpoints, of which the first comes and goes.
-type Exploration struct {
-	Protocol  corev1.Protocol // TCP, UDP or SCTP
-	Path      Path
-	Endpoints int // 1 or 2
-	Depth     int // the number of letters of the longest sequences
-	Dialect   netfilter.Dialect
-	// Proxier makes the node's proxiers; nil: this project's own.
-	Proxier node.Proxier
+type exploration struct {
+	protocol  corev1.Protocol // TCP, UDP or SCTP
+	path      entrance
+	endpoints int // 1 or 2
+	depth     int // the number of letters of the longest sequences
+	dialect   netfilter.Dialect
+	// proxier makes the node's proxiers; nil: this project's own.
+	proxier node.Proxier
 }
 
-// Report is what came of an exploration.
-type Report struct {
-	Sequences int
-	// Packets are those of the client that were judged.
-	Packets int
-	// Clauses count how often each clause decided about one.
-	Clauses         map[string]int
-	Counterexamples []Counterexample
+// result is what came of an exploration.
+type result struct {
+	sequences int
+	// packets are those of the client that were judged.
+	packets int
+	// clauses count how often each clause decided about one.
+	clauses         map[string]int
+	counterexamples []counterexample
 }
 
-// Counterexample is a sequence after which the specification does not allow what becomes of the client's next packet.
-type Counterexample struct {
-	Sequence  Sequence
-	Clause    *oracle.Clause
-	Want, Got string
-	// Witness is an ordinary scenario that fails for it; nil where the format has no words for what is allowed.
-	Witness *scenarios.Scenario
+// counterexample is a sequence after which the specification does not allow what becomes of the client's next packet.
+type counterexample struct {
+	sequence  sequence
+	clause    *oracle.Clause
+	want, got string
+	// witness is an ordinary scenario that fails for it; nil where the format has no words for what is allowed.
+	witness *scenarios.Scenario
 }
 
-// All are the explorations of every protocol and path, with one endpoint and with two.
-func All(depth int, tool netfilter.Dialect) []Exploration {
-	var out []Exploration
+// allExplorations are the explorations of every protocol and path, with one endpoint and with two.
+func allExplorations(depth int, tool netfilter.Dialect) []exploration {
+	var out []exploration
 	for _, protocol := range []corev1.Protocol{corev1.ProtocolUDP, corev1.ProtocolTCP, corev1.ProtocolSCTP} {
-		for _, path := range []Path{ClusterIP, NodePort} {
+		for _, path := range []entrance{byClusterIP, byNodePort} {
 			for endpoints := 1; endpoints <= 2; endpoints++ {
-				out = append(out, Exploration{Protocol: protocol, Path: path, Endpoints: endpoints, Depth: depth, Dialect: tool})
+				out = append(out, exploration{protocol: protocol, path: path, endpoints: endpoints, depth: depth, dialect: tool})
 			}
 		}
 	}
@@ -70,13 +70,13 @@ func All(depth int, tool netfilter.Dialect) []Exploration {
 }
 
 // String names the exploration.
-func (e *Exploration) String() string {
-	return fmt.Sprintf("%s %s %d %s", e.Protocol, e.Path, e.Endpoints, e.Dialect)
+func (e *exploration) String() string {
+	return fmt.Sprintf("%s %s %d %s", e.protocol, e.path, e.endpoints, e.dialect)
 }
 
-// Run tries every sequence. A sequence that begins with one that is a counterexample is left out. The error says that the world cannot be
+// run tries every sequence. A sequence that begins with one that is a counterexample is left out. The error says that the world cannot be
 // made, or that the context has ended.
-func (e *Exploration) Run(ctx context.Context) (*Report, error) {
+func (e *exploration) run(ctx context.Context) (*result, error) {
 	world, err := e.small()
 	if err != nil {
 		return nil, err
@@ -85,20 +85,20 @@ func (e *Exploration) Run(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := &Report{Clauses: map[string]int{}}
+	report := &result{clauses: map[string]int{}}
 	specs := map[state]*oracle.Spec{}
-	var broken Sequence
-	each(e.Depth, func(s Sequence) bool {
+	var broken sequence
+	each(e.depth, func(s sequence) bool {
 		if broken != nil && len(s) > len(broken) && slices.Equal(s[:len(broken)], broken) {
 			return true
 		}
-		r := &run{small: world, cluster: cluster.With(e.Dialect), specs: specs, report: report, sequence: s}
-		report.Sequences++
-		before := len(report.Counterexamples)
+		r := &run{small: world, cluster: cluster.With(e.dialect), specs: specs, report: report, sequence: s}
+		report.sequences++
+		before := len(report.counterexamples)
 		if err = r.all(ctx); err == nil {
 			err = ctx.Err()
 		}
-		if len(report.Counterexamples) > before {
+		if len(report.counterexamples) > before {
 			broken = slices.Clone(s)
 		}
 		return err == nil
@@ -106,14 +106,14 @@ func (e *Exploration) Run(ctx context.Context) (*Report, error) {
 	return report, err
 }
 
-// Print writes the figures of a report, the same for the same exploration.
-func (r *Report) Print(w io.Writer) {
-	fmt.Fprintf(w, "%d sequences, %d packets judged, %d findings\n", r.Sequences, r.Packets, len(r.Counterexamples))
-	for _, name := range slices.Sorted(maps.Keys(r.Clauses)) {
-		fmt.Fprintf(w, "  %s: %d\n", name, r.Clauses[name])
+// print writes the figures of a report, the same for the same exploration.
+func (r *result) print(w io.Writer) {
+	fmt.Fprintf(w, "%d sequences, %d packets judged, %d findings\n", r.sequences, r.packets, len(r.counterexamples))
+	for _, name := range slices.Sorted(maps.Keys(r.clauses)) {
+		fmt.Fprintf(w, "  %s: %d\n", name, r.clauses[name])
 	}
-	for i := range r.Counterexamples {
-		f := &r.Counterexamples[i]
-		fmt.Fprintf(w, "%s breaks %s: want %s, got %s\n", f.Sequence, f.Clause.Name, f.Want, f.Got)
+	for i := range r.counterexamples {
+		f := &r.counterexamples[i]
+		fmt.Fprintf(w, "%s breaks %s: want %s, got %s\n", f.sequence, f.clause.Name, f.want, f.got)
 	}
 }

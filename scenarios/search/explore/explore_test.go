@@ -31,15 +31,15 @@ func depth(t *testing.T) int {
 
 // TestExplore finds no sequence after which a flow is where the specification does not allow it.
 func TestExplore(t *testing.T) {
-	for _, e := range race.Some(All(depth(t), netfilter.Legacy), 5) {
+	for _, e := range race.Some(allExplorations(depth(t), netfilter.Legacy), 5) {
 		t.Run(e.String(), func(t *testing.T) {
 			t.Parallel()
-			report, err := e.Run(t.Context())
+			report, err := e.run(t.Context())
 			require.NoError(t, err)
 			var text strings.Builder
-			report.Print(&text)
+			report.print(&text)
 			t.Log(e.String() + ": " + text.String())
-			assert.Empty(t, report.Counterexamples)
+			assert.Empty(t, report.counterexamples)
 		})
 	}
 }
@@ -53,19 +53,19 @@ func neverCleans(p node.Process) (node.Proxy, []string, error) {
 // TestExploreFindsStaleFlows finds that a proxier leaves flows behind, by the shortest sequences that show it, and writes
 // scenarios that fail with that proxier and with no other.
 func TestExploreFindsStaleFlows(t *testing.T) {
-	for _, path := range []Path{ClusterIP, NodePort} {
-		e := Exploration{Protocol: corev1.ProtocolUDP, Path: path, Endpoints: 1, Depth: 2, Dialect: netfilter.Legacy, Proxier: neverCleans}
-		report, err := e.Run(t.Context())
+	for _, path := range []entrance{byClusterIP, byNodePort} {
+		e := exploration{protocol: corev1.ProtocolUDP, path: path, endpoints: 1, depth: 2, dialect: netfilter.Legacy, proxier: neverCleans}
+		report, err := e.run(t.Context())
 		require.NoError(t, err)
 		var found []string
-		for _, f := range report.Counterexamples {
-			found = append(found, f.Sequence.String())
-			assert.Same(t, oracle.StaleUDPFlow, f.Clause, f.Sequence.String())
-			require.NotNil(t, f.Witness, f.Sequence.String())
-			broken := scenarios.Run(t.Context(), f.Witness, sim.Backend{Options: sim.Options{Proxier: neverCleans}})
-			assert.True(t, broken.Failed(), f.Sequence.String())
-			sound := scenarios.Run(t.Context(), f.Witness, sim.Backend{})
-			assert.False(t, sound.Failed(), "%s: %+v", f.Sequence, sound.Checks)
+		for _, f := range report.counterexamples {
+			found = append(found, f.sequence.String())
+			assert.Same(t, oracle.StaleUDPFlow, f.clause, f.sequence.String())
+			require.NotNil(t, f.witness, f.sequence.String())
+			broken := scenarios.Run(t.Context(), f.witness, sim.Backend{Options: sim.Options{Proxier: neverCleans}})
+			assert.True(t, broken.Failed(), f.sequence.String())
+			sound := scenarios.Run(t.Context(), f.witness, sim.Backend{})
+			assert.False(t, sound.Failed(), "%s: %+v", f.sequence, sound.Checks)
 		}
 		assert.Contains(t, found, "de", "the endpoint goes after a datagram")
 	}
@@ -74,7 +74,7 @@ func TestExploreFindsStaleFlows(t *testing.T) {
 // TestSequences holds which sequences are told by shorter ones.
 func TestSequences(t *testing.T) {
 	var all []string
-	each(2, func(s Sequence) bool {
+	each(2, func(s sequence) bool {
 		all = append(all, s.String())
 		return true
 	})

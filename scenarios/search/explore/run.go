@@ -20,13 +20,13 @@ import (
 type state struct{ silent, endpointGone, serviceGone bool }
 
 // after is the state after something happened.
-func (s state) after(l Letter) state {
+func (s state) after(l letter) state {
 	switch l {
-	case Answer:
+	case answer:
 		s.silent = !s.silent
-	case Endpoint:
+	case endpoint:
 		s.endpointGone = !s.endpointGone
-	case Service:
+	case service:
 		s.serviceGone = !s.serviceGone
 	}
 	return s
@@ -37,8 +37,8 @@ type run struct {
 	*small
 	cluster  *scenarios.Cluster
 	specs    map[state]*oracle.Spec
-	report   *Report
-	sequence Sequence
+	report   *result
+	sequence sequence
 
 	world  *sim.World
 	player *scenarios.Player
@@ -54,7 +54,7 @@ type run struct {
 
 // all makes the sequence, and then sends once more.
 func (r *run) all(ctx context.Context) (err error) {
-	if r.world, err = sim.NewWorld(ctx, r.cluster, sim.Options{Direct: true, Proxier: r.Proxier}); err != nil {
+	if r.world, err = sim.NewWorld(ctx, r.cluster, sim.Options{Direct: true, Proxier: r.proxier}); err != nil {
 		return err
 	}
 	defer func() { err = firstOf(err, r.world.Close()) }()
@@ -63,7 +63,7 @@ func (r *run) all(ctx context.Context) (err error) {
 		return err
 	}
 	for i, l := range r.sequence {
-		if err := r.happens(ctx, l, i+1 < len(r.sequence) && r.sequence[i+1] == Crash); err != nil || r.found {
+		if err := r.happens(ctx, l, i+1 < len(r.sequence) && r.sequence[i+1] == crash); err != nil || r.found {
 			return err
 		}
 	}
@@ -90,8 +90,8 @@ func (r *run) sync(ctx context.Context) error {
 }
 
 // happens makes one letter true. Unsynced says that the proxier has no time to sync it.
-func (r *run) happens(ctx context.Context, l Letter, unsynced bool) error {
-	if l == Datagram {
+func (r *run) happens(ctx context.Context, l letter, unsynced bool) error {
+	if l == datagram {
 		return r.send()
 	}
 	r.now = r.now.after(l)
@@ -105,11 +105,11 @@ func (r *run) happens(ctx context.Context, l Letter, unsynced bool) error {
 	}
 	switch {
 	case r.flow == nil:
-	case l == Time:
+	case l == timePasses:
 		r.flow.Idle(pause)
-	case l == Answer:
+	case l == answer:
 		r.flow.Moved(r.spec())
-	case l == Restart || l == Crash:
+	case l == restart || l == crash:
 		r.flow.Restarted(nodeName)
 	}
 	if len(r.player.Syncs(&step)) == 0 {
@@ -139,7 +139,7 @@ func (r *run) spec() *oracle.Spec {
 // another one, from another port.
 func (r *run) send() error {
 	later := oracle.Later{From: oracle.FromClient}
-	datagram := r.Protocol == corev1.ProtocolUDP
+	datagram := r.protocol == corev1.ProtocolUDP
 	if r.flow != nil && !datagram {
 		if answer := r.flow.Expect(later); !answer.Open {
 			return r.segment(later, &answer)
@@ -175,7 +175,7 @@ func (r *run) first(later oracle.Later) error {
 	switch {
 	case r.flow != nil:
 		r.flow.Went(later, kept.Way())
-	case r.Protocol == corev1.ProtocolUDP || kept.Way().Heard && kept.Way().End == oracle.Delivered:
+	case r.protocol == corev1.ProtocolUDP || kept.Way().Heard && kept.Way().End == oracle.Delivered:
 		r.flow = r.spec().Keep(a, kept.Way())
 	default:
 		return nil // a connection that was not made has no later segments
@@ -189,7 +189,7 @@ func (r *run) first(later oracle.Later) error {
 // answers says whether the service has endpoints, and all of them are there and answer: however long conntrack remembers, no
 // client may then be left alone.
 func (r *run) answers() bool {
-	return !r.now.serviceGone && !r.now.silent && !(r.now.endpointGone && r.Endpoints == 1)
+	return !r.now.serviceGone && !r.now.silent && !(r.now.endpointGone && r.endpoints == 1)
 }
 
 // again sends a packet again that nobody answered. One may be lost: the kernel drops the first packet of a masqueraded flow that
@@ -254,9 +254,9 @@ func (r *run) connectStep(a oracle.Attempt, answer *oracle.Answer) *scenarios.St
 
 // judged counts what was judged, and notes what is wrong.
 func (r *run) judged(answer *oracle.Answer, violations []oracle.Violation, step *scenarios.Step) {
-	r.report.Packets++
+	r.report.packets++
 	for _, c := range answer.Clauses() {
-		r.report.Clauses[c.Name]++
+		r.report.clauses[c.Name]++
 	}
 	if step != nil {
 		r.steps = append(r.steps, *step)
@@ -266,11 +266,11 @@ func (r *run) judged(answer *oracle.Answer, violations []oracle.Violation, step 
 	}
 	r.found = true
 	v := violations[0]
-	f := Counterexample{Sequence: slices.Clone(r.sequence), Clause: v.Clause, Want: v.Want, Got: v.Got}
+	f := counterexample{sequence: slices.Clone(r.sequence), clause: v.Clause, want: v.Want, got: v.Got}
 	if step != nil {
 		witness := *r.base
 		witness.Steps = slices.Clone(r.steps)
-		f.Witness = &witness
+		f.witness = &witness
 	}
-	r.report.Counterexamples = append(r.report.Counterexamples, f)
+	r.report.counterexamples = append(r.report.counterexamples, f)
 }

@@ -2,35 +2,35 @@ package explore
 
 import "strings"
 
-// Letter is one thing that happens.
-type Letter byte
+// letter is one thing that happens.
+type letter byte
 
 // The letters.
 const (
-	// Datagram: the client sends: its first packet, or the next one from the same port.
-	Datagram Letter = 'd'
-	// Answer: the first endpoint's server stops to answer, or answers again. The API does not know.
-	Answer Letter = 'a'
-	// Endpoint: the first endpoint goes, or comes again.
-	Endpoint Letter = 'e'
-	// Service: the service goes, or comes again.
-	Service Letter = 's'
-	// Restart: the proxier starts anew.
-	Restart Letter = 'r'
-	// Crash: the proxier starts anew before it has synced what has just happened.
-	Crash Letter = 'c'
-	// Time: some time passes, longer than conntrack remembers a datagram without an answer.
-	Time Letter = 't'
+	// datagram: the client sends: its first packet, or the next one from the same port.
+	datagram letter = 'd'
+	// answer: the first endpoint's server stops to answer, or answers again. The API does not know.
+	answer letter = 'a'
+	// endpoint: the first endpoint goes, or comes again.
+	endpoint letter = 'e'
+	// service: the service goes, or comes again.
+	service letter = 's'
+	// restart: the proxier starts anew.
+	restart letter = 'r'
+	// crash: the proxier starts anew before it has synced what has just happened.
+	crash letter = 'c'
+	// timePasses: some time passes, longer than conntrack remembers a datagram without an answer.
+	timePasses letter = 't'
 )
 
 // letters are all of them, in the order in which sequences are tried.
-var letters = []Letter{Datagram, Answer, Endpoint, Service, Restart, Crash, Time}
+var letters = []letter{datagram, answer, endpoint, service, restart, crash, timePasses}
 
-// Sequence is what happens one after the other.
-type Sequence []Letter
+// sequence is what happens one after the other.
+type sequence []letter
 
 // String is a letter for each.
-func (s Sequence) String() string {
+func (s sequence) String() string {
 	var b strings.Builder
 	for _, l := range s {
 		b.WriteByte(byte(l))
@@ -41,26 +41,26 @@ func (s Sequence) String() string {
 // tells says whether a sequence tells something that a shorter one does not: a crash comes after something that is not
 // synced yet; twice the same thing that has no effect the second time is told by once; what happens before the first
 // packet matters only for what the first endpoint and the service are then.
-func (s Sequence) tells(next Letter) bool {
+func (s sequence) tells(next letter) bool {
 	if len(s) == 0 {
-		return next != Crash && next != Restart && next != Time
+		return next != crash && next != restart && next != timePasses
 	}
 	switch last := s[len(s)-1]; next {
-	case Crash:
-		return last == Endpoint || last == Service
-	case Restart:
-		return last != Restart && last != Crash
-	case Answer:
-		return last != Answer
+	case crash:
+		return last == endpoint || last == service
+	case restart:
+		return last != restart && last != crash
+	case answer:
+		return last != answer
 	}
 	return true
 }
 
 // each visits all sequences of up to depth letters that tell something, shorter ones before the longer ones that
 // begin with them, until visit returns false.
-func each(depth int, visit func(Sequence) bool) bool {
-	var walk func(Sequence) bool
-	walk = func(s Sequence) bool {
+func each(depth int, visit func(sequence) bool) bool {
+	var walk func(sequence) bool
+	walk = func(s sequence) bool {
 		if len(s) > 0 && !visit(s) {
 			return false
 		}

@@ -43,14 +43,14 @@ var (
 
 // small is the small world and all that can happen in it, made once.
 type small struct {
-	*Exploration
+	*exploration
 	base          *scenarios.Scenario
 	service       manifest.Object
 	with, without manifest.Object // the slice with the first endpoint, and without
 }
 
-func (e *Exploration) small() (*small, error) {
-	w := &small{Exploration: e}
+func (e *exploration) small() (*small, error) {
+	w := &small{exploration: e}
 	var err error
 	if w.service, err = e.service(); err != nil {
 		return nil, err
@@ -62,16 +62,16 @@ func (e *Exploration) small() (*small, error) {
 		return nil, err
 	}
 	s := &scenarios.Scenario{
-		Name: fmt.Sprintf("a %s flow to a %s of %d endpoints", e.Protocol, e.Path, e.Endpoints),
+		Name: fmt.Sprintf("a %s flow to a %s of %d endpoints", e.protocol, e.path, e.endpoints),
 		Topology: scenarios.Topology{
 			Nodes:   scenarios.Nodes{{Name: nodeName, Addresses: []netip.Addr{nodeIP}}},
 			Pods:    []scenarios.Pod{pod(clientPod, clientIP)},
 			Outside: []scenarios.Machine{{Name: outside, Addresses: []netip.Addr{outsideIP}}},
 		},
-		IPTables: scenarios.IPTables{Dialects: []netfilter.Dialect{e.Dialect}},
+		IPTables: scenarios.IPTables{Dialects: []netfilter.Dialect{e.dialect}},
 		Objects:  scenarios.Objects{w.service, w.with},
 	}
-	for i, name := range []string{firstPod, secondPod}[:e.Endpoints] {
+	for i, name := range []string{firstPod, secondPod}[:e.endpoints] {
 		s.Topology.Pods = append(s.Topology.Pods, pod(name, []netip.Addr{firstIP, secondIP}[i]))
 	}
 	w.base = s
@@ -82,24 +82,24 @@ func pod(name string, address netip.Addr) scenarios.Pod {
 	return scenarios.Pod{Name: name, Node: nodeName, Addresses: []netip.Addr{address}}
 }
 
-func (e *Exploration) service() (manifest.Object, error) {
+func (e *exploration) service() (manifest.Object, error) {
 	s := &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},
 		Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeClusterIP, ClusterIP: clusterIP.String(),
-			Ports: []corev1.ServicePort{{Protocol: e.Protocol, Port: port, TargetPort: intstr.FromInt32(port)}},
+			Ports: []corev1.ServicePort{{Protocol: e.protocol, Port: port, TargetPort: intstr.FromInt32(port)}},
 		},
 	}
-	if e.Path == NodePort {
+	if e.path == byNodePort {
 		s.Spec.Type, s.Spec.Ports[0].NodePort = corev1.ServiceTypeNodePort, nodePort
 	}
 	return manifest.New(s)
 }
 
 // slice has the first endpoint, if it is there, and the others.
-func (e *Exploration) slice(first bool) (manifest.Object, error) {
-	number, protocol := int32(port), e.Protocol
+func (e *exploration) slice(first bool) (manifest.Object, error) {
+	number, protocol := int32(port), e.protocol
 	s := &discoveryv1.EndpointSlice{
 		TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSlice"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -108,7 +108,7 @@ func (e *Exploration) slice(first bool) (manifest.Object, error) {
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Ports:       []discoveryv1.EndpointPort{{Port: &number, Protocol: &protocol}},
 	}
-	for i, at := range []netip.Addr{firstIP, secondIP}[:e.Endpoints] {
+	for i, at := range []netip.Addr{firstIP, secondIP}[:e.endpoints] {
 		if i > 0 || first {
 			node := nodeName
 			s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{at.String()}, NodeName: &node})
@@ -118,41 +118,41 @@ func (e *Exploration) slice(first bool) (manifest.Object, error) {
 }
 
 // attempt is what the client sends, from a port.
-func (e *Exploration) attempt(from uint16) oracle.Attempt {
-	if e.Path == NodePort {
+func (e *exploration) attempt(from uint16) oracle.Attempt {
+	if e.path == byNodePort {
 		return oracle.Attempt{
-			From: outside, Source: netip.AddrPortFrom(outsideIP, from), Protocol: e.Protocol, To: netip.AddrPortFrom(nodeIP, nodePort), Via: nodeName,
+			From: outside, Source: netip.AddrPortFrom(outsideIP, from), Protocol: e.protocol, To: netip.AddrPortFrom(nodeIP, nodePort), Via: nodeName,
 		}
 	}
 	return oracle.Attempt{
-		From: clientPod, Source: netip.AddrPortFrom(clientIP, from), Protocol: e.Protocol, To: netip.AddrPortFrom(clusterIP, port), Via: nodeName,
+		From: clientPod, Source: netip.AddrPortFrom(clientIP, from), Protocol: e.protocol, To: netip.AddrPortFrom(clusterIP, port), Via: nodeName,
 	}
 }
 
 // step is what happens, as a scenario has it, if things are so then. What the client does is no part of it.
-func (w *small) step(l Letter, then state) scenarios.Step {
+func (w *small) step(l letter, then state) scenarios.Step {
 	var step scenarios.Step
 	switch l {
-	case Answer:
+	case answer:
 		if then.silent {
 			step.Stop = []string{firstPod}
 		} else {
 			step.Start = []scenarios.Pod{pod(firstPod, firstIP)}
 		}
-	case Endpoint:
+	case endpoint:
 		step.Apply = scenarios.Objects{w.with}
 		if then.endpointGone {
 			step.Apply[0] = w.without
 		}
-	case Service:
+	case service:
 		if then.serviceGone {
 			step.Delete = []scenarios.Ref{{Ref: w.service.Ref()}}
 		} else {
 			step.Apply = scenarios.Objects{w.service}
 		}
-	case Restart, Crash:
+	case restart, crash:
 		step.Restart = &scenarios.NodeSet{All: true}
-	case Time:
+	case timePasses:
 		step.Advance = &metav1.Duration{Duration: pause}
 	}
 	return step

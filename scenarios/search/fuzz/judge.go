@@ -15,8 +15,8 @@ import (
 
 // Judgement is what came of judging stored scenarios.
 type Judgement struct {
-	Scenarios  int
-	Figures    trial.Figures
+	scenarios  int
+	figures    trial.Figures
 	Violations []string
 }
 
@@ -24,7 +24,7 @@ type Judgement struct {
 // variant of the tools that they name. A scenario that cannot be judged is an error.
 func Judge(ctx context.Context, list []*scenarios.Scenario, o trial.Options) (*Judgement, error) {
 	ctx = klog.NewContext(ctx, klog.New(nil))
-	out := &Judgement{Scenarios: len(list)}
+	out := &Judgement{scenarios: len(list)}
 	for _, s := range list {
 		tools := s.IPTables.Dialects
 		if len(tools) == 0 {
@@ -35,7 +35,7 @@ func Judge(ctx context.Context, list []*scenarios.Scenario, o trial.Options) (*J
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.Pos.File, err)
 			}
-			out.Figures.Merge(&report.Figures)
+			out.figures.Merge(&report.Figures)
 			for _, f := range report.Violations {
 				seen := Failure{Step: f.Step, Node: f.Node, Within: pointOf(f.Point)}
 				out.Violations = append(out.Violations, fmt.Sprintf("%s (%s): %s %s\n      want %s\n      got  %s",
@@ -53,7 +53,7 @@ func (v *Judgement) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "FAIL  %s\n", f)
 	}
 	fmt.Fprintf(&b, "%d scenarios: %d states judged by %d connections and %d packets of kept ones, %d findings\n",
-		v.Scenarios, v.Figures.States, v.Figures.Connections, v.Figures.Packets, len(v.Violations))
+		v.scenarios, v.figures.States, v.figures.Connections, v.figures.Packets, len(v.Violations))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -56,7 +56,7 @@ func drawn(number, every int) bool {
 // questions are what is asked in the case of a number.
 func (o *Options) questions(number int) []question {
 	seed, k := caseSeed(o.Seed, number), kindOf(number)
-	if o.Try == nil && k.interleaved {
+	if o.try == nil && k.interleaved {
 		var out []question
 		for _, s := range twin.Interleavings(gen.Small(uint64(number / interleavingEvery))) {
 			out = append(out, question{scenario: s, sample: seed})
@@ -65,7 +65,7 @@ func (o *Options) questions(number int) []question {
 	}
 	s := gen.Example(o.Gen, seed)
 	out := []question{{scenario: s, rules: k.rules, sample: seed}}
-	if o.Try == nil && k.law != nil {
+	if o.try == nil && k.law != nil {
 		out = append(out, question{scenario: s, law: k.law})
 	}
 	return out
@@ -73,8 +73,8 @@ func (o *Options) questions(number int) []question {
 
 // ask asks it of a scenario, which may be a smaller one than its own.
 func (q question) ask(ctx context.Context, o *Options, s *scenarios.Scenario) (*trial.Report, error) {
-	if o.Try != nil {
-		return o.Try(ctx, s)
+	if o.try != nil {
+		return o.try(ctx, s)
 	}
 	again := func(ctx context.Context, options trial.Options) (*trial.Report, error) {
 		return q.with(ctx, options, s)

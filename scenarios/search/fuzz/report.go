@@ -13,14 +13,14 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// Enough is the number of cases that reach what is reached now and then. A run with as
+// enough is the number of cases that reach what is reached now and then. A run with as
 // many must have reached it all.
-const Enough = 5000
+const enough = 5000
 
 // Missed are the marks and clauses that the run should have reached and did not, by name;
 // none of a run that is too short to say. rare are those that need not be.
 func (r *Result) Missed(rare map[string]bool) []string {
-	if r.Cases < Enough {
+	if r.Cases < enough {
 		return nil
 	}
 	var out []string

@@ -33,8 +33,8 @@ type Options struct {
 	Shrinks int
 	Gen     gen.Options
 	Trial   trial.Options
-	// Try judges a scenario; trial.Run with the options of Trial if nil. Laws and interleavings are left out then.
-	Try func(context.Context, *scenarios.Scenario) (*trial.Report, error)
+	// try judges a scenario; trial.Run with the options of Trial if nil. Laws and interleavings are left out then.
+	try func(context.Context, *scenarios.Scenario) (*trial.Report, error)
 	// Explain, if given, says of what a trial found what it comes of (Violation.Cause), by which failures are told apart then. It may add
 	// violations. Again asks the same with other options.
 	Explain func(ctx context.Context, report *trial.Report, again Again) error

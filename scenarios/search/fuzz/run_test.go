@@ -42,7 +42,7 @@ func noAffinity(_ context.Context, s *scenarios.Scenario) (*trial.Report, error)
 
 func found(t *testing.T, o Options) *Result {
 	t.Helper()
-	o.Try = noAffinity
+	o.try = noAffinity
 	r, err := Run(t.Context(), o)
 	require.NoError(t, err)
 	return r
@@ -99,7 +99,7 @@ func TestShardsHaveNoCaseInCommonAndAllTogether(t *testing.T) {
 	var mu sync.Mutex
 	for shard := 1; shard <= 3; shard++ {
 		o := Options{Seed: 5, Shard: shard, Shards: 3, Runs: 20}
-		o.Try = func(ctx context.Context, s *scenarios.Scenario) (*trial.Report, error) {
+		o.try = func(ctx context.Context, s *scenarios.Scenario) (*trial.Report, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			var b strings.Builder
@@ -137,7 +137,7 @@ func TestMergeKeepsTheSmallestFailureOfEachClause(t *testing.T) {
 
 func TestRunEndsWithItsContextAndCountsWhatItBegan(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := Run(ctx, Options{Try: func(context.Context, *scenarios.Scenario) (*trial.Report, error) {
+	r, err := Run(ctx, Options{try: func(context.Context, *scenarios.Scenario) (*trial.Report, error) {
 		cancel()
 		return &trial.Report{Figures: trial.Figures{Cases: 1}}, nil
 	}})
@@ -146,7 +146,7 @@ func TestRunEndsWithItsContextAndCountsWhatItBegan(t *testing.T) {
 }
 
 func TestACaseThatCannotBeRunIsAFailure(t *testing.T) {
-	r, err := Run(t.Context(), Options{Runs: 1, Try: func(context.Context, *scenarios.Scenario) (*trial.Report, error) {
+	r, err := Run(t.Context(), Options{Runs: 1, try: func(context.Context, *scenarios.Scenario) (*trial.Report, error) {
 		return nil, fmt.Errorf("no such thing as %d", 7)
 	}})
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ func TestRunUntilFoundEndsAtTheFirstFailure(t *testing.T) {
 	cases := 0
 	result, err := Run(t.Context(), Options{
 		Seed: 1, Runs: 10, UntilFound: true, Shrinks: -1,
-		Try: func(context.Context, *scenarios.Scenario) (*trial.Report, error) {
+		try: func(context.Context, *scenarios.Scenario) (*trial.Report, error) {
 			cases++
 			if cases < 3 {
 				return &trial.Report{}, nil
@@ -38,7 +38,7 @@ func TestFailuresAreSaidOfTheScenarioThatShowedThem(t *testing.T) {
 	asked := map[*scenarios.Scenario]bool{}
 	result, err := Run(t.Context(), Options{
 		Seed: 1, Runs: 1, Shrinks: 200,
-		Try: func(_ context.Context, s *scenarios.Scenario) (*trial.Report, error) {
+		try: func(_ context.Context, s *scenarios.Scenario) (*trial.Report, error) {
 			if asked[s] {
 				return &trial.Report{}, nil
 			}

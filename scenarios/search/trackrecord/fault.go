@@ -4,8 +4,8 @@ package trackrecord
 type Fault struct {
 	// Name switches it on.
 	Name string
-	// Bug is its number in the project's list of known bugs, 0 if it is not there.
-	Bug int
+	// bug is its number in the project's list of known bugs, 0 if it is not there.
+	bug int
 	// Issues are numbers of issues and pull requests of kubernetes/kubernetes.
 	Issues []int
 	// What is wrong, in words.

@@ -18,7 +18,7 @@ const lastBug = 49
 func TestEachKnownBugIsMadeAgainOrNotForAReason(t *testing.T) {
 	made := map[int]bool{}
 	for _, f := range Faults() {
-		made[f.Bug] = true
+		made[f.bug] = true
 	}
 	reasons := NotMade()
 	for bug := 1; bug <= lastBug; bug++ {

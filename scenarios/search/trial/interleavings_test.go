@@ -34,7 +34,7 @@ func TestInterleavingsHold(t *testing.T) {
 		report, err := Run(t.Context(), one, Options{})
 		require.NoError(t, err)
 		for _, f := range report.Violations {
-			assert.Fail(t, f.Clause.Name, "step %d %s %v %+v\nwant %s\ngot  %s\n%s", f.Step, f.Node, f.Point, f.Attempt, f.Want, f.Got, &text)
+			assert.Fail(t, f.Clause.Name, "step %d %s %v %+v\nwant %s\ngot  %s\n%s", f.Step, f.Node, f.Point, f.attempt, f.Want, f.Got, &text)
 		}
 	}
 	assert.Len(t, seen, len(some), "each is another one")

@@ -38,7 +38,7 @@ func TestLawsHold(t *testing.T) {
 				require.NoError(t, err, s.Pos.File)
 				tried += report.Figures.Cases / 2
 				for _, f := range report.Violations {
-					assert.Fail(t, f.Clause.Name, "%s: step %d %s %+v\nwant %s\ngot  %s", s.Pos.File, f.Step, f.Node, f.Attempt, f.Want, f.Got)
+					assert.Fail(t, f.Clause.Name, "%s: step %d %s %+v\nwant %s\ngot  %s", s.Pos.File, f.Step, f.Node, f.attempt, f.Want, f.Got)
 				}
 			}
 			assert.Positive(t, tried)

@@ -23,7 +23,7 @@ func (m *moment) judgeMartians(ctx context.Context) error {
 		m.r.exercised(answer.Clauses()...)
 		for _, v := range m.after.Judge(a, waysOf(seen)) {
 			dropped := []scenarios.Expect{{Drop: scenarios.Matched{Wanted: true}}, {Drop: scenarios.Matched{Wanted: true, Text: "martian"}}}
-			f := Violation{Clause: v.Clause, Node: a.Via, Attempt: a, Want: v.Want, Got: v.Got, Check: []scenarios.Step{{Send: &scenarios.Send{
+			f := Violation{Clause: v.Clause, Node: a.Via, attempt: a, Want: v.Want, Got: v.Got, Check: []scenarios.Step{{Send: &scenarios.Send{
 				Node: a.Via, Packet: scenarios.PacketInput{Input: in}, Expect: scenarios.Expect{AnyOf: dropped},
 			}}}}
 			if err := m.r.add(f); err != nil {

@@ -24,7 +24,7 @@ func TestShippedScenariosHold(t *testing.T) {
 			require.NoError(t, err)
 			sum.Merge(&report.Figures)
 			for _, f := range report.Violations {
-				assert.Fail(t, f.Clause.Name, "%s: step %d %s %v %+v\nwant %s\ngot  %s", s.Pos.File, f.Step, f.Node, f.Point, f.Attempt, f.Want, f.Got)
+				assert.Fail(t, f.Clause.Name, "%s: step %d %s %v %+v\nwant %s\ngot  %s", s.Pos.File, f.Step, f.Node, f.Point, f.attempt, f.Want, f.Got)
 			}
 		})
 	}

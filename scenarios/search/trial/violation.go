@@ -20,8 +20,8 @@ type Violation struct {
 	Node string
 	// Point is the moment within the sync of Step at which it was seen; nil after the sync.
 	Point *scenarios.Point
-	// Attempt is the first packet of the connection that shows it; its zero value where none does.
-	Attempt oracle.Attempt
+	// attempt is the first packet of the connection that shows it; its zero value where none does.
+	attempt oracle.Attempt
 	// Want and Got say in words what is allowed and what was seen.
 	Want, Got string
 	// Check are the steps that look at it, with the specification's expectation, to be made at
@@ -81,7 +81,7 @@ func (r *run) add(f Violation) error {
 // found notes what a new connection showed.
 func (m *moment) found(v oracle.Violation) error {
 	before, after := m.before.Expect(v.Attempt), m.after.Expect(v.Attempt)
-	f := Violation{Clause: v.Clause, Node: after.Node, Point: m.point, Attempt: v.Attempt, Want: v.Want, Got: v.Got}
+	f := Violation{Clause: v.Clause, Node: after.Node, Point: m.point, attempt: v.Attempt, Want: v.Want, Got: v.Got}
 	if m.point != nil {
 		f.Node = cmp.Or(f.Node, m.point.Node)
 	}
@@ -109,7 +109,7 @@ func either(before, after oracle.Answer) *oracle.Answer {
 
 // foundInFlow notes what a later packet showed.
 func (m *moment) foundInFlow(flow *flow, later oracle.Later, allowed *oracle.Answer, v oracle.Violation) error {
-	f := Violation{Clause: v.Clause, Node: allowed.Node, Point: m.point, Attempt: flow.attempt, Want: v.Want, Got: v.Got}
+	f := Violation{Clause: v.Clause, Node: allowed.Node, Point: m.point, attempt: flow.attempt, Want: v.Want, Got: v.Got}
 	packet := scenarios.FlowPacket{Of: flow.name, From: sideOf(later), Send: kindOf(later)}
 	expect, ok := scenarios.ExpectOf(allowed)
 	if ok {

@@ -136,14 +136,14 @@ func (m *Affinity) remembered(answer Answer, at time.Time) Answer {
 		}
 	}
 	if len(endpoints) == 0 {
-		answer.chosen = AffinityEnds
+		answer.chosen = affinityEnds
 		return answer
 	}
 	slices.SortFunc(endpoints, netip.AddrPort.Compare)
 	endpoints = slices.Compact(endpoints)
 	again := answer
 	again.stopped = answer.stoppedOf(endpoints)
-	again.Endpoints, again.remembered, again.chosen = endpoints, true, AffinitySticks
+	again.Endpoints, again.remembered, again.chosen = endpoints, true, affinitySticks
 	if sure {
 		return again
 	}

@@ -173,7 +173,7 @@ func (a *Answer) ofEndpoints(add func(*Clause)) {
 			add(hairpin)
 		}
 		if a.Heard(i) {
-			add(RepliesComeBack)
+			add(repliesComeBack)
 		} else if _, end := a.At(i); end != Lost {
 			add(answerPastTheNode)
 		}

@@ -1,14 +1,14 @@
 package oracle
 
-// Chapter is a part of the specification.
-type Chapter struct {
+// chapter is a part of the specification.
+type chapter struct {
 	Title   string
 	Clauses []*Clause
 }
 
 // Chapters are the parts of the specification.
-func Chapters() []Chapter {
-	return []Chapter{
+func Chapters() []chapter {
+	return []chapter{
 		{Title: "Where a service is served", Clauses: []*Clause{
 			clusterIPServed, externalIPServed, balancerServed, proxyModeBalancer, nodePortServed, nodePortAddresses, unservedNodePort,
 			nodePortRangesOfOtherFamily, localhostNodePort, localhostNodePortOff, otherLoopbackNodePort, healthPortOpen, pingUntouched,
@@ -30,8 +30,8 @@ func Chapters() []Chapter {
 			nodeShortCircuit, hairpin, ownProcess, answerPastTheNode,
 		}},
 		{Title: "Connections over time", Clauses: []*Clause{
-			RepliesComeBack, LiveConnectionSurvives, StaleUDPFlow, staleEntryOfNoService, flowOfUnchosenEndpoint, translatedForGood,
-			AffinitySticks, AffinityEnds, affinityForgotten, InvalidPacketDropped, invalidPacketToNode, strayPasses,
+			repliesComeBack, liveConnectionSurvives, StaleUDPFlow, staleEntryOfNoService, flowOfUnchosenEndpoint, translatedForGood,
+			affinitySticks, affinityEnds, affinityForgotten, invalidPacketDropped, invalidPacketToNode, strayPasses,
 			strayDropped,
 		}},
 		{Title: "Within a sync", Clauses: []*Clause{

@@ -40,8 +40,8 @@ type Node struct {
 	Config *kubeproxyconfig.KubeProxyConfiguration
 	// Listen are the sockets of its host network.
 	Listen []Listener
-	// Device is its device on the underlay, for detectors of local traffic that go by devices.
-	Device string
+	// device is its device on the underlay, for detectors of local traffic that go by devices.
+	device string
 	// Liberal says that conntrack takes TCP packets outside of the window for good ones: net.netfilter.nf_conntrack_tcp_be_liberal, or the
 	// configuration's word for it.
 	Liberal bool

@@ -72,7 +72,7 @@ const sctpTimeout = 3 * time.Second
 // answered begins one too.
 func (s *Spec) Keep(a Attempt, way Way) *Flow {
 	answer := s.expect(&a)
-	f := &Flow{attempt: a, first: way, spec: s, why: LiveConnectionSurvives, node: s.decider(&a, answer.leading(way.Server))}
+	f := &Flow{attempt: a, first: way, spec: s, why: liveConnectionSurvives, node: s.decider(&a, answer.leading(way.Server))}
 	f.former = way.Server != a.To && answer.port == nil
 	f.answered = way.Heard
 	if called := s.network.byAddr[a.To.Addr()]; called != nil {
@@ -312,7 +312,7 @@ func (f *Flow) uprooted() bool {
 
 // reason is why a flow is as new, or the clause of a first packet if it was never anything else.
 func (f *Flow) reason(of *Clause) *Clause {
-	if f.why == LiveConnectionSurvives {
+	if f.why == liveConnectionSurvives {
 		return of
 	}
 	return f.why
@@ -323,7 +323,7 @@ func (f *Flow) goesOn() Answer {
 	n := f.spec.network
 	a := Answer{
 		Fate: ToEndpoint, Endpoints: []netip.AddrPort{f.first.Server}, client: n.byName[f.attempt.From], from: f.first.Sender.Addr(), net: n,
-		served: LiveConnectionSurvives, chosen: f.why, sourced: LiveConnectionSurvives, flow: f,
+		served: liveConnectionSurvives, chosen: f.why, sourced: liveConnectionSurvives, flow: f,
 	}
 	if first := f.spec.expect(&f.attempt); first.port == nil || !first.port.serving(f.first.Server) {
 		a.odd = translatedForGood
@@ -345,7 +345,7 @@ func (f *Flow) invalid() Answer {
 			return open
 		}
 	}
-	return Answer{Fate: Drop, chosen: InvalidPacketDropped, net: n, client: client}
+	return Answer{Fate: Drop, chosen: invalidPacketDropped, net: n, client: client}
 }
 
 // Judge says what of the ways of a later packet is not allowed. Way.Heard says there that the other end's socket took the
@@ -370,7 +370,7 @@ func (f *Flow) judgeServer(p Later, ways []Way) []Violation {
 	for i := range ways {
 		if !ways[i].Heard && !f.mayBeStopped(&ways[i]) {
 			return []Violation{{
-				Clause: RepliesComeBack, Attempt: f.attempt, Want: "the client hears it from " + f.attempt.To.String(), Got: inWords(ways),
+				Clause: repliesComeBack, Attempt: f.attempt, Want: "the client hears it from " + f.attempt.To.String(), Got: inWords(ways),
 			}}
 		}
 	}
@@ -387,7 +387,7 @@ func (f *Flow) continues(w *Way) (*Clause, string) {
 	h := f.spec.network.byAddr[f.first.Server.Addr()]
 	switch {
 	case w.Server != f.first.Server:
-		return LiveConnectionSurvives, ""
+		return liveConnectionSurvives, ""
 	case f.mayBeStopped(w):
 		return nil, ""
 	case w.End == Dropped && f.spec.filtering && !f.answered && f.attempt.Protocol == corev1.ProtocolUDP:
@@ -395,11 +395,11 @@ func (f *Flow) continues(w *Way) (*Clause, string) {
 	case h == nil, f.first.End != Delivered: // nobody was there, or is there: how it ended then and ends now is the network's matter
 		return nil, ""
 	case w.End != Delivered && w.End != Refused:
-		return LiveConnectionSurvives, ""
+		return liveConnectionSurvives, ""
 	case w.Client != f.first.Client:
-		return LiveConnectionSurvives, "the source became " + w.Client.String()
+		return liveConnectionSurvives, "the source became " + w.Client.String()
 	case f.first.End == Delivered && f.first.Heard && h.name == f.first.Host && !w.Heard:
-		return LiveConnectionSurvives, "the endpoint's socket does not take it"
+		return liveConnectionSurvives, "the endpoint's socket does not take it"
 	}
 	return nil, ""
 }

@@ -90,7 +90,7 @@ func (s *Spec) way(a *Attempt, answer *Answer, w *Way) (*Clause, string) {
 		if answer.chosen == loopbackFromOutside {
 			return s.staysOut(answer, w)
 		}
-		if w.End != Dropped && (w.End != Lost || answer.chosen != InvalidPacketDropped) {
+		if w.End != Dropped && (w.End != Lost || answer.chosen != invalidPacketDropped) {
 			return answer.chosen, ""
 		}
 	case Untouched:
@@ -129,7 +129,7 @@ func (s *Spec) reaches(answer *Answer, w *Way) (*Clause, string) {
 		return clause, what
 	}
 	if !w.Heard && answer.Heard(i) {
-		return RepliesComeBack, "the client does not hear the answer"
+		return repliesComeBack, "the client does not hear the answer"
 	}
 	return nil, ""
 }

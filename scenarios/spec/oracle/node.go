@@ -44,7 +44,7 @@ func newView(n *Node) view {
 		config = &kubeproxyconfig.KubeProxyConfiguration{}
 	}
 	v := view{
-		name: n.Name, masqueradeAll: config.IPTables.MasqueradeAll, nodeHints: true, liberal: n.Liberal, filters: n.Filters, device: n.Device,
+		name: n.Name, masqueradeAll: config.IPTables.MasqueradeAll, nodeHints: true, liberal: n.Liberal, filters: n.Filters, device: n.device,
 	}
 	if bit := config.IPTables.MasqueradeBit; bit != nil {
 		v.masqueradeBit = *bit

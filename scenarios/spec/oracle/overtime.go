@@ -2,14 +2,14 @@ package oracle
 
 // The clauses of connections over time.
 var (
-	LiveConnectionSurvives = &Clause{
+	liveConnectionSurvives = &Clause{
 		Name: "live-connection-survives", Law: "I2", Force: Must,
 		Text: "A connection that was made goes on to the same endpoint, as long as that is one of the service's and " +
 			"serves, or terminates gracefully; " +
 			"what changes for others does not touch it.",
 		Source: []string{"KEP-1669", "Kubernetes documentation: Virtual IPs and Service Proxies"},
 	}
-	RepliesComeBack = &Clause{
+	repliesComeBack = &Clause{
 		Name: "replies-come-back", Law: "I2", Force: Must,
 		Text:   "A client hears from the address and port that it called, and from nobody else.",
 		Source: []string{"kubernetes#74839", "Kubernetes documentation: Virtual IPs and Service Proxies"},
@@ -20,18 +20,18 @@ var (
 			"or that what it calls is no service's any more, the next datagram of the same source port meets what a first packet would.",
 		Source: []string{"kubernetes#19029", "kubernetes#42473", "kubernetes#48370", "kubernetes#112604", "kubernetes#139628"},
 	}
-	AffinitySticks = &Clause{
+	affinitySticks = &Clause{
 		Name: "affinity-sticks", Law: "I10", Force: Must,
 		Text: "A client that was sent to an endpoint is sent there again by the same node and service port within the " +
 			"timeout, as long as the endpoint is usable.",
 		Source: []string{"v1.ServiceSpec.sessionAffinity", "kubernetes#35677", "kubernetes#13299"},
 	}
-	AffinityEnds = &Clause{
+	affinityEnds = &Clause{
 		Name: "affinity-ends", Law: "I10", Force: Must,
 		Text:   "After the timeout without a connection, or once the endpoint is not usable, a client is sent to any endpoint.",
 		Source: []string{"v1.ClientIPConfig.timeoutSeconds", "kubernetes#106030"},
 	}
-	InvalidPacketDropped = &Clause{
+	invalidPacketDropped = &Clause{
 		Name: "invalid-packet-dropped", Law: "I2", Force: Must,
 		Text: "A packet that conntrack cannot place in a connection that was translated is not passed on untranslated, " +
 			"unless conntrack is told to be liberal.",

@@ -10,8 +10,8 @@ import (
 // given to the underlay device of a node.
 type Stray struct {
 	Node string
-	// From is a machine, To a pod of the node.
-	From, To         string
+	// from is a machine, To a pod of the node.
+	from, To         string
 	Source, Received netip.AddrPort
 }
 
@@ -32,7 +32,7 @@ func (s *Spec) Strays() []Stray {
 				continue
 			}
 			out = append(out, Stray{
-				Node: s.views[node].name, From: from.name, To: to.name,
+				Node: s.views[node].name, from: from.name, To: to.name,
 				Source: netip.AddrPortFrom(from.address(v6), strayFrom), Received: netip.AddrPortFrom(to.address(v6), strayTo),
 			})
 		}

@@ -39,8 +39,8 @@ type Cluster struct {
 	only        scenarios.IPFamily
 }
 
-// ErrNoNodes says that a cluster cannot be told from its objects: they have no Node.
-var ErrNoNodes = errors.New("the objects have no Node: give those of kubectl get services,endpointslices,nodes,pods -A")
+// errNoNodes says that a cluster cannot be told from its objects: they have no Node.
+var errNoNodes = errors.New("the objects have no Node: give those of kubectl get services,endpointslices,nodes,pods -A")
 
 func (c *Cluster) nodes() []*corev1.Node       { return manifest.Of[*corev1.Node](c.Objects) }
 func (c *Cluster) pods() []*corev1.Pod         { return manifest.Of[*corev1.Pod](c.Objects) }
@@ -68,7 +68,7 @@ func (c *Cluster) checkSnapshots() error {
 		names = append(names, node.Name)
 	}
 	if len(names) == 0 {
-		return ErrNoNodes
+		return errNoNodes
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.NodeConfigs)) {
 		if !known[name] {

@@ -15,16 +15,16 @@ import (
 
 // Drift is what the rules of a node are other than those that its kube-proxy would leave there.
 type Drift struct {
-	// Node is the node's name.
-	Node string
-	// Families are those that were compared.
-	Families []netfilter.Family
-	// Missing are the rules that kube-proxy would add, and Foreign those that it would remove.
-	Missing []DriftRule
-	Foreign []DriftRule
-	// Moved are the rules of a chain that stand in another order than kube-proxy would give them. The order of services in the chains that
+	// node is the node's name.
+	node string
+	// families are those that were compared.
+	families []netfilter.Family
+	// missing are the rules that kube-proxy would add, and foreign those that it would remove.
+	missing []driftRule
+	foreign []driftRule
+	// moved are the rules of a chain that stand in another order than kube-proxy would give them. The order of services in the chains that
 	// they share means nothing, and kube-proxy itself draws it.
-	Moved []DriftRule
+	moved []driftRule
 	// Warnings say what in the configuration is likely to be a mistake.
 	Warnings []string
 }
@@ -43,19 +43,19 @@ func DriftOf(in sim.RulesInput, families []netfilter.Family, node func() (*packe
 	if err != nil {
 		return nil, fmt.Errorf("what kube-proxy would write on %s: %w", in.Node.Name, err)
 	}
-	drift, sum := &Drift{Node: in.Node.Name, Families: families, Warnings: rules.Warnings}, difference{}
+	drift, sum := &Drift{node: in.Node.Name, families: families, Warnings: rules.Warnings}, difference{}
 	for _, family := range families {
 		sum.add(changed(in.Node.Name, family, is, in.Host))
 	}
-	of := func(rules []factRule) []DriftRule {
-		var out []DriftRule
+	of := func(rules []factRule) []driftRule {
+		var out []driftRule
 		for i := range rules {
-			out = append(out, DriftRule{rules[i].Rule, rules[i].service()})
+			out = append(out, driftRule{rules[i].Rule, rules[i].service()})
 		}
 		return out
 	}
-	drift.Missing, drift.Foreign = of(sum.missing), of(sum.foreign)
-	drift.Moved = of(slices.DeleteFunc(sum.moved, func(r factRule) bool { return provenance.IsShared(r.Chain) && r.service() != "" }))
+	drift.missing, drift.foreign = of(sum.missing), of(sum.foreign)
+	drift.moved = of(slices.DeleteFunc(sum.moved, func(r factRule) bool { return provenance.IsShared(r.Chain) && r.service() != "" }))
 	return drift, nil
 }
 
@@ -70,16 +70,16 @@ func changed(node string, family netfilter.Family, have, healed *packetsim.Host)
 }
 
 // None says whether the rules are as they should be.
-func (d *Drift) None() bool { return len(d.Missing)+len(d.Foreign)+len(d.Moved) == 0 }
+func (d *Drift) None() bool { return len(d.missing)+len(d.foreign)+len(d.moved) == 0 }
 
 // DriftVersion is the version of the JSON of a Drift, and DriftKind its kind.
 const (
-	DriftVersion = 1
-	DriftKind    = "RulesDiff"
+	driftVersion = 1
+	driftKind    = "RulesDiff"
 )
 
-// DriftRule is a rule with the service that it is for.
-type DriftRule struct {
+// driftRule is a rule with the service that it is for.
+type driftRule struct {
 	Rule
 	// Service is NAMESPACE/NAME, as the rule says it; empty if it says none.
 	Service string `json:"service,omitempty"`
@@ -87,12 +87,12 @@ type DriftRule struct {
 
 // WriteJSON writes the drift as JSON, with the rules in the order of the text.
 func (d *Drift) WriteJSON(w io.Writer) error {
-	of := func(rules []DriftRule) []DriftRule { return append([]DriftRule{}, rules...) } // never null
+	of := func(rules []driftRule) []driftRule { return append([]driftRule{}, rules...) } // never null
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	families := make([]int, len(d.Families))
-	for i, family := range d.Families {
+	families := make([]int, len(d.families))
+	for i, family := range d.families {
 		families[i] = int(family)
 	}
 	return encoder.Encode(struct {
@@ -100,18 +100,18 @@ func (d *Drift) WriteJSON(w io.Writer) error {
 		Kind     string      `json:"kind"`
 		Node     string      `json:"node"`
 		Families []int       `json:"families"` // those that were compared: 4, 6
-		Foreign  []DriftRule `json:"foreign"`  // kube-proxy would remove them
-		Missing  []DriftRule `json:"missing"`  // kube-proxy would add them
-		Moved    []DriftRule `json:"moved"`    // they stand in another order than kube-proxy would give them
-	}{DriftVersion, DriftKind, d.Node, families, of(d.Foreign), of(d.Missing), of(d.Moved)})
+		Foreign  []driftRule `json:"foreign"`  // kube-proxy would remove them
+		Missing  []driftRule `json:"missing"`  // kube-proxy would add them
+		Moved    []driftRule `json:"moved"`    // they stand in another order than kube-proxy would give them
+	}{driftVersion, driftKind, d.node, families, of(d.foreign), of(d.missing), of(d.moved)})
 }
 
 // WriteText writes a line for each rule: + is missing, - is foreign, ~ is in another order.
 func (d *Drift) WriteText(w io.Writer) error {
 	for _, part := range []struct {
 		sign  string
-		rules []DriftRule
-	}{{"-", d.Foreign}, {"+", d.Missing}, {"~", d.Moved}} {
+		rules []driftRule
+	}{{"-", d.foreign}, {"+", d.missing}, {"~", d.moved}} {
 		for _, r := range part.rules {
 			service := ""
 			if r.Service != "" {
@@ -123,7 +123,7 @@ func (d *Drift) WriteText(w io.Writer) error {
 		}
 	}
 	var families []string
-	for _, family := range d.Families {
+	for _, family := range d.families {
 		families = append(families, fmt.Sprintf("IPv%d", family))
 	}
 	of := strings.Join(families, " and ")
@@ -133,6 +133,6 @@ func (d *Drift) WriteText(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "drift of %s: %d rules are missing (+), %d are stale or strange in kube-proxy's chains (-), %d are in another "+
 		"order (~); "+
-		"kube-proxy would mend it with its next full sync\n", of, len(d.Missing), len(d.Foreign), len(d.Moved))
+		"kube-proxy would mend it with its next full sync\n", of, len(d.missing), len(d.foreign), len(d.moved))
 	return err
 }

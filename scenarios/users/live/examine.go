@@ -99,7 +99,7 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 	}
 	labs.Widen(resolved, c.Snapshots)
 	e := &exam{cluster: c, topology: resolved, nodes: map[string]*labs.Attached{},
-		report: &Report{Version: ReportVersion, Findings: []Finding{}, Notes: notes}}
+		report: &Report{Version: reportVersion, Findings: []Finding{}, Notes: notes}}
 	for _, taken := range c.Snapshots {
 		node := labs.Attach(taken, resolved.Pods, keep)
 		e.nodes[taken.Hostname] = node

@@ -257,7 +257,7 @@ func TestAReportIsJSON(t *testing.T) {
 	require.NoError(t, report.WriteJSON(&b))
 	var read Report
 	require.NoError(t, json.Unmarshal([]byte(b.String()), &read))
-	assert.Equal(t, ReportVersion, read.Version)
+	assert.Equal(t, reportVersion, read.Version)
 	require.NotEmpty(t, read.Findings)
 	assert.Len(t, read.Findings[0].Missing, 1)
 	assert.Len(t, read.Findings[0].Foreign, 1)

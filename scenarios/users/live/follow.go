@@ -25,9 +25,6 @@ type Followed struct {
 	hosts map[string]*packetsim.Host
 }
 
-// Host is a node with a snapshot; nil if there is none of that name.
-func (f *Followed) Host(name string) *packetsim.Host { return f.hosts[name] }
-
 // ErrNoFirstPacket says that a packet is not the plain first one of a connection.
 var ErrNoFirstPacket = errors.New("with several nodes a connection is followed from its first packet")
 

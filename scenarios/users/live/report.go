@@ -9,8 +9,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// ReportVersion is the version of the Report's JSON.
-const ReportVersion = 1
+// reportVersion is the version of the Report's JSON.
+const reportVersion = 1
 
 // Report is what an examination found.
 type Report struct {

@@ -282,5 +282,5 @@ func TestSnapshotsAddWhatObjectsDoNotSay(t *testing.T) {
 	_, _, err = cluster.Scenario(ScenarioOptions{Name: "x"})
 	require.ErrorContains(t, err, "two snapshots are of demo-control-plane")
 	_, _, err = (&Cluster{}).Scenario(ScenarioOptions{Name: "x"})
-	require.ErrorIs(t, err, ErrNoNodes)
+	require.ErrorIs(t, err, errNoNodes)
 }

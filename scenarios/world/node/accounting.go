@@ -10,8 +10,8 @@ import (
 // accountingLine is a line of nfacct list: the packets and the name. A quota stands in the middle.
 var accountingLine = regexp.MustCompile(`^\{ pkts = (\d+), bytes = \d+[ ,].*\} = (.+);$`)
 
-// Accounting are the packets that the accounting objects have counted, by name.
-func (n *Node) Accounting() (map[string]int, error) {
+// accounting are the packets that the accounting objects have counted, by name.
+func (n *Node) accounting() (map[string]int, error) {
 	text, err := n.Run("", "nfacct", "list")
 	if err != nil {
 		return nil, err

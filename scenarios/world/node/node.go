@@ -88,8 +88,8 @@ func (n *Node) Start(
 		Timeout: 2 * proxier.WithDefaults(c).IPTables.SyncPeriod.Duration, Clock: n.clock, Node: n, Metrics: uncounted{},
 	})
 	n.process = Process{
-		Node: n.name, Configuration: c, Object: object, Family: n.process.Family,
-		Kernel: n.proxied(), Clock: n.clock, Health: heard{n.health, &n.due}, Logger: klog.FromContext(ctx),
+		Node: n.name, Configuration: c, Object: object, family: n.process.family,
+		Kernel: n.proxied(), Clock: n.clock, Health: heard{n.health, &n.due}, logger: klog.FromContext(ctx),
 	}
 	if n.proxy, warnings, err = n.make(n.process); err != nil {
 		return nil, err
@@ -121,8 +121,8 @@ type uncounted struct{}
 func (uncounted) CountHealthz(int) {}
 func (uncounted) CountLivez(int)   {}
 
-// Hold says whether the proxier is told of changes from here on. If it is, it is told what was held back.
-func (n *Node) Hold(holds bool) {
+// hold says whether the proxier is told of changes from here on. If it is, it is told what was held back.
+func (n *Node) hold(holds bool) {
 	n.holds = holds
 	n.queue.Hold(holds)
 }
@@ -151,13 +151,13 @@ func (n *Node) Sync() error {
 }
 
 // CanariesError is the error of a sync that has written what there was to write, but could not look whether somebody flushed the rules.
-type CanariesError struct{ Err error }
+type CanariesError struct{ err error }
 
 // Error is why it could not look.
-func (e *CanariesError) Error() string { return e.Err.Error() }
+func (e *CanariesError) Error() string { return e.err.Error() }
 
 // Unwrap is why it could not look.
-func (e *CanariesError) Unwrap() error { return e.Err }
+func (e *CanariesError) Unwrap() error { return e.err }
 
 // Run runs a tool on the node and returns what it prints. It does not break.
 func (n *Node) Run(stdin string, argv ...string) (string, error) {
@@ -168,8 +168,8 @@ func (n *Node) Run(stdin string, argv ...string) (string, error) {
 	return text, nil
 }
 
-// Save is what iptables-save -c prints, ip6tables-save for ipv6.
-func (n *Node) Save(family scenarios.IPFamily) (string, error) {
+// save is what iptables-save -c prints, ip6tables-save for ipv6.
+func (n *Node) save(family scenarios.IPFamily) (string, error) {
 	return n.Run("", tools.Name(family, "-save"), "-c")
 }
 

@@ -56,7 +56,7 @@ func asItIs(name string) string { return name }
 
 func saved(t *testing.T, n *Node) string {
 	t.Helper()
-	text, err := n.Save(scenarios.FamilyIPv4)
+	text, err := n.save(scenarios.FamilyIPv4)
 	require.NoError(t, err)
 	return text
 }
@@ -117,7 +117,7 @@ func TestAccountingLikeTheKernels(t *testing.T) {
 		_, err := n.Run("", argv...)
 		return err
 	}
-	counted, err := n.Accounting()
+	counted, err := n.accounting()
 	require.NoError(t, err)
 	assert.Empty(t, counted)
 
@@ -135,7 +135,7 @@ func TestAccountingLikeTheKernels(t *testing.T) {
 	kernel.Namespace().Accounts().Count("drops", 3, 180)
 	kernel.Namespace().Accounts().Count("limited", 7, 280)
 	require.NoError(t, tool.Ensure("drops"), "the counters stay")
-	counted, err = n.Accounting()
+	counted, err = n.accounting()
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int{"drops": 3, longest: 0, "with space": 0, "limited": 7}, counted)
 }
@@ -151,7 +151,7 @@ func printer(text string) exec.Interface {
 func TestAccountingRefusesWhatItDoesNotKnow(t *testing.T) {
 	for _, text := range []string{"drops 3\n", "{ pkts = 99999999999999999999, bytes = 00000000000000000000 } = drops;\n"} {
 		n := New("node1", Kernel{Exec: printer(text)}, NewClock())
-		_, err := n.Accounting()
+		_, err := n.accounting()
 		require.ErrorContains(t, err, "node1: nfacct list: ")
 	}
 }

@@ -63,7 +63,7 @@ func Start(
 			n.make = o.Proxier
 		}
 		if o.OneFamily {
-			n.process.Family = familyOf(cluster)
+			n.process.family = familyOf(cluster)
 		}
 		s.nodes[name] = n
 	}
@@ -198,12 +198,12 @@ func (s *Nodes) Advance(_ context.Context, d time.Duration) error {
 
 // Save is what iptables-save -c prints on a node, ip6tables-save for ipv6.
 func (s *Nodes) Save(_ context.Context, node string, family scenarios.IPFamily) (string, error) {
-	return s.nodes[node].Save(family)
+	return s.nodes[node].save(family)
 }
 
 // Accounting are the packets that a node's accounting objects have counted, by name.
 func (s *Nodes) Accounting(_ context.Context, node string) (map[string]int, error) {
-	return s.nodes[node].Accounting()
+	return s.nodes[node].accounting()
 }
 
 // Health is what the proxier of the cluster's first family tells its health check server.
@@ -224,7 +224,7 @@ func (s *Nodes) Writes(_ context.Context, node string) (scenarios.Written, error
 // Hold says which nodes' proxiers are not told of changes from here on.
 func (s *Nodes) Hold(_ context.Context, nodes []string) error {
 	for name, n := range s.nodes {
-		n.Hold(slices.Contains(nodes, name))
+		n.hold(slices.Contains(nodes, name))
 	}
 	return nil
 }

@@ -32,16 +32,16 @@ type Process struct {
 	Configuration *kubeproxyconfig.KubeProxyConfiguration
 	// Object is the node's own as it is when the proxier starts.
 	Object *corev1.Node
-	// Family is the one that the proxier serves; empty: both.
-	Family corev1.IPFamily
+	// family is the one that the proxier serves; empty: both.
+	family corev1.IPFamily
 	// Kernel is the node's with what goes wrong there.
 	Kernel Kernel
 	Clock  *clocktesting.FakeClock
 	// Health is told whether the rules follow the API.
 	Health proxier.Health
-	// Marks counts the decisions of this project's own proxier. Nil: nobody counts.
-	Marks  *mark.Recorder
-	Logger klog.Logger
+	// marks counts the decisions of this project's own proxier. Nil: nobody counts.
+	marks  *mark.Recorder
+	logger klog.Logger
 }
 
 // Proxier makes a proxier that knows nothing yet. The warnings say what in its configuration is likely to be a mistake.
@@ -55,7 +55,7 @@ func Chainwalk(p Process) (Proxy, []string, error) {
 	}
 	for _, family := range []*proxier.Config{&settings.IPv4, &settings.IPv6} {
 		family.SyncPeriod = settings.SyncPeriod
-		if p.Family != "" && p.Family != family.Family {
+		if p.family != "" && p.family != family.Family {
 			continue
 		}
 		if err := p.complete(family); err != nil {
@@ -69,19 +69,19 @@ func Chainwalk(p Process) (Proxy, []string, error) {
 // Counted is Chainwalk with a count of its decisions.
 func Counted(marks *mark.Recorder) Proxier {
 	return func(p Process) (Proxy, []string, error) {
-		p.Marks = marks
+		p.marks = marks
 		return Chainwalk(p)
 	}
 }
 
 func (p *Process) start(settings *proxier.Settings) (Proxy, error) {
-	switch p.Family {
+	switch p.family {
 	case corev1.IPv4Protocol:
 		one, err := proxier.New(settings.IPv4)
-		return &oneFamily{one, p.Family}, err
+		return &oneFamily{one, p.family}, err
 	case corev1.IPv6Protocol:
 		one, err := proxier.New(settings.IPv6)
-		return &oneFamily{one, p.Family}, err
+		return &oneFamily{one, p.family}, err
 	}
 	both, err := proxier.NewDualStack(settings.IPv4, settings.IPv6)
 	return &dualStack{both}, err
@@ -99,7 +99,7 @@ func (p *Process) complete(c *proxier.Config) error {
 	}
 	c.Rules = proxier.IPTables{Tools: tools, Counters: proxier.NFAcctTool{Exec: p.Kernel.Exec}}
 	c.Sysctls, c.Network, c.Conntrack = p.Kernel.Sysctls, p.Kernel.Network, p.Kernel.Conntrack
-	c.Clock, c.Health, c.Marks, c.Logger = p.Clock, p.Health, p.Marks, p.Logger
+	c.Clock, c.Health, c.Marks, c.Logger = p.Clock, p.Health, p.marks, p.logger
 	return nil
 }
 

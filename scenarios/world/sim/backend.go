@@ -24,6 +24,6 @@ func (Backend) SliceController(ever []manifest.Object) manifest.SliceController 
 // Start builds the network, fills the API and starts the proxiers.
 func (b Backend) Start(ctx context.Context, cluster *scenarios.Cluster) (scenarios.Session, error) {
 	options := b.Options
-	options.Breaks = true
+	options.breaks = true
 	return NewWorld(ctx, cluster, options)
 }

@@ -26,9 +26,9 @@ type Options struct {
 	// OneFamily has proxiers in a cluster of one family serve that alone, as on machines that lack the tools of the other one. It halves
 	// what a first sync costs.
 	OneFamily bool
-	// Breaks has syncs and packets end with an error when their context does, in the middle of what they do. Who judges what they leave
+	// breaks has syncs and packets end with an error when their context does, in the middle of what they do. Who judges what they leave
 	// behind takes whole ones.
-	Breaks bool
+	breaks bool
 }
 
 // World is one simulated cluster. It is a scenarios.Session, and answers the oracle's questions beside. It is for one goroutine.
@@ -51,14 +51,14 @@ var _ scenarios.Session = (*World)(nil)
 func NewWorld(ctx context.Context, cluster *scenarios.Cluster, o Options) (*World, error) {
 	w := &World{
 		cluster: cluster, clock: node.NewClock(), network: network.New(), plan: plan.Of(cluster),
-		kernels: map[string]*fakekernel.Kernel{}, flows: map[string]*keptFlow{}, breaks: o.Breaks,
+		kernels: map[string]*fakekernel.Kernel{}, flows: map[string]*keptFlow{}, breaks: o.breaks,
 	}
 	kernels, err := w.build()
 	if err != nil {
 		return nil, fmt.Errorf("build the network: %w", err)
 	}
 	w.Nodes, err = node.Start(ctx, cluster, w.clock, kernels, node.Options{
-		Direct: o.Direct, Proxier: o.Proxier, OneFamily: o.OneFamily, Breaks: o.Breaks,
+		Direct: o.Direct, Proxier: o.Proxier, OneFamily: o.OneFamily, Breaks: o.breaks,
 	})
 	if err != nil {
 		return nil, err

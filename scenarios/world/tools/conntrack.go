@@ -39,7 +39,7 @@ func (c *Conntrack) do(command scenarios.Command, family corev1.IPFamily, do fun
 	if family == corev1.IPv6Protocol {
 		of = scenarios.FamilyIPv6
 	}
-	return c.Watch.Around(command, "", func() error {
+	return c.Watch.around(command, "", func() error {
 		if c.Faults.take(of, conntrackFails) != nil {
 			return errConntrack
 		}

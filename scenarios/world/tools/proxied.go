@@ -155,7 +155,7 @@ func (c *command) Run() error {
 		}
 	}
 	defer release()
-	return c.proxied.Watch.Around(c.tool, "", c.run)
+	return c.proxied.Watch.around(c.tool, "", c.run)
 }
 
 // locks says whether the tool takes the lock of the legacy tools; those that do are told how long to wait for it.
@@ -191,11 +191,11 @@ func (c *command) restore() error {
 }
 
 func (c *command) tables(input []byte) error {
-	if !c.proxied.Watch.Watched() {
+	if !c.proxied.Watch.watched() {
 		return c.part(input)
 	}
 	for _, t := range split(input) {
-		if err := c.proxied.Watch.Around(c.tool, t.name, func() error { return c.part(t.input) }); err != nil {
+		if err := c.proxied.Watch.around(c.tool, t.name, func() error { return c.part(t.input) }); err != nil {
 			return err
 		}
 	}

@@ -143,7 +143,7 @@ func TestWatchedRestoresEndAsOthersDo(t *testing.T) {
 func TestWatchCounts(t *testing.T) {
 	var points []scenarios.Point
 	w := NewWatch("node1")
-	do := func() { require.NoError(t, w.Around(scenarios.CommandIPTables, "", func() error { return nil })) }
+	do := func() { require.NoError(t, w.around(scenarios.CommandIPTables, "", func() error { return nil })) }
 	w.Tell(func(p scenarios.Point) { points = append(points, p) })
 	do()
 	assert.Empty(t, points, "outside of a sync nobody looks")
@@ -162,7 +162,7 @@ func TestWatchCounts(t *testing.T) {
 	}
 	w.Tell(nil)
 	w.Begin()
-	assert.False(t, w.Watched())
+	assert.False(t, w.watched())
 }
 
 // A tool that is started, and not run, is the tool as it is.

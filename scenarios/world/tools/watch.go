@@ -25,12 +25,12 @@ func (w *Watch) Begin() {
 // End ends the sync.
 func (w *Watch) End() { w.count = nil }
 
-// Watched says whether somebody is told of the sync at this moment.
-func (w *Watch) Watched() bool { return w.count != nil }
+// watched says whether somebody is told of the sync at this moment.
+func (w *Watch) watched() bool { return w.count != nil }
 
-// Around does something, with the points before and after it.
-func (w *Watch) Around(command scenarios.Command, table string, do func() error) error {
-	if !w.Watched() {
+// around does something, with the points before and after it.
+func (w *Watch) around(command scenarios.Command, table string, do func() error) error {
+	if !w.watched() {
 		return do()
 	}
 	p := scenarios.Point{Node: w.node, Command: command, Table: table}

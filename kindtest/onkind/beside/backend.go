@@ -1,4 +1,4 @@
-package foretell
+package beside
 
 import (
 	"context"
@@ -62,7 +62,7 @@ func (b *Backend) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Se
 	}
 	inner, ok := began.(*kind.Session)
 	if !ok {
-		return nil, fmt.Errorf("foretell: a session of kind is a %T", began)
+		return nil, fmt.Errorf("beside: a session of kind is a %T", began)
 	}
 	s := &session{Session: inner, backend: b, judge: predict.Nothing(b.none), datagrams: map[string]bool{}}
 	if b.none == "" {
@@ -77,7 +77,7 @@ type session struct {
 	*kind.Session
 	backend *Backend
 	judge   *predict.Judge
-	view    *predict.State // the last one
+	state   *predict.State // the last one
 	// datagrams are the kept connections of UDP.
 	datagrams map[string]bool
 }
@@ -117,7 +117,7 @@ func (s *session) look(ctx context.Context) (*predict.State, error) {
 			s.backend.idle[nodes[i].Name] = idleNode{since, v.Snapshots[i]}
 		}
 	}
-	s.view = v
+	s.state = v
 	return v, nil
 }
 
@@ -140,8 +140,8 @@ func (s *session) lookAt(ctx context.Context, node string) (*snapshot.NodeSnapsh
 func (s *session) tell(f *predict.Forecast, seen *scenarios.Observed) {
 	t := s.translation()
 	seen.Prediction = t.against(f, seen)
-	if s.view != nil {
-		seen.Rules = t.rulesIn(s.view)
+	if s.state != nil {
+		seen.Rules = t.rulesIn(s.state)
 	}
 }
 

@@ -1,4 +1,4 @@
-package foretell
+package beside
 
 import (
 	"net/netip"
