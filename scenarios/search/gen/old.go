@@ -77,16 +77,12 @@ func (a *aging) objects(list []manifest.Object) {
 // service gives a service its traits, which are chosen when it comes, and again now and then.
 func (a *aging) service(s *corev1.Service) {
 	key := s.Namespace + "/" + s.Name
-	if traits, known := a.services[key]; !known || a.in(1, 8) {
-		traits = nil
-		for _, t := range a.serviceTraits() {
-			if a.in(t.weight, 1000) {
-				traits = append(traits, t.value)
-			}
-		}
+	traits, known := a.services[key]
+	if !known || a.in(1, 8) {
+		traits = some(a.draw, a.serviceTraits())
 		a.services[key] = traits
 	}
-	for _, change := range a.services[key] {
+	for _, change := range traits {
 		change(s)
 	}
 	s.Name = a.name(s.Name)
@@ -150,6 +146,17 @@ func (a *aging) serviceTraits() []weighted[func(*corev1.Service)] {
 	}
 }
 
+// some are values that are chosen in as many of a thousand as they weigh.
+func some[T any](d *draw, values []weighted[T]) []T {
+	var out []T
+	for _, v := range values {
+		if d.in(v.weight, 1000) {
+			out = append(out, v.value)
+		}
+	}
+	return out
+}
+
 // beforeDualStack has a service be of one family that it does not name.
 func beforeDualStack(s *corev1.Service) {
 	if len(s.Spec.ClusterIPs) > 0 && s.Spec.ClusterIP != corev1.ClusterIPNone {
@@ -191,11 +198,7 @@ func (a *aging) slice(s *discoveryv1.EndpointSlice) {
 	key := s.Namespace + "/" + s.Name
 	traits, known := a.slices[key]
 	if !known {
-		for _, t := range a.sliceTraits() {
-			if a.in(t.weight, 1000) {
-				traits = append(traits, t.value)
-			}
-		}
+		traits = some(a.draw, a.sliceTraits())
 		a.slices[key] = traits
 	}
 	for _, change := range traits {
