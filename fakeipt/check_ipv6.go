@@ -66,7 +66,7 @@ func kernelName(name string) string {
 // plainTarget says that a rule's target is the kernel's own: a verdict, a jump, or none.
 func plainTarget(t xtables.Target) bool {
 	switch t.(type) {
-	case nil, *xtables.Verdict, *xtables.Jump:
+	case nil, *xtables.TargetVerdict, *xtables.Jump:
 		return true
 	}
 	return false

@@ -27,7 +27,7 @@ type commandParser struct {
 	extensions ruleExtensions
 	addresses  addressReader
 	devices    deviceReader
-	verdicts   *[3]xtables.Verdict // apart, since rules keep it
+	verdicts   *[3]xtables.TargetVerdict // apart, since rules keep it
 
 	lastChain string
 	chains    func(name []byte) string // gives a chain's name as a string
@@ -40,7 +40,7 @@ func newCommandParser(f netfilter.Family, c caller) *commandParser {
 	p.extensions = newRuleExtensions(f, &p.caller, &p.args)
 	p.addresses, p.devices = newAddressReader(f), newDeviceReader()
 	p.addresses.names = c.Names()
-	p.verdicts = &[3]xtables.Verdict{{Kind: xtables.VerdictAccept}, {Kind: xtables.VerdictDrop}, {Kind: xtables.VerdictReturn}}
+	p.verdicts = &[3]xtables.TargetVerdict{{Kind: xtables.VerdictAccept}, {Kind: xtables.VerdictDrop}, {Kind: xtables.VerdictReturn}}
 	return p
 }
 

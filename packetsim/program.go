@@ -197,7 +197,7 @@ func opOf(t xtables.Target) ruleOp {
 	switch t := t.(type) {
 	case nil:
 		return toNext
-	case *xtables.Verdict:
+	case *xtables.TargetVerdict:
 		switch t.Kind {
 		case xtables.VerdictAccept:
 			return toAccept

@@ -20,7 +20,7 @@ func edges(rules []*xtables.Rule, d netfilter.Dialect, f func(*xtables.Jump)) {
 		switch t := r.Target.(type) {
 		case *xtables.Jump:
 			f(t)
-		case *xtables.Verdict, *xtables.Queue:
+		case *xtables.TargetVerdict, *xtables.Queue:
 			// The legacy kernel code does not look behind a rule that always decides.
 			if d == netfilter.Legacy && r.Unconditional() {
 				return

@@ -12,7 +12,7 @@ import (
 
 // StateParts has a value of every type of match and target that the state of the tools can have: all that there are.
 func StateParts() []any {
-	own := []any{&xtables.OpaqueMatch{}, &xtables.OpaqueTarget{}, &xtables.Jump{}, &xtables.Queue{}, &xtables.Verdict{}}
+	own := []any{&xtables.OpaqueMatch{}, &xtables.OpaqueTarget{}, &xtables.Jump{}, &xtables.Queue{}, &xtables.TargetVerdict{}}
 	return slices.Concat(own, match.Types(), target.Types())
 }
 

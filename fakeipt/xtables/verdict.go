@@ -12,8 +12,8 @@ const (
 	VerdictReturn
 )
 
-// Verdict is -j ACCEPT, DROP or RETURN.
-type Verdict struct {
+// TargetVerdict is -j ACCEPT, DROP or RETURN.
+type TargetVerdict struct {
 	Kind VerdictKind
 }
 
@@ -21,13 +21,15 @@ type Verdict struct {
 var verdictNames = [...]string{"ACCEPT", "DROP", "RETURN"}
 
 // Name is "ACCEPT", "DROP" or "RETURN".
-func (v *Verdict) Name() string { return verdictNames[v.Kind] }
+func (v *TargetVerdict) Name() string { return verdictNames[v.Kind] }
 
-func (v *Verdict) AppendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte { return dst }
+func (v *TargetVerdict) AppendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
+	return dst
+}
 
-func (v *Verdict) AppendList(dst []byte, _ ListStyle) []byte { return dst }
+func (v *TargetVerdict) AppendList(dst []byte, _ ListStyle) []byte { return dst }
 
-func (v *Verdict) AddFact(f *netfilter.Fact) { f.Verdict = netfilter.Verdict(v.Name()) }
+func (v *TargetVerdict) AddFact(f *netfilter.Fact) { f.Verdict = netfilter.Verdict(v.Name()) }
 
 // FindVerdict returns the verdict of that name.
 func FindVerdict(name []byte) (VerdictKind, bool) {
@@ -69,7 +71,7 @@ func (p plainParser) Finish(uint32) (Target, error) { return p.target, nil }
 // IsVerdict says that the target is one of the kernel's own that end the way through the chain.
 func IsVerdict(t Target) bool {
 	switch t.(type) {
-	case *Verdict, *Queue:
+	case *TargetVerdict, *Queue:
 		return true
 	}
 	return false
