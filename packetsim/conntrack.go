@@ -3,6 +3,7 @@ package packetsim
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 	"time"
@@ -136,6 +137,11 @@ type sourceKey struct {
 	zone  uint16
 }
 
+// isOver says whether it is one of TCP that nobody sends on any more.
+func (c *conn) isOver() bool {
+	return c.tuples[original].Proto == inet.TCP && (c.tcp.state == tcpTimeWait || c.tcp.state == tcpClose)
+}
+
 func (c *conn) source() sourceKey { return sourceOf(&c.tuples[original], c.zone) }
 
 func sourceOf(t *Tuple, z Zone) sourceKey {
@@ -156,6 +162,17 @@ type tracker struct {
 	scratch   scratchConns
 	refreshed bool // the packet that conntrack looks at has made its connection's time longer
 }
+
+// newTracker is empty. accounted says whether a rule makes new connections count their packets.
+func newTracker(clock clock.PassiveClock, accounted func() bool) tracker {
+	return tracker{clock: clock, accounted: accounted}
+}
+
+// size is the number of connections, expired ones that nobody has looked for included.
+func (h *tracker) size() int { return h.tracked.size() }
+
+// all goes through the connections, expired ones included. Each may be taken out meanwhile.
+func (h *tracker) all() iter.Seq[*conn] { return h.tracked.all() }
 
 // find returns the connection that a packet with the tuple belongs to in the zone, and its direction: the packet may be of either
 // (resolve_normal_ct).
@@ -351,7 +368,9 @@ func (c *conn) setStateName(name string) error {
 }
 
 // connCounters count the packets of a connection in each direction. They are not written to: the next packet has others.
-type connCounters [2]struct{ packets, bytes uint64 }
+type connCounters [2]counter
+
+type counter struct{ packets, bytes uint64 }
 
 // accounts says whether new connections count their packets: by net.netfilter.nf_conntrack_acct, which the kernel sets
 // itself when it is given a rule with -m connbytes.

@@ -102,8 +102,8 @@ func (f *tcpFlow) say(p *ctPlay, dir direction, flags inet.TCPFlags, inOrder boo
 	}
 	packet := f.head
 	packet.TCPFlags, packet.Numbers = flags, n
-	if g := segmentOf(&packet); inOrder && flags&inet.RST == 0 {
-		f.next[dir] = g.end
+	if end := packet.Numbers.End(flags); inOrder && flags&inet.RST == 0 {
+		f.next[dir] = end
 	}
 	if dir == original {
 		p.forward(packet)

@@ -16,6 +16,50 @@ const (
 	trackFull                 // the table has no room for the connection
 )
 
+// look finds the connection of a packet in the zone, or makes one (nf_conntrack_in). The connection has seen a reply once a packet of that
+// direction was accepted.
+func (h *tracker) look(p *inet.Packet, z Zone, helper string, chance Chance) (c *conn, dir direction, v trackVerdict) {
+	c, dir, v = h.lookOnce(p, z, helper, chance)
+	if v == trackAgain {
+		c, dir, v = h.lookOnce(p, z, helper, chance)
+	}
+	return c, dir, v
+}
+
+func (h *tracker) lookOnce(p *inet.Packet, z Zone, helper string, chance Chance) (*conn, direction, trackVerdict) {
+	tuple := tupleOf(p)
+	inverse, ok := tuple.answer()
+	if !ok {
+		return nil, original, trackInvalid
+	}
+	c, dir := h.find(&tuple, z)
+	if c == nil {
+		if !h.makeRoom(chance) {
+			return nil, original, trackFull
+		}
+		if p.Proto.IsICMP() && !icmpStarts(p.Proto, p.ICMPType) {
+			return nil, original, trackInvalid
+		}
+		c, dir = h.scratch.newConn(), original
+		c.tuples, c.zone, c.helper = [2]Tuple{tuple, inverse}, z, helper
+		if h.accounts() {
+			c.counters = &connCounters{}
+		}
+	}
+	h.refreshed = false
+	if verdict := h.track(c, dir, p); verdict != trackAccept {
+		return nil, original, verdict
+	}
+	if c.counters != nil && h.refreshed {
+		h.count(c, dir, p.Size())
+	}
+	if dir == reply && !c.seenReply {
+		h.change(c)
+		c.seenReply = true
+	}
+	return c, dir, trackAccept
+}
+
 // track lets the protocol's tracker look at the packet.
 func (h *tracker) track(c *conn, dir direction, p *inet.Packet) trackVerdict {
 	switch p.Proto {

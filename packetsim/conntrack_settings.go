@@ -25,7 +25,15 @@ type settings struct {
 // sysctls is where they are.
 const sysctls = "net.netfilter.nf_conntrack_"
 
-// readSettings reads them from sysctls by their dotted names. number is the value of the first of the names that is there, or the fallback.
+// configure reads the settings from sysctls by their dotted names. number is the value of the first of the names that is there, or the
+// fallback.
+func (h *tracker) configure(values map[string]string, number func(fallback int, names ...string) int) {
+	h.conf = readSettings(values, number)
+}
+
+// looksAtChecksums says whether conntrack leaves packets alone whose checksum is wrong.
+func (h *tracker) looksAtChecksums() bool { return h.conf.checksums }
+
 func readSettings(values map[string]string, number func(fallback int, names ...string) int) settings {
 	conf := settings{
 		accounts:         number(0, sysctls+"acct") != 0,

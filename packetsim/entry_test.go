@@ -57,7 +57,7 @@ func TestEntriesRunByPriority(t *testing.T) {
 			hooks.entries.add(row.at, entry{priority: row.priority, turn: 1 << 40, run: func(_ *walk, s *skb) bool {
 				now := sight{mark: s.Mark, tracked: s.conn != nil, src: s.Src.String(), dst: s.Dst.String()}
 				if s.conn != nil {
-					now.decided = s.conn.dstDone
+					now.decided = s.conn.bound(natDst)
 				}
 				seen = append(seen, now)
 				return true

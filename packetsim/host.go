@@ -102,7 +102,7 @@ func NewHost(config HostConfig) (*Host, error) {
 		h.clock = stoppedClock{}
 	}
 	h.memory, h.tally.namespace = newMemory(h.netfilter, h.clock), h.netfilter
-	h.conns.clock, h.conns.accounted = h.clock, h.netfilter.ForcesAccounting
+	h.conns = newTracker(h.clock, h.netfilter.ForcesAccounting)
 	h.routing.conf, h.routing.memory = &h.conf, h.memory
 	if err := h.SetNetwork(config.Devices, config.Routes, config.PolicyRules, config.OnlyGivenRoutes); err != nil {
 		return nil, err

@@ -47,14 +47,14 @@ func TestConnectionsCountOnlyWhereSomebodyAsks(t *testing.T) {
 	h := forwardHost(t, rule)
 	step(t, h, packet)
 	require.Len(t, h.Conntrack(), 1)
-	for c := range h.conns.tracked.all() {
+	for c := range h.conns.all() {
 		assert.Nil(t, c.counters)
 	}
 	h, _ = testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD " + rule + "\nCOMMIT\n"}.build(t)
 	require.NoError(t, h.SetSysctl("net.netfilter.nf_conntrack_acct", "1"))
 	step(t, h, packet)
 	require.Len(t, h.Conntrack(), 1)
-	for c := range h.conns.tracked.all() {
+	for c := range h.conns.all() {
 		assert.EqualValues(t, 1, c.counters[original].packets)
 	}
 }

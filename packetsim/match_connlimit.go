@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt/match"
-	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // connlimitKey is what a -m connlimit counts the connections of.
@@ -118,7 +117,7 @@ func (mt *matcher) sweepCounted(list []countedConn, own *countedConn) (left []co
 		switch {
 		case c != nil && own != nil && counted.tuple == own.tuple && c.zone.Original == own.zone.Original:
 			return append(left, list[i:]...), true
-		case c == nil || counted.tuple.Proto == inet.TCP && (c.tcp.state == tcpTimeWait || c.tcp.state == tcpClose):
+		case c == nil || c.isOver():
 			over++
 		default:
 			left = append(left, counted)

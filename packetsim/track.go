@@ -54,7 +54,7 @@ func (k *packetTracker) trackStep(s *skb) bool {
 	switch {
 	case s.conn != nil || s.relation == isUntracked:
 		return true
-	case k.conns.conf.checksums && s.hook == preRouting && !s.sumHolds():
+	case k.conns.looksAtChecksums() && s.hook == preRouting && !s.sumHolds():
 		return true
 	case s.IsICMPError():
 		k.trackError(s)
@@ -63,54 +63,18 @@ func (k *packetTracker) trackStep(s *skb) bool {
 		s.relation = isUntracked
 		return true
 	}
-	verdict := k.trackOnce(s)
-	if verdict == trackAgain {
-		verdict = k.trackOnce(s)
-	}
-	if verdict == trackFull {
+	c, dir, verdict := k.conns.look(&s.Packet, s.zone, s.helper, k.chance)
+	switch verdict {
+	case trackFull:
 		k.drop("conntrack table full")
 		return false
+	case trackAccept:
+		s.conn, s.dir, s.relation = c, dir, isNew
+		if c.seenReply {
+			s.relation = isEstablished
+		}
 	}
 	return true
-}
-
-func (k *packetTracker) trackOnce(s *skb) trackVerdict {
-	tuple := tupleOf(&s.Packet)
-	inverse, ok := tuple.answer()
-	if !ok {
-		return trackInvalid
-	}
-	c, dir := k.conns.find(&tuple, s.zone)
-	if c == nil {
-		if !k.conns.makeRoom(k.chance) {
-			return trackFull
-		}
-		if s.Proto.IsICMP() && !icmpStarts(s.Proto, s.ICMPType) {
-			return trackInvalid
-		}
-		c, dir = k.conns.scratch.newConn(), original
-		c.tuples, c.zone, c.helper = [2]Tuple{tuple, inverse}, s.zone, s.helper
-		if k.conns.accounts() {
-			c.counters = &connCounters{}
-		}
-	}
-	k.conns.refreshed = false
-	verdict := k.conns.track(c, dir, &s.Packet)
-	if verdict != trackAccept {
-		return verdict
-	}
-	if c.counters != nil && k.conns.refreshed {
-		k.conns.count(c, dir, s.Size())
-	}
-	s.conn, s.dir, s.relation = c, dir, isNew
-	if dir == reply || c.seenReply {
-		s.relation = isEstablished
-	}
-	if dir == reply && !c.seenReply {
-		k.conns.change(c)
-		c.seenReply = true
-	}
-	return trackAccept
 }
 
 // trackError relates an ICMP error to the connection of the packet that it quotes (nf_conntrack_inet_error).
