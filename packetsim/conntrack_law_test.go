@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -72,10 +73,10 @@ func TestEveryAnswerIsTheInverse(t *testing.T) {
 			}
 			back, err := h.Step(inet.Input{In: out.Out, Packet: answer}, SeededChance(0))
 			require.NoError(rt, err)
-			want := tupleOf(&in.Packet).inverse()
-			require.Equal(rt, want, tupleOf(&back.Packet), "of %s, which left as %s", in, header(out.Packet))
+			want := conntrack.TupleOf(&in.Packet).Inverse()
+			require.Equal(rt, want, conntrack.TupleOf(&back.Packet), "of %s, which left as %s", in, header(out.Packet))
 			require.Equal(rt, in.In, back.Out)
-			require.NoError(rt, h.conns.check())
+			require.NoError(rt, h.conns.Check())
 		}
 	})
 }
@@ -95,26 +96,26 @@ func TestRollbackOfConntrack(t *testing.T) {
 				}
 				_, err := h.Step(in, SeededChance(rapid.Uint64().Draw(rt, "seed")))
 				require.NoError(rt, err)
-				require.NoError(rt, h.conns.check())
+				require.NoError(rt, h.conns.Check())
 				if depth == 0 {
 					clock.Step(time.Duration(rapid.IntRange(0, 40).Draw(rt, "wait")) * time.Second)
 				}
 				if depth < 3 && rapid.Bool().Draw(rt, "checkpoint") {
-					before, mark := h.conns.dump(), h.checkpoint()
+					before, mark := h.conns.Dump(), h.checkpoint()
 					play(depth + 1)
 					if rapid.Bool().Draw(rt, "rolled back") {
 						h.rollback(mark)
-						require.Equal(rt, before, h.conns.dump())
+						require.Equal(rt, before, h.conns.Dump())
 					} else {
 						h.keep()
 					}
-					require.NoError(rt, h.conns.check())
+					require.NoError(rt, h.conns.Check())
 				}
 			}
 		}
 		play(0)
 		require.Zero(rt, h.memory.depth)
-		require.Regexp(rt, `(?m)^0 0$`, h.conns.dump(), "nothing is left to undo")
+		require.Regexp(rt, `(?m)^0 0$`, h.conns.Dump(), "nothing is left to undo")
 	})
 }
 
@@ -122,13 +123,13 @@ func TestRollbackOfConntrack(t *testing.T) {
 func TestExpiredConnectionsAreSwept(t *testing.T) {
 	h, clock := testNode{rules4: stateRules}.build(t)
 	in := parse(t, "udp 10.244.0.11:1 > 10.244.0.12:80 in veth1")
-	for i := range 10 * leastSweep {
+	for i := range 10 * conntrack.LeastSweep {
 		in.SrcPort, in.DstPort = uint16(1+i%60000), uint16(1+i/60000)
 		_, err := h.Step(in, SeededChance(0))
 		require.NoError(t, err)
 		clock.Step(time.Second)
 	}
-	require.LessOrEqual(t, h.conns.size(), leastSweep+1)
+	require.LessOrEqual(t, h.conns.Size(), conntrack.LeastSweep+1)
 	require.Len(t, h.Conntrack(), 29)
 }
 
@@ -202,14 +203,15 @@ func TestOrderOfSourcesIsKept(t *testing.T) {
 	for _, dst := range []string{"8.8.8.8", "9.9.9.9", "7.7.7.7"} {
 		step(t, h, "udp 192.168.0.9:1000 > "+dst+":53 in eth0")
 	}
-	before := h.conns.dump()
+	before := h.conns.Dump()
 	mark := h.checkpoint()
-	second := tupleOf(&inet.Packet{Proto: inet.UDP, Src: netip.MustParseAddr("192.168.0.9"), SrcPort: 1000, Dst: netip.MustParseAddr("9.9.9.9"),
+	second := conntrack.TupleOf(&inet.Packet{Proto: inet.UDP, Src: netip.MustParseAddr("192.168.0.9"), SrcPort: 1000,
+		Dst:     netip.MustParseAddr("9.9.9.9"),
 		DstPort: 53})
-	c, _ := h.conns.find(&second, Zone{})
-	h.conns.remove(c)
-	require.Len(t, h.conns.entries(), 2)
-	require.NoError(t, h.conns.check())
+	c, _ := h.conns.Find(&second, conntrack.Zone{})
+	h.conns.Remove(c)
+	require.Len(t, h.conns.Entries(), 2)
+	require.NoError(t, h.conns.Check())
 	h.rollback(mark)
-	require.Equal(t, before, h.conns.dump())
+	require.Equal(t, before, h.conns.Dump())
 }
