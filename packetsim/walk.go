@@ -35,6 +35,7 @@ func (h *Host) newWalk(c Chance, told text, o *Outcome) *walk {
 	w.outcome.Verdict, w.outcome.To = Drop, ToNone
 	if w.tells() {
 		w.outcome.Steps = []Step{}
+		w.tale = tale{}
 	}
 	return w
 }
@@ -53,7 +54,7 @@ func (h *Host) makeWalk() *walk {
 
 // endWalk keeps the walk for the next one.
 func (h *Host) endWalk(w *walk) {
-	w.course, w.hooks, w.packet, w.tunnels = course{}, familyHooks{}, skb{}, 0
+	w.chance, w.outcome, w.err, w.hooks, w.packet, w.tunnels = nil, nil, nil, familyHooks{}, skb{}, 0
 	w.answers.made, w.answers.copied = 0, false
 	w.table.end()
 	h.idle = append(h.idle, w)
