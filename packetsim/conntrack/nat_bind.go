@@ -9,6 +9,7 @@ import (
 // POSTROUTING.
 type Side uint8
 
+// The sides of a connection.
 const (
 	Destination Side = iota
 	Source

@@ -9,6 +9,7 @@ import (
 // Verdict is what a protocol's tracker says of a packet.
 type Verdict uint8
 
+// The verdicts of a tracker.
 const (
 	Accept  Verdict = iota
 	Invalid         // the packet is not of the connection

@@ -91,6 +91,7 @@ type Entry struct {
 // Direction is a side of a connection, and the index of its tuple.
 type Direction uint8
 
+// The directions of a connection.
 const (
 	Original Direction = iota
 	Reply
