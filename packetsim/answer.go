@@ -97,7 +97,7 @@ func (a *answers) sendReset(s *skb) {
 	if s.Is6() && a.host.conf.fwmarkReflect6 || s.Dst.Is4() && a.host.conf.fwmarkReflect {
 		answer.Mark = s.Mark
 	}
-	a.host.conns.closeTCP(s.conn)
+	a.host.conns.CloseTCP(s.conn)
 	a.answer(answerOf(s, answer), true)
 }
 

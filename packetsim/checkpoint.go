@@ -1,5 +1,7 @@
 package packetsim
 
+import "github.com/chainwalk/chainwalk/packetsim/conntrack"
+
 // Checkpoint is a state of a host that the host can go back to, with all that walks have changed since: connections, what matches
 // remember, counters. It is ended once, by Keep or by Undo. Of several that are open, the one opened last is ended first.
 type Checkpoint struct {
@@ -46,19 +48,19 @@ func (c Checkpoint) Undo() {
 
 // checkpoint is a state that a host can go back to.
 type checkpoint struct {
-	conns   mark
+	conns   conntrack.Checkpoint
 	pending int
 }
 
 // checkpoint opens a checkpoint. Each is closed by rollback or by keep, the last opened first.
 func (h *Host) checkpoint() checkpoint {
 	h.memory.checkpoint()
-	return checkpoint{h.conns.checkpoint(), len(h.tally.pending)}
+	return checkpoint{h.conns.Checkpoint(), len(h.tally.pending)}
 }
 
 // rollback undoes everything since the checkpoint.
 func (h *Host) rollback(c checkpoint) {
-	h.conns.rollback(c.conns)
+	h.conns.Rollback(c.conns)
 	h.tally.pending = h.tally.pending[:c.pending]
 	h.memory.rollback()
 }
@@ -67,7 +69,7 @@ func (h *Host) rollback(c checkpoint) {
 func (h *Host) keep() {
 	h.memory.keep()
 	outermost := h.memory.depth == 0
-	if h.conns.keep(outermost); outermost {
+	if h.conns.Keep(outermost); outermost {
 		h.tally.keep()
 	}
 }
@@ -75,13 +77,13 @@ func (h *Host) keep() {
 // probe opens a checkpoint that endProbe will undo.
 func (h *Host) probe() checkpoint {
 	h.tally.probes++
-	h.conns.probe()
+	h.conns.Probe()
 	return h.checkpoint()
 }
 
 // endProbe undoes what changed since probe.
 func (h *Host) endProbe(c checkpoint) {
 	h.rollback(c)
-	h.conns.endProbe(c.conns)
+	h.conns.EndProbe(c.conns)
 	h.tally.probes--
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -33,7 +34,7 @@ func TestExpiryAsKernel(t *testing.T) {
 		for _, proto := range []inet.Proto{inet.UDP, inet.TCP} {
 			p.forward(p.flow(proto, 1000, 80))
 		}
-		for _, proto := range []inet.Proto{protoGRE, 99} {
+		for _, proto := range []inet.Proto{conntrack.GRE, 99} {
 			p.forward(p.flow(proto, 0, 0))
 		}
 		echo := inet.Packet{Proto: p.icmp(), Src: p.addr("CLIENT"), Dst: p.addr("SERVER"), ICMPType: p.icmp().EchoRequestType(), ICMPID: 3}
@@ -58,7 +59,7 @@ type lifetime struct{ seen, gone time.Time }
 // watchExpiry polls both tables until they are empty.
 func (p *ctPlay) watchExpiry(t *testing.T) {
 	real, ours := map[string]lifetime{}, map[string]lifetime{}
-	poll := func(lives map[string]lifetime, list []ConntrackEntry, from time.Time) int {
+	poll := func(lives map[string]lifetime, list []conntrack.Entry, from time.Time) int {
 		there := map[string]bool{}
 		for _, e := range list {
 			there[entryLine(e)] = true

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -79,7 +80,7 @@ func TestFullTableAsKernel(t *testing.T) {
 	p.forward(closing)
 	dropped("client", p.flow(inet.UDP, 1, 80), "a new connection beside one that is over")
 	lab.run("conntrack", "-D", "-p", "tcp", "--sport", "1002")
-	require.Equal(t, 1, p.host.DeleteConntrack(ConntrackFilter{Proto: inet.TCP, OrigSrcPort: 1002}.Matches))
+	require.Equal(t, 1, p.host.DeleteConntrack(conntrack.Filter{Proto: inet.TCP, OrigSrcPort: 1002}.Matches))
 	require.NotEmpty(t, p.exchange("client", p.flow(inet.UDP, 1, 80))["server"], "there is room for one")
 	dropped("client", p.flow(inet.UDP, 2, 80), "one more")
 	p.sameCounts(t, "a full table")
@@ -121,7 +122,7 @@ func TestEvictionAsKernel(t *testing.T) {
 	share := func(n int) float64 { return float64(n) / (fullTable + begun) }
 	t.Logf("passed: kernel %.3f, ours %.3f", share(reached), share(passed))
 	assert.InDelta(t, share(reached), share(passed), 0.08)
-	isAssured := func(list []ConntrackEntry) (n int) {
+	isAssured := func(list []conntrack.Entry) (n int) {
 		for _, e := range list {
 			if e.Assured {
 				n++

@@ -18,6 +18,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -210,7 +211,8 @@ func (lab *ctLab) compareGroup(t *testing.T, family netfilter.Family, group ctGr
 			lab.conntrackSysctl(sysctls, name, rapid.SampledFrom(group.names[name]).Draw(rt, name))
 		}
 		lab.flush()
-		play := &ctPlay{lab: lab, rt: rt, fatalf: rt.Fatalf, family: family, host: lab.twin(kernel, sysctls), learned: map[Tuple]Tuple{}}
+		play := &ctPlay{lab: lab, rt: rt, fatalf: rt.Fatalf, family: family, host: lab.twin(kernel, sysctls),
+			learned: map[conntrack.Tuple]conntrack.Tuple{}}
 		if real == nil {
 			real, ours = lab.counted(family), countedRules(savedCounters(t, play.host, family == netfilter.IPv6))
 		}
@@ -261,7 +263,7 @@ type ctPlay struct {
 	sent   int
 	late   time.Duration // the longest time that we were behind the kernel
 	// learned is what the server saw of each client's flow.
-	learned map[Tuple]Tuple
+	learned map[conntrack.Tuple]conntrack.Tuple
 }
 
 // addr is the address of a word.
@@ -310,7 +312,7 @@ func (c portChance) Number(uint32) uint32 { return c.offset }
 
 // match walks the packet and keeps the walk if it agrees with the kernel. Where the kernel chose a port, ours is the same one if our range
 // has it.
-func (p *ctPlay) match(in inet.Input, got map[string][]inet.Packet, real []ConntrackEntry) (why string) {
+func (p *ctPlay) match(in inet.Input, got map[string][]inet.Packet, real []conntrack.Entry) (why string) {
 	offsets := []uint32{0}
 	mayBe := func(chosen uint16) {
 		for _, low := range lowestPorts(&in.Packet) {
@@ -323,7 +325,7 @@ func (p *ctPlay) match(in inet.Input, got map[string][]inet.Packet, real []Connt
 		}
 	}
 	for _, entry := range real {
-		if entry.Original == tupleOf(&in.Packet) { // the id that is chosen for some queries is not written into them
+		if entry.Original == conntrack.TupleOf(&in.Packet) { // the id that is chosen for some queries is not written into them
 			mayBe(entry.Reply.ICMPID)
 		}
 	}
@@ -381,21 +383,21 @@ func (p *ctPlay) compareArrivals(got map[string][]inet.Packet, want map[string][
 func (p *ctPlay) forward(packet inet.Packet) {
 	for _, seen := range p.exchange("client", packet)["server"] {
 		if seen.Proto == packet.Proto {
-			p.learned[tupleOf(&packet)] = tupleOf(&seen)
+			p.learned[conntrack.TupleOf(&packet)] = conntrack.TupleOf(&seen)
 		}
 	}
 }
 
 // back is a packet of the server in answer to those of the client's flow; without one that came, as if it were not translated.
 func (p *ctPlay) back(packet inet.Packet) inet.Packet {
-	seen, ok := p.learned[tupleOf(&packet)]
+	seen, ok := p.learned[conntrack.TupleOf(&packet)]
 	if !ok {
-		seen = tupleOf(&packet)
+		seen = conntrack.TupleOf(&packet)
 	}
 	packet.Src, packet.Dst, packet.SrcPort, packet.DstPort = seen.Dst, seen.Src, seen.DstPort, seen.SrcPort
 	packet.ICMPID = seen.ICMPID
 	if packet.Proto.IsICMP() {
-		if answer, ok := icmpAnswer(packet.Proto, packet.ICMPType); ok {
+		if answer, ok := conntrack.ICMPAnswer(packet.Proto, packet.ICMPType); ok {
 			packet.ICMPType = answer
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/internal/wire"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -171,12 +172,12 @@ func (lab *ctLab) flush() {
 }
 
 // entries are the node's connections of the family.
-func (lab *ctLab) entries(family netfilter.Family) []ConntrackEntry {
+func (lab *ctLab) entries(family netfilter.Family) []conntrack.Entry {
 	req := nl.NewNetlinkRequest(nl.IPCTNL_MSG_CT_GET|1<<8, unix.NLM_F_DUMP)
 	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC, Version: nl.NFNETLINK_V0})
 	messages, err := req.Execute(unix.NETLINK_NETFILTER, 0)
 	require.NoError(lab.t, err)
-	var list []ConntrackEntry
+	var list []conntrack.Entry
 	for _, message := range messages {
 		e, err := ctnetlink.Parse(message)
 		require.NoError(lab.t, err)
@@ -184,16 +185,16 @@ func (lab *ctLab) entries(family netfilter.Family) []ConntrackEntry {
 			list = append(list, ctEntry(&e))
 		}
 	}
-	slices.SortFunc(list, func(a, b ConntrackEntry) int { return a.Original.compare(b.Original) })
+	slices.SortFunc(list, func(a, b conntrack.Entry) int { return a.Original.Compare(b.Original) })
 	return list
 }
 
 // ctEntry is an entry of the kernel as a host lists its own.
-func ctEntry(e *ctnetlink.Entry) ConntrackEntry {
-	c := ConntrackEntry{
+func ctEntry(e *ctnetlink.Entry) conntrack.Entry {
+	c := conntrack.Entry{
 		Original: ctTuple(&e.Original), Reply: ctTuple(&e.Reply), Timeout: e.Timeout, Mark: e.Mark,
 		Replied: e.Status&ctnetlink.StatusSeenReply != 0, Assured: e.Status&ctnetlink.StatusAssured != 0,
-		Zone: Zone{e.Zone | e.Original.Zone, e.Zone | e.Reply.Zone},
+		Zone: conntrack.Zone{Original: e.Zone | e.Original.Zone, Reply: e.Zone | e.Reply.Zone},
 	}
 	switch c.Original.Proto {
 	case inet.TCP:
@@ -209,8 +210,8 @@ func ctEntry(e *ctnetlink.Entry) ConntrackEntry {
 	return c
 }
 
-func ctTuple(t *ctnetlink.Tuple) Tuple {
-	return Tuple{
+func ctTuple(t *ctnetlink.Tuple) conntrack.Tuple {
+	return conntrack.Tuple{
 		Proto: inet.Proto(t.Protocol), Src: t.Src, Dst: t.Dst, SrcPort: t.SrcPort, DstPort: t.DstPort,
 		ICMPType: t.ICMPType, ICMPCode: t.ICMPCode, ICMPID: t.ICMPID,
 	}
@@ -279,26 +280,26 @@ func (lab *ctLab) arrivals(o *Outcome) map[string][]string {
 }
 
 // entryLine is an entry without its timeout, in one line.
-func entryLine(e ConntrackEntry) string {
+func entryLine(e conntrack.Entry) string {
 	return fmt.Sprintf("%s -> %s %s replied=%t assured=%t mark=%d zone=%v", tupleLine(e.Original), tupleLine(e.Reply), e.State, e.Replied,
 		e.Assured, e.Mark, e.Zone)
 }
 
-func tupleLine(t Tuple) string {
+func tupleLine(t conntrack.Tuple) string {
 	return fmt.Sprintf("%s %s:%d>%s:%d(%d/%d %d)", t.Proto, t.Src, t.SrcPort, t.Dst, t.DstPort, t.ICMPType, t.ICMPCode, t.ICMPID)
 }
 
 // compareEntries says how two lists of entries differ; empty if they do not. Timeouts may differ by the time between, which is longer on a
 // machine that is busy: late is how much.
-func compareEntries(real, ours []ConntrackEntry, late time.Duration) string {
+func compareEntries(real, ours []conntrack.Entry, late time.Duration) string {
 	slack := 2 + uint32(late/time.Second)
-	lines := func(list []ConntrackEntry) (text []string) {
+	lines := func(list []conntrack.Entry) (text []string) {
 		for _, e := range list {
 			text = append(text, fmt.Sprintf("%s timeout=%d", entryLine(e), e.Timeout))
 		}
 		return text
 	}
-	same := slices.EqualFunc(real, ours, func(a, b ConntrackEntry) bool {
+	same := slices.EqualFunc(real, ours, func(a, b conntrack.Entry) bool {
 		return entryLine(a) == entryLine(b) && a.Timeout <= b.Timeout+slack && b.Timeout <= a.Timeout+slack
 	})
 	if same {

@@ -1,9 +1,7 @@
 package packetsim
 
 import (
-	"maps"
 	"net/netip"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -11,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -74,83 +73,12 @@ func TestEveryAnswerIsTheInverse(t *testing.T) {
 			}
 			back, err := h.Step(inet.Input{In: out.Out, Packet: answer}, SeededChance(0))
 			require.NoError(rt, err)
-			want := tupleOf(&in.Packet).inverse()
-			require.Equal(rt, want, tupleOf(&back.Packet), "of %s, which left as %s", in, header(out.Packet))
+			want := conntrack.TupleOf(&in.Packet).Inverse()
+			require.Equal(rt, want, conntrack.TupleOf(&back.Packet), "of %s, which left as %s", in, header(out.Packet))
 			require.Equal(rt, in.In, back.Out)
-			checkTable(rt, h)
+			require.NoError(rt, h.conns.Check())
 		}
 	})
-}
-
-// tupleKey is what tells the tuples of all connections apart.
-type tupleKey struct {
-	Tuple
-	zone uint16
-	dir  direction
-}
-
-func (c *conn) key(dir direction) tupleKey { return tupleKey{c.tuples[dir], c.zone.id(dir), dir} }
-
-// listed is the table as its lists hold it: the connections by their tuples, and by their sources, the latest first.
-func listed(h *Host) (tuples map[tupleKey]*conn, sources map[sourceKey][]*conn) {
-	tuples, sources = map[tupleKey]*conn{}, map[sourceKey][]*conn{}
-	for _, link := range h.conns.tracked.byTuple {
-		for ; link != nil; link = link.next {
-			tuples[link.conn.key(link.dir)] = link.conn
-		}
-	}
-	for _, c := range h.conns.tracked.bySource {
-		for ; c != nil; c = c.bySource.earlier {
-			sources[c.source()] = append(sources[c.source()], c)
-		}
-	}
-	return tuples, sources
-}
-
-// checkTable: no two connections share a tuple in a zone, and every index holds exactly the connections.
-func checkTable(rt *rapid.T, h *Host) {
-	seen := map[tupleKey]bool{}
-	sources, conns := 0, 0
-	tuples, bySource := listed(h)
-	require.Len(rt, tuples, 2*h.conns.tracked.size())
-	for key, c := range tuples {
-		require.True(rt, c.confirmed && c.listed)
-		found, _ := h.conns.tracked.get(&c.tuples[key.dir], c.tuples[key.dir].hash(), c.zone, key.dir)
-		require.Same(rt, c, found)
-		if key.dir == reply {
-			continue
-		}
-		conns++
-		for _, dir := range []direction{original, reply} {
-			require.False(rt, seen[c.key(dir)], "%v is in two connections", c.key(dir))
-			seen[c.key(dir)] = true
-		}
-		if c.srcDone {
-			sources++
-			require.Equal(rt, 1, count(bySource[c.source()], c))
-		}
-	}
-	require.Equal(rt, h.conns.tracked.size(), conns)
-	indexed := 0
-	for source, list := range bySource {
-		indexed += len(list)
-		at := h.conns.tracked.latest(&source)
-		for _, c := range list {
-			require.Same(rt, c, at)
-			at = at.before(&source)
-		}
-		require.Nil(rt, at)
-	}
-	require.Equal(rt, sources, indexed)
-}
-
-func count(list []*conn, c *conn) (n int) {
-	for _, other := range list {
-		if other == c {
-			n++
-		}
-	}
-	return n
 }
 
 // TestRollbackOfConntrack: whatever packets do to the table between checkpoints, a rollback brings back every state and every index.
@@ -168,61 +96,40 @@ func TestRollbackOfConntrack(t *testing.T) {
 				}
 				_, err := h.Step(in, SeededChance(rapid.Uint64().Draw(rt, "seed")))
 				require.NoError(rt, err)
-				checkTable(rt, h)
+				require.NoError(rt, h.conns.Check())
 				if depth == 0 {
 					clock.Step(time.Duration(rapid.IntRange(0, 40).Draw(rt, "wait")) * time.Second)
 				}
 				if depth < 3 && rapid.Bool().Draw(rt, "checkpoint") {
-					before, mark := tableCopy(h), h.checkpoint()
+					before, mark := h.conns.Dump(), h.checkpoint()
 					play(depth + 1)
 					if rapid.Bool().Draw(rt, "rolled back") {
 						h.rollback(mark)
-						require.Equal(rt, before, tableCopy(h))
+						require.Equal(rt, before, h.conns.Dump())
 					} else {
 						h.keep()
 					}
-					checkTable(rt, h)
+					require.NoError(rt, h.conns.Check())
 				}
 			}
 		}
 		play(0)
 		require.Zero(rt, h.memory.depth)
-		require.Empty(rt, h.conns.journal.undo)
-		require.Empty(rt, h.conns.journal.saved)
+		require.Regexp(rt, `(?m)^0 0$`, h.conns.Dump(), "nothing is left to undo")
 	})
-}
-
-// savedTable is the table with the state of each connection, and the order of those of each source.
-type savedTable struct {
-	states  map[tupleKey]connState
-	sources map[sourceKey][]tupleKey
-}
-
-func tableCopy(h *Host) savedTable {
-	saved := savedTable{states: map[tupleKey]connState{}, sources: map[sourceKey][]tupleKey{}}
-	tuples, sources := listed(h)
-	for key, c := range tuples {
-		saved.states[key] = c.connState
-	}
-	for key, list := range sources {
-		for _, c := range list {
-			saved.sources[key] = append(saved.sources[key], c.key(original))
-		}
-	}
-	return saved
 }
 
 // TestExpiredConnectionsAreSwept: the table does not keep what nobody asks for any more.
 func TestExpiredConnectionsAreSwept(t *testing.T) {
 	h, clock := testNode{rules4: stateRules}.build(t)
 	in := parse(t, "udp 10.244.0.11:1 > 10.244.0.12:80 in veth1")
-	for i := range 10 * leastSweep {
+	for i := range 10 * conntrack.LeastSweep {
 		in.SrcPort, in.DstPort = uint16(1+i%60000), uint16(1+i/60000)
 		_, err := h.Step(in, SeededChance(0))
 		require.NoError(t, err)
 		clock.Step(time.Second)
 	}
-	require.LessOrEqual(t, h.conns.tracked.size(), leastSweep+1)
+	require.LessOrEqual(t, h.conns.Size(), conntrack.LeastSweep+1)
 	require.Len(t, h.Conntrack(), 29)
 }
 
@@ -296,15 +203,15 @@ func TestOrderOfSourcesIsKept(t *testing.T) {
 	for _, dst := range []string{"8.8.8.8", "9.9.9.9", "7.7.7.7"} {
 		step(t, h, "udp 192.168.0.9:1000 > "+dst+":53 in eth0")
 	}
-	list := func() []*conn {
-		_, sources := listed(h)
-		return slices.Collect(maps.Values(sources))[0]
-	}
-	before := list()
-	require.Len(t, before, 3)
+	before := h.conns.Dump()
 	mark := h.checkpoint()
-	h.conns.remove(before[1])
-	require.Len(t, list(), 2)
+	second := conntrack.TupleOf(&inet.Packet{Proto: inet.UDP, Src: netip.MustParseAddr("192.168.0.9"), SrcPort: 1000,
+		Dst:     netip.MustParseAddr("9.9.9.9"),
+		DstPort: 53})
+	c, _ := h.conns.Find(&second, conntrack.Zone{})
+	h.conns.Remove(c)
+	require.Len(t, h.conns.Entries(), 2)
+	require.NoError(t, h.conns.Check())
 	h.rollback(mark)
-	require.Equal(t, before, list())
+	require.Equal(t, before, h.conns.Dump())
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -58,20 +59,20 @@ func playTCP(rt *rapid.T, p *ctPlay) {
 		}
 		flows = append(flows, flow)
 		if rapid.Bool().Draw(rt, "handshake") {
-			flow.say(p, original, inet.SYN, true)
-			flow.say(p, reply, inet.SYN|inet.ACK, true)
-			flow.say(p, original, inet.ACK, true)
+			flow.say(p, conntrack.Original, inet.SYN, true)
+			flow.say(p, conntrack.Reply, inet.SYN|inet.ACK, true)
+			flow.say(p, conntrack.Original, inet.ACK, true)
 		}
 	}
 	for range rapid.IntRange(1, 15).Draw(rt, "packets") {
 		flow := flows[rapid.IntRange(0, len(flows)-1).Draw(rt, "flow")]
-		dir := direction(rapid.IntRange(0, 1).Draw(rt, "from"))
+		dir := conntrack.Direction(rapid.IntRange(0, 1).Draw(rt, "from"))
 		flow.say(p, dir, rapid.SampledFrom(tcpFlagChoices).Draw(rt, "flags"), rapid.IntRange(0, 2).Draw(rt, "in order") > 0)
 	}
 }
 
 // say sends a segment of one end.
-func (f *tcpFlow) say(p *ctPlay, dir direction, flags inet.TCPFlags, inOrder bool) {
+func (f *tcpFlow) say(p *ctPlay, dir conntrack.Direction, flags inet.TCPFlags, inOrder bool) {
 	rt := p.rt
 	jump := func(name string) uint32 {
 		if inOrder {
@@ -102,10 +103,10 @@ func (f *tcpFlow) say(p *ctPlay, dir direction, flags inet.TCPFlags, inOrder boo
 	}
 	packet := f.head
 	packet.TCPFlags, packet.Numbers = flags, n
-	if g := segmentOf(&packet); inOrder && flags&inet.RST == 0 {
-		f.next[dir] = g.end
+	if end := packet.Numbers.End(flags); inOrder && flags&inet.RST == 0 {
+		f.next[dir] = end
 	}
-	if dir == original {
+	if dir == conntrack.Original {
 		p.forward(packet)
 		return
 	}
@@ -143,7 +144,7 @@ func (p *ctPlay) icmpError(about inet.Packet) {
 	rt := p.rt
 	router := rapid.Bool().Draw(rt, "router")
 	place, inner := "server", about
-	if seen, ok := p.learned[tupleOf(&about)]; ok {
+	if seen, ok := p.learned[conntrack.TupleOf(&about)]; ok {
 		inner.Src, inner.Dst, inner.SrcPort, inner.DstPort, inner.ICMPID = seen.Src, seen.Dst, seen.SrcPort, seen.DstPort, seen.ICMPID
 	}
 	if rapid.Bool().Draw(rt, "about a reply") {
@@ -170,7 +171,7 @@ func (p *ctPlay) icmpError(about inet.Packet) {
 // answered is the answer to a packet.
 func answered(p inet.Packet) inet.Packet {
 	p.Src, p.Dst, p.SrcPort, p.DstPort = p.Dst, p.Src, p.DstPort, p.SrcPort
-	if answer, ok := icmpAnswer(p.Proto, p.ICMPType); ok {
+	if answer, ok := conntrack.ICMPAnswer(p.Proto, p.ICMPType); ok {
 		p.ICMPType = answer
 	}
 	return p
@@ -186,23 +187,23 @@ var sctpChunkChoices = []inet.SCTPChunkType{
 func playSCTP(rt *rapid.T, p *ctPlay) {
 	head := p.header(inet.SCTP)
 	tags := [2]uint32{11, 22} // of the packets of each direction
-	say := func(dir direction, tag uint32, chunks ...inet.SCTPChunk) {
+	say := func(dir conntrack.Direction, tag uint32, chunks ...inet.SCTPChunk) {
 		packet := head
 		packet.VerificationTag, packet.Chunks = tag, chunks
-		if dir == original {
+		if dir == conntrack.Original {
 			p.forward(packet)
 			return
 		}
 		p.exchange("server", p.back(packet))
 	}
 	if rapid.IntRange(0, 3).Draw(rt, "handshake") > 0 {
-		say(original, 0, inet.SCTPChunk{Type: inet.SCTPInit, InitTag: tags[reply]})
-		say(reply, tags[reply], inet.SCTPChunk{Type: inet.SCTPInitAck, InitTag: tags[original]})
-		say(original, tags[original], inet.SCTPChunk{Type: inet.SCTPCookieEcho}, inet.SCTPChunk{Type: inet.SCTPData})
-		say(reply, tags[reply], inet.SCTPChunk{Type: inet.SCTPCookieAck})
+		say(conntrack.Original, 0, inet.SCTPChunk{Type: inet.SCTPInit, InitTag: tags[conntrack.Reply]})
+		say(conntrack.Reply, tags[conntrack.Reply], inet.SCTPChunk{Type: inet.SCTPInitAck, InitTag: tags[conntrack.Original]})
+		say(conntrack.Original, tags[conntrack.Original], inet.SCTPChunk{Type: inet.SCTPCookieEcho}, inet.SCTPChunk{Type: inet.SCTPData})
+		say(conntrack.Reply, tags[conntrack.Reply], inet.SCTPChunk{Type: inet.SCTPCookieAck})
 	}
 	for range rapid.IntRange(1, 12).Draw(rt, "packets") {
-		dir := direction(rapid.IntRange(0, 1).Draw(rt, "from"))
+		dir := conntrack.Direction(rapid.IntRange(0, 1).Draw(rt, "from"))
 		tag := tags[dir]
 		switch rapid.IntRange(0, 7).Draw(rt, "tag") {
 		case 0:

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -25,7 +26,7 @@ func (lab *ctLab) scene(t *testing.T, family netfilter.Family, rules string) *ct
 	sysctls := lab.conntrackSysctls()
 	lab.flush()
 	return &ctPlay{
-		lab: lab, fatalf: t.Fatalf, family: family, learned: map[Tuple]Tuple{},
+		lab: lab, fatalf: t.Fatalf, family: family, learned: map[conntrack.Tuple]conntrack.Tuple{},
 		host: lab.twin(restored(t, family, emptyRules+rules), sysctls),
 	}
 }
@@ -61,7 +62,7 @@ func TestMasqueradesAreForgottenAsKernel(t *testing.T) {
 		p := lab.scene(t, family, rules)
 		begin := func() {
 			lab.flush()
-			p.host.DeleteConntrack(func(ConntrackEntry) bool { return true })
+			p.host.DeleteConntrack(func(conntrack.Entry) bool { return true })
 			p.forward(p.flow(inet.UDP, 1000, 80))
 			p.forward(p.flow(inet.UDP, 1001, 80))
 			p.forward(p.flow(inet.TCP, 1000, 80))
@@ -120,46 +121,46 @@ COMMIT
 	none, three, four := uint16(0), uint16(3), uint16(4)
 	for _, row := range []struct {
 		args   string
-		filter ConntrackFilter
+		filter conntrack.Filter
 	}{
-		{"-p udp", ConntrackFilter{Proto: inet.UDP}},
-		{"-p tcp --state SYN_SENT", ConntrackFilter{Proto: inet.TCP, State: "SYN_SENT"}},
-		{"-p udp --orig-port-dst 80", ConntrackFilter{Proto: inet.UDP, OrigDstPort: 80}},
-		{"-p udp --sport 1001", ConntrackFilter{Proto: inet.UDP, OrigSrcPort: 1001}},
-		{"-p udp --reply-port-src 8080", ConntrackFilter{Proto: inet.UDP, ReplySrcPort: 8080}},
-		{"-d 10.99.0.1", ConntrackFilter{OrigDst: netip.MustParsePrefix("10.99.0.1/32")}},
-		{"-s 10.78.1.0/24", ConntrackFilter{OrigSrc: netip.MustParsePrefix("10.78.1.0/24")}},
-		{"-r 10.78.2.2", ConntrackFilter{ReplySrc: netip.MustParsePrefix("10.78.2.2/32")}},
-		{"-q 10.79.0.1", ConntrackFilter{ReplyDst: netip.MustParsePrefix("10.79.0.1/32")}},
-		{"-n", ConntrackFilter{SrcNAT: true}},
-		{"-g", ConntrackFilter{DstNAT: true}},
-		{"-m 5", ConntrackFilter{Mark: 5, MarkMask: 0xffffffff}},
-		{"-m 1/1", ConntrackFilter{Mark: 1, MarkMask: 1}},
-		{"-w 3", ConntrackFilter{Zone: &three}},
-		{"--orig-zone 4", ConntrackFilter{OrigZone: &four}},
-		{"-u UNREPLIED", ConntrackFilter{}},
-		{"-u SEEN_REPLY", ConntrackFilter{SeenReply: true}},
-		{"-u ASSURED", ConntrackFilter{Assured: true}},
-		{"-f ipv6", ConntrackFilter{Family: netfilter.IPv6}},
-		{"-f ipv4", ConntrackFilter{Family: netfilter.IPv4}},
-		{"--orig-src 10.78.1.2 --orig-dst 10.78.2.2", ConntrackFilter{OrigSrc: netip.MustParsePrefix("10.78.1.2/32"),
+		{"-p udp", conntrack.Filter{Proto: inet.UDP}},
+		{"-p tcp --state SYN_SENT", conntrack.Filter{Proto: inet.TCP, State: "SYN_SENT"}},
+		{"-p udp --orig-port-dst 80", conntrack.Filter{Proto: inet.UDP, OrigDstPort: 80}},
+		{"-p udp --sport 1001", conntrack.Filter{Proto: inet.UDP, OrigSrcPort: 1001}},
+		{"-p udp --reply-port-src 8080", conntrack.Filter{Proto: inet.UDP, ReplySrcPort: 8080}},
+		{"-d 10.99.0.1", conntrack.Filter{OrigDst: netip.MustParsePrefix("10.99.0.1/32")}},
+		{"-s 10.78.1.0/24", conntrack.Filter{OrigSrc: netip.MustParsePrefix("10.78.1.0/24")}},
+		{"-r 10.78.2.2", conntrack.Filter{ReplySrc: netip.MustParsePrefix("10.78.2.2/32")}},
+		{"-q 10.79.0.1", conntrack.Filter{ReplyDst: netip.MustParsePrefix("10.79.0.1/32")}},
+		{"-n", conntrack.Filter{SrcNAT: true}},
+		{"-g", conntrack.Filter{DstNAT: true}},
+		{"-m 5", conntrack.Filter{Mark: 5, MarkMask: 0xffffffff}},
+		{"-m 1/1", conntrack.Filter{Mark: 1, MarkMask: 1}},
+		{"-w 3", conntrack.Filter{Zone: &three}},
+		{"--orig-zone 4", conntrack.Filter{OrigZone: &four}},
+		{"-u UNREPLIED", conntrack.Filter{}},
+		{"-u SEEN_REPLY", conntrack.Filter{SeenReply: true}},
+		{"-u ASSURED", conntrack.Filter{Assured: true}},
+		{"-f ipv6", conntrack.Filter{Family: netfilter.IPv6}},
+		{"-f ipv4", conntrack.Filter{Family: netfilter.IPv4}},
+		{"--orig-src 10.78.1.2 --orig-dst 10.78.2.2", conntrack.Filter{OrigSrc: netip.MustParsePrefix("10.78.1.2/32"),
 			OrigDst: netip.MustParsePrefix("10.78.2.2/32")}},
-		{"--reply-src 10.78.2.2 --reply-dst 10.78.1.2", ConntrackFilter{ReplySrc: netip.MustParsePrefix("10.78.2.2/32"),
+		{"--reply-src 10.78.2.2 --reply-dst 10.78.1.2", conntrack.Filter{ReplySrc: netip.MustParsePrefix("10.78.2.2/32"),
 			ReplyDst: netip.MustParsePrefix("10.78.1.2/32")}},
-		{"-p tcp --dport 80", ConntrackFilter{Proto: inet.TCP, OrigDstPort: 80}},
-		{"-p tcp --reply-port-dst 1000", ConntrackFilter{Proto: inet.TCP, ReplyDstPort: 1000}},
-		{"-p udp -s 10.78.1.2 -m 5/0xff", ConntrackFilter{Proto: inet.UDP, OrigSrc: netip.MustParsePrefix("10.78.1.2/32"), Mark: 5,
+		{"-p tcp --dport 80", conntrack.Filter{Proto: inet.TCP, OrigDstPort: 80}},
+		{"-p tcp --reply-port-dst 1000", conntrack.Filter{Proto: inet.TCP, ReplyDstPort: 1000}},
+		{"-p udp -s 10.78.1.2 -m 5/0xff", conntrack.Filter{Proto: inet.UDP, OrigSrc: netip.MustParsePrefix("10.78.1.2/32"), Mark: 5,
 			MarkMask: 0xff}},
-		{"-m 0", ConntrackFilter{MarkMask: 0xffffffff}},
-		{"-w 0", ConntrackFilter{Zone: &none}},
-		{"-w 4", ConntrackFilter{Zone: &four}},
-		{"--reply-zone 3", ConntrackFilter{ReplyZone: &three}},
-		{"--reply-zone 0", ConntrackFilter{ReplyZone: &none}},
-		{"-p icmp", ConntrackFilter{Proto: inet.ICMP}},
-		{"-d 10.99.0.9", ConntrackFilter{OrigDst: netip.MustParsePrefix("10.99.0.9/32")}},
+		{"-m 0", conntrack.Filter{MarkMask: 0xffffffff}},
+		{"-w 0", conntrack.Filter{Zone: &none}},
+		{"-w 4", conntrack.Filter{Zone: &four}},
+		{"--reply-zone 3", conntrack.Filter{ReplyZone: &three}},
+		{"--reply-zone 0", conntrack.Filter{ReplyZone: &none}},
+		{"-p icmp", conntrack.Filter{Proto: inet.ICMP}},
+		{"-d 10.99.0.9", conntrack.Filter{OrigDst: netip.MustParsePrefix("10.99.0.9/32")}},
 	} {
 		lab.flush()
-		p.host.DeleteConntrack(func(ConntrackEntry) bool { return true })
+		p.host.DeleteConntrack(func(conntrack.Entry) bool { return true })
 		for _, dport := range []uint16{7, 9, 10, 80} {
 			p.forward(p.flow(inet.UDP, 1000, dport))
 		}
@@ -187,7 +188,7 @@ func TestUDPStreamAsKernel(t *testing.T) {
 			p.forward(packet)
 			p.exchange("server", p.back(packet))
 			if i == 0 {
-				for begun := time.Now(); time.Since(begun) < udpStreamAge+100*time.Millisecond; {
+				for begun := time.Now(); time.Since(begun) < conntrack.UDPStreamAge+100*time.Millisecond; {
 					lab.wait()
 				}
 			}
@@ -226,7 +227,7 @@ func TestICMPIDsAsKernel(t *testing.T) {
 	rules := "*nat\n-A PREROUTING -d VIP1 -j DNAT --to-destination SERVER\n-A PREROUTING -d VIP2 -j DNAT --to-destination SERVER\nCOMMIT\n"
 	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		p := lab.scene(t, family, rules)
-		for _, queries := range icmpAnswers[p.icmp()] {
+		for _, queries := range conntrack.ICMPAnswers[p.icmp()] {
 			for _, word := range []string{"VIP1", "VIP2"} {
 				query := inet.Packet{Proto: p.icmp(), Src: p.addr("CLIENT"), Dst: p.addr(word), ICMPType: queries[0], ICMPID: 1}
 				p.forward(query)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -227,7 +228,7 @@ func TestDeleteConntrack(t *testing.T) {
 	h, _ := testNode{rules4: natRules}.build(t)
 	step(t, h, "udp 10.244.0.11:1000 > 10.96.0.1:80 in veth1")
 	step(t, h, "udp 10.244.0.11:1000 > 8.8.8.8:53 in veth1")
-	removed := h.DeleteConntrack(func(e ConntrackEntry) bool { return e.Original.DstPort == 80 })
+	removed := h.DeleteConntrack(func(e conntrack.Entry) bool { return e.Original.DstPort == 80 })
 	assert.Equal(t, 1, removed)
 	require.Len(t, h.Conntrack(), 1)
 	assert.EqualValues(t, 53, h.Conntrack()[0].Original.DstPort)

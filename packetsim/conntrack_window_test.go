@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -250,11 +251,11 @@ func TestZones(t *testing.T) {
 	}
 	for _, row := range []struct {
 		name, target, reply string
-		zone                Zone
+		zone                conntrack.Zone
 	}{
-		{"of both directions", "CT --zone 5", "NEW", Zone{5, 5}},
-		{"of the original direction", "CT --zone-orig 5", "ESTABLISHED", Zone{5, 0}},
-		{"of the reply direction", "CT --zone-reply 5", "NEW", Zone{0, 5}},
+		{"of both directions", "CT --zone 5", "NEW", conntrack.Zone{Original: 5, Reply: 5}},
+		{"of the original direction", "CT --zone-orig 5", "ESTABLISHED", conntrack.Zone{Original: 5, Reply: 0}},
+		{"of the reply direction", "CT --zone-reply 5", "NEW", conntrack.Zone{Original: 0, Reply: 5}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h, _ := testNode{rules4: zoned(row.target)}.build(t)
@@ -265,9 +266,10 @@ func TestZones(t *testing.T) {
 			assert.Equal(t, h.Conntrack(), twin.Conntrack())
 		})
 	}
-	_, err := NewHost(HostConfig{Conntrack: []ConntrackEntry{{
-		Original: Tuple{Proto: inet.UDP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")},
-		Reply:    Tuple{Proto: inet.UDP, Src: netip.MustParseAddr("10.0.0.2"), Dst: netip.MustParseAddr("10.0.0.1")}, Zone: Zone{1, 2},
+	_, err := NewHost(HostConfig{Conntrack: []conntrack.Entry{{
+		Original: conntrack.Tuple{Proto: inet.UDP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")},
+		Reply:    conntrack.Tuple{Proto: inet.UDP, Src: netip.MustParseAddr("10.0.0.2"), Dst: netip.MustParseAddr("10.0.0.1")},
+		Zone:     conntrack.Zone{Original: 1, Reply: 2},
 	}}})
 	require.ErrorContains(t, err, "the zones 1 and 2 differ")
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // templateRows are rules of raw PREROUTING and what comes of a packet from a port above 1000: the entry's zone, and the numbers of the
@@ -12,16 +14,17 @@ var templateRows = []struct {
 	name  string
 	rules []string
 	entry bool
-	zone  Zone
+	zone  conntrack.Zone
 	match []int
 }{
-	{"CT before NOTRACK", []string{"-j CT", "-j CT --notrack"}, true, Zone{}, []int{1, 2}},
-	{"NOTRACK before CT", []string{"-j CT --notrack", "-j CT --zone 3"}, false, Zone{}, []int{1, 2}},
-	{"the first zone counts", []string{"-j CT --zone 3", "-j CT --zone 4"}, true, Zone{3, 3}, []int{1, 2}},
-	{"the mark counts when conntrack looks", []string{"-j CT --zone mark", "-j MARK --set-mark 6"}, true, Zone{6, 6}, []int{1, 2}},
+	{"CT before NOTRACK", []string{"-j CT", "-j CT --notrack"}, true, conntrack.Zone{}, []int{1, 2}},
+	{"NOTRACK before CT", []string{"-j CT --notrack", "-j CT --zone 3"}, false, conntrack.Zone{}, []int{1, 2}},
+	{"the first zone counts", []string{"-j CT --zone 3", "-j CT --zone 4"}, true, conntrack.Zone{Original: 3, Reply: 3}, []int{1, 2}},
+	{"the mark counts when conntrack looks", []string{"-j CT --zone mark", "-j MARK --set-mark 6"}, true, conntrack.Zone{Original: 6,
+		Reply: 6}, []int{1, 2}},
 	{"a template is a new connection", []string{
 		"-j CT", "-m conntrack --ctstate NEW", "-m state --state NEW", "-m conntrack --ctstate INVALID", "-m conntrack --ctstate UNTRACKED",
-	}, true, Zone{}, []int{1, 2, 3}},
+	}, true, conntrack.Zone{}, []int{1, 2, 3}},
 	{"a template has no addresses and lives no longer", []string{
 		"-j CT", "-m conntrack ! --ctexpire 200:500000", "-m conntrack --ctexpire 0", "-m conntrack ! --ctexpire 0",
 		"-m conntrack --ctdir ORIGINAL",
@@ -29,10 +32,10 @@ var templateRows = []struct {
 		"-m conntrack ! --ctstatus SEEN_REPLY",
 		"-m conntrack --ctproto 17", "-m conntrack ! --ctproto 17", "-p udp -m conntrack ! --ctproto 17 --ctorigdstport 0",
 		"-m connmark --mark 0",
-	}, true, Zone{}, []int{1, 2, 3, 5, 7, 9, 11, 12, 13}},
+	}, true, conntrack.Zone{}, []int{1, 2, 3, 5, 7, 9, 11, 12, 13}},
 	{"nothing is asked of a packet without a template", []string{
 		"-m conntrack ! --ctexpire 200:500000", "-m connmark --mark 0", "-m conntrack --ctstate INVALID",
-	}, true, Zone{}, []int{3}},
+	}, true, conntrack.Zone{}, []int{3}},
 }
 
 func templateRules(rules []string) string {
@@ -82,29 +85,4 @@ func TestReverseConnectionInAnotherZoneClashes(t *testing.T) {
 	assert.Equal(t, Accept, step(t, h, "udp "+there).Verdict)
 	assert.Equal(t, "drop connection clashes with another", brief(step(t, h, "udp "+back)))
 	assert.Len(t, h.Conntrack(), 1)
-}
-
-// TestZonesThatFiltersChoose: what "conntrack -D" of conntrack-tools 1.4.7 deletes.
-func TestZonesThatFiltersChoose(t *testing.T) {
-	none, one := uint16(0), uint16(1)
-	for _, row := range []struct {
-		option string
-		filter ConntrackFilter
-		want   []Zone
-	}{
-		{"-w 0", ConntrackFilter{Zone: &none}, []Zone{{}, {1, 0}, {0, 1}}},
-		{"-w 1", ConntrackFilter{Zone: &one}, []Zone{{1, 1}}},
-		{"--orig-zone 0", ConntrackFilter{OrigZone: &none}, []Zone{{}, {1, 1}, {0, 1}}},
-		{"--orig-zone 1", ConntrackFilter{OrigZone: &one}, []Zone{{1, 0}}},
-		{"--reply-zone 0", ConntrackFilter{ReplyZone: &none}, []Zone{{}, {1, 1}, {1, 0}}},
-		{"--reply-zone 1", ConntrackFilter{ReplyZone: &one}, []Zone{{0, 1}}},
-	} {
-		var got []Zone
-		for _, z := range []Zone{{}, {1, 1}, {1, 0}, {0, 1}} {
-			if row.filter.Matches(ConntrackEntry{Zone: z}) {
-				got = append(got, z)
-			}
-		}
-		assert.Equal(t, row.want, got, row.option)
-	}
 }

@@ -24,6 +24,10 @@
 // A packet that comes in by a port of a bridge passes PREROUTING, FORWARD and POSTROUTING with the bridge as its device, if
 // br_netfilter is on; one that leaves by a VXLAN device is walked again from OUTPUT on as the packet that carries it.
 //
+// A walk is cut by what changes together: course (draws, what is told, the failure), matcher (the rule that is asked), tableWalk (place and
+// stack in a table), targets, answers (packets made because of another), packetTracker (conntrack at the hooks), and walk, which is the
+// host's stack. Packets are in package inet, connections in package conntrack.
+//
 // Large chains get an index of their rules by addresses, devices and ports after a few walks, kept until a commit changes the chain. The
 // steps are those of a linear walk. Hosts of one kernel may walk in several goroutines while another commits.
 //

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // entry is one thing that a hook does with a packet (struct nf_hook_ops): a part of conntrack, NAT, or a chain of rules.
@@ -59,12 +60,12 @@ func (e *hookEntries) addConntrack(tracks bool) {
 // first packet of a connection.
 func (e *hookEntries) addNAT(chains *hookEntries) {
 	for _, of := range [...]struct {
-		side     natSide
+		side     conntrack.Side
 		priority netfilter.Priority
 		hooks    [2]hook
 	}{
-		{natDst, netfilter.PriorityNATDst, [...]hook{preRouting, output}},
-		{natSrc, netfilter.PriorityNATSrc, [...]hook{input, postRouting}},
+		{conntrack.Destination, netfilter.PriorityNATDst, [...]hook{preRouting, output}},
+		{conntrack.Source, netfilter.PriorityNATSrc, [...]hook{input, postRouting}},
 	} {
 		for _, at := range of.hooks {
 			own := chains[at]

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -57,7 +58,7 @@ func TestEntriesRunByPriority(t *testing.T) {
 			hooks.entries.add(row.at, entry{priority: row.priority, turn: 1 << 40, run: func(_ *walk, s *skb) bool {
 				now := sight{mark: s.Mark, tracked: s.conn != nil, src: s.Src.String(), dst: s.Dst.String()}
 				if s.conn != nil {
-					now.decided = s.conn.dstDone
+					now.decided = s.conn.Bound(conntrack.Destination)
 				}
 				seen = append(seen, now)
 				return true

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -36,8 +37,8 @@ type Event struct {
 	// Reply: the packet is of the connection's reply direction.
 	Reply bool `json:"reply,omitempty"`
 	// Entry is the connection in the table, with what this packet changed of it; nil if it has none.
-	Entry *ConntrackEntry `json:"entry,omitempty"`
-	Route *Routing        `json:"route,omitempty"`
+	Entry *conntrack.Entry `json:"entry,omitempty"`
+	Route *Routing         `json:"route,omitempty"`
 	// NAT is the kind of translation; empty if the header was changed by something else.
 	NAT    Translation `json:"nat,omitempty"`
 	Before *Header     `json:"before,omitempty"`
@@ -134,8 +135,8 @@ func (s *skb) header() Header {
 // hasDrawnPort says whether the source port is one that the kernel chose.
 func (s *skb) hasDrawnPort() bool {
 	c := s.conn
-	return s.drawn || c != nil && c.chosenPort && s.dir == original && s.relation != isRelated && s.SrcPort == c.tuples[reply].DstPort &&
-		s.SrcPort != c.tuples[original].SrcPort
+	return s.drawn || c != nil && c.ChosenPort && s.dir == conntrack.Original && s.relation != isRelated &&
+		s.SrcPort == c.Tuples[conntrack.Reply].DstPort && s.SrcPort != c.Tuples[conntrack.Original].SrcPort
 }
 
 // stateNames are the states that rules know, by relation.

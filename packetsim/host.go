@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -36,7 +37,7 @@ type HostConfig struct {
 	Netfilter *netfilter.Namespace
 	// Clock is read for timeouts; without it time stands still.
 	Clock     clock.PassiveClock
-	Conntrack []ConntrackEntry
+	Conntrack []conntrack.Entry
 }
 
 // Host is one network namespace. It is safe for concurrent use, also beside tools that change its Netfilter and beside other hosts with the
@@ -46,7 +47,7 @@ type HostConfig struct {
 // Chance, a Clock and the function given to DeleteConntrack must not call methods of the host.
 type Host struct {
 	lock  sync.Mutex // of all that is below, but for name, netfilter and clock, which do not change
-	conns tracker
+	conns conntrack.Tracker
 	routing
 	name      string
 	network   HostConfig // devices, routes and rules as they were given
@@ -102,14 +103,14 @@ func NewHost(config HostConfig) (*Host, error) {
 		h.clock = stoppedClock{}
 	}
 	h.memory, h.tally.namespace = newMemory(h.netfilter, h.clock), h.netfilter
-	h.conns.clock, h.conns.accounted = h.clock, h.netfilter.ForcesAccounting
+	h.conns = conntrack.NewTracker(h.clock, h.netfilter.ForcesAccounting)
 	h.routing.conf, h.routing.memory = &h.conf, h.memory
 	if err := h.SetNetwork(config.Devices, config.Routes, config.PolicyRules, config.OnlyGivenRoutes); err != nil {
 		return nil, err
 	}
 	h.checkpoint()
 	defer h.keep()
-	if err := h.conns.load(config.Conntrack); err != nil {
+	if err := h.conns.Load(config.Conntrack); err != nil {
 		return nil, fmt.Errorf("host %s: %w", h.name, err)
 	}
 	return h, nil
@@ -152,7 +153,7 @@ func (h *Host) Config() HostConfig {
 		Sysctls:         maps.Clone(h.sysctls),
 		Netfilter:       h.netfilter,
 		Clock:           h.clock,
-		Conntrack:       h.conns.entries(),
+		Conntrack:       h.conns.Entries(),
 	}
 }
 

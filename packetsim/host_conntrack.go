@@ -1,22 +1,26 @@
 package packetsim
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
+)
 
 // Conntrack lists the connections that have not expired, sorted by their tuples and zones.
-func (h *Host) Conntrack() []ConntrackEntry {
+func (h *Host) Conntrack() []conntrack.Entry {
 	h.lock.Lock()
 	defer h.lock.Unlock()
-	return h.conns.entries()
+	return h.conns.Entries()
 }
 
 // DeleteConntrack removes the entries for which drop is true, as "conntrack -D" does, and says how many they were.
 // ConntrackFilter.Matches is such a function.
-func (h *Host) DeleteConntrack(drop func(ConntrackEntry) bool) int {
+func (h *Host) DeleteConntrack(drop func(conntrack.Entry) bool) int {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	h.checkpoint()
 	defer h.keep()
-	return h.conns.delete(drop)
+	return h.conns.Delete(drop)
 }
 
 // forgetMasquerades removes the connections that were masqueraded by a device that is not up any more, or with an
@@ -27,9 +31,9 @@ func (h *Host) forgetMasquerades(before map[string]*device) {
 	for name, old := range before {
 		now := h.byName[name]
 		if old.Up && (now == nil || !now.Up) {
-			h.conns.forgetMasquerades(name, func(netip.Addr) bool { return true })
+			h.conns.ForgetMasquerades(name, func(netip.Addr) bool { return true })
 			continue
 		}
-		h.conns.forgetMasquerades(name, func(addr netip.Addr) bool { return old.Has(addr) && !now.Has(addr) })
+		h.conns.ForgetMasquerades(name, func(addr netip.Addr) bool { return old.Has(addr) && !now.Has(addr) })
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -42,7 +43,7 @@ type testNode struct {
 	sysctls        map[string]string
 	routes         []Route
 	policy         []PolicyRule
-	conntrack      []ConntrackEntry
+	conntrack      []conntrack.Entry
 }
 
 func (n testNode) build(t testing.TB) (*Host, *clocktesting.FakeClock) {
@@ -204,10 +205,11 @@ func TestNewHostRefuses(t *testing.T) {
 			`unknown type "nat"`},
 		{"a rule without family", HostConfig{PolicyRules: []PolicyRule{{}}}, "unknown family 0"},
 		{"a sysctl that is no number", HostConfig{Sysctls: map[string]string{"net.ipv4.ip_forward": "yes"}}, `"yes" is not a number`},
-		{"a connection in an unknown state", HostConfig{Conntrack: []ConntrackEntry{{Original: Tuple{Proto: inet.TCP},
-			Reply: Tuple{Proto: inet.TCP},
+		{"a connection in an unknown state", HostConfig{Conntrack: []conntrack.Entry{{Original: conntrack.Tuple{Proto: inet.TCP},
+			Reply: conntrack.Tuple{Proto: inet.TCP},
 			State: "OPEN"}}}, `unknown state "OPEN"`},
-		{"tuples of two protocols", HostConfig{Conntrack: []ConntrackEntry{{Original: Tuple{Proto: inet.TCP}, Reply: Tuple{Proto: inet.UDP}}}},
+		{"tuples of two protocols", HostConfig{Conntrack: []conntrack.Entry{{Original: conntrack.Tuple{Proto: inet.TCP},
+			Reply: conntrack.Tuple{Proto: inet.UDP}}}},
 			"does not answer"},
 	}
 	for _, row := range rows {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -309,7 +310,7 @@ func TestWalksWhileCommitting(t *testing.T) {
 				default:
 				}
 				o, err := walk(in, SeededChance(1))
-				h.DeleteConntrack(func(ConntrackEntry) bool { return true })
+				h.DeleteConntrack(func(conntrack.Entry) bool { return true })
 				if !assert.NoError(t, err) || !assert.Equal(t, Accept, o.Verdict, "walk %d met the rules of two commits", walks) {
 					return
 				}

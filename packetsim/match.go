@@ -8,6 +8,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -19,7 +20,7 @@ type matcher struct {
 	*course
 	host   string // its name
 	memory *memory
-	conns  *tracker
+	conns  *conntrack.Tracker
 	routes *routing
 	tally  *tally
 	ruleState

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 var errNoAccounting = errors.New("conntrack: the packets and bytes of the entry are not known: a rule asks for them")
@@ -12,15 +13,15 @@ var errNoAccounting = errors.New("conntrack: the packets and bytes of the entry 
 func (mt *matcher) matchConnbytes(s *skb, m *match.Connbytes) bool {
 	c := s.conn
 	switch {
-	case c == nil || c.template != nil:
+	case c == nil || c.Template != nil:
 		return false
-	case c.counters == nil:
-		if c.given {
+	case c.Counters == nil:
+		if c.Given {
 			mt.fail(errNoAccounting)
 		}
 		return false
 	}
-	value := connbytes(m, c.counters)
+	value := connbytes(m, c.Counters)
 	if m.To >= m.From {
 		return value <= m.To && value >= m.From
 	}
@@ -28,11 +29,11 @@ func (mt *matcher) matchConnbytes(s *skb, m *match.Connbytes) bool {
 }
 
 // connbytes is the number that the match compares.
-func connbytes(m *match.Connbytes, counters *connCounters) uint64 {
+func connbytes(m *match.Connbytes, counters *conntrack.Counters) uint64 {
 	var packets, bytes uint64
 	for dir, n := range counters {
-		if m.Dir == match.ConnbytesBoth || (m.Dir == match.ConnbytesReply) == (direction(dir) == reply) {
-			packets, bytes = packets+n.packets, bytes+n.bytes
+		if m.Dir == match.ConnbytesBoth || (m.Dir == match.ConnbytesReply) == (conntrack.Direction(dir) == conntrack.Reply) {
+			packets, bytes = packets+n.Packets, bytes+n.Bytes
 		}
 	}
 	switch {

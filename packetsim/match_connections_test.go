@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // fromPort is a packet to the server from one of the client's ports.
@@ -47,15 +49,15 @@ func TestConnectionsCountOnlyWhereSomebodyAsks(t *testing.T) {
 	h := forwardHost(t, rule)
 	step(t, h, packet)
 	require.Len(t, h.Conntrack(), 1)
-	for c := range h.conns.tracked.all() {
-		assert.Nil(t, c.counters)
+	for c := range h.conns.All() {
+		assert.Nil(t, c.Counters)
 	}
 	h, _ = testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD " + rule + "\nCOMMIT\n"}.build(t)
 	require.NoError(t, h.SetSysctl("net.netfilter.nf_conntrack_acct", "1"))
 	step(t, h, packet)
 	require.Len(t, h.Conntrack(), 1)
-	for c := range h.conns.tracked.all() {
-		assert.EqualValues(t, 1, c.counters[original].packets)
+	for c := range h.conns.All() {
+		assert.EqualValues(t, 1, c.Counters[conntrack.Original].Packets)
 	}
 }
 
@@ -99,7 +101,7 @@ func TestMatchHelper(t *testing.T) {
 	h, _ := testNode{rules4: "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -j CT --helper ftp --zone 3\nCOMMIT\n"}.build(t)
 	step(t, h, tcpHTTP)
 	require.Len(t, h.Conntrack(), 1)
-	assert.Equal(t, Zone{3, 3}, h.Conntrack()[0].Zone)
+	assert.Equal(t, conntrack.Zone{Original: 3, Reply: 3}, h.Conntrack()[0].Zone)
 }
 
 func TestConnectionsSayTheirHelperAndCounts(t *testing.T) {

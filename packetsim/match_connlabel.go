@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 var errNoLabels = errors.New("conntrack: the labels of the entry are not known: a rule asks for them")
@@ -11,15 +12,15 @@ var errNoLabels = errors.New("conntrack: the labels of the entry are not known: 
 // matchConnlabel is -m connlabel (net/netfilter/xt_connlabel.c).
 func (mt *matcher) matchConnlabel(s *skb, m *match.Connlabel) bool {
 	c := s.conn
-	if c == nil || c.template != nil {
+	if c == nil || c.Template != nil {
 		return m.Invert
 	}
 	word, bit := m.Label/64, uint64(1)<<(m.Label%64)
-	var labels connLabels
+	var labels conntrack.Labels
 	switch {
-	case c.labels != nil:
-		labels = *c.labels
-	case c.given:
+	case c.Labels != nil:
+		labels = *c.Labels
+	case c.Given:
 		mt.fail(errNoLabels)
 		return false
 	}
@@ -29,8 +30,8 @@ func (mt *matcher) matchConnlabel(s *skb, m *match.Connlabel) bool {
 	if !m.Set {
 		return m.Invert
 	}
-	mt.conns.change(c)
+	mt.conns.Change(c)
 	labels[word] |= bit
-	c.labels = &labels
+	c.Labels = &labels
 	return !m.Invert
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt/match"
-	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // connlimitKey is what a -m connlimit counts the connections of.
@@ -17,8 +17,8 @@ type connlimitKey struct {
 
 // countedConn is a connection that was counted, by the tuple of its first packet.
 type countedConn struct {
-	tuple Tuple
-	zone  Zone
+	tuple conntrack.Tuple
+	zone  conntrack.Zone
 }
 
 // connlimitList is the connections that were counted of a key (struct nf_conncount_list). It outlives them, though the kernel frees an empty
@@ -37,7 +37,7 @@ const mostOver = 64
 // matchConnlimit is -m connlimit (net/netfilter/xt_connlimit.c): each rule counts the connections whose packets come to it. A packet that
 // finds none, not even its own, is dropped: the one that closes the last connection.
 func (mt *matcher) matchConnlimit(s *skb, m *match.Connlimit) bool {
-	key := connlimitKey{matchKey: mt.matchKey(), addr: s.Src, zone: s.connZone().number()}
+	key := connlimitKey{matchKey: mt.matchKey(), addr: s.Src, zone: s.connZone().Number()}
 	if m.Dest {
 		key.addr = s.Dst
 	}
@@ -62,33 +62,33 @@ func (mt *matcher) matchConnlimit(s *skb, m *match.Connlimit) bool {
 }
 
 // connZone is the zone of the packet's connection or template (nf_ct_zone); 0 if it has neither.
-func (s *skb) connZone() Zone {
+func (s *skb) connZone() conntrack.Zone {
 	switch {
 	case s.conn == nil:
-		return Zone{}
-	case s.conn.template != nil:
-		return s.conn.template.zone(0)
+		return conntrack.Zone{}
+	case s.conn.Template != nil:
+		return s.conn.Template.Zone(0)
 	}
-	return s.conn.zone
+	return s.conn.Zone
 }
 
 // countedOf is as what the packet counts, and its connection; nil if there is none yet (get_ct_or_tuple_from_skb). A packet that conntrack
 // has not looked at, or leaves alone, counts as what it is itself, though its connection is in the table.
-func (mt *matcher) countedOf(s *skb) (own countedConn, c *conn) {
-	if s.conn != nil && s.conn.template == nil {
-		return countedConn{s.conn.tuples[original], s.conn.zone}, s.conn
+func (mt *matcher) countedOf(s *skb) (own countedConn, c *conntrack.Conn) {
+	if s.conn != nil && s.conn.Template == nil {
+		return countedConn{s.conn.Tuples[conntrack.Original], s.conn.Zone}, s.conn
 	}
-	own = countedConn{tupleOf(&s.Packet), s.connZone()}
-	c, _ = mt.conns.find(&own.tuple, own.zone)
+	own = countedConn{conntrack.TupleOf(&s.Packet), s.connZone()}
+	c, _ = mt.conns.Find(&own.tuple, own.zone)
 	return own, c
 }
 
 // countConn adds a packet's connection to the list, if it is not in it, and takes out what is over (__nf_conncount_add and its callers). The
 // kernel does either once a tick: a new connection whose packet comes to the rule again within a tick is counted again.
-func (mt *matcher) countConn(list connlimitList, own countedConn, c *conn) connlimitList {
-	confirmed := c != nil && c.confirmed
+func (mt *matcher) countConn(list connlimitList, own countedConn, c *conntrack.Conn) connlimitList {
+	confirmed := c != nil && c.Confirmed
 	switch {
-	case confirmed && c.assured:
+	case confirmed && c.Assured:
 		if list.swept != mt.memory.tick {
 			list.conns, _ = mt.sweepCounted(list.conns, nil)
 			list.swept, list.left = mt.memory.tick, len(list.conns)
@@ -114,11 +114,11 @@ func (mt *matcher) sweepCounted(list []countedConn, own *countedConn) (left []co
 		if enough || own != nil && over > mostOver {
 			return append(left, list[i:]...), false
 		}
-		c, _ := mt.conns.find(&counted.tuple, counted.zone)
+		c, _ := mt.conns.Find(&counted.tuple, counted.zone)
 		switch {
-		case c != nil && own != nil && counted.tuple == own.tuple && c.zone.Original == own.zone.Original:
+		case c != nil && own != nil && counted.tuple == own.tuple && c.Zone.Original == own.zone.Original:
 			return append(left, list[i:]...), true
-		case c == nil || counted.tuple.Proto == inet.TCP && (c.tcp.state == tcpTimeWait || c.tcp.state == tcpClose):
+		case c == nil || c.IsOver():
 			over++
 		default:
 			left = append(left, counted)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 func TestMatchConnlimit(t *testing.T) {
@@ -130,7 +132,7 @@ func TestConnlimitOfManyThatAreOver(t *testing.T) {
 		counted(t, h, fromPort(100+port, "SYN"))
 	}
 	assert.Equal(t, 102, counted(t, h, fromPort(2, "SYN")))
-	h.DeleteConntrack(func(ConntrackEntry) bool { return true })
+	h.DeleteConntrack(func(conntrack.Entry) bool { return true })
 	assert.Equal(t, 102-65+1, counted(t, h, fromPort(3, "SYN")))
 	assert.Equal(t, 2, counted(t, h, fromPort(4, "SYN")))
 

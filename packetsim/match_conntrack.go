@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // relationStates are the states that --state and --ctstate know a packet's relation by.
@@ -25,7 +26,7 @@ func (mt *matcher) matchConntrack(s *skb, m *match.Conntrack) bool {
 	if s.conn == nil {
 		return m.States != 0
 	}
-	if m.Direction != match.CTDirAny && (m.Direction == match.CTDirOriginal) != (s.dir == original) {
+	if m.Direction != match.CTDirAny && (m.Direction == match.CTDirOriginal) != (s.dir == conntrack.Original) {
 		return false
 	}
 	return matchTuples(s.conn, m) && mt.matchStatus(s.conn, m)
@@ -34,17 +35,17 @@ func (mt *matcher) matchConntrack(s *skb, m *match.Conntrack) bool {
 // ctStates is the packet's relation and, as virtual states, how its connection is translated.
 func (s *skb) ctStates() match.CTState {
 	states := relationStates[s.relation]
-	if s.conn != nil && s.conn.srcNAT {
+	if s.conn != nil && s.conn.SrcNAT {
 		states |= match.CTSNAT
 	}
-	if s.conn != nil && s.conn.dstNAT {
+	if s.conn != nil && s.conn.DstNAT {
 		states |= match.CTDNAT
 	}
 	return states
 }
 
-func matchTuples(c *conn, m *match.Conntrack) bool {
-	to, back := &c.tuples[original], &c.tuples[reply]
+func matchTuples(c *conntrack.Conn, m *match.Conntrack) bool {
+	to, back := &c.Tuples[conntrack.Original], &c.Tuples[conntrack.Reply]
 	if m.Proto != nil && m.Proto.Number != 0 && (uint16(to.Proto) == m.Proto.Number) == m.Proto.Invert {
 		return false
 	}
@@ -58,13 +59,13 @@ func portMatches(m *match.PortRangeInv, port uint16) bool {
 	return m == nil || m.Contains(port) != m.Invert
 }
 
-func (mt *matcher) matchStatus(c *conn, m *match.Conntrack) bool {
+func (mt *matcher) matchStatus(c *conntrack.Conn, m *match.Conntrack) bool {
 	if m.Status != nil && (ctStatus(c)&m.Status.Status != 0) == m.Status.Invert {
 		return false // NONE asks for no bit, so that it never holds
 	}
 	if m.Expire != nil {
 		var left uint32
-		if d := c.expires.Sub(mt.memory.clock.Now()); c.confirmed && d > 0 {
+		if d := c.Expires.Sub(mt.memory.clock.Now()); c.Confirmed && d > 0 {
 			left = uint32(d / time.Second)
 		}
 		return (m.Expire.Min <= left && left <= m.Expire.Max) != m.Expire.Invert
@@ -72,15 +73,15 @@ func (mt *matcher) matchStatus(c *conn, m *match.Conntrack) bool {
 	return true
 }
 
-func ctStatus(c *conn) match.CTStatus {
+func ctStatus(c *conntrack.Conn) match.CTStatus {
 	status := match.CTStatusNone
-	if c.seenReply {
+	if c.SeenReply {
 		status |= match.CTStatusSeenReply
 	}
-	if c.assured {
+	if c.Assured {
 		status |= match.CTStatusAssured
 	}
-	if c.confirmed {
+	if c.Confirmed {
 		status |= match.CTStatusConfirmed
 	}
 	return status

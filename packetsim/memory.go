@@ -9,6 +9,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // memory is what packets leave behind in a host beside connections and counters. It has a layer for every open checkpoint under which
@@ -26,8 +27,8 @@ type memory struct {
 	recent     recentLists
 	quotas     remembered[matchKey, uint64] // bytes that are left
 	connlimits remembered[connlimitKey, connlimitList]
-	templates  remembered[matchKey, *conn] // of the rules with -j CT
-	paths      remembered[pathKey, int]    // the next hop that a flow takes on a route with several
+	templates  remembered[matchKey, *conntrack.Conn] // of the rules with -j CT
+	paths      remembered[pathKey, int]              // the next hop that a flow takes on a route with several
 	sets       rememberedSets
 }
 

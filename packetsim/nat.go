@@ -1,10 +1,13 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/packetsim/inet"
+import (
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
 
 // translateAt is what the nat hooks do (nf_nat_inet_fn in net/netfilter/nf_nat_core.c): the rules decide once for each
 // connection and side, later packets are translated by the connection's tuples.
-func (w *walk) translateAt(s *skb, side natSide, chains []entry) bool {
+func (w *walk) translateAt(s *skb, side conntrack.Side, chains []entry) bool {
 	if s.conn == nil {
 		return true
 	}
@@ -13,15 +16,15 @@ func (w *walk) translateAt(s *skb, side natSide, chains []entry) bool {
 			w.drop("wrong checksum of an error about a connection")
 			return false
 		}
-		if s.Proto == inet.ICMP && s.ICMPType == inet.ICMPRedirect && (s.conn.srcNAT || s.conn.dstNAT) {
+		if s.Proto == inet.ICMP && s.ICMPType == inet.ICMPRedirect && (s.conn.SrcNAT || s.conn.DstNAT) {
 			w.drop("redirect of a translated connection")
 			return false
 		}
 		return w.natWrite(s, side, (*skb).translateError)
 	}
-	if s.relation != isEstablished && !s.conn.bound(side) {
+	if s.relation != isEstablished && !s.conn.Bound(side) {
 		w.table.targets.bypassed = false
-		for i := 0; i < len(chains) && !s.conn.bound(side); i++ {
+		for i := 0; i < len(chains) && !s.conn.Bound(side); i++ {
 			if !chains[i].run(w, s) {
 				return false
 			}
@@ -29,12 +32,11 @@ func (w *walk) translateAt(s *skb, side natSide, chains []entry) bool {
 				return true
 			}
 		}
-		if !s.conn.bound(side) {
-			b := natBinder{&w.h.conns, w.chance}
-			b.bindNothing(s.conn, side)
+		if !s.conn.Bound(side) {
+			w.h.conns.BindNothing(s.conn, side, w.chance)
 		}
-	} else if s.hook == postRouting && s.dir == original && s.conn.masqueradeDev != "" && s.conn.masqueradeDev != s.out.Name {
-		w.h.conns.remove(s.conn)
+	} else if s.hook == postRouting && s.dir == conntrack.Original && s.conn.MasqueradeDev != "" && s.conn.MasqueradeDev != s.out.Name {
+		w.h.conns.Remove(s.conn)
 		w.drop("masqueraded connection leaves by another device")
 		return false
 	}
@@ -43,7 +45,7 @@ func (w *walk) translateAt(s *skb, side natSide, chains []entry) bool {
 
 // natWrite translates the packet. With another destination a packet that came in loses the route that it had, and one
 // of the host's is routed again if its connection's destination is translated.
-func (w *walk) natWrite(s *skb, side natSide, write func(*skb, natSide)) bool {
+func (w *walk) natWrite(s *skb, side conntrack.Side, write func(*skb, conntrack.Side)) bool {
 	before := s.Dst
 	write(s, side)
 	if w.tells() {
@@ -52,32 +54,32 @@ func (w *walk) natWrite(s *skb, side natSide, write func(*skb, natSide)) bool {
 	if s.hook == preRouting && s.Dst != before {
 		s.routed = false
 	}
-	if c := s.conn; s.hook == output && c.tuples[s.dir].Dst != c.tuples[1-s.dir].Src {
+	if c := s.conn; s.hook == output && c.Tuples[s.dir].Dst != c.Tuples[1-s.dir].Src {
 		return w.reroute(s)
 	}
 	return true
 }
 
 // translationOf is what NAT does on a side to packets of a direction.
-func translationOf(dir direction, side natSide) Translation {
+func translationOf(dir conntrack.Direction, side conntrack.Side) Translation {
 	switch {
-	case dir == original && side == natDst:
+	case dir == conntrack.Original && side == conntrack.Destination:
 		return TranslationDNAT
-	case dir == original:
+	case dir == conntrack.Original:
 		return TranslationSNAT
-	case side == natDst:
+	case side == conntrack.Destination:
 		return TranslationUnSNAT
 	}
 	return TranslationUnDNAT
 }
 
 // translate writes the side of the header (nf_nat_packet).
-func (s *skb) translate(side natSide) {
-	if !s.conn.translates(s.dir, side) {
+func (s *skb) translate(side conntrack.Side) {
+	if !s.conn.Translates(s.dir, side) {
 		return
 	}
-	answer := &s.conn.tuples[1-s.dir]
-	if side == natSrc {
+	answer := &s.conn.Tuples[1-s.dir]
+	if side == conntrack.Source {
 		s.Src, s.SrcPort = answer.Dst, answer.DstPort
 	} else {
 		s.Dst, s.DstPort = answer.Src, answer.SrcPort
@@ -95,13 +97,13 @@ func translateICMPID(p *inet.Packet, id uint16) {
 
 // translateError translates an ICMP error about a translated connection: its own address on that side, and in
 // the quoted packet the other side (nf_nat_icmp_reply_translation).
-func (s *skb) translateError(side natSide) {
-	if !s.conn.translates(s.dir, side) {
+func (s *skb) translateError(side conntrack.Side) {
+	if !s.conn.Translates(s.dir, side) {
 		return
 	}
-	other := s.conn.tuples[1-s.dir]
+	other := s.conn.Tuples[1-s.dir]
 	inner := *s.Inner
-	if side == natSrc {
+	if side == conntrack.Source {
 		s.Src = other.Dst
 		inner.Dst, inner.DstPort = other.Dst, other.DstPort
 	} else {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -162,22 +163,22 @@ func TestConntrackFilter(t *testing.T) {
 	zero, five := uint16(0), uint16(5)
 	for _, row := range []struct {
 		name   string
-		filter ConntrackFilter
+		filter conntrack.Filter
 		ports  []uint16 // the source ports of those that it chooses
 	}{
-		{"everything", ConntrackFilter{}, []uint16{1000, 2000, 3000}},
-		{"protocol", ConntrackFilter{Proto: inet.UDP}, []uint16{2000, 3000}},
-		{"original destination", ConntrackFilter{OrigDst: netip.MustParsePrefix("10.96.0.1/32")}, []uint16{2000}},
-		{"reply source", ConntrackFilter{ReplySrc: netip.MustParsePrefix("10.244.0.0/16"), ReplySrcPort: 8080}, []uint16{1000, 2000}},
-		{"destination port", ConntrackFilter{OrigDstPort: 53}, []uint16{3000}},
-		{"source translated", ConntrackFilter{SrcNAT: true}, []uint16{1000}},
-		{"destination translated", ConntrackFilter{DstNAT: true}, []uint16{1000, 2000}},
-		{"state", ConntrackFilter{State: "SYN_SENT"}, []uint16{1000}},
-		{"replied", ConntrackFilter{SeenReply: true}, nil},
-		{"another family", ConntrackFilter{Family: 6}, nil},
-		{"zone", ConntrackFilter{Zone: &zero}, []uint16{1000, 2000, 3000}},
-		{"another zone", ConntrackFilter{OrigZone: &five}, nil},
-		{"mark", ConntrackFilter{Mark: 1, MarkMask: 1}, nil},
+		{"everything", conntrack.Filter{}, []uint16{1000, 2000, 3000}},
+		{"protocol", conntrack.Filter{Proto: inet.UDP}, []uint16{2000, 3000}},
+		{"original destination", conntrack.Filter{OrigDst: netip.MustParsePrefix("10.96.0.1/32")}, []uint16{2000}},
+		{"reply source", conntrack.Filter{ReplySrc: netip.MustParsePrefix("10.244.0.0/16"), ReplySrcPort: 8080}, []uint16{1000, 2000}},
+		{"destination port", conntrack.Filter{OrigDstPort: 53}, []uint16{3000}},
+		{"source translated", conntrack.Filter{SrcNAT: true}, []uint16{1000}},
+		{"destination translated", conntrack.Filter{DstNAT: true}, []uint16{1000, 2000}},
+		{"state", conntrack.Filter{State: "SYN_SENT"}, []uint16{1000}},
+		{"replied", conntrack.Filter{SeenReply: true}, nil},
+		{"another family", conntrack.Filter{Family: 6}, nil},
+		{"zone", conntrack.Filter{Zone: &zero}, []uint16{1000, 2000, 3000}},
+		{"another zone", conntrack.Filter{OrigZone: &five}, nil},
+		{"mark", conntrack.Filter{Mark: 1, MarkMask: 1}, nil},
 	} {
 		var ports []uint16
 		for _, e := range h.Conntrack() {
@@ -187,7 +188,7 @@ func TestConntrackFilter(t *testing.T) {
 		}
 		assert.ElementsMatch(t, row.ports, ports, row.name)
 	}
-	assert.Equal(t, 2, h.DeleteConntrack(ConntrackFilter{Proto: inet.UDP}.Matches))
+	assert.Equal(t, 2, h.DeleteConntrack(conntrack.Filter{Proto: inet.UDP}.Matches))
 	assert.Len(t, h.Conntrack(), 1)
 }
 

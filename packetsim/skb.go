@@ -1,6 +1,9 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/packetsim/inet"
+import (
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
 
 // skb is a packet on its way (struct sk_buff): the header as it is now, and what the kernel keeps beside it.
 type skb struct {
@@ -11,11 +14,11 @@ type skb struct {
 	came     *device       // by which the packet, or what it is a copy of, came to the host
 	isCopy   bool          // TEE made it
 	copyOf   inet.LinkType // the frame type of what it is a copy of
-	conn     *conn
-	dir      direction
+	conn     *conntrack.Conn
+	dir      conntrack.Direction
 	relation relation
-	zone     Zone   // that conntrack looks for it in
-	helper   string // that conntrack gives its connection, if that is new
+	zone     conntrack.Zone // that conntrack looks for it in
+	helper   string         // that conntrack gives its connection, if that is new
 	path     path
 	routed   bool // path holds the route
 	local    bool // the host made the packet

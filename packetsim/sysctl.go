@@ -94,7 +94,7 @@ func (h *Host) readSysctls() error {
 		}
 	}
 	h.conf = r.host()
-	h.conns.conf = readSettings(h.sysctls, r.number)
+	h.conns.Configure(h.sysctls, r.number)
 	return r.err
 }
 

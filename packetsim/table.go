@@ -87,11 +87,11 @@ func (t *tableWalk) run(s *skb, base *baseChain) bool {
 	return false
 }
 
-// end forgets the packet and its table.
+// end forgets the packet and its table, but for what the next one writes over.
 func (t *tableWalk) end() {
 	t.match.ruleState, t.match.hotdrop, t.targets.bypassed = ruleState{}, false, false
 	t.jumps, t.stack, t.own = 0, t.stack[:0], compiledRule{}
-	t.s, t.base, t.at, t.index, t.cursor = nil, nil, position{}, nil, cursor{}
+	t.s, t.base, t.at, t.index = nil, nil, position{}, nil
 }
 
 // enter goes to a rule of another chain.

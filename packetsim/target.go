@@ -5,6 +5,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt/target"
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // targets does what the targets of rules say.
@@ -13,7 +14,7 @@ type targets struct {
 	match    *matcher // of the rule whose target it is
 	answers  *answers
 	memory   *memory
-	conns    *tracker
+	conns    *conntrack.Tracker
 	routes   *routing
 	bypassed bool // a table ended with a verdict to queue the packet for a program that is not there
 }

@@ -8,18 +8,18 @@ func (tg *targets) connmark(s *skb, t *target.Connmark) {
 	if c == nil {
 		return
 	}
-	before := c.mark
+	before := c.Mark
 	switch t.Mode {
 	case target.ConnmarkSet:
-		tg.conns.change(c)
-		c.mark = c.mark&^t.CTMask ^ t.Value
+		tg.conns.Change(c)
+		c.Mark = c.Mark&^t.CTMask ^ t.Value
 	case target.ConnmarkSave:
-		tg.conns.change(c)
-		c.mark = c.mark&^t.CTMask ^ s.Mark&t.NFMask
+		tg.conns.Change(c)
+		c.Mark = c.Mark&^t.CTMask ^ s.Mark&t.NFMask
 	case target.ConnmarkRestore:
-		s.Mark = s.Mark&^t.NFMask ^ c.mark&t.CTMask
+		s.Mark = s.Mark&^t.NFMask ^ c.Mark&t.CTMask
 	}
-	if tg.tells() && c.mark != before {
-		tg.tell(Event{Kind: EventConnmark, Entry: tg.conns.entryOf(c)})
+	if tg.tells() && c.Mark != before {
+		tg.tell(Event{Kind: EventConnmark, Entry: tg.conns.EntryOf(c)})
 	}
 }

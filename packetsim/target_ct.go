@@ -2,6 +2,7 @@ package packetsim
 
 import (
 	"github.com/chainwalk/chainwalk/fakeipt/target"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -16,35 +17,36 @@ func (tg *targets) conntrackTarget(s *skb, t *target.CT) fate {
 	case t.Timeout != "":
 		return tg.unsupported("CT --timeout")
 	default:
-		s.conn, s.dir, s.relation = tg.template(s, t), original, isNew
+		s.conn, s.dir, s.relation = tg.template(s, t), conntrack.Original, isNew
 	}
 	return goOn
 }
 
 // template is the connection that a rule with -j CT puts on its packets until conntrack looks at them (nf_ct_tmpl_alloc). All packets
 // of the rule have the same one, so that a mark stays on it.
-func (tg *targets) template(s *skb, t *target.CT) *conn {
+func (tg *targets) template(s *skb, t *target.CT) *conntrack.Conn {
 	key := tg.match.matchKey()
 	key.place = 0
 	templates := &tg.memory.templates
 	if c, known := templates.get(key); known {
 		return c
 	}
-	c := newTemplate(inet.Unspecified(s.Dst), template{zone: func(mark uint32) Zone { return zoneOf(t, mark) }, helper: t.Helper})
+	c := conntrack.NewTemplate(inet.Unspecified(s.Dst), conntrack.Template{Zone: func(mark uint32) conntrack.Zone { return zoneOf(t, mark) },
+		Helper: t.Helper})
 	templates.put(key, c)
 	return c
 }
 
-func zoneOf(t *target.CT, mark uint32) Zone {
+func zoneOf(t *target.CT, mark uint32) conntrack.Zone {
 	id := t.Zone
 	if t.ZoneMark {
 		id = uint16(mark)
 	}
 	switch t.ZoneSide {
 	case target.CTZoneOrig:
-		return Zone{Original: id}
+		return conntrack.Zone{Original: id}
 	case target.CTZoneReply:
-		return Zone{Reply: id}
+		return conntrack.Zone{Reply: id}
 	}
-	return Zone{id, id}
+	return conntrack.Zone{Original: id, Reply: id}
 }

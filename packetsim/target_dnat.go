@@ -4,11 +4,12 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // dnat is -j DNAT. basePort is what the ports of a shifted range are offsets from, else 0.
 func (tg *targets) dnat(s *skb, to netfilter.NATRange, basePort uint16) fate {
-	return tg.bind(s.conn, natDst, &natRange{NATRange: to, basePort: basePort})
+	return tg.bind(s.conn, conntrack.Destination, &conntrack.Range{NATRange: to, BasePort: basePort})
 }
 
 // redirect is -j REDIRECT: to the loopback address for the host's own packets, else to an address of
@@ -39,11 +40,10 @@ func redirectAddr(s *skb) netip.Addr {
 }
 
 // bind decides a side of the packet's connection. A packet without one is dropped.
-func (tg *targets) bind(c *conn, side natSide, to *natRange) fate {
+func (tg *targets) bind(c *conntrack.Conn, side conntrack.Side, to *conntrack.Range) fate {
 	if c == nil {
 		return stopped
 	}
-	b := natBinder{tg.conns, tg.chance}
-	b.bind(c, side, to)
+	tg.conns.Bind(c, side, to, tg.chance)
 	return accepted
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt/target"
 	"github.com/chainwalk/chainwalk/internal/jhash"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -40,8 +41,8 @@ type hashedTuple struct {
 }
 
 // hashedConn is the connection's: its first source, and that of its answers.
-func hashedConn(c *conn) hashedTuple {
-	there, back := c.tuples[original], c.tuples[reply]
+func hashedConn(c *conntrack.Conn) hashedTuple {
+	there, back := c.Tuples[conntrack.Original], c.Tuples[conntrack.Reply]
 	t := hashedTuple{src: there.Src, dst: back.Src, proto: there.Proto, hasPorts: there.Proto != inet.ICMP}
 	switch {
 	case there.Proto.HasPorts():

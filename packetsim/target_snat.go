@@ -4,11 +4,12 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // snat is -j SNAT.
 func (tg *targets) snat(s *skb, to netfilter.NATRange) fate {
-	return tg.bind(s.conn, natSrc, &natRange{NATRange: to})
+	return tg.bind(s.conn, conntrack.Source, &conntrack.Range{NATRange: to})
 }
 
 // masquerade is -j MASQUERADE: SNAT to an address of the device that the packet leaves by (net/netfilter/nf_nat_masquerade.c).
@@ -30,7 +31,7 @@ func (tg *targets) masquerade(s *skb, to netfilter.NATRange) fate {
 		return stopped
 	}
 	to.MinAddr, to.MaxAddr = addr, addr
-	tg.conns.change(s.conn)
-	s.conn.masqueradeDev = s.out.Name
+	tg.conns.Change(s.conn)
+	s.conn.MasqueradeDev = s.out.Name
 	return tg.snat(s, to)
 }

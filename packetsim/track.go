@@ -2,6 +2,8 @@ package packetsim
 
 import (
 	"errors"
+
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // relation is what a packet is to its connection (enum ip_conntrack_info, without the direction).
@@ -18,12 +20,12 @@ const (
 // packetTracker is conntrack at the hooks: it finds the connections of a walk's packets.
 type packetTracker struct {
 	*course
-	conns *tracker
+	conns *conntrack.Tracker
 }
 
 // track is trackStep, and tells what conntrack found. It is false if the packet goes no further.
 func (k *packetTracker) track(s *skb) bool {
-	known := s.conn != nil && s.conn.template == nil
+	known := s.conn != nil && s.conn.Template == nil
 	if !k.trackStep(s) || k.err != nil {
 		return false
 	}
@@ -37,9 +39,9 @@ func (k *packetTracker) track(s *skb) bool {
 func (k *packetTracker) tellTracked(s *skb) {
 	e := Event{Kind: EventConntrack, State: stateNames[s.relation]}
 	if s.conn != nil {
-		e.Reply = s.dir == reply
-		if s.conn.confirmed {
-			e.Entry = k.conns.entryOf(s.conn)
+		e.Reply = s.dir == conntrack.Reply
+		if s.conn.Confirmed {
+			e.Entry = k.conns.EntryOf(s.conn)
 		}
 	}
 	k.tell(e)
@@ -54,63 +56,27 @@ func (k *packetTracker) trackStep(s *skb) bool {
 	switch {
 	case s.conn != nil || s.relation == isUntracked:
 		return true
-	case k.conns.conf.checksums && s.hook == preRouting && !s.sumHolds():
+	case k.conns.LooksAtChecksums() && s.hook == preRouting && !s.sumHolds():
 		return true
 	case s.IsICMPError():
 		k.trackError(s)
 		return true
-	case icmpUntracked(s.Proto, s.ICMPType):
+	case conntrack.ICMPUntracked(s.Proto, s.ICMPType):
 		s.relation = isUntracked
 		return true
 	}
-	verdict := k.trackOnce(s)
-	if verdict == trackAgain {
-		verdict = k.trackOnce(s)
-	}
-	if verdict == trackFull {
+	c, dir, verdict := k.conns.Look(&s.Packet, s.zone, s.helper, k.chance)
+	switch verdict {
+	case conntrack.Full:
 		k.drop("conntrack table full")
 		return false
+	case conntrack.Accept:
+		s.conn, s.dir, s.relation = c, dir, isNew
+		if c.SeenReply {
+			s.relation = isEstablished
+		}
 	}
 	return true
-}
-
-func (k *packetTracker) trackOnce(s *skb) trackVerdict {
-	tuple := tupleOf(&s.Packet)
-	inverse, ok := tuple.answer()
-	if !ok {
-		return trackInvalid
-	}
-	c, dir := k.conns.find(&tuple, s.zone)
-	if c == nil {
-		if !k.conns.makeRoom(k.chance) {
-			return trackFull
-		}
-		if s.Proto.IsICMP() && !icmpStarts(s.Proto, s.ICMPType) {
-			return trackInvalid
-		}
-		c, dir = k.conns.scratch.newConn(), original
-		c.tuples, c.zone, c.helper = [2]Tuple{tuple, inverse}, s.zone, s.helper
-		if k.conns.accounts() {
-			c.counters = &connCounters{}
-		}
-	}
-	k.conns.refreshed = false
-	verdict := k.conns.track(c, dir, &s.Packet)
-	if verdict != trackAccept {
-		return verdict
-	}
-	if c.counters != nil && k.conns.refreshed {
-		k.conns.count(c, dir, s.Size())
-	}
-	s.conn, s.dir, s.relation = c, dir, isNew
-	if dir == reply || c.seenReply {
-		s.relation = isEstablished
-	}
-	if dir == reply && !c.seenReply {
-		k.conns.change(c)
-		c.seenReply = true
-	}
-	return trackAccept
 }
 
 // trackError relates an ICMP error to the connection of the packet that it quotes (nf_conntrack_inet_error).
@@ -119,12 +85,12 @@ func (k *packetTracker) trackError(s *skb) {
 		k.fail(errNoInner)
 		return
 	}
-	answer, ok := tupleOf(s.Inner).answer()
+	answer, ok := conntrack.TupleOf(s.Inner).Answer()
 	if !ok {
 		return
 	}
-	c, dir := k.conns.find(&answer, s.zone)
-	if c == nil || c.tuples[dir].Dst != s.Dst {
+	c, dir := k.conns.Find(&answer, s.zone)
+	if c == nil || c.Tuples[dir].Dst != s.Dst {
 		return
 	}
 	s.conn, s.dir, s.relation = c, dir, isRelated
@@ -133,15 +99,15 @@ func (k *packetTracker) trackError(s *skb) {
 // confirm puts a new connection into the table, at the end of its first packet's way (nf_confirm). An answer to an answer to that packet,
 // which is of the connection's original direction, does so too. It is false if the packet goes no further.
 func (k *packetTracker) confirm(s *skb) bool {
-	if s.conn == nil || s.conn.confirmed || s.dir != original {
+	if s.conn == nil || s.conn.Confirmed || s.dir != conntrack.Original {
 		return true
 	}
-	if !k.conns.insert(s.conn) {
+	if !k.conns.Insert(s.conn) {
 		k.drop("connection clashes with another")
 		return false
 	}
 	if k.tells() {
-		k.tell(Event{Kind: EventEntry, Entry: k.conns.entryOf(s.conn)})
+		k.tell(Event{Kind: EventEntry, Entry: k.conns.EntryOf(s.conn)})
 	}
 	return true
 }
@@ -150,10 +116,10 @@ var errNoInner = errors.New("packet: Inner is not set: an ICMP error is tracked 
 
 // takeTemplate takes the template off the packet: it says in which zone conntrack looks for the connection, this time only.
 func (s *skb) takeTemplate() {
-	s.zone, s.helper = Zone{}, ""
-	if s.conn == nil || s.conn.template == nil {
+	s.zone, s.helper = conntrack.Zone{}, ""
+	if s.conn == nil || s.conn.Template == nil {
 		return
 	}
-	s.zone, s.helper = s.conn.template.zone(s.Mark), s.conn.template.helper
+	s.zone, s.helper = s.conn.Template.Zone(s.Mark), s.conn.Template.Helper
 	s.conn, s.relation = nil, isInvalid
 }

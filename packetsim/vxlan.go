@@ -3,6 +3,7 @@ package packetsim
 import (
 	"net/netip"
 
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -72,8 +73,8 @@ func (w *walk) encapsulate(s *skb) {
 // tunnelPort is the source port of the outer packet, which a hash of the inner one chooses from the local ports (udp_flow_src_port).
 func tunnelPort(inner *inet.Packet) uint16 {
 	const low, high = 32768, 60999
-	tuple := tupleOf(inner)
-	return low + uint16(hashTuple(&tuple)%(high-low))
+	tuple := conntrack.TupleOf(inner)
+	return low + uint16(conntrack.HashTuple(&tuple)%(high-low))
 }
 
 // vxlanOf is the tunnel that takes the packet, nil if it is for no tunnel.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -34,6 +35,7 @@ func (h *Host) newWalk(c Chance, told text, o *Outcome) *walk {
 	w.outcome.Verdict, w.outcome.To = Drop, ToNone
 	if w.tells() {
 		w.outcome.Steps = []Step{}
+		w.tale = tale{}
 	}
 	return w
 }
@@ -52,7 +54,7 @@ func (h *Host) makeWalk() *walk {
 
 // endWalk keeps the walk for the next one.
 func (h *Host) endWalk(w *walk) {
-	w.course, w.hooks, w.packet, w.tunnels = course{}, familyHooks{}, skb{}, 0
+	w.chance, w.outcome, w.err, w.hooks, w.packet, w.tunnels = nil, nil, nil, familyHooks{}, skb{}, 0
 	w.answers.made, w.answers.copied = 0, false
 	w.table.end()
 	h.idle = append(h.idle, w)
@@ -312,14 +314,14 @@ func (w *walk) finish(s *skb) {
 	if s.drawn && o.To == ToForward {
 		o.Final.SrcPort = 0
 	}
-	if s.conn == nil || s.dir != original || s.relation == isRelated {
+	if s.conn == nil || s.dir != conntrack.Original || s.relation == isRelated {
 		return
 	}
-	o.Masqueraded = s.conn.srcNAT
-	if s.conn.dstNAT && w.told&tellDNAT != 0 {
-		o.DNAT = addrPortText(s.conn.tuples[reply])
+	o.Masqueraded = s.conn.SrcNAT
+	if s.conn.DstNAT && w.told&tellDNAT != 0 {
+		o.DNAT = addrPortText(s.conn.Tuples[conntrack.Reply])
 	}
-	if s.conn.chosenPort && o.To == ToForward {
+	if s.conn.ChosenPort && o.To == ToForward {
 		o.Final.SrcPort = 0
 	}
 }
@@ -330,7 +332,7 @@ func FinalOf(p *inet.Packet) Final {
 }
 
 // addrPortText is the source of a tuple: "ADDRESS:PORT", or "ADDRESS" for a protocol without ports.
-func addrPortText(t Tuple) string {
+func addrPortText(t conntrack.Tuple) string {
 	if !t.Proto.HasPorts() {
 		return t.Src.String()
 	}

@@ -134,7 +134,7 @@ func state(t testing.TB, h *Host) string {
 		}
 	}
 	fmt.Fprintln(&b, m.nth.all(), m.limits.all(), m.hashlimits.all(), m.buckets.all(), m.paths.all(), m.templates.all())
-	fmt.Fprintln(&b, h.conns.entries(), m.depth, m.layers, len(h.conns.journal.undo), len(h.tally.pending))
+	fmt.Fprintln(&b, h.conns.Entries(), m.depth, m.layers, h.conns.Dump(), len(h.tally.pending))
 	return b.String()
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // serviceRules are the rules of the node: like those of kube-proxy, with TRACE first. The real tool and the fake one are given the same
@@ -280,7 +281,7 @@ func stateText(state string, timeout int, unreplied, assured bool) string {
 }
 
 // connectionText leaves ports out that are not the packets' own: where the kernel chooses one, it is another each time.
-func connectionText(t Tuple) string {
+func connectionText(t conntrack.Tuple) string {
 	return fmt.Sprintf("%s %s:%s>%s:%s", t.Proto, t.Src, knownPort(t.SrcPort), t.Dst, knownPort(t.DstPort))
 }
 

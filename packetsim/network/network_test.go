@@ -11,6 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -304,7 +305,7 @@ func TestFlowPicksTheWayThatIsKept(t *testing.T) {
 		l := newNetLab(t, labRules)
 		flow, err := l.Establish(Connect{From: "b1", Proto: inet.TCP, To: netip.MustParseAddrPort("10.96.0.10:80")}, nil)
 		require.NoError(t, err)
-		l.Host("node1").DeleteConntrack(func(packetsim.ConntrackEntry) bool { return true })
+		l.Host("node1").DeleteConntrack(func(conntrack.Entry) bool { return true })
 		ways, err := flow.Reach(FromClient, FlowPacket{Flags: inet.SYN, Pick: func([]Reached) int { return way }})
 		require.NoError(t, err)
 		require.Len(t, ways, 2)

@@ -13,6 +13,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/netfilter/nfacct"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // HostOptions says how a Host is built from a NodeSnapshot.
@@ -102,18 +103,18 @@ func (r *Route) route() packetsim.Route {
 	return route
 }
 
-func (c *Connection) entry() packetsim.ConntrackEntry {
-	return packetsim.ConntrackEntry{
-		Original: packetsim.Tuple(c.Original), Reply: packetsim.Tuple(c.Reply), State: c.State, Timeout: c.Timeout,
+func (c *Connection) entry() conntrack.Entry {
+	return conntrack.Entry{
+		Original: conntrack.Tuple(c.Original), Reply: conntrack.Tuple(c.Reply), State: c.State, Timeout: c.Timeout,
 		Replied: c.Replied, Assured: c.Assured, Mark: c.Mark, Zone: c.zone(),
 	}
 }
 
-func (c *Connection) zone() packetsim.Zone {
-	return packetsim.Zone{Original: c.Zone + c.OrigZone, Reply: c.Zone + c.ReplyZone}
+func (c *Connection) zone() conntrack.Zone {
+	return conntrack.Zone{Original: c.Zone + c.OrigZone, Reply: c.Zone + c.ReplyZone}
 }
 
-func connectionOf(c packetsim.ConntrackEntry) Connection {
+func connectionOf(c conntrack.Entry) Connection {
 	s := Connection{
 		Original: Tuple(c.Original), Reply: Tuple(c.Reply), State: c.State, Timeout: c.Timeout,
 		Replied: c.Replied, Assured: c.Assured, Mark: c.Mark,

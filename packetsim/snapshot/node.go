@@ -183,7 +183,7 @@ type NFChain struct {
 	Device string `json:"device,omitempty"`
 }
 
-// Connection is a packetsim.ConntrackEntry in the document.
+// Connection is a conntrack.Entry in the document.
 type Connection struct {
 	Original Tuple `json:"original"`
 	// Reply is the tuple of packets of the reply direction: where it is not Original turned
@@ -203,7 +203,7 @@ type Connection struct {
 	ReplyZone uint16 `json:"replyZone,omitempty"`
 }
 
-// Tuple is a packetsim.Tuple in the document, field by field.
+// Tuple is a conntrack.Tuple in the document, field by field.
 type Tuple struct {
 	Proto    inet.Proto `json:"proto"`
 	Src      netip.Addr `json:"src"`

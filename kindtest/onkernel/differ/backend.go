@@ -10,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -139,7 +140,7 @@ func roundTimeout(seconds string) string {
 }
 
 // hostConnectionLines are the connections of a walk's host as connectionLines spells the kernel's.
-func hostConnectionLines(h *packetsim.Host, f netfilter.Family, real func(packetsim.Tuple) packetsim.Tuple) []string {
+func hostConnectionLines(h *packetsim.Host, f netfilter.Family, real func(conntrack.Tuple) conntrack.Tuple) []string {
 	var lines []string
 	for _, e := range h.Conntrack() {
 		if e.Original.Dst.Is6() != (f == netfilter.IPv6) {
@@ -170,9 +171,9 @@ func hostConnectionLines(h *packetsim.Host, f netfilter.Family, real func(packet
 	return lines
 }
 
-func zoneWords(z packetsim.Zone) []string {
+func zoneWords(z conntrack.Zone) []string {
 	switch {
-	case z == (packetsim.Zone{}):
+	case z == (conntrack.Zone{}):
 		return nil
 	case z.Original == z.Reply:
 		return []string{fmt.Sprintf("zone=%d", z.Original)}
@@ -183,14 +184,14 @@ func zoneWords(z packetsim.Zone) []string {
 }
 
 // countsText is what conntrack prints behind the tuple of a direction, if packets are counted.
-func countsText(e *packetsim.ConntrackEntry, direction int) string {
+func countsText(e *conntrack.Entry, direction int) string {
 	if !e.Counted {
 		return ""
 	}
 	return fmt.Sprintf(" packets=%d bytes=%d", e.Packets[direction], e.Bytes[direction])
 }
 
-func tupleText(t packetsim.Tuple) string {
+func tupleText(t conntrack.Tuple) string {
 	s := fmt.Sprintf("src=%s dst=%s", t.Src, t.Dst)
 	switch {
 	case t.Proto.HasPorts():

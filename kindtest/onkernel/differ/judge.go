@@ -8,6 +8,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -126,7 +127,7 @@ func (j *judging) load() error {
 // send sends a packet on both sides.
 func (j *judging) send(s *send) error {
 	if s.Forget {
-		j.host.DeleteConntrack(func(packetsim.ConntrackEntry) bool { return true })
+		j.host.DeleteConntrack(func(conntrack.Entry) bool { return true })
 		j.results = append(j.results, result{})
 		clear(j.ports)
 		j.v.Answer.Sends = append(j.v.Answer.Sends, observation{})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -22,7 +23,7 @@ func conversationOf(p *inet.Packet) conversation {
 }
 
 // conversationOfEntry is that of a connection whose source the kernel translates.
-func conversationOfEntry(e *packetsim.ConntrackEntry) conversation {
+func conversationOfEntry(e *conntrack.Entry) conversation {
 	if isEcho(e.Original.Proto) {
 		return echoOf(e.Reply.Dst, e.Reply.Src, e.Reply.ICMPID)
 	}
@@ -46,7 +47,7 @@ func (j *judging) learn(ours []seen, kernel []string) {
 
 // learnUnseen asks the kernel for the ports that it chose and no packet showed, since it stayed on lo.
 func (j *judging) learnUnseen() error {
-	var unknown []packetsim.ConntrackEntry
+	var unknown []conntrack.Entry
 	for _, e := range j.host.Conntrack() {
 		if j.isUnknown(&e) {
 			unknown = append(unknown, e)
@@ -101,13 +102,13 @@ func (j *judging) settle(outcomes []packetsim.Outcome, obs *observation, first i
 }
 
 // isUnknown is for connections whose source port or ICMP identifier is the walk's choice, and the kernel's is not known.
-func (j *judging) isUnknown(e *packetsim.ConntrackEntry) bool {
+func (j *judging) isUnknown(e *conntrack.Entry) bool {
 	_, known := j.ports[conversationOfEntry(e)]
 	return !known && j.isDrawn(e)
 }
 
 // isDrawn is for connections whose source port or ICMP identifier is the walk's choice.
-func (j *judging) isDrawn(e *packetsim.ConntrackEntry) bool {
+func (j *judging) isDrawn(e *conntrack.Entry) bool {
 	if isEcho(e.Original.Proto) {
 		return e.Reply.ICMPID != e.Original.ICMPID
 	}
@@ -224,7 +225,7 @@ func (j *judging) realPacket(p inet.Packet) inet.Packet {
 	return p
 }
 
-func (j *judging) realTuple(t packetsim.Tuple) packetsim.Tuple {
+func (j *judging) realTuple(t conntrack.Tuple) conntrack.Tuple {
 	if isEcho(t.Proto) {
 		t.ICMPID = j.realID(t.Src, t.Dst, t.ICMPID)
 	}

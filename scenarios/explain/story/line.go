@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
@@ -124,7 +125,7 @@ func trackedText(e *packetsim.Event) string {
 }
 
 // entryText is a connection: its state, the first packet's addresses and those of replies where they are not the reverse.
-func entryText(e *packetsim.ConntrackEntry) string {
+func entryText(e *conntrack.Entry) string {
 	words := []string{e.Original.Proto.String()}
 	if e.State != "" {
 		words = append(words, e.State)
@@ -150,7 +151,7 @@ func entryText(e *packetsim.ConntrackEntry) string {
 	return strings.Join(words, " ")
 }
 
-func tupleText(t *packetsim.Tuple) string {
+func tupleText(t *conntrack.Tuple) string {
 	text := endText(t.Src, t.SrcPort, t.Proto) + " > " + endText(t.Dst, t.DstPort, t.Proto)
 	if t.Proto.IsICMP() {
 		text += fmt.Sprintf(" type %d/%d id %d", t.ICMPType, t.ICMPCode, t.ICMPID)

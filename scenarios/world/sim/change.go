@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
 )
@@ -75,7 +75,7 @@ func (w *World) Conntrack(_ context.Context, node string) ([]scenarios.Tracked, 
 	return out, nil
 }
 
-func trackedOf(e *packetsim.ConntrackEntry) scenarios.Tracked {
+func trackedOf(e *conntrack.Entry) scenarios.Tracked {
 	t := scenarios.Tracked{Proto: e.Original.Proto.String()}
 	if e.Original.Proto.IsICMP() {
 		t.Proto = "icmp"

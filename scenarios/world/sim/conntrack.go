@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	hostconntrack "github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 )
@@ -31,10 +32,10 @@ func (c connections) Delete(_ v1.IPFamily, entries []conntrack.Entry) (int, erro
 	for _, e := range entries {
 		chosen[e] = true
 	}
-	return c.host.DeleteConntrack(func(tracked packetsim.ConntrackEntry) bool { return chosen[trackedEntry(tracked)] }), nil
+	return c.host.DeleteConntrack(func(tracked hostconntrack.Entry) bool { return chosen[trackedEntry(tracked)] }), nil
 }
 
-func trackedEntry(tracked packetsim.ConntrackEntry) conntrack.Entry {
+func trackedEntry(tracked hostconntrack.Entry) conntrack.Entry {
 	return conntrack.Entry{
 		Protocol: uint8(tracked.Original.Proto),
 		Original: trackedTuple(tracked.Original),
@@ -43,6 +44,6 @@ func trackedEntry(tracked packetsim.ConntrackEntry) conntrack.Entry {
 	}
 }
 
-func trackedTuple(t packetsim.Tuple) conntrack.Tuple {
+func trackedTuple(t hostconntrack.Tuple) conntrack.Tuple {
 	return conntrack.Tuple{Src: netip.AddrPortFrom(t.Src, t.SrcPort), Dst: netip.AddrPortFrom(t.Dst, t.DstPort)}
 }

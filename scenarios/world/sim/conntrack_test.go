@@ -10,18 +10,19 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/packetsim"
+	hostconntrack "github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/scenarios/world/node"
 )
 
 // tracked is a connection that is translated to an endpoint.
-func tracked(proto inet.Proto, client, service, endpoint string, zone uint16) packetsim.ConntrackEntry {
+func tracked(proto inet.Proto, client, service, endpoint string, zone uint16) hostconntrack.Entry {
 	from, to, by := netip.MustParseAddrPort(client), netip.MustParseAddrPort(service), netip.MustParseAddrPort(endpoint)
-	e := packetsim.ConntrackEntry{
-		Original: packetsim.Tuple{Proto: proto, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port()},
-		Reply:    packetsim.Tuple{Proto: proto, Src: by.Addr(), SrcPort: by.Port(), Dst: from.Addr(), DstPort: from.Port()},
-		Timeout:  100, Zone: packetsim.Zone{Original: zone, Reply: zone},
+	e := hostconntrack.Entry{
+		Original: hostconntrack.Tuple{Proto: proto, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port()},
+		Reply:    hostconntrack.Tuple{Proto: proto, Src: by.Addr(), SrcPort: by.Port(), Dst: from.Addr(), DstPort: from.Port()},
+		Timeout:  100, Zone: hostconntrack.Zone{Original: zone, Reply: zone},
 	}
 	if proto == inet.TCP {
 		e.State = "ESTABLISHED"
@@ -30,11 +31,11 @@ func tracked(proto inet.Proto, client, service, endpoint string, zone uint16) pa
 }
 
 func TestConnectionsAreCleaned(t *testing.T) {
-	stale := []packetsim.ConntrackEntry{
+	stale := []hostconntrack.Entry{
 		tracked(inet.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 0),
 		tracked(inet.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 7),
 	}
-	others := []packetsim.ConntrackEntry{
+	others := []hostconntrack.Entry{
 		tracked(inet.TCP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 0),
 		tracked(inet.UDP, "10.0.9.9:40001", "172.30.0.41:53", "10.0.0.2:53", 0),
 		tracked(inet.UDP, "[fd00:9::9]:40000", "[fd00::41]:53", "[fd00:10::1]:53", 0),
@@ -71,7 +72,7 @@ func TestConnectionsOfOneZoneAreDeleted(t *testing.T) {
 	first := tracked(inet.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 0)
 	second := tracked(inet.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 7)
 	host, err := packetsim.NewHost(packetsim.HostConfig{Name: "node", Clock: node.NewClock(),
-		Netfilter: fakekernel.New(fakekernel.Options{}).Namespace(), Conntrack: []packetsim.ConntrackEntry{first, second}})
+		Netfilter: fakekernel.New(fakekernel.Options{}).Namespace(), Conntrack: []hostconntrack.Entry{first, second}})
 	require.NoError(t, err)
 	deleted, err := connections{host}.Delete(v1.IPv4Protocol, []conntrack.Entry{trackedEntry(second)})
 	require.NoError(t, err)

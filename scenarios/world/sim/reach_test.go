@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -99,7 +99,7 @@ func (s *reachSession) withoutText(c network.Connect, conn *network.Connection) 
 
 // state is what packets change of hosts.
 type state struct {
-	connections [][]packetsim.ConntrackEntry
+	connections [][]conntrack.Entry
 	counted     []uint64 // by rules and policies, one after the other
 }
 

@@ -1,4 +1,4 @@
-package packetsim
+package conntrack
 
 import "math"
 
@@ -8,31 +8,31 @@ const evictionBuckets = 8
 // makeRoom says whether the table takes one more connection (__nf_conntrack_alloc). If it is full the kernel evicts connections
 // that are not assured, but looks only at a few places of its table: whether it finds one there is chance. Which one it
 // finds is not to be foretold; here it is the one that expires first.
-func (h *tracker) makeRoom(chance Chance) bool {
-	if h.conf.most == 0 || h.tracked.size() < h.conf.most {
+func (k *Tracker) makeRoom(chance Chance) bool {
+	if k.conf.most == 0 || k.tracked.size() < k.conf.most {
 		return true
 	}
-	h.sweep()
-	if h.tracked.size() < h.conf.most {
+	k.sweep()
+	if k.tracked.size() < k.conf.most {
 		return true
 	}
-	victim, candidates := h.evictable()
-	if candidates == 0 || !chance.Draw(evictionChance(candidates, h.conf.buckets)) {
+	victim, candidates := k.evictable()
+	if candidates == 0 || !chance.Draw(evictionChance(candidates, k.conf.buckets)) {
 		return false
 	}
-	h.remove(victim)
+	k.Remove(victim)
 	return true
 }
 
 // evictable gives the connection that may be evicted and expires first, and how many there are.
-func (h *tracker) evictable() (first *conn, count int) {
-	for c := range h.tracked.all() {
-		if c.assured {
+func (k *Tracker) evictable() (first *Conn, count int) {
+	for c := range k.tracked.all() {
+		if c.Assured {
 			continue
 		}
 		count++
-		if first == nil || c.expires.Before(first.expires) ||
-			c.expires.Equal(first.expires) && c.tuples[original].compare(first.tuples[original]) < 0 {
+		if first == nil || c.Expires.Before(first.Expires) ||
+			c.Expires.Equal(first.Expires) && c.Tuples[Original].Compare(first.Tuples[Original]) < 0 {
 			first = c
 		}
 	}

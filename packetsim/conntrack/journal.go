@@ -1,4 +1,4 @@
-package packetsim
+package conntrack
 
 // journal lets a walk write connections as straight code and be undone afterwards: while a checkpoint is open, every change adds its
 // inverse to undo, and saved holds the states that the connections had. Both lists are used again. What else packets leave behind is in
@@ -11,7 +11,7 @@ type journal struct {
 
 // undoStep undoes a change of a connection.
 type undoStep struct {
-	conn *conn
+	conn *Conn
 	kind undoKind
 }
 
@@ -24,30 +24,30 @@ const (
 	undoRemoval                 // it was taken out of the table
 )
 
-// mark is a state of the connections that rollback goes back to.
-type mark struct{ undo, scratch int }
+// Checkpoint is a state of the connections that rollback goes back to.
+type Checkpoint struct{ undo, scratch int }
 
-// checkpoint opens a checkpoint.
-func (h *tracker) checkpoint() mark {
-	h.journal.begins = len(h.journal.undo)
-	return mark{len(h.journal.undo), h.scratch.used}
+// Checkpoint opens a checkpoint.
+func (k *Tracker) Checkpoint() Checkpoint {
+	k.journal.begins = len(k.journal.undo)
+	return Checkpoint{len(k.journal.undo), k.scratch.used}
 }
 
-// keep closes the last checkpoint and lets its changes stand. The outermost one begins the journal anew.
-func (h *tracker) keep(outermost bool) {
-	h.journal.begins = len(h.journal.undo)
+// Keep closes the last checkpoint and lets its changes stand. The outermost one begins the journal anew.
+func (k *Tracker) Keep(outermost bool) {
+	k.journal.begins = len(k.journal.undo)
 	if outermost {
-		h.journal.reset()
+		k.journal.reset()
 	}
 }
 
-// probe says that the next checkpoint will be undone.
-func (h *tracker) probe() { h.scratch.probes++ }
+// Probe says that the next checkpoint will be undone.
+func (k *Tracker) Probe() { k.scratch.probes++ }
 
-// endProbe undoes what changed since probe, whose connections nothing refers to any more.
-func (h *tracker) endProbe(to mark) {
-	h.scratch.used = to.scratch
-	h.scratch.probes--
+// EndProbe undoes what changed since probe, whose connections nothing refers to any more.
+func (k *Tracker) EndProbe(to Checkpoint) {
+	k.scratch.used = to.scratch
+	k.scratch.probes--
 }
 
 // reset begins the journal anew, when the outermost checkpoint is kept.
@@ -56,11 +56,11 @@ func (j *journal) reset() {
 	j.undo, j.saved, j.begins = j.undo[:0], j.saved[:0], 0
 }
 
-// rollback undoes everything since the checkpoint.
-func (h *tracker) rollback(to mark) {
-	j := &h.journal
+// Rollback undoes everything since the checkpoint.
+func (k *Tracker) Rollback(to Checkpoint) {
+	j := &k.journal
 	for i := len(j.undo) - 1; i >= to.undo; i-- {
-		h.undoConn(&j.undo[i])
+		k.undoConn(&j.undo[i])
 	}
 	clear(j.undo[to.undo:])
 	j.undo = j.undo[:to.undo]
@@ -68,23 +68,23 @@ func (h *tracker) rollback(to mark) {
 }
 
 // undoConn undoes a change of a connection.
-func (h *tracker) undoConn(step *undoStep) {
-	j, c := &h.journal, step.conn
+func (k *Tracker) undoConn(step *undoStep) {
+	j, c := &k.journal, step.conn
 	switch step.kind {
 	case undoState:
 		last := len(j.saved) - 1
 		c.connState = j.saved[last]
 		j.saved = j.saved[:last]
 	case undoEntry:
-		c.confirmed = false
-		h.tracked.unlink(c)
+		c.Confirmed = false
+		k.tracked.unlink(c)
 	case undoRemoval:
-		h.tracked.link(c)
+		k.tracked.link(c)
 	}
 }
 
 // saveConn notes a connection's state, unless it was the last thing noted since the checkpoint.
-func (j *journal) saveConn(c *conn) {
+func (j *journal) saveConn(c *Conn) {
 	if n := len(j.undo); n > j.begins && j.undo[n-1].conn == c && j.undo[n-1].kind == undoState {
 		return
 	}
@@ -93,6 +93,6 @@ func (j *journal) saveConn(c *conn) {
 }
 
 // noteConn notes what changes of a connection.
-func (j *journal) noteConn(c *conn, kind undoKind) {
+func (j *journal) noteConn(c *Conn, kind undoKind) {
 	j.undo = append(j.undo, undoStep{conn: c, kind: kind})
 }

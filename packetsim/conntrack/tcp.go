@@ -1,4 +1,4 @@
-package packetsim
+package conntrack
 
 import (
 	"time"
@@ -90,7 +90,7 @@ var tcpMachine = func() (machine [2][6][tcpStates]tcpState) {
 	)
 	type row = [tcpStates]tcpState
 	// the columns:        no  ss  sr  es  fw  cw  la  tw  cl  s2
-	machine[original] = [6]row{
+	machine[Original] = [6]row{
 		tcpSyn:    {ss, ss, ig, ig, ig, ig, ig, ss, ss, s2},
 		tcpSynAck: {iv, iv, sr, iv, iv, iv, iv, iv, iv, sr},
 		tcpFin:    {iv, iv, fw, fw, la, la, la, tw, cl, iv},
@@ -98,7 +98,7 @@ var tcpMachine = func() (machine [2][6][tcpStates]tcpState) {
 		tcpRst:    {iv, cl, cl, cl, cl, cl, cl, cl, cl, cl},
 		tcpNoFlag: {iv, iv, iv, iv, iv, iv, iv, iv, iv, iv},
 	}
-	machine[reply] = [6]row{
+	machine[Reply] = [6]row{
 		tcpSyn:    {iv, s2, iv, iv, iv, iv, iv, ss, iv, s2},
 		tcpSynAck: {iv, sr, ig, ig, ig, ig, ig, ig, ig, sr},
 		tcpFin:    {iv, iv, fw, fw, la, la, la, tw, cl, iv},
@@ -118,7 +118,7 @@ type tcpTrack struct {
 
 	// The last segment that was not invalid. Its numbers are those of the last ACK, or of an ignored segment.
 	kind                     tcpKind
-	dir                      direction
+	dir                      Direction
 	seq, ack, end            uint32
 	window                   uint16
 	repeats                  int
@@ -148,81 +148,81 @@ func segmentOf(p *inet.Packet) segment {
 }
 
 // trackTCP advances a connection by a segment (nf_conntrack_tcp_packet).
-func (h *tracker) trackTCP(c *conn, dir direction, p *inet.Packet) trackVerdict {
+func (k *Tracker) trackTCP(c *Conn, dir Direction, p *inet.Packet) Verdict {
 	if !validFlags(p.TCPFlags) {
-		return trackInvalid
+		return Invalid
 	}
 	g := segmentOf(p)
-	if !c.confirmed && !c.tcp.begin(&g, h.conf.tcpLoose) {
-		return trackInvalid
+	if !c.Confirmed && !c.tcp.begin(&g, k.conf.tcpLoose) {
+		return Invalid
 	}
 	before := c.tcp.state
 	next := tcpMachine[dir][g.kind][before]
 	switch {
 	case next == tcpInvalid:
-		return trackInvalid
+		return Invalid
 	case next == tcpSynSent && before >= tcpTimeWait && c.tcp.ended(dir):
-		h.remove(c) // the port is used again after the connection's end
-		return trackAgain
+		k.Remove(c) // the port is used again after the connection's end
+		return Again
 	case next == tcpSynSent && before >= tcpTimeWait:
 		next = tcpIgnore
 	}
-	h.change(c)
+	k.Change(c)
 	c.tcp.numberless = c.tcp.numberless || !g.known
 	if next == tcpIgnore {
 		if !c.tcp.answersIgnored(dir, &g) {
 			c.tcp.ignore(dir, &g, before)
-			return trackAccept
+			return Accept
 		}
 		before, next = tcpSynSent, tcpSynRecv // it answers a SYN that was ignored: the ends know better
 		c.tcp.resynchronise(dir)
 	}
-	return h.judgeTCP(c, dir, &g, before, next)
+	return k.judgeTCP(c, dir, &g, before, next)
 }
 
 // judgeTCP decides about a segment that the state machine lets pass.
-func (h *tracker) judgeTCP(c *conn, dir direction, g *segment, before, next tcpState) trackVerdict {
+func (k *Tracker) judgeTCP(c *Conn, dir Direction, g *segment, before, next tcpState) Verdict {
 	t := &c.tcp
 	inWindow := false
 	switch next {
 	case tcpTimeWait:
 		if before == tcpLastAck && g.kind == tcpAck && t.dir != dir && t.kind == tcpSyn && t.challenged {
 			t.challenged = false // it answers the ignored SYN, not the last FIN
-			return trackAccept
+			return Accept
 		}
 	case tcpSynSent2:
 		t.simultaneous = true
 	case tcpSynRecv:
-		if dir == reply && g.kind == tcpAck && t.simultaneous {
+		if dir == Reply && g.kind == tcpAck && t.simultaneous {
 			next = tcpEstablished
 		}
 	case tcpClose:
 		if g.kind == tcpRst {
 			var valid bool
-			if next, inWindow, valid = h.judgeReset(c, dir, g); !valid {
-				return trackInvalid
+			if next, inWindow, valid = k.judgeReset(c, dir, g); !valid {
+				return Invalid
 			}
 		}
 	}
 	if !inWindow {
-		switch h.checkWindow(c, dir, g) {
+		switch k.checkWindow(c, dir, g) {
 		case windowIgnore:
-			return trackAccept
+			return Accept
 		case windowInvalid:
-			h.shortenTCP(c, dir, g.kind)
-			return trackInvalid
+			k.shortenTCP(c, dir, g.kind)
+			return Invalid
 		}
 	}
 	t.kind, t.dir, t.state = g.kind, dir, next
 	if next == tcpFinWait && before != next {
 		t.sides[dir].closeInit = true
 	}
-	return h.refreshTCP(c, g.kind, before)
+	return k.refreshTCP(c, g.kind, before)
 }
 
 // begin starts the state of a new connection (tcp_new).
 func (t *tcpTrack) begin(g *segment, loose bool) bool {
-	next := tcpMachine[original][g.kind][tcpNone]
+	next := tcpMachine[Original][g.kind][tcpNone]
 	if next == tcpInvalid || next != tcpSynSent && !loose {
 		return false
 	}
@@ -233,37 +233,37 @@ func (t *tcpTrack) begin(g *segment, loose bool) bool {
 	} else { // picked up in the middle: the scale is not known, so that the windows are not binding
 		side.maxEnd += side.maxWindow
 		side.sackOK, side.liberal = true, true
-		t.sides[reply].sackOK, t.sides[reply].liberal = true, true
+		t.sides[Reply].sackOK, t.sides[Reply].liberal = true, true
 	}
-	t.sides[original] = side
+	t.sides[Original] = side
 	return true
 }
 
 // ended says whether a new SYN of the direction may begin the connection anew.
-func (t *tcpTrack) ended(dir direction) bool {
-	return t.sides[original].closeInit || t.sides[reply].closeInit || t.kind == tcpRst && t.dir == dir
+func (t *tcpTrack) ended(dir Direction) bool {
+	return t.sides[Original].closeInit || t.sides[Reply].closeInit || t.kind == tcpRst && t.dir == dir
 }
 
 // answersIgnored says whether the segment is the answer to a SYN that was ignored.
-func (t *tcpTrack) answersIgnored(dir direction, g *segment) bool {
+func (t *tcpTrack) answersIgnored(dir Direction, g *segment) bool {
 	return g.kind == tcpSynAck && t.kind == tcpSyn && t.dir != dir && (t.numberless || g.Ack == t.end)
 }
 
 // ignore notes a segment that passes and changes no state.
-func (t *tcpTrack) ignore(dir direction, g *segment, state tcpState) {
+func (t *tcpTrack) ignore(dir Direction, g *segment, state tcpState) {
 	t.kind, t.dir = g.kind, dir
 	t.seq, t.end, t.window = g.Seq, g.end, g.Window
-	if g.kind == tcpSyn && dir == original {
+	if g.kind == tcpSyn && dir == Original {
 		t.scaled, t.scale, t.sackOK = g.HasScale, min(g.Scale, maxScale), g.SACKPermitted
 		t.challenged, t.simultaneous = state == tcpLastAck, false
 	}
-	if state == tcpSynSent && g.kind == tcpAck && dir == reply {
+	if state == tcpSynSent && g.kind == tcpAck && dir == Reply {
 		t.ack = g.Ack
 	}
 }
 
 // resynchronise takes the ignored SYN for the connection's beginning.
-func (t *tcpTrack) resynchronise(dir direction) {
+func (t *tcpTrack) resynchronise(dir Direction) {
 	sender := &t.sides[t.dir]
 	*sender = tcpSide{end: t.end, maxEnd: t.end, maxWindow: max(uint32(t.window), 1), scale: t.scale, scaled: t.scaled, sackOK: t.sackOK}
 	t.challenged = false
@@ -271,7 +271,7 @@ func (t *tcpTrack) resynchronise(dir direction) {
 }
 
 // established says whether the connection is open and both ends have shown it.
-func (c *conn) established() bool { return c.tcp.state == tcpEstablished && c.assured }
+func (c *Conn) established() bool { return c.tcp.state == tcpEstablished && c.Assured }
 
 // closing says whether the connection is at its end, so that it may be evicted and any reset ends it.
 func (t *tcpTrack) closing() bool {
@@ -283,7 +283,7 @@ func (t *tcpTrack) closing() bool {
 }
 
 // judgeReset decides what a reset does: the state after it, whether it passes without the window check, and whether it is valid at all.
-func (h *tracker) judgeReset(c *conn, dir direction, g *segment) (next tcpState, inWindow, valid bool) {
+func (k *Tracker) judgeReset(c *Conn, dir Direction, g *segment) (next tcpState, inWindow, valid bool) {
 	t := &c.tcp
 	if t.closing() {
 		return tcpClose, true, true
@@ -296,7 +296,7 @@ func (h *tracker) judgeReset(c *conn, dir direction, g *segment) (next tcpState,
 		switch {
 		case g.Seq == 0 && !c.established():
 			return tcpClose, false, true
-		case seqBefore(g.Seq, peer.maxAck) && !h.conf.tcpIgnoreBadRST:
+		case seqBefore(g.Seq, peer.maxAck) && !k.conf.tcpIgnoreBadRST:
 			return tcpClose, false, false
 		case !c.established(), g.Seq == peer.maxAck:
 			return tcpClose, false, true
@@ -305,8 +305,8 @@ func (h *tracker) judgeReset(c *conn, dir direction, g *segment) (next tcpState,
 		}
 		next = t.state // not the exact number: the other end may challenge it
 	}
-	answersLast := t.dir != dir && g.Ack == t.end && (c.seenReply && t.kind == tcpSyn || !c.assured && t.kind == tcpAck)
-	answersChallenge := t.state == tcpSynSent && t.kind == tcpAck && t.dir == reply && g.Seq == t.ack
+	answersLast := t.dir != dir && g.Ack == t.end && (c.SeenReply && t.kind == tcpSyn || !c.Assured && t.kind == tcpAck)
+	answersChallenge := t.state == tcpSynSent && t.kind == tcpAck && t.dir == Reply && g.Seq == t.ack
 	return next, answersLast || answersChallenge, true
 }
 
@@ -314,24 +314,24 @@ func (h *tracker) judgeReset(c *conn, dir direction, g *segment) (next tcpState,
 const unacknowledgedLeast = 120 * time.Second
 
 // shortenTCP gives a connection less time after a FIN or RST of each side that was out of the window (nf_tcp_handle_invalid).
-func (h *tracker) shortenTCP(c *conn, dir direction, kind tcpKind) {
+func (k *Tracker) shortenTCP(c *Conn, dir Direction, kind tcpKind) {
 	t := &c.tcp
-	if !c.assured || kind != tcpRst && kind != tcpFin {
+	if !c.Assured || kind != tcpRst && kind != tcpFin {
 		return
 	}
 	if t.dir == dir || t.kind != tcpFin && t.kind != tcpRst {
 		t.kind, t.dir = kind, dir
 		return
 	}
-	left := c.expires.Sub(h.clock.Now())
-	if shorter := time.Duration(h.conf.tcpUnacknowledge) * time.Second; left >= unacknowledgedLeast && left > shorter {
-		h.expireIn(c, h.conf.tcpUnacknowledge)
+	left := c.Expires.Sub(k.clock.Now())
+	if shorter := time.Duration(k.conf.tcpUnacknowledge) * time.Second; left >= unacknowledgedLeast && left > shorter {
+		k.expireIn(c, k.conf.tcpUnacknowledge)
 	}
 }
 
 // timeoutTCP is the timeout after a segment, in seconds.
-func (h *tracker) timeoutTCP(t *tcpTrack, kind tcpKind) int {
-	usual, conf := h.conf.tcp[t.state], h.conf
+func (k *Tracker) timeoutTCP(t *tcpTrack, kind tcpKind) int {
+	usual, conf := k.conf.tcp[t.state], k.conf
 	switch {
 	case t.repeats >= conf.tcpMaxRetrans && usual > conf.tcpRetransmitted:
 		return conf.tcpRetransmitted
@@ -339,7 +339,7 @@ func (h *tracker) timeoutTCP(t *tcpTrack, kind tcpKind) int {
 		return conf.tcp[tcpClose]
 	case t.numberless:
 		return usual
-	case (t.sides[original].unacked || t.sides[reply].unacked) && usual > conf.tcpUnacknowledge:
+	case (t.sides[Original].unacked || t.sides[Reply].unacked) && usual > conf.tcpUnacknowledge:
 		return conf.tcpUnacknowledge
 	case t.window == 0 && usual > conf.tcpRetransmitted:
 		return conf.tcpRetransmitted
@@ -348,34 +348,34 @@ func (h *tracker) timeoutTCP(t *tcpTrack, kind tcpKind) int {
 }
 
 // refreshTCP sets the timeout of the new state.
-func (h *tracker) refreshTCP(c *conn, kind tcpKind, before tcpState) trackVerdict {
-	timeout := h.timeoutTCP(&c.tcp, kind)
+func (k *Tracker) refreshTCP(c *Conn, kind tcpKind, before tcpState) Verdict {
+	timeout := k.timeoutTCP(&c.tcp, kind)
 	state := c.tcp.state
-	if !c.seenReply {
-		if kind == tcpRst && c.confirmed {
-			h.refreshed = true // it counts all the same
-			h.remove(c)        // the only answer is a reset: nothing was established
-			return trackAccept
+	if !c.SeenReply {
+		if kind == tcpRst && c.Confirmed {
+			k.refreshed = true // it counts all the same
+			k.Remove(c)        // the only answer is a reset: nothing was established
+			return Accept
 		}
 		if kind == tcpSyn && before == tcpSynSent {
-			return trackAccept // a repeated SYN does not keep the entry alive
+			return Accept // a repeated SYN does not keep the entry alive
 		}
 		if state == tcpEstablished {
-			timeout = min(timeout, h.conf.tcpUnacknowledge)
+			timeout = min(timeout, k.conf.tcpUnacknowledge)
 		}
 	} else if state == tcpEstablished && (before == tcpSynRecv || before == tcpEstablished) {
-		c.assured = true
+		c.Assured = true
 	}
-	h.expireIn(c, timeout)
-	return trackAccept
+	k.expireIn(c, timeout)
+	return Accept
 }
 
-// closeTCP ends a connection that the host itself resets (nf_conntrack_tcp_set_closing).
-func (h *tracker) closeTCP(c *conn) {
-	if c == nil || !c.confirmed || c.tuples[original].Proto != inet.TCP || c.tcp.state == tcpClose {
+// CloseTCP ends a connection that the host itself resets (nf_conntrack_tcp_set_closing).
+func (k *Tracker) CloseTCP(c *Conn) {
+	if c == nil || !c.Confirmed || c.Tuples[Original].Proto != inet.TCP || c.tcp.state == tcpClose {
 		return
 	}
-	h.change(c)
+	k.Change(c)
 	c.tcp.state = tcpClose
-	h.expireIn(c, h.conf.tcp[tcpClose])
+	k.expireIn(c, k.conf.tcp[tcpClose])
 }

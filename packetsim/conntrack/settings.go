@@ -1,4 +1,4 @@
-package packetsim
+package conntrack
 
 import "strings"
 
@@ -25,7 +25,15 @@ type settings struct {
 // sysctls is where they are.
 const sysctls = "net.netfilter.nf_conntrack_"
 
-// readSettings reads them from sysctls by their dotted names. number is the value of the first of the names that is there, or the fallback.
+// Configure reads the settings from sysctls by their dotted names. number is the value of the first of the names that is there, or the
+// fallback.
+func (k *Tracker) Configure(values map[string]string, number func(fallback int, names ...string) int) {
+	k.conf = readSettings(values, number)
+}
+
+// LooksAtChecksums says whether conntrack leaves packets alone whose checksum is wrong.
+func (k *Tracker) LooksAtChecksums() bool { return k.conf.checksums }
+
 func readSettings(values map[string]string, number func(fallback int, names ...string) int) settings {
 	conf := settings{
 		accounts:         number(0, sysctls+"acct") != 0,

@@ -1,4 +1,4 @@
-package packetsim
+package conntrack
 
 import (
 	"iter"
@@ -7,12 +7,12 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// conntrack is the table of confirmed connections: each by the tuples of both directions, and by its source if the nat hooks
+// table has the confirmed connections: each by the tuples of both directions, and by its source if the nat hooks
 // have seen it. The links of its lists are in the connections, so that entering one takes no memory. A
 // connection that is entered again, because its removal is undone, gets the place back that it had.
-type conntrack struct {
+type table struct {
 	byTuple  []*tupleLink // the first of each list; as many lists as bySource has, a power of two
-	bySource []*conn      // the latest connection of each list
+	bySource []*Conn      // the latest connection of each list
 	conns    int
 	entered  uint64 // the number of connections that were ever entered
 	sweepAt  int    // the number of connections from which expired ones are looked for
@@ -21,15 +21,15 @@ type conntrack struct {
 
 // tupleLink is a connection's place in the list of one of its tuples.
 type tupleLink struct {
-	conn *conn
+	conn *Conn
 	next *tupleLink
 	hash uint32
-	dir  direction
+	dir  Direction
 }
 
 // sourceLink is a connection's place in the list of its source.
 type sourceLink struct {
-	earlier *conn
+	earlier *Conn
 	hash    uint32
 	order   uint64 // the number of the connection among all that were entered
 }
@@ -38,16 +38,16 @@ type sourceLink struct {
 const leastLists = 64
 
 // size is the number of connections, expired ones that nobody has looked for included.
-func (t *conntrack) size() int { return t.conns }
+func (t *table) size() int { return t.conns }
 
 // all goes through the connections, each of which may be taken out meanwhile.
-func (t *conntrack) all() iter.Seq[*conn] {
-	return func(yield func(*conn) bool) {
+func (t *table) all() iter.Seq[*Conn] {
+	return func(yield func(*Conn) bool) {
 		for _, link := range t.byTuple {
 			for link != nil {
 				at := link
 				link = link.next
-				if at.dir == original && !yield(at.conn) {
+				if at.dir == Original && !yield(at.conn) {
 					return
 				}
 			}
@@ -56,14 +56,15 @@ func (t *conntrack) all() iter.Seq[*conn] {
 }
 
 // get is the connection that has the tuple where the hash of by's zone leads, and the direction that it is of. A tuple can be in one place
-// for two connections, of which one is in a zone of one direction: the kernel finds the one that was entered last. The tuple's hash is at hand.
-func (t *conntrack) get(tuple *Tuple, hash uint32, z Zone, by direction) (found *conn, dir direction) {
+// for two connections, of which one is in a zone of one direction: the kernel finds the one that was entered last. The tuple's
+// hash is at hand.
+func (t *table) get(tuple *Tuple, hash uint32, z Zone, by Direction) (found *Conn, dir Direction) {
 	if len(t.byTuple) == 0 {
-		return nil, original
+		return nil, Original
 	}
 	for link := t.byTuple[hash&t.mask()]; link != nil; link = link.next {
 		zone := z.id(link.dir)
-		if link.hash != hash || zone != z.id(by) || link.conn.zone.id(link.dir) != zone || link.conn.tuples[link.dir] != *tuple {
+		if link.hash != hash || zone != z.id(by) || link.conn.Zone.id(link.dir) != zone || link.conn.Tuples[link.dir] != *tuple {
 			continue
 		}
 		if !t.split {
@@ -76,10 +77,10 @@ func (t *conntrack) get(tuple *Tuple, hash uint32, z Zone, by direction) (found 
 	return found, dir
 }
 
-func (t *conntrack) mask() uint32 { return uint32(len(t.byTuple) - 1) }
+func (t *table) mask() uint32 { return uint32(len(t.byTuple) - 1) }
 
 // latest is the last connection of the source that was entered; c.link.earlier leads to the others.
-func (t *conntrack) latest(source *sourceKey) *conn {
+func (t *table) latest(source *sourceKey) *Conn {
 	if len(t.bySource) == 0 {
 		return nil
 	}
@@ -88,12 +89,12 @@ func (t *conntrack) latest(source *sourceKey) *conn {
 }
 
 // before is the connection of the same source that was entered before c.
-func (c *conn) before(source *sourceKey) *conn {
+func (c *Conn) before(source *sourceKey) *Conn {
 	return c.bySource.earlier.ofSource(source, c.bySource.hash)
 }
 
 // ofSource is the first connection of the source in a list.
-func (c *conn) ofSource(source *sourceKey, hash uint32) *conn {
+func (c *Conn) ofSource(source *sourceKey, hash uint32) *Conn {
 	for ; c != nil; c = c.bySource.earlier {
 		if c.bySource.hash == hash && c.source() == *source {
 			return c
@@ -103,15 +104,15 @@ func (c *conn) ofSource(source *sourceKey, hash uint32) *conn {
 }
 
 // enter links a connection that was never in the table. The hashes of its tuples are set.
-func (t *conntrack) enter(c *conn) {
+func (t *table) enter(c *Conn) {
 	t.entered++
 	c.bySource.order = t.entered
-	t.split = t.split || c.zone.Original != c.zone.Reply
+	t.split = t.split || c.Zone.Original != c.Zone.Reply
 	t.link(c)
 }
 
 // link puts the connection into its lists.
-func (t *conntrack) link(c *conn) {
+func (t *table) link(c *Conn) {
 	if t.conns++; 2*t.conns > len(t.byTuple) {
 		t.grow()
 	}
@@ -119,7 +120,7 @@ func (t *conntrack) link(c *conn) {
 	for dir := range c.byTuple {
 		link := &c.byTuple[dir]
 		first := &t.byTuple[link.hash&t.mask()]
-		link.conn, link.dir, link.next = c, direction(dir), *first
+		link.conn, link.dir, link.next = c, Direction(dir), *first
 		*first = link
 	}
 	if c.srcDone {
@@ -130,7 +131,7 @@ func (t *conntrack) link(c *conn) {
 }
 
 // linkSource puts the connection before those that were entered earlier.
-func (t *conntrack) linkSource(c *conn) {
+func (t *table) linkSource(c *Conn) {
 	at := &t.bySource[c.bySource.hash&t.mask()]
 	for *at != nil && (*at).bySource.order > c.bySource.order {
 		at = &(*at).bySource.earlier
@@ -139,7 +140,7 @@ func (t *conntrack) linkSource(c *conn) {
 }
 
 // unlink undoes link.
-func (t *conntrack) unlink(c *conn) {
+func (t *table) unlink(c *Conn) {
 	t.conns--
 	c.listed = false
 	for dir := range c.byTuple {
@@ -161,10 +162,10 @@ func (t *conntrack) unlink(c *conn) {
 }
 
 // grow makes the lists short again.
-func (t *conntrack) grow() {
+func (t *table) grow() {
 	n := max(leastLists, 2*len(t.byTuple))
 	byTuple, bySource := t.byTuple, t.bySource
-	t.byTuple, t.bySource = make([]*tupleLink, n), make([]*conn, n)
+	t.byTuple, t.bySource = make([]*tupleLink, n), make([]*Conn, n)
 	for _, link := range byTuple {
 		for link != nil {
 			next, first := link.next, &t.byTuple[link.hash&t.mask()]
@@ -197,21 +198,21 @@ func mixAddrs(a, b netip.Addr, rest uint64) uint32 {
 
 // scratchConns are the connections of probes. Nothing refers to them at a probe's end, and the next one uses them again.
 type scratchConns struct {
-	conns  []*conn
+	conns  []*Conn
 	used   int
 	probes int // open checkpoints that will be undone
 }
 
 // newConn is an empty connection.
-func (s *scratchConns) newConn() *conn {
+func (s *scratchConns) newConn() *Conn {
 	if s.probes == 0 {
-		return &conn{}
+		return &Conn{}
 	}
 	if s.used == len(s.conns) {
-		s.conns = append(s.conns, &conn{})
+		s.conns = append(s.conns, &Conn{})
 	}
 	c := s.conns[s.used]
 	s.used++
-	*c = conn{}
+	*c = Conn{}
 	return c
 }

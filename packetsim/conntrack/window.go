@@ -1,4 +1,4 @@
-package packetsim
+package conntrack
 
 import "github.com/chainwalk/chainwalk/packetsim/inet"
 
@@ -51,10 +51,10 @@ func (s *tcpSide) readOptions(g *segment) {
 }
 
 // start sets the sender's side by its SYN (tcp_init_sender).
-func (s *tcpSide) start(receiver *tcpSide, g *segment, dir direction) {
+func (s *tcpSide) start(receiver *tcpSide, g *segment, dir Direction) {
 	s.end, s.maxEnd, s.maxWindow = g.end, g.end, max(uint32(g.Window), 1)
 	s.readOptions(g)
-	if dir == reply && (!s.scaled || !receiver.scaled) {
+	if dir == Reply && (!s.scaled || !receiver.scaled) {
 		s.scale, receiver.scale = 0, 0 // both have to offer it
 	}
 }
@@ -71,11 +71,11 @@ func (s *tcpSide) pickUp(receiver *tcpSide, g *segment, sack uint32) {
 }
 
 // checkWindow is the check of a segment's numbers, which it also learns from (tcp_in_window).
-func (h *tracker) checkWindow(c *conn, dir direction, g *segment) windowVerdict {
+func (k *Tracker) checkWindow(c *Conn, dir Direction, g *segment) windowVerdict {
 	t := &c.tcp
 	sender, receiver := &t.sides[dir], &t.sides[1-dir]
 	if g.bad {
-		return h.unlessLiberal(sender, windowInvalid)
+		return k.unlessLiberal(sender, windowInvalid)
 	}
 	if t.numberless {
 		return windowAccept
@@ -99,7 +99,7 @@ func (h *tracker) checkWindow(c *conn, dir direction, g *segment) windowVerdict 
 		seq, end = sender.end, sender.end // a reset that answers a SYN
 	}
 	if verdict := sender.judge(receiver, seq, end, sack); verdict != windowAccept {
-		return h.unlessLiberal(sender, verdict)
+		return k.unlessLiberal(sender, verdict)
 	}
 	sender.learn(receiver, g, end, ack, sack)
 	if g.kind == tcpAck {
@@ -108,15 +108,15 @@ func (h *tracker) checkWindow(c *conn, dir direction, g *segment) windowVerdict 
 	return windowAccept
 }
 
-func (h *tracker) unlessLiberal(sender *tcpSide, verdict windowVerdict) windowVerdict {
-	if sender.liberal || h.conf.tcpLiberal {
+func (k *Tracker) unlessLiberal(sender *tcpSide, verdict windowVerdict) windowVerdict {
+	if sender.liberal || k.conf.tcpLiberal {
 		return windowAccept
 	}
 	return verdict
 }
 
 // open sets the sender's side by its first segment, or a SYN that begins anew. It is true for one that needs no check.
-func (t *tcpTrack) open(dir direction, g *segment, sack uint32) bool {
+func (t *tcpTrack) open(dir Direction, g *segment, sack uint32) bool {
 	sender, receiver := &t.sides[dir], &t.sides[1-dir]
 	syn, ack := g.flags&inet.SYN != 0, g.flags&inet.ACK != 0
 	switch {
@@ -127,7 +127,7 @@ func (t *tcpTrack) open(dir direction, g *segment, sack uint32) bool {
 		sender.pickUp(receiver, g, sack)
 	case syn && seqAfter(g.end, sender.end) && (t.state == tcpSynSent || t.state == tcpSynRecv):
 		sender.start(receiver, g, dir)
-		return dir == reply && !ack
+		return dir == Reply && !ack
 	}
 	return false
 }
@@ -178,7 +178,7 @@ func (s *tcpSide) learn(receiver *tcpSide, g *segment, end, ack, sack uint32) {
 }
 
 // noteAck counts how often the same acknowledgement came in a row.
-func (t *tcpTrack) noteAck(dir direction, seq, ack, end uint32, window uint16) {
+func (t *tcpTrack) noteAck(dir Direction, seq, ack, end uint32, window uint16) {
 	if t.dir == dir && t.seq == seq && t.ack == ack && t.end == end && t.window == window {
 		t.repeats++
 		return

@@ -1,4 +1,4 @@
-package packetsim
+package conntrack
 
 import (
 	"math/bits"
@@ -9,12 +9,12 @@ import (
 
 // chooseAddr gives the tuple an address of the range (find_best_ips_proto). Of several the kernel takes one by a hash of
 // the connection's addresses, of the source alone with --persistent. The hash has no secret: it is the same on every little-endian machine.
-func (r *natRange) chooseAddr(t *Tuple, side natSide, z Zone) {
+func (r *Range) chooseAddr(t *Tuple, side Side, z Zone) {
 	if !r.MinAddr.IsValid() {
 		return
 	}
 	addr := &t.Src
-	if side == natDst {
+	if side == Destination {
 		addr = &t.Dst
 	}
 	if r.MinAddr == r.MaxAddr {
@@ -29,10 +29,10 @@ func (r *natRange) chooseAddr(t *Tuple, side natSide, z Zone) {
 	dst := inet.AddrWords(t.Dst)
 	seed := uint32(0)
 	if !r.Persistent {
-		seed = bits.ReverseBytes32(dst[n-1]) ^ uint32(z.number())
+		seed = bits.ReverseBytes32(dst[n-1]) ^ uint32(z.Number())
 	}
 	hash := jhash.Words(inet.MemoryWords(inet.AddrWords(t.Src)), seed)
-	if side == natDst {
+	if side == Destination {
 		dst = words
 	}
 	full := false
@@ -43,7 +43,7 @@ func (r *natRange) chooseAddr(t *Tuple, side natSide, z Zone) {
 		}
 		words[i] = first + uint32(uint64(hash)*uint64(span)>>32)
 		full = full || words[i] != high[i]
-		if side == natDst {
+		if side == Destination {
 			dst[i] = words[i]
 		}
 		if !r.Persistent {

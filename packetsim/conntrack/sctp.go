@@ -1,4 +1,4 @@
-package packetsim
+package conntrack
 
 import "github.com/chainwalk/chainwalk/packetsim/inet"
 
@@ -45,7 +45,7 @@ var sctpMachine = func() (machine [2]map[inet.SCTPChunkType][sctpStates]sctpStat
 	)
 	type row = [sctpStates]sctpState
 	// the columns:              no  cl  cw  ce  es  ss  sr  sa  hs
-	machine[original] = map[inet.SCTPChunkType]row{
+	machine[Original] = map[inet.SCTPChunkType]row{
 		inet.SCTPInit:             {cl, cl, cw, ce, es, cl, cl, sa, cw},
 		inet.SCTPInitAck:          {cl, cl, cw, ce, es, ss, sr, sa, cl},
 		inet.SCTPAbort:            {cl, cl, cl, cl, cl, cl, cl, cl, cl},
@@ -58,7 +58,7 @@ var sctpMachine = func() (machine [2]map[inet.SCTPChunkType][sctpStates]sctpStat
 		inet.SCTPHeartbeat:        {hs, cl, cw, ce, es, ss, sr, sa, hs},
 		inet.SCTPHeartbeatAck:     {cl, cl, cw, ce, es, ss, sr, sa, hs},
 	}
-	machine[reply] = map[inet.SCTPChunkType]row{
+	machine[Reply] = map[inet.SCTPChunkType]row{
 		inet.SCTPInit:             {iv, cl, cw, ce, es, ss, sr, sa, iv},
 		inet.SCTPInitAck:          {iv, cw, cw, ce, es, ss, sr, sa, iv},
 		inet.SCTPAbort:            {iv, cl, cl, cl, cl, cl, cl, cl, iv},
@@ -74,7 +74,7 @@ var sctpMachine = func() (machine [2]map[inet.SCTPChunkType][sctpStates]sctpStat
 	return machine
 }()
 
-func (s sctpState) after(dir direction, chunk inet.SCTPChunkType) sctpState {
+func (s sctpState) after(dir Direction, chunk inet.SCTPChunkType) sctpState {
 	if row, known := sctpMachine[dir][chunk]; known {
 		return row[s]
 	}
@@ -90,7 +90,7 @@ type sctpTrack struct {
 	inits   [2]bool // the direction sent an INIT since the last COOKIE ACK
 
 	heartbeatFailed bool // a heartbeat had another tag
-	heartbeatDir    direction
+	heartbeatDir    Direction
 }
 
 // sctpPacket is an SCTP packet as the tracker reads it.
@@ -102,7 +102,7 @@ type sctpPacket struct {
 }
 
 // read fills in what the packet does not say: the chunk by the association's state, and whether the tags are known.
-func (t *sctpTrack) read(s *sctpPacket, dir direction, p *inet.Packet) {
+func (t *sctpTrack) read(s *sctpPacket, dir Direction, p *inet.Packet) {
 	s.tag, s.chunks = p.VerificationTag, p.Chunks
 	if len(s.chunks) == 0 {
 		s.buffer[0] = inet.SCTPChunk{Type: t.guess(dir)}
@@ -123,15 +123,15 @@ func (t *sctpTrack) read(s *sctpPacket, dir direction, p *inet.Packet) {
 }
 
 // guess is the chunk of a packet that does not say it: the handshake's next, or data.
-func (t *sctpTrack) guess(dir direction) inet.SCTPChunkType {
+func (t *sctpTrack) guess(dir Direction) inet.SCTPChunkType {
 	switch {
-	case t.state == sctpNone, t.state == sctpClosed && dir == original:
+	case t.state == sctpNone, t.state == sctpClosed && dir == Original:
 		return inet.SCTPInit
 	case t.state == sctpClosed:
 		return inet.SCTPInitAck
-	case t.state == sctpCookieWait && dir == original:
+	case t.state == sctpCookieWait && dir == Original:
 		return inet.SCTPCookieEcho
-	case t.state == sctpCookieEchoed && dir == reply:
+	case t.state == sctpCookieEchoed && dir == Reply:
 		return inet.SCTPCookieAck
 	}
 	return inet.SCTPData
@@ -157,32 +157,32 @@ func (s *sctpPacket) anyTag() bool {
 }
 
 // trackSCTP advances an association by a packet's chunks (nf_conntrack_sctp_packet).
-func (h *tracker) trackSCTP(c *conn, dir direction, p *inet.Packet) trackVerdict {
-	h.change(c)
+func (k *Tracker) trackSCTP(c *Conn, dir Direction, p *inet.Packet) Verdict {
+	k.Change(c)
 	t := &c.sctp
 	var s sctpPacket
 	t.read(&s, dir, p)
-	if !s.wellFormed() || !c.confirmed && !t.begin(&s) {
-		return trackInvalid
+	if !s.wellFormed() || !c.Confirmed && !t.begin(&s) {
+		return Invalid
 	}
 	if !s.anyTag() && !t.tagless && s.tag != t.tags[dir] {
-		return trackInvalid
+		return Invalid
 	}
 	refresh := true
 	for _, chunk := range s.chunks {
 		before := t.state
-		switch t.advance(&s, dir, chunk, c.confirmed, !refresh) {
+		switch t.advance(&s, dir, chunk, c.Confirmed, !refresh) {
 		case sctpRefuse:
-			return trackInvalid
+			return Invalid
 		case sctpHold:
 			refresh = false
 		}
-		c.assured = c.assured || before != t.state && t.state == sctpEstablished
+		c.Assured = c.Assured || before != t.state && t.state == sctpEstablished
 	}
 	if refresh {
-		h.expireIn(c, h.conf.sctp[t.state])
+		k.expireIn(c, k.conf.sctp[t.state])
 	}
-	return trackAccept
+	return Accept
 }
 
 // begin starts a new association, if the packet may be its first (sctp_new).
@@ -191,7 +191,7 @@ func (t *sctpTrack) begin(s *sctpPacket) bool {
 		return false
 	}
 	for _, chunk := range s.chunks {
-		if sctpNone.after(original, chunk.Type) == sctpNone {
+		if sctpNone.after(Original, chunk.Type) == sctpNone {
 			return false
 		}
 		switch chunk.Type {
@@ -199,11 +199,11 @@ func (t *sctpTrack) begin(s *sctpPacket) bool {
 			if s.tag != 0 {
 				return false
 			}
-			t.tags[reply] = chunk.InitTag
+			t.tags[Reply] = chunk.InitTag
 		case inet.SCTPHeartbeat:
-			t.tags[original] = s.tag
+			t.tags[Original] = s.tag
 		case inet.SCTPShutdownAck:
-			t.tags[reply] = s.tag // which a SHUTDOWN COMPLETE is to answer
+			t.tags[Reply] = s.tag // which a SHUTDOWN COMPLETE is to answer
 		}
 	}
 	return true
@@ -219,7 +219,7 @@ const (
 )
 
 // advance takes one chunk.
-func (t *sctpTrack) advance(s *sctpPacket, dir direction, chunk inet.SCTPChunk, confirmed, held bool) sctpStep {
+func (t *sctpTrack) advance(s *sctpPacket, dir Direction, chunk inet.SCTPChunk, confirmed, held bool) sctpStep {
 	switch chunk.Type {
 	case inet.SCTPInit:
 		if s.tag != 0 {
@@ -253,7 +253,7 @@ func (t *sctpTrack) advance(s *sctpPacket, dir direction, chunk inet.SCTPChunk, 
 	switch chunk.Type {
 	case inet.SCTPInit:
 		if before == sctpNone || chunk.InitTag != t.tags[1-dir] { // a repeated INIT does not count
-			if t.inits[original] && t.inits[reply] {
+			if t.inits[Original] && t.inits[Reply] {
 				t.inits[1-dir] = false
 			}
 			t.inits[dir] = true
@@ -273,7 +273,7 @@ func (t *sctpTrack) advance(s *sctpPacket, dir direction, chunk inet.SCTPChunk, 
 }
 
 // acceptsInitAck says whether an INIT ACK agrees with the tags of the INITs before it.
-func (t *sctpTrack) acceptsInitAck(dir direction, tag uint32) bool {
+func (t *sctpTrack) acceptsInitAck(dir Direction, tag uint32) bool {
 	known := t.tags[1-dir]
 	if !t.inits[1-dir] && known != 0 && known != tag {
 		return false
@@ -282,7 +282,7 @@ func (t *sctpTrack) acceptsInitAck(dir direction, tag uint32) bool {
 }
 
 // heartbeat checks the tag of a heartbeat and of its answer: an end that has begun anew is known by them.
-func (t *sctpTrack) heartbeat(s *sctpPacket, dir direction, chunk inet.SCTPChunkType, held bool) sctpStep {
+func (t *sctpTrack) heartbeat(s *sctpPacket, dir Direction, chunk inet.SCTPChunkType, held bool) sctpStep {
 	switch {
 	case t.tagless:
 	case t.tags[dir] == 0:

@@ -1,4 +1,4 @@
-package packetsim
+package conntrack
 
 import (
 	"net/netip"
@@ -7,8 +7,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// ConntrackFilter chooses connections as the options of "conntrack -D" do. What is not set does not matter.
-type ConntrackFilter struct {
+// Filter chooses connections as the options of "conntrack -D" do. What is not set does not matter.
+type Filter struct {
 	Family netfilter.Family // -f
 	Proto  inet.Proto       // -p
 	// OrigSrc and OrigDst are -s and -d, ReplySrc and ReplyDst are -r and -q.
@@ -29,7 +29,7 @@ type ConntrackFilter struct {
 }
 
 // Matches says whether the filter chooses the connection.
-func (f ConntrackFilter) Matches(e ConntrackEntry) bool {
+func (f Filter) Matches(e Entry) bool {
 	if f.Family != 0 && inet.FamilyOf(e.Original.Dst) != f.Family || f.Proto != 0 && e.Original.Proto != f.Proto ||
 		f.State != "" && e.State != f.State {
 		return false
@@ -37,7 +37,7 @@ func (f ConntrackFilter) Matches(e ConntrackEntry) bool {
 	return f.matchesTuples(&e) && f.matchesZone(e.Zone) && f.matchesStatus(&e) && e.Mark&f.MarkMask == f.Mark&f.MarkMask
 }
 
-func (f *ConntrackFilter) matchesTuples(e *ConntrackEntry) bool {
+func (f *Filter) matchesTuples(e *Entry) bool {
 	for _, a := range [...]struct {
 		want netip.Prefix
 		addr netip.Addr
@@ -59,7 +59,7 @@ func (f *ConntrackFilter) matchesTuples(e *ConntrackEntry) bool {
 
 // matchesZone compares as the tool does: to it a zone of both directions is neither that of the one nor that of the other, and what is not
 // there is 0.
-func (f *ConntrackFilter) matchesZone(z Zone) bool {
+func (f *Filter) matchesZone(z Zone) bool {
 	both := uint16(0)
 	if z.Original == z.Reply {
 		both, z = z.Original, Zone{}
@@ -68,7 +68,7 @@ func (f *ConntrackFilter) matchesZone(z Zone) bool {
 		(f.ReplyZone == nil || z.Reply == *f.ReplyZone)
 }
 
-func (f *ConntrackFilter) matchesStatus(e *ConntrackEntry) bool {
+func (f *Filter) matchesStatus(e *Entry) bool {
 	if f.SeenReply && !e.Replied || f.Assured && !e.Assured {
 		return false
 	}
@@ -77,8 +77,8 @@ func (f *ConntrackFilter) matchesStatus(e *ConntrackEntry) bool {
 }
 
 // translated says which sides of the connection are translated, as the tuples show it.
-func (e *ConntrackEntry) translated() (src, dst bool) {
-	back := e.Reply.inverse()
+func (e *Entry) translated() (src, dst bool) {
+	back := e.Reply.Inverse()
 	src = back.Src != e.Original.Src || back.SrcPort != e.Original.SrcPort || back.ICMPID != e.Original.ICMPID
 	dst = back.Dst != e.Original.Dst || back.DstPort != e.Original.DstPort
 	return src, dst

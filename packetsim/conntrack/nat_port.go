@@ -1,4 +1,4 @@
-package packetsim
+package conntrack
 
 import "net/netip"
 
@@ -18,7 +18,7 @@ const (
 )
 
 // portSpan is where the kernel looks for a port: a low source port stays a low one.
-func (r *natRange) portSpan(t *Tuple, side natSide) (low, size uint32, ok bool) {
+func (r *Range) portSpan(t *Tuple, side Side) (low, size uint32, ok bool) {
 	part := t.natPart(side)
 	switch {
 	case part == nil:
@@ -28,7 +28,7 @@ func (r *natRange) portSpan(t *Tuple, side natSide) (low, size uint32, ok bool) 
 		return uint32(low), uint32(high) - uint32(low) + 1, true
 	case t.Proto.IsICMP():
 		return 0, 1 << 16, true
-	case side == natDst:
+	case side == Destination:
 		return 0, 0, false
 	case *part < 512:
 		return 1, 511, true
@@ -40,7 +40,7 @@ func (r *natRange) portSpan(t *Tuple, side natSide) (low, size uint32, ok bool) 
 
 // choosePort gives the tuple a port of the range that is free (nf_nat_l4proto_unique_tuple). Where none is found, it has the last that was
 // tried.
-func (b *natBinder) choosePort(c *conn, want *Tuple, side natSide, to *natRange) {
+func (b *natBinder) choosePort(c *Conn, want *Tuple, side Side, to *Range) {
 	low, size, ok := to.portSpan(want, side)
 	if !ok {
 		return
@@ -48,10 +48,10 @@ func (b *natBinder) choosePort(c *conn, want *Tuple, side natSide, to *natRange)
 	part := want.natPart(side)
 	offset := uint16(0)
 	switch {
-	case to.basePort != 0:
-		offset = *part - to.basePort
-	case side == natSrc:
-		c.chosenPort = size > 1
+	case to.BasePort != 0:
+		offset = *part - to.BasePort
+	case side == Source:
+		c.ChosenPort = size > 1
 		offset = b.sourceOffset(want)
 	case to.random():
 		offset = b.drawOffset(size)
@@ -76,7 +76,7 @@ func (b *natBinder) sourceOffset(t *Tuple) uint16 {
 	if chance, ok := b.chance.(numberChance); ok {
 		return uint16(chance.Number(1 << 16))
 	}
-	return uint16(hashTuple(t))
+	return uint16(HashTuple(t))
 }
 
 // drawOffset is where the search begins in a range of destination ports, each of the range being a way of its own.
@@ -93,8 +93,8 @@ func (b *natBinder) drawOffset(size uint32) uint16 {
 	return uint16(low)
 }
 
-// hashTuple is FNV-1a over a tuple.
-func hashTuple(t *Tuple) uint32 {
+// HashTuple is FNV-1a over a tuple.
+func HashTuple(t *Tuple) uint32 {
 	hash := uint32(2166136261)
 	add := func(b byte) { hash = (hash ^ uint32(b)) * 16777619 }
 	for _, addr := range [...]netip.Addr{t.Src, t.Dst} {
