@@ -72,8 +72,8 @@ func (r *Reader) Seek(at int) {
 	}
 }
 
-// End says that everything was read.
-func (r *Reader) End() bool { return r.err != nil || r.at == len(r.text) }
+// end says that everything was read.
+func (r *Reader) end() bool { return r.err != nil || r.at == len(r.text) }
 
 // fail notes that the record cannot be.
 func (r *Reader) fail() {

@@ -55,7 +55,7 @@ func written(t require.TestingT, v *whole) *whole {
 	require.NoError(t, err)
 	var got whole
 	require.NoError(t, r.Read(&got))
-	require.True(t, r.End())
+	require.True(t, r.end())
 	return &got
 }
 
@@ -99,7 +99,7 @@ func TestPlacesCanBeReadAlone(t *testing.T) {
 	var got whole
 	require.NoError(t, r.Read(&got))
 	assert.Equal(t, &whole{Text: "second", Speaker: shared, Second: shared}, &got)
-	assert.True(t, r.End())
+	assert.True(t, r.end())
 	r.Seek(w.Len() + 1)
 	assert.Error(t, r.Read(&got))
 }
@@ -135,8 +135,8 @@ func TestWhatCannotBeWritten(t *testing.T) {
 		assert.Panics(t, func() { NewTypes(nil, v) }, "%T", v)
 	}
 	assert.Panics(t, func() { types.Writer(nil, 0).Write(&struct{}{}) })
-	assert.False(t, types.Has(dog{}))
-	assert.True(t, types.Has(&dog{}))
+	assert.False(t, types.has(dog{}))
+	assert.True(t, types.has(&dog{}))
 }
 
 // TestNumbersOfEverySize holds that values at the edges of their types come back, whatever stands beside them.

@@ -55,8 +55,8 @@ func NewTypes(interfaces []Interface, values ...any) *Types {
 	return t
 }
 
-// Has says that a pointer to a struct is one of the types.
-func (t *Types) Has(v any) bool { return t.find(v) != nil }
+// has says that a pointer to a struct is one of the types.
+func (t *Types) has(v any) bool { return t.find(v) != nil }
 
 // find is the layout of what v points to, nil if that is none of the types.
 func (t *Types) find(v any) *layout {

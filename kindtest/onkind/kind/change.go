@@ -18,7 +18,7 @@ func (s *Session) StartPods(ctx context.Context, pods []scenarios.Pod) error {
 	if err := s.pods.start(ctx, started); err != nil {
 		return err
 	}
-	if err := s.mapping.StartPods(started); err != nil {
+	if err := s.mapping.startPods(started); err != nil {
 		return err
 	}
 	for i := range started {
@@ -46,7 +46,7 @@ func (s *Session) StopPods(ctx context.Context, names []string) error {
 			return err
 		}
 	}
-	s.mapping.StopPods(names)
+	s.mapping.stopPods(names)
 	return s.cluster.StopPods(names)
 }
 

@@ -53,7 +53,7 @@ func (v *visit) foreign(s *scenarios.Scenario) string {
 
 // foreignConfig names the first field in which the cluster's kube-proxy is told another thing than a scenario wants.
 func (v *visit) foreignConfig(s *scenarios.Scenario, node string, given *kubeproxyconfig.KubeProxyConfiguration) string {
-	mapped, err := v.mapping.Config(node, given, "")
+	mapped, err := v.mapping.config(node, given, "")
 	if err != nil {
 		return err.Error()
 	}

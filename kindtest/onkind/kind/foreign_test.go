@@ -81,7 +81,7 @@ func TestAForeignKubeProxyRunsWhatItIsConfiguredFor(t *testing.T) {
 			if row.change != nil {
 				row.change(facts.Foreign)
 			}
-			why := Unsupported(s, facts)
+			why := unsupported(s, facts)
 			if row.why == "" {
 				assert.Empty(t, why)
 				return
@@ -96,7 +96,7 @@ func TestNodesOfAForeignKubeProxyKeepTheirSettings(t *testing.T) {
 	s, err := scenarios.Read("in.yaml", strings.NewReader("name: a\nsteps: [{sync: true}]\ntopology: {nodes: [{sysctls: {net.ipv4.conf.all.rp_filter: \"1\"}}]}\n"))
 	require.NoError(t, err)
 	facts := threeNodes()
-	assert.Empty(t, Unsupported(s, facts))
+	assert.Empty(t, unsupported(s, facts))
 	facts.Foreign = kindsOwn("iptables")
-	assert.Contains(t, Unsupported(s, facts), "sysctls: ")
+	assert.Contains(t, unsupported(s, facts), "sysctls: ")
 }

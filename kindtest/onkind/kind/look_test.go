@@ -155,7 +155,7 @@ func TestWhatCannotRunSaysWhy(t *testing.T) {
 		t.Run(row.what, func(t *testing.T) {
 			s, err := scenarios.Read("in.yaml", strings.NewReader("name: a\n"+row.text))
 			require.NoError(t, err)
-			assert.Equal(t, row.why, Unsupported(s, threeNodes()))
+			assert.Equal(t, row.why, unsupported(s, threeNodes()))
 		})
 	}
 }

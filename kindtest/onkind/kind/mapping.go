@@ -60,12 +60,12 @@ func Map(facts *Facts, c *scenarios.Cluster) (*Mapping, error) {
 			m.give(a, upperHalf(rangeOf(facts.Networks, a.Is6())))
 		}
 	}
-	if err := m.StartPods(c.Pods); err != nil {
+	if err := m.startPods(c.Pods); err != nil {
 		return nil, err
 	}
 	for _, a := range c.ServiceIPs { // one may be called before it is a service's
 		if facts.has(a.Is6()) {
-			m.ClusterIP(a)
+			m.clusterIP(a)
 		}
 	}
 	for i := range c.Outside {
@@ -101,9 +101,9 @@ func (m *Mapping) mapNode(n *scenarios.Node, real *cluster.Node) {
 	}
 }
 
-// StartPods gives each pod one of the pool, on the node that its own is mapped on. What is more than the pool has shares pods with others: they
+// startPods gives each pod one of the pool, on the node that its own is mapped on. What is more than the pool has shares pods with others: they
 // get further addresses. A pod with the address of one that was stopped gets that one's place.
-func (m *Mapping) StartPods(pods []scenarios.Pod) error {
+func (m *Mapping) startPods(pods []scenarios.Pod) error {
 	for i := range pods {
 		p := &pods[i]
 		if p.Object != nil {
@@ -159,8 +159,8 @@ func (m *Mapping) ownPod(p *scenarios.Pod) error {
 	return nil
 }
 
-// StopPods forgets the names of pods. Their addresses keep their places.
-func (m *Mapping) StopPods(names []string) {
+// stopPods forgets the names of pods. Their addresses keep their places.
+func (m *Mapping) stopPods(names []string) {
 	for _, name := range names {
 		delete(m.hosts, name)
 	}
@@ -267,8 +267,8 @@ func (m *Mapping) To(a netip.Addr) netip.Addr {
 	return m.give(a, elsewhere(a.Is6()))
 }
 
-// ClusterIP is the cluster's address for a cluster IP of the scenario.
-func (m *Mapping) ClusterIP(a netip.Addr) netip.Addr {
+// clusterIP is the cluster's address for a cluster IP of the scenario.
+func (m *Mapping) clusterIP(a netip.Addr) netip.Addr {
 	a = a.Unmap()
 	if in, ok := m.to[a]; ok {
 		return in

@@ -73,12 +73,12 @@ func TestEachAddressHasOneOfItsOwn(t *testing.T) {
 
 func TestClusterIPsAreInTheClustersRange(t *testing.T) {
 	_, m := mapped(t, smallDual)
-	first, second := m.ClusterIP(addr("172.30.0.41")), m.ClusterIP(addr("172.30.0.42"))
+	first, second := m.clusterIP(addr("172.30.0.41")), m.clusterIP(addr("172.30.0.42"))
 	assert.True(t, netip.MustParsePrefix("10.96.0.0/12").Contains(first))
 	assert.NotEqual(t, first, second)
 	assert.Equal(t, first, m.To(addr("172.30.0.41")), "also where it is called")
-	assert.Equal(t, addr("10.96.7.7"), m.ClusterIP(addr("10.96.7.7")), "one of the range stays")
-	assert.NotEqual(t, addr("10.96.0.1"), m.ClusterIP(addr("10.96.0.1")), "but not if it is taken")
+	assert.Equal(t, addr("10.96.7.7"), m.clusterIP(addr("10.96.7.7")), "one of the range stays")
+	assert.NotEqual(t, addr("10.96.0.1"), m.clusterIP(addr("10.96.0.1")), "but not if it is taken")
 }
 
 func TestHostsSayWhereTheirAgentsAre(t *testing.T) {
@@ -137,14 +137,14 @@ func TestPodsBeyondThePoolShareOne(t *testing.T) {
 
 func TestAPlaceIsTakenAgain(t *testing.T) {
 	c, m := mapped(t, smallDual)
-	m.StopPods([]string{"server"})
+	m.stopPods([]string{"server"})
 	require.NoError(t, c.StopPods([]string{"server"}))
 	_, ok := m.Host("server")
 	assert.False(t, ok)
 	require.NoError(t, c.StartPods([]scenarios.Pod{
 		{Name: "stranger", Node: "node2", Addresses: []netip.Addr{addr("10.244.2.101"), addr("fd00:10:244:2::65")}}, {Name: "other", Node: "node2"},
 	}))
-	require.NoError(t, m.StartPods(c.Pods[1:]))
+	require.NoError(t, m.startPods(c.Pods[1:]))
 	stranger, _ := m.Host("stranger")
 	other, _ := m.Host("other")
 	assert.Equal(t, "worker2-0", stranger.Agent)
@@ -167,14 +167,14 @@ func TestRanges(t *testing.T) {
 		{"nobody's", "198.51.100.0/24", "198.51.100.0/24"},
 	} {
 		t.Run(row.what, func(t *testing.T) {
-			in, err := m.Range(netip.MustParsePrefix(row.of))
+			in, err := m.addressRange(netip.MustParsePrefix(row.of))
 			require.NoError(t, err)
 			assert.Equal(t, netip.MustParsePrefix(row.in), in)
 		})
 	}
-	_, err := m.Range(netip.MustParsePrefix("192.168.0.0/30"))
+	_, err := m.addressRange(netip.MustParsePrefix("192.168.0.0/30"))
 	require.NoError(t, err, "the nodes alone")
-	_, err = m.Range(netip.MustParsePrefix("192.0.0.0/4"))
+	_, err = m.addressRange(netip.MustParsePrefix("192.0.0.0/4"))
 	require.EqualError(t, err, "no range of the cluster holds what 192.0.0.0/4 holds, and nothing else")
 }
 
@@ -206,7 +206,7 @@ func TestObjectsAreMappedAndLeftAsTheyAre(t *testing.T) {
 	objects := c.Objects[len(c.Nodes):]
 	before := []string{objects[0].Object.(*corev1.Service).String(), objects[1].Object.(*discoveryv1.EndpointSlice).String()}
 
-	o, err := m.Object(objects[0])
+	o, err := m.object(objects[0])
 	require.NoError(t, err)
 	service := o.(*corev1.Service)
 	assert.Equal(t, []string{m.To(addr("172.30.0.41")).String(), m.To(addr("fd00:30::41")).String()}, service.Spec.ClusterIPs)
@@ -219,7 +219,7 @@ func TestObjectsAreMappedAndLeftAsTheyAre(t *testing.T) {
 	assert.Empty(t, service.ResourceVersion)
 	assert.Equal(t, map[string]string{"app": "web", sessionLabel: "true"}, service.Labels)
 
-	o, err = m.Object(objects[1])
+	o, err = m.object(objects[1])
 	require.NoError(t, err)
 	slice := o.(*discoveryv1.EndpointSlice)
 	assert.Equal(t, "10.244.2.2", slice.Endpoints[0].Addresses[0])
@@ -235,7 +235,7 @@ func TestObjectsAreMappedAndLeftAsTheyAre(t *testing.T) {
 func TestConfigurationsAreMapped(t *testing.T) {
 	c, m := mapped(t, smallDual+"kubeProxy: {nodePortAddresses: [primary, 192.168.0.0/16], detectLocal: {bridgeInterface: veth1}, "+
 		"iptables: {masqueradeAll: true, masqueradeBit: 15, syncPeriod: 5s}}\n")
-	config, err := m.Config("node1", c.Configs["node1"], "vethabc")
+	config, err := m.config("node1", c.Configs["node1"], "vethabc")
 	require.NoError(t, err)
 	assert.Equal(t, "worker", config.HostnameOverride)
 	assert.Equal(t, "10.244.0.0/22,fd00:10:244::/62", config.ClusterCIDR)
@@ -248,7 +248,7 @@ func TestConfigurationsAreMapped(t *testing.T) {
 	}, config.NFTables, "what scenarios say of mode iptables is meant for any")
 
 	c, m = mapped(t, smallDual+"kubeProxy: {clusterCIDR: \"\"}\n")
-	config, err = m.Config("node1", c.Configs["node1"], "")
+	config, err = m.config("node1", c.Configs["node1"], "")
 	require.NoError(t, err)
 	assert.Empty(t, config.ClusterCIDR, "no detector stays none")
 }
@@ -259,7 +259,7 @@ func TestARangeOfAListMayBecomeItsAddresses(t *testing.T) {
 topology: {nodes: [{extraAddresses: [192.168.1.2, 10.99.0.2]}, {}]}
 kubeProxy: {nodePortAddresses: [192.168.0.0/23, 10.99.0.0/16]}
 `)
-	config, err := m.Config("node1", c.Configs["node1"], "")
+	config, err := m.config("node1", c.Configs["node1"], "")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"172.18.0.4/32", "172.18.128.129/32", "172.18.0.3/32", "172.18.128.130/32"}, config.NodePortAddresses)
 }
@@ -276,7 +276,7 @@ func TestProxiesLookOftenForAFlush(t *testing.T) {
 		require.NoError(t, err)
 		m, err := Map(threeNodes(), c)
 		require.NoError(t, err)
-		config, err := m.Config("node1", c.Configs["node1"], "")
+		config, err := m.config("node1", c.Configs["node1"], "")
 		require.NoError(t, err)
 		assert.Equal(t, want, config.IPTables.SyncPeriod.Duration, steps)
 	}

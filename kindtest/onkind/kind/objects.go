@@ -17,9 +17,9 @@ import (
 // sessionLabel marks what a session has made. Its value is the same for all of them: one session at a time has a cluster.
 const sessionLabel = "chainwalk.dev/scenario"
 
-// Object is an object of a scenario as the cluster is given it: a copy, with its addresses, ranges and nodes mapped, and without what only an API
+// object is an object of a scenario as the cluster is given it: a copy, with its addresses, ranges and nodes mapped, and without what only an API
 // server fills in.
-func (m *Mapping) Object(o manifest.Object) (runtime.Object, error) {
+func (m *Mapping) object(o manifest.Object) (runtime.Object, error) {
 	var err error
 	switch object := o.Object.(type) {
 	case *corev1.Service:
@@ -64,11 +64,11 @@ func own(meta *metav1.ObjectMeta) {
 func (m *Mapping) service(s *corev1.Service) error {
 	for i, text := range s.Spec.ClusterIPs {
 		if a := parse(text); a.IsValid() {
-			s.Spec.ClusterIPs[i] = m.ClusterIP(a).String()
+			s.Spec.ClusterIPs[i] = m.clusterIP(a).String()
 		}
 	}
 	if a := parse(s.Spec.ClusterIP); a.IsValid() {
-		s.Spec.ClusterIP = m.ClusterIP(a).String()
+		s.Spec.ClusterIP = m.clusterIP(a).String()
 	}
 	m.texts(s.Spec.ExternalIPs)
 	s.Spec.LoadBalancerIP = m.text(s.Spec.LoadBalancerIP)

@@ -76,7 +76,7 @@ func TestAJourneyEndsWhereThePacketWasSeenLast(t *testing.T) {
 	} {
 		t.Run(row.what, func(t *testing.T) {
 			_, m := mapped(t, smallDual)
-			require.Equal(t, addr("10.96.0.129"), m.ClusterIP(addr("172.30.0.41")))
+			require.Equal(t, addr("10.96.0.129"), m.clusterIP(addr("172.30.0.41")))
 			got, ok := arrivalOf(&Backend{facts: *threeNodes()}, m, journey(sightings(t, row.seen), client))
 			require.True(t, ok)
 			assert.Equal(t, row.want, got)
@@ -143,7 +143,7 @@ func TestASinglePacketLeavesOrStays(t *testing.T) {
 	} {
 		t.Run(row.what, func(t *testing.T) {
 			c, m := mapped(t, smallDual)
-			m.ClusterIP(addr("172.30.0.41"))
+			m.clusterIP(addr("172.30.0.41"))
 			s := &traffic{stage: &stage{mapping: m, cluster: c}}
 			mapped := in
 			mapped.SrcPort = 4007

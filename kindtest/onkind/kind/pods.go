@@ -60,7 +60,7 @@ func (p *pods) start(ctx context.Context, begun []scenarios.Pod) error {
 	if err := together(own, func(pod scenarios.Pod) error { return p.startOne(ctx, &pod) }); err != nil {
 		return err
 	}
-	return p.mapping.StartPods(own)
+	return p.mapping.startPods(own)
 }
 
 func (p *pods) startOne(ctx context.Context, pod *scenarios.Pod) error {

@@ -208,7 +208,7 @@ func TestPodObjectsThatCannotBeRealPods(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			s, err := scenarios.Read("in.yaml", strings.NewReader("name: a\nobjects:\n- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: "+row.pod+"}\nsteps: [{sync: true}]\n"))
 			require.NoError(t, err)
-			if why := Unsupported(s, threeNodes()); row.why == "" {
+			if why := unsupported(s, threeNodes()); row.why == "" {
 				assert.Empty(t, why)
 			} else {
 				assert.Contains(t, why, row.why)
@@ -229,5 +229,5 @@ steps:
 - connect: {from: p, to: "tcp 1.2.3.4:80", expect: untouched}
 `))
 	require.NoError(t, err)
-	assert.Empty(t, Unsupported(s, threeNodes()))
+	assert.Empty(t, unsupported(s, threeNodes()))
 }

@@ -9,9 +9,9 @@ import (
 	netutils "k8s.io/utils/net"
 )
 
-// Range is the cluster's range for one of the scenario: one that holds the addresses for those that the scenario's range holds of its nodes,
+// addressRange is the cluster's range for one of the scenario: one that holds the addresses for those that the scenario's range holds of its nodes,
 // pods and machines, and none of the others. The error says that there is none.
-func (m *Mapping) Range(p netip.Prefix) (netip.Prefix, error) {
+func (m *Mapping) addressRange(p netip.Prefix) (netip.Prefix, error) {
 	if p.IsSingleIP() {
 		in := m.To(p.Addr())
 		return netip.PrefixFrom(in, in.BitLen()), nil
@@ -138,7 +138,7 @@ func (m *Mapping) rangeText(text string) (string, error) {
 	if !p.IsValid() {
 		return text, nil // a word, or nothing that any proxy understands: it stays what it is
 	}
-	in, err := m.Range(p)
+	in, err := m.addressRange(p)
 	if err != nil {
 		return "", err
 	}

@@ -48,7 +48,7 @@ func (p *proxies) prepareProxies(ctx context.Context) error {
 func (p *proxies) configs(nodes []string) (map[string]*kubeproxyconfig.KubeProxyConfiguration, error) {
 	byNode := map[string]*kubeproxyconfig.KubeProxyConfiguration{}
 	for _, name := range nodes {
-		config, err := p.mapping.Config(name, p.cluster.Configs[name], p.local[name])
+		config, err := p.mapping.config(name, p.cluster.Configs[name], p.local[name])
 		if err != nil {
 			return nil, err
 		}

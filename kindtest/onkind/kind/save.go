@@ -151,7 +151,7 @@ func (m *Mapping) toText(text string) (string, error) {
 	var wrong error
 	mapped := addressPattern.ReplaceAllStringFunc(text, func(found string) string {
 		if p, err := netip.ParsePrefix(found); err == nil {
-			in, err := m.Range(p)
+			in, err := m.addressRange(p)
 			if err != nil {
 				wrong = err
 			}

@@ -17,7 +17,7 @@ func TestSavesComeBackAsTheScenarioHasThem(t *testing.T) {
 	c, m := mapped(t, smallObjects)
 	s := newSaves(m)
 	for _, o := range c.Objects[len(c.Nodes):] {
-		_, err := m.Object(o)
+		_, err := m.object(o)
 		require.NoError(t, err)
 		switch object := o.Object.(type) {
 		case *corev1.Service:
@@ -43,7 +43,7 @@ func TestSavesComeBackAsTheScenarioHasThem(t *testing.T) {
 		"COMMIT", "",
 	}, "\n"), netfilter.IPv4, netfilter.Legacy)
 	require.NoError(t, err)
-	_, err = m.Range(c.Nodes[0].PodCIDRs[0])
+	_, err = m.addressRange(c.Nodes[0].PodCIDRs[0])
 	require.NoError(t, err)
 	assert.Equal(t, strings.Join([]string{
 		"*nat", ":PREROUTING ACCEPT [0:0]", ":KUBE-SERVICES - [0:0]", ":KUBE-MARK-MASQ - [0:0]", ":KUBE-SVC-AAAAAAAAAAAAAAAA - [0:0]", ":" + of + " - [0:0]", ":KUBE-SVCS - [0:0]",
@@ -57,7 +57,7 @@ func TestSavesComeBackAsTheScenarioHasThem(t *testing.T) {
 
 func TestARangeThatWasMappedComesBack(t *testing.T) {
 	c, m := mapped(t, smallDual)
-	_, err := m.Config("node1", c.Configs["node1"], "")
+	_, err := m.config("node1", c.Configs["node1"], "")
 	require.NoError(t, err)
 	assert.Equal(t, "-A X ! -s 10.244.0.0/16 -j Y", m.BackText("-A X ! -s 10.244.0.0/22 -j Y"))
 	assert.Equal(t, "-A X -s fd00:10:244::/56 -j Y", m.BackText("-A X -s fd00:10:244::/62 -j Y"))

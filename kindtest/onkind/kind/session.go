@@ -147,7 +147,7 @@ func (s *Session) written(objects []manifest.Object) ([]runtime.Object, error) {
 		if o.Derived {
 			continue
 		}
-		mapped, err := s.mapping.Object(o)
+		mapped, err := s.mapping.object(o)
 		if err != nil {
 			return nil, err
 		}

@@ -102,7 +102,7 @@ func TestAKeptConnectionCarriesDataBothWays(t *testing.T) {
 	require.Len(t, seen.Ways, 1)
 	assert.Equal(t, "10.244.2.101:8080", seen.Ways[0].Server.String())
 	assert.Equal(t, "10.244.1.100:40000", seen.Ways[0].Client.String())
-	clusterIP := session.mapping.ClusterIP(addr("172.30.0.41"))
+	clusterIP := session.mapping.clusterIP(addr("172.30.0.41"))
 	assert.Equal(t, []string{fmt.Sprintf("dial worker-0 tcp %s:80 keep=kept", clusterIP)}, s.asked("dial"), "made once: chance has no part in it")
 
 	s.speak = func(_, _ string, speech probe.Speech) probe.Result {
@@ -155,7 +155,7 @@ func TestLaterPacketsComeByTheNodeOfTheirConnection(t *testing.T) {
 	_, err = session.Follow(t.Context(), scenarios.FlowPacket{Of: "kept", From: scenarios.SideClient, Send: scenarios.PacketData})
 	require.NoError(t, err)
 	asked := s.asked("exec outside: ip", "speak")
-	route := fmt.Sprintf("route replace %s/32 via 172.18.0.4", session.mapping.ClusterIP(addr("172.30.0.41")))
+	route := fmt.Sprintf("route replace %s/32 via 172.18.0.4", session.mapping.clusterIP(addr("172.30.0.41")))
 	require.NotEmpty(t, asked)
 	assert.Contains(t, asked[0], route, "by node1, before it is sent")
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 )
 
-// Unsupported says why a scenario cannot run on a cluster; empty if it can.
-func Unsupported(s *scenarios.Scenario, facts *Facts) string {
+// unsupported says why a scenario cannot run on a cluster; empty if it can.
+func unsupported(s *scenarios.Scenario, facts *Facts) string {
 	c, err := scenarios.ResolveWith(s, controller.New)
 	if err != nil {
 		return err.Error()
@@ -83,7 +83,7 @@ func (v *visit) configs() string {
 }
 
 func (v *visit) config(node string, c *kubeproxyconfig.KubeProxyConfiguration) string {
-	_, err := v.mapping.Config(node, c, "")
+	_, err := v.mapping.config(node, c, "")
 	return errText(err)
 }
 
@@ -129,7 +129,7 @@ func (v *visit) objects(objects []manifest.Object) string {
 		if why := refusedByAPI(o, v.facts.OldSpellings); why != "" {
 			return fmt.Sprintf("%s: %s", o.Ref(), why)
 		}
-		if _, err := v.mapping.Object(o); err != nil {
+		if _, err := v.mapping.object(o); err != nil {
 			return err.Error()
 		}
 		if name := o.Meta().GetNamespace() + "/" + o.Meta().GetName(); slices.Contains(v.facts.TakenServices, name) {
@@ -209,11 +209,11 @@ func (v *visit) pods(begun []scenarios.Pod, ended []string) string {
 			return fmt.Sprintf("stop %s: the pool has too few pods on its node for one of its own", name)
 		}
 	}
-	v.mapping.StopPods(ended)
+	v.mapping.stopPods(ended)
 	if err := errors.Join(v.cluster.StopPods(ended), v.cluster.StartPods(begun)); err != nil {
 		return err.Error()
 	}
-	return errText(v.mapping.StartPods(v.cluster.Pods[len(v.cluster.Pods)-len(begun):]))
+	return errText(v.mapping.startPods(v.cluster.Pods[len(v.cluster.Pods)-len(begun):]))
 }
 
 // pod says why a Pod object cannot be a real pod.

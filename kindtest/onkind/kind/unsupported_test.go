@@ -56,7 +56,7 @@ func TestNineOfTenShippedFilesCanRun(t *testing.T) {
 	require.NoError(t, err)
 	var reasons []string
 	for _, s := range all {
-		if why := Unsupported(s, fourNodes()); why != "" {
+		if why := unsupported(s, fourNodes()); why != "" {
 			name, err := filepath.Rel(shipped, s.Pos.File)
 			require.NoError(t, err)
 			reasons = append(reasons, fmt.Sprintf("%s: %s", name, why))
@@ -80,7 +80,7 @@ func TestModeNFTablesRunsWhatIsNotOfIPTablesAlone(t *testing.T) {
 	ofIPTables, can := 0, 0
 	b := &Backend{facts: *facts}
 	for _, s := range all {
-		switch with, without := Unsupported(s, facts), Unsupported(s, fourNodes()); {
+		switch with, without := unsupported(s, facts), unsupported(s, fourNodes()); {
 		case with == "":
 			assert.False(t, b.OfIPTables(s), s.Pos.File)
 			can++

@@ -82,7 +82,7 @@ func TestLayerOfANode(t *testing.T) {
 	var layer bytes.Buffer
 	require.NoError(t, writeLayer(&layer, map[string]string{"usr/bin/kubelet": kubelet}, "registry/pause:1"))
 	files := untar(t, &layer)
-	assert.Equal(t, KubernetesVersion+"\n", string(files["kind/version"].content))
+	assert.Equal(t, kubernetesVersion+"\n", string(files["kind/version"].content))
 	assert.Contains(t, string(files["etc/containerd/config.toml"].content), `sandbox_image = "registry/pause:1"`)
 	assert.Equal(t, int64(0o755), files["usr/bin/kubelet"].header.Mode)
 	assert.Equal(t, int64(0o755), files["usr/local/bin/crictl"].header.Mode)

@@ -96,7 +96,7 @@ func buildParts(ctx context.Context, o Options, own string) (p parts, err error)
 	if p.binaries, err = BuildBinaries(ctx, o); err != nil {
 		return p, err
 	}
-	list := command{argv: []string{p.binaries.Path("kubeadm"), "config", "images", "list", "--kubernetes-version", KubernetesVersion}}
+	list := command{argv: []string{p.binaries.Path("kubeadm"), "config", "images", "list", "--kubernetes-version", kubernetesVersion}}
 	names, err := list.run(ctx)
 	if err != nil {
 		return p, err

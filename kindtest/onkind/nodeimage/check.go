@@ -16,10 +16,10 @@ type expectation struct {
 
 // checks are what kind, kubeadm, the kubelet and chainwalk look for in a node.
 var checks = []expectation{
-	{[]string{"cat", "/kind/version"}, "^" + regexp.QuoteMeta(KubernetesVersion) + "$"},
-	{[]string{"kubeadm", "version", "--output", "short"}, "^" + regexp.QuoteMeta(KubernetesVersion) + "$"},
-	{[]string{"kubelet", "--version"}, regexp.QuoteMeta(KubernetesVersion) + "$"},
-	{[]string{"kubectl", "version", "--client"}, "Client Version: " + regexp.QuoteMeta(KubernetesVersion)},
+	{[]string{"cat", "/kind/version"}, "^" + regexp.QuoteMeta(kubernetesVersion) + "$"},
+	{[]string{"kubeadm", "version", "--output", "short"}, "^" + regexp.QuoteMeta(kubernetesVersion) + "$"},
+	{[]string{"kubelet", "--version"}, regexp.QuoteMeta(kubernetesVersion) + "$"},
+	{[]string{"kubectl", "version", "--client"}, "Client Version: " + regexp.QuoteMeta(kubernetesVersion)},
 	{[]string{"systemctl", "is-enabled", "kubelet", "containerd"}, "^enabled\nenabled$"},
 	{[]string{"systemd-analyze", "verify", "--man=no", "kubelet.service"}, "^$"},
 	{[]string{"containerd", "config", "dump"}, `restrict_oom_score_adj = true(.|\n)*SystemdCgroup = true`},

@@ -11,8 +11,8 @@
 // runtime is for machines whose capability bounding set Docker's --privileged is at odds with.
 package nodeimage
 
-// KubernetesVersion is that of the nested module kubernetes, and one of those that proxier/upstream links.
-const KubernetesVersion = "v1.36.3"
+// kubernetesVersion is that of the nested module kubernetes, and one of those that proxier/upstream links.
+const kubernetesVersion = "v1.36.3"
 
 // Tag is the name of the image that Build makes.
-const Tag = "chainwalk/node:" + KubernetesVersion
+const Tag = "chainwalk/node:" + kubernetesVersion

@@ -23,7 +23,7 @@ func (b Binaries) Path(name string) string { return filepath.Join(b.folder, name
 var renamed = map[string]string{"server": "etcd"}
 
 // ErrNotBuilt says that nobody has built the programs from these sources.
-var ErrNotBuilt = errors.New("no binaries of Kubernetes " + KubernetesVersion + "; build them with `make kind-binaries`")
+var ErrNotBuilt = errors.New("no binaries of Kubernetes " + kubernetesVersion + "; build them with `make kind-binaries`")
 
 // BuiltBinaries are those of an earlier build from the same sources. Its error is ErrNotBuilt where there are none.
 func BuiltBinaries(ctx context.Context, source, cache string) (Binaries, error) {
@@ -45,7 +45,7 @@ func BuildBinaries(ctx context.Context, o Options) (Binaries, error) {
 		return Binaries{}, err
 	}
 	folder, err := keep(o.Cache, binariesName, k, func(folder string) error {
-		fmt.Fprintf(o.Out, "building Kubernetes %s and etcd; the first time this takes several minutes\n", KubernetesVersion)
+		fmt.Fprintf(o.Out, "building Kubernetes %s and etcd; the first time this takes several minutes\n", kubernetesVersion)
 		return compile(ctx, module(o.Source), folder)
 	})
 	return Binaries{folder}, err
@@ -70,11 +70,11 @@ func binariesKey(ctx context.Context, source string) (key, error) {
 
 // buildFlags make binaries small, the same wherever they are built, and sure of their version.
 func buildFlags() []string {
-	numbers := strings.Split(strings.TrimPrefix(KubernetesVersion, "v"), ".")
+	numbers := strings.Split(strings.TrimPrefix(kubernetesVersion, "v"), ".")
 	linker := []string{"-s", "-w"}
 	for _, at := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
 		for _, stamp := range []string{
-			"gitVersion=" + KubernetesVersion, "gitMajor=" + numbers[0], "gitMinor=" + numbers[1], "gitTreeState=clean",
+			"gitVersion=" + kubernetesVersion, "gitMajor=" + numbers[0], "gitMinor=" + numbers[1], "gitTreeState=clean",
 		} {
 			linker = append(linker, "-X "+at+"."+stamp)
 		}

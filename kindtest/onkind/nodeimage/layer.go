@@ -55,7 +55,7 @@ func writeLayer(out *bytes.Buffer, programs map[string]string, pauseImage string
 			return err
 		}
 	}
-	if err := writeFile(archive, "kind/version", 0o644, []byte(KubernetesVersion+"\n")); err != nil {
+	if err := writeFile(archive, "kind/version", 0o644, []byte(kubernetesVersion+"\n")); err != nil {
 		return err
 	}
 	for name, from := range programs {

@@ -17,7 +17,7 @@ func TestVersionIsThatOfTheModules(t *testing.T) {
 		require.NoError(t, err)
 		required := regexp.MustCompile(`\tk8s\.io/kubernetes (v[^ \n]*)`).FindSubmatch(text)
 		require.NotNil(t, required, module)
-		assert.Equal(t, KubernetesVersion, string(required[1]), module)
+		assert.Equal(t, kubernetesVersion, string(required[1]), module)
 	}
 	text, err := os.ReadFile("../../../docs/kind.md")
 	require.NoError(t, err)
