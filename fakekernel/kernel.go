@@ -69,8 +69,8 @@ func (k *Kernel) Exec() exec.Interface { return k.tools.Exec() }
 // Rules are what the kernel holds now of a family for its Dialect.
 func (k *Kernel) Rules(f netfilter.Family) netfilter.RulesetView { return k.tools.Ruleset(f).View() }
 
-// Load puts the tables of what iptables-save has printed, with or without counters, in the place of those that the kernel has of them for its
-// Dialect. Errors call the text by its name and say the line.
+// Load puts the tables of what iptables-save has printed, with or without counters, in the place of those that the kernel has of them for
+// its Dialect. Errors call the text by its name and say the line.
 func (k *Kernel) Load(f netfilter.Family, name string, save io.Reader) error {
 	return k.tools.Load(f, name, save)
 }

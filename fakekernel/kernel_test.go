@@ -129,7 +129,8 @@ func TestLinesSayWhatTheyMean(t *testing.T) {
 		said = append(said, strings.Join([]string{l.Table, l.Chain, what}, "|"))
 	}
 	assert.Equal(t, []string{
-		"||nothing", "nat||nothing", "nat|PREROUTING|nothing", "nat|MINE|nothing", "nat|PREROUTING|MINE", "nat|MINE|dnat", "nat|MINE|RETURN", "nat||nothing",
+		"||nothing", "nat||nothing", "nat|PREROUTING|nothing", "nat|MINE|nothing", "nat|PREROUTING|MINE", "nat|MINE|dnat", "nat|MINE|RETURN",
+		"nat||nothing",
 	}, said)
 	assert.Equal(t, "[1:60] -A MINE -p tcp -j DNAT --to-destination 10.0.0.1:80", lines[5].Text)
 	_, err = Lines("rules", "*nat\n-A NONE -j RETURN\nCOMMIT\n", netfilter.IPv4, netfilter.NFT)

@@ -19,7 +19,8 @@ type Line struct {
 	Fact *netfilter.Fact
 }
 
-// Lines are those of what iptables-save of a family has printed, with or without counters. Errors call the text by its name and say the line.
+// Lines are those of what iptables-save of a family has printed, with or without counters. Errors call the text by its name and say the
+// line.
 func Lines(name, save string, family netfilter.Family, dialect netfilter.Dialect) ([]Line, error) {
 	rules, err := ReadSave(name, save, family, dialect)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 // SaveText is what one tool has printed of a text in which the output of several may stand one after the other.
 type SaveText = fakeipt.SaveText
 
-// SaveTexts takes a text apart into what each tool has printed, in the order in which they begin. The tools say in their head lines which they are;
-// what has no head line is of the family that its addresses and protocols have, or of that of its neighbours.
+// SaveTexts takes a text apart into what each tool has printed, in the order in which they begin. The tools say in their head lines which
+// they are; what has no head line is of the family that its addresses and protocols have, or of that of its neighbours.
 func SaveTexts(text string) []SaveText { return fakeipt.SaveTexts(text) }
 
-// LoadTexts returns a new kernel with the rules of texts; where they are of both dialects, it has both, and its Dialect is that of the first. A text
-// that does not tell its dialect is of legacy, and one that does not tell its family of the one given. What comes later is what packets meet first, as
-// if it had been loaded so. Errors call the whole by its name and say the line.
+// LoadTexts returns a new kernel with the rules of texts; where they are of both dialects, it has both, and its Dialect is that of the
+// first. A text that does not tell its dialect is of legacy, and one that does not tell its family of the one given. What comes later is
+// what packets meet first, as if it had been loaded so. Errors call the whole by its name and say the line.
 func LoadTexts(name string, texts []SaveText, family netfilter.Family) (*Kernel, error) {
 	tools, err := fakeipt.LoadTexts(name, texts, family)
 	if err != nil {
@@ -36,8 +36,8 @@ func ReadSave(name, save string, family netfilter.Family, dialect netfilter.Dial
 	return k.Rules(family), nil
 }
 
-// RestoreSaves are the rules of a kernel that had none after iptables-restore --noflush has read these texts, one after the other. The error is what
-// the tool says.
+// RestoreSaves are the rules of a kernel that had none after iptables-restore --noflush has read these texts, one after the other. The
+// error is what the tool says.
 func RestoreSaves(saves []string, family netfilter.Family) (netfilter.RulesetView, error) {
 	k := New(Options{})
 	tool := "iptables-restore"

@@ -68,7 +68,8 @@ func TestMasqueradesAreForgottenAsKernel(t *testing.T) {
 			p.forward(p.flow(inet.TCP, 1000, 80))
 		}
 		begin()
-		lab.run("ip", "addr", "del", map[netfilter.Family]string{netfilter.IPv4: "10.78.2.1/24", netfilter.IPv6: "fd78:2::1/64"}[family], "dev", "cts")
+		lab.run("ip", "addr", "del", map[netfilter.Family]string{netfilter.IPv4: "10.78.2.1/24", netfilter.IPv6: "fd78:2::1/64"}[family], "dev",
+			"cts")
 		devices := ctDevices()
 		devices[1].Addresses = nil
 		require.NoError(t, p.host.SetNetwork(devices, nil, nil, false))

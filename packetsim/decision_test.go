@@ -64,7 +64,8 @@ func TestDecisionOf(t *testing.T) {
 }
 
 func TestDecisionOfSeveralHosts(t *testing.T) {
-	masquerade := []Step{{Table: "nat", Rule: &netfilter.Rule{Fact: netfilter.Fact{Translation: netfilter.Translation{Kind: netfilter.SNAT, Of: netfilter.Source}}}}}
+	masquerade := []Step{{Table: "nat",
+		Rule: &netfilter.Rule{Fact: netfilter.Fact{Translation: netfilter.Translation{Kind: netfilter.SNAT, Of: netfilter.Source}}}}}
 	drop := []Step{{Table: "filter", Kind: StepPolicy, Policy: netfilter.Drop}}
 	d := DecisionOf(masquerade, drop)
 	assert.True(t, d.SourceTranslated)

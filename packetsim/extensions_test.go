@@ -20,7 +20,8 @@ const onlyHeader = "the packet's header"
 // shippedMatches are the matches, by name.
 var shippedMatches = []shippedExtension{
 	{"addrtype", 0, "filter FORWARD", "-m addrtype --dst-type LOCAL", "addresses and routes of the host"},
-	{"ah", 0, "filter FORWARD", "-p ah -m ah --ahspi 5", "the index of IPsec; of IPv6 packets the header's length and reserved field, where the rule asks for them"},
+	{"ah", 0, "filter FORWARD", "-p ah -m ah --ahspi 5",
+		"the index of IPsec; of IPv6 packets the header's length and reserved field, where the rule asks for them"},
 	{"bpf", 0, "filter FORWARD", `-m bpf --bytecode "1,6 0 0 1"`, "bytes of the packet; which are not known is told by an error"},
 	{"cgroup", 0, "filter OUTPUT", "-m cgroup --cgroup 5", "the packet's socket and its control group"},
 	{"cluster", 0, "mangle PREROUTING",
@@ -122,7 +123,8 @@ var shippedTargets = []shippedExtension{
 	{"SNAT", 0, "nat POSTROUTING", "-j SNAT --to-source @1", "the connection"},
 	{"SNPT", netfilter.IPv6, "mangle POSTROUTING", "-j SNPT --src-pfx fd00:1::/64 --dst-pfx fd00:2::/64", onlyHeader},
 	{"SYNPROXY", 0, "filter FORWARD", "-p tcp -m tcp --tcp-flags FIN,SYN,RST,ACK SYN -j SYNPROXY --mss 500", ""},
-	{"TCPMSS", 0, "mangle FORWARD", "-p tcp -m tcp --tcp-flags SYN,RST SYN -j TCPMSS --set-mss 500", "the packet's length, and the segment size that it announces"},
+	{"TCPMSS", 0, "mangle FORWARD", "-p tcp -m tcp --tcp-flags SYN,RST SYN -j TCPMSS --set-mss 500",
+		"the packet's length, and the segment size that it announces"},
 	{"TCPOPTSTRIP", 0, "mangle FORWARD", "-p tcp -j TCPOPTSTRIP --strip-options 8", onlyHeader},
 	{"TEE", 0, "mangle FORWARD", "-j TEE --gateway @2", "routes of the host; the copy is walked beside the packet"},
 	{"TOS", 0, "mangle FORWARD", "-j TOS --set-tos 0x10/0x3f", onlyHeader},

@@ -28,7 +28,8 @@ var connlimitCases = []kernelCase{
 	}},
 	{"connections that are over", []kernelPacket{
 		{place: "client", packet: "tcp 10.77.1.2:41001 > 10.77.2.2:80"}, {place: "client", packet: "tcp 10.77.1.2:41002 > 10.77.2.2:80"},
-		{place: "server", packet: "tcp 10.77.2.2:80 > 10.77.1.2:41001 flags RST,ACK"}, {place: "client", packet: "tcp 10.77.1.2:41002 > 10.77.2.2:80"},
+		{place: "server", packet: "tcp 10.77.2.2:80 > 10.77.1.2:41001 flags RST,ACK"},
+		{place: "client", packet: "tcp 10.77.1.2:41002 > 10.77.2.2:80"},
 	}},
 	{"packets without a connection", []kernelPacket{
 		{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7008"}, {place: "client", packet: "udp 10.77.1.2:41002 > 10.77.2.2:7008"},

@@ -20,11 +20,12 @@ func hashRules(f netfilter.Family) string {
 	const seed = " --hmark-rnd 0xfeedcafe --hmark-mod 65536"
 	const all, allCT = "--hmark-tuple src,dst,sport,dport,proto" + seed, "--hmark-tuple src,dst,sport,dport,proto,ct" + seed
 	for match, options := range map[string]string{
-		"-p udp -m udp --dport 7001":      all + " --hmark-offset 3",
-		"-p udp -m udp --dport 7002":      "--hmark-src-prefix " + short + " --hmark-dst-prefix 24 --hmark-rnd 0x5 --hmark-mod 65521",
-		"-p udp -m udp --dport 7003":      allCT,
-		"-p udp -m udp --dport 7009":      allCT + " --hmark-offset 77",
-		"-p udp -m udp --dport 7004":      "--hmark-src-prefix " + long + " --hmark-sport 0x1234 --hmark-dport-mask 0xfff0 --hmark-rnd 0x6 --hmark-mod 65521",
+		"-p udp -m udp --dport 7001": all + " --hmark-offset 3",
+		"-p udp -m udp --dport 7002": "--hmark-src-prefix " + short + " --hmark-dst-prefix 24 --hmark-rnd 0x5 --hmark-mod 65521",
+		"-p udp -m udp --dport 7003": allCT,
+		"-p udp -m udp --dport 7009": allCT + " --hmark-offset 77",
+		"-p udp -m udp --dport 7004": "--hmark-src-prefix " + long +
+			" --hmark-sport 0x1234 --hmark-dport-mask 0xfff0 --hmark-rnd 0x6 --hmark-mod 65521",
 		"-p tcp":                          all,
 		"-p sctp":                         all,
 		"-p 50":                           "--hmark-tuple src,spi,proto --hmark-rnd 0x7 --hmark-mod 65521",
@@ -53,12 +54,14 @@ var hashCases = []kernelCase{
 	{"HMARK of packets", []kernelPacket{
 		{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7001"}, {place: "client", packet: "udp 10.77.1.3:7 > 10.77.2.2:7001"},
 		{place: "client", packet: "udp 10.77.1.4:41001 > 10.77.2.3:7002"}, {place: "client", packet: "udp 10.77.1.5:41001 > 10.77.2.2:7004"},
-		{place: "client", packet: "tcp 10.77.1.6:41001 > 10.77.2.2:80"}, {place: "server", packet: "tcp 10.77.2.2:80 > 10.77.1.6:41001 flags SYN,ACK"},
+		{place: "client", packet: "tcp 10.77.1.6:41001 > 10.77.2.2:80"},
+		{place: "server", packet: "tcp 10.77.2.2:80 > 10.77.1.6:41001 flags SYN,ACK"},
 		{place: "client", packet: "sctp 10.77.1.7:41001 > 10.77.2.2:80"}, {place: "client", packet: "47 10.77.1.8 > 10.77.2.2"},
 		{place: "client", packet: "udp 10.77.1.9:7150 > 10.77.2.2:7010"},
 	}},
 	{"HMARK of indexes and ICMP", []kernelPacket{
-		{place: "client", packet: "50 10.77.1.2 > 10.77.2.2 spi 0x12345678"}, {place: "client", packet: "51 10.77.1.2 > 10.77.2.2 spi 0x87654321"},
+		{place: "client", packet: "50 10.77.1.2 > 10.77.2.2 spi 0x12345678"},
+		{place: "client", packet: "51 10.77.1.2 > 10.77.2.2 spi 0x87654321"},
 		{place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2"},
 		{place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2 type 3/3", inner: "udp 10.77.2.2:41026 > 10.77.1.2:8080"},
 	}},
@@ -70,16 +73,19 @@ var hashCases = []kernelCase{
 
 var hashCases6 = []kernelCase{
 	{"HMARK of packets", []kernelPacket{
-		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7001"}, {place: "client", packet: "udp [fd77:1::3:4]:7 > [fd77:2::2]:7001"},
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7001"},
+		{place: "client", packet: "udp [fd77:1::3:4]:7 > [fd77:2::2]:7001"},
 		{place: "client", packet: "udp [fd77:1:9:8:7:6:5:4]:41001 > [fd77:2::2]:7002"},
-		{place: "client", packet: "udp [fd77:1::5]:41001 > [fd77:2::2]:7004"}, {place: "client", packet: "tcp [fd77:1::6]:41001 > [fd77:2::2]:80"},
+		{place: "client", packet: "udp [fd77:1::5]:41001 > [fd77:2::2]:7004"},
+		{place: "client", packet: "tcp [fd77:1::6]:41001 > [fd77:2::2]:80"},
 	}},
 	{"HMARK of indexes and ICMP", []kernelPacket{
 		{place: "client", packet: "50 fd77:1::2 > fd77:2::2 spi 0x12345678"}, {place: "client", packet: "icmpv6 fd77:1::2 > fd77:2::2"},
 		{place: "client", packet: "icmpv6 fd77:1::2 > fd77:2::2 type 1/4", inner: "udp [fd77:2::2]:41026 > [fd77:1::2]:8080"},
 	}},
 	{"HMARK of connections", []kernelPacket{
-		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7003"}, {place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:8000"},
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7003"},
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:8000"},
 		{place: "server", packet: "udp [fd77:2::2]:8000 > [fd77:1::2]:41001"},
 	}},
 }

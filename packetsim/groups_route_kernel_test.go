@@ -132,6 +132,7 @@ var authenticationCases = []kernelCase{
 	{"headers", []kernelPacket{
 		{place: "client", packet: "51 fd77:1::2 > fd77:2::2 spi 5 ah 24"}, {place: "client", packet: "51 fd77:1::2 > fd77:2::2 spi 9 ah 28"},
 		{place: "client", packet: "51 fd77:1::2 > fd77:2::2 spi 10 ah 24/7"}, {place: "client", packet: "51 fd77:1::2 > fd77:2::2 spi 5 ah 8"},
-		{place: "client", packet: "51 fd77:1::2 > fd77:2::2 spi 5 ah 1028/1"}, {place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:80"},
+		{place: "client", packet: "51 fd77:1::2 > fd77:2::2 spi 5 ah 1028/1"},
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:80"},
 	}},
 }

@@ -119,7 +119,8 @@ func TestSetsAsKernel(t *testing.T) {
 
 	host := kernelHost(t, kernelGroup{family: netfilter.IPv4, rules: emptyRules})
 	var stdout, stderr bytes.Buffer
-	require.Zero(t, fakeipt.First(host.Netfilter()).Run([]string{"ipset", "restore"}, strings.NewReader(setText), &stdout, &stderr), stderr.String())
+	require.Zero(t, fakeipt.First(host.Netfilter()).Run([]string{"ipset", "restore"}, strings.NewReader(setText), &stdout, &stderr),
+		stderr.String())
 	restoreInto(t, fakeipt.First(host.Netfilter()), netfilter.IPv4, setRules)
 	for i, p := range setPackets {
 		t.Run(fmt.Sprint(i, " ", p.packet), func(t *testing.T) { lab.in(t).compare(host, p, uint16(0xf000+i)) })

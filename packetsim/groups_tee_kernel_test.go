@@ -55,6 +55,7 @@ var copyCases = []kernelCase{
 
 var copyCases6 = []kernelCase{
 	{"in each hook", []kernelPacket{{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7000"},
-		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:1::1]:7001"}, {place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7002"},
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:1::1]:7001"},
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7002"},
 		{place: "node", packet: "udp [fd77:2::1]:41001 > [fd77:2::2]:7003"}}},
 }

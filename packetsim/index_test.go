@@ -339,7 +339,8 @@ func TestCompiledPortsHoldAsTheRule(t *testing.T) {
 		"-p tcp -m tcp ! --sport 80", "-p tcp -m tcp ! --sport 0:65535", "-p tcp -m tcp --sport 53:80 --dport 80", "-p tcp -m tcp --syn",
 		"-p tcp -m tcp ! --syn", "-p tcp -m tcp --tcp-flags ALL SYN", "-p tcp -m tcp --dport 80 -m tcp --dport 53:443",
 		"-p tcp -m tcp --dport 53:443 -m tcp ! --dport 80", "-p tcp -m tcp -m tcp --dport 80", "-p udp -m udp --dport 53",
-		"-p udp -m udp --sport 53", "-p udp -m udp ! --sport 53", "-p udp -m udp --dport 53 -m udp --dport 80", "-p tcp -m multiport --dports 53,80 -m tcp --dport 80",
+		"-p udp -m udp --sport 53", "-p udp -m udp ! --sport 53", "-p udp -m udp --dport 53 -m udp --dport 80",
+		"-p tcp -m multiport --dports 53,80 -m tcp --dport 80",
 	} {
 		rules := "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD " + conditions + " -j DROP\nCOMMIT\n"
 		compiled, plain := indexHost(t, rules, false, onlyCompile), indexHost(t, rules, false, neverIndex)

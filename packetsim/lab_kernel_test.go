@@ -92,7 +92,8 @@ func (lab *kernelLab) addRoutes() {
 	for _, command := range []string{
 		"route add unreachable 10.94.0.0/16", "route add throw 10.93.0.0/16",
 		"rule add iif cwpss to 10.99.3.0/24 priority 96 prohibit",
-		"route add 10.89.1.0/24 via 10.77.2.2 realms 7/5", "route add 10.89.2.0/24 via 10.77.1.2 realms 6", "route add 10.89.3.0/24 via 10.77.2.2",
+		"route add 10.89.1.0/24 via 10.77.2.2 realms 7/5", "route add 10.89.2.0/24 via 10.77.1.2 realms 6",
+		"route add 10.89.3.0/24 via 10.77.2.2",
 		"route add 10.91.0.0/16 nexthop via 10.77.2.2 dev cwpss weight 1 nexthop via 10.77.1.2 dev cwpsc weight 3",
 		"-6 route add blackhole fd97::/16", "-6 route add prohibit fd96::/16", "-6 route add unreachable fd94::/16",
 		"-6 route add fd95::/16 via fd77:2::2", "-6 route add fd95::/16 dev cwpsc table 95", "-6 rule add fwmark 95 table 95 priority 95",

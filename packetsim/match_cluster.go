@@ -7,8 +7,9 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// matchCluster is -m cluster (net/netfilter/xt_cluster.c): the node that the hash of the connection's first source says is one of the rule's.
-// Of an IPv6 address the kernel hashes the first word alone. A packet without a connection never matches, nor does one that has a template.
+// matchCluster is -m cluster (net/netfilter/xt_cluster.c): the node that the hash of the connection's first source says is one of the
+// rule's. Of an IPv6 address the kernel hashes the first word alone. A packet without a connection never matches, nor does one that has a
+// template.
 func matchCluster(s *skb, m *match.Cluster) bool {
 	if s.conn == nil || s.conn.Template != nil {
 		return false

@@ -21,8 +21,8 @@ type countedConn struct {
 	zone  conntrack.Zone
 }
 
-// connlimitList is the connections that were counted of a key (struct nf_conncount_list). It outlives them, though the kernel frees an empty
-// one when a new key falls into the same of its 256 slots, which no walk can foretell.
+// connlimitList is the connections that were counted of a key (struct nf_conncount_list). It outlives them, though the kernel frees an
+// empty one when a new key falls into the same of its 256 slots, which no walk can foretell.
 type connlimitList struct {
 	conns []countedConn
 	// swept is the tick in which those that are over were last taken out, or the list was made, and left is how many there were then.
@@ -83,8 +83,8 @@ func (mt *matcher) countedOf(s *skb) (own countedConn, c *conntrack.Conn) {
 	return own, c
 }
 
-// countConn adds a packet's connection to the list, if it is not in it, and takes out what is over (__nf_conncount_add and its callers). The
-// kernel does either once a tick: a new connection whose packet comes to the rule again within a tick is counted again.
+// countConn adds a packet's connection to the list, if it is not in it, and takes out what is over (__nf_conncount_add and its callers).
+// The kernel does either once a tick: a new connection whose packet comes to the rule again within a tick is counted again.
 func (mt *matcher) countConn(list connlimitList, own countedConn, c *conntrack.Conn) connlimitList {
 	confirmed := c != nil && c.Confirmed
 	switch {

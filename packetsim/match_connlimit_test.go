@@ -154,10 +154,12 @@ func TestConnlimitOfManyThatAreOver(t *testing.T) {
 
 // TestConnlimitOfOtherZones has what Linux 6.18 counted of packets that conntrack leaves alone, of a connection in a zone of one direction.
 func TestConnlimitOfOtherZones(t *testing.T) {
-	h, _ := testNode{rules4: "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -i veth1 -j CT --zone-orig 1\n-A PREROUTING -i veth2 -j NOTRACK\nCOMMIT\n" +
-		"*filter\n:FORWARD ACCEPT [0:0]\n:C - [0:0]\n-A FORWARD -j C\n" +
-		"-A C -m connlimit --connlimit-above 0 --connlimit-mask 0\n-A C -m connlimit --connlimit-above 1 --connlimit-mask 0\n" +
-		"-A C -m connlimit --connlimit-above 2 --connlimit-mask 0\n-A C -m connlimit --connlimit-above 3 --connlimit-mask 0\nCOMMIT\n"}.build(t)
+	h,
+		_ := testNode{
+		rules4: "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -i veth1 -j CT --zone-orig 1\n-A PREROUTING -i veth2 -j NOTRACK\nCOMMIT\n" +
+			"*filter\n:FORWARD ACCEPT [0:0]\n:C - [0:0]\n-A FORWARD -j C\n" +
+			"-A C -m connlimit --connlimit-above 0 --connlimit-mask 0\n-A C -m connlimit --connlimit-above 1 --connlimit-mask 0\n" +
+			"-A C -m connlimit --connlimit-above 2 --connlimit-mask 0\n-A C -m connlimit --connlimit-above 3 --connlimit-mask 0\nCOMMIT\n"}.build(t)
 	assert.Equal(t, 1, counted(t, h, "udp 10.244.0.11:1 > 10.244.0.12:9 in veth1"))
 	const back, other = "udp 10.244.0.12:9 > 10.244.0.11:1 in veth2", "udp 10.244.0.12:9 > 10.244.0.11:2 in veth2"
 	for i, packet := range []string{back, back, back, other, other, back} {

@@ -147,7 +147,8 @@ func TestMatchRealm(t *testing.T) {
 			[]Route{route("10.8.0.0/16", "veth2", 9<<16|5), route("10.7.0.0/16", "veth1", 6)}, true},
 		{"for the node the way back alone", "INPUT", "--realm 0x60000", "udp 10.7.0.1:1 > 192.168.0.3:2 in veth1",
 			[]Route{route("10.7.0.0/16", "veth1", 6)}, true},
-		{"of the node", "OUTPUT", "--realm 0x90005", "udp 192.168.0.3:1 > 10.8.0.1:2 local", []Route{route("10.8.0.0/16", "veth2", 9<<16|5)}, true},
+		{"of the node", "OUTPUT", "--realm 0x90005", "udp 192.168.0.3:1 > 10.8.0.1:2 local", []Route{route("10.8.0.0/16", "veth2", 9<<16|5)},
+			true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			rules := "*filter\n:" + row.chain + " ACCEPT [0:0]\n-A " + row.chain + " -m realm " + row.args + " -j DROP\nCOMMIT\n"

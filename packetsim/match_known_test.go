@@ -113,7 +113,8 @@ func TestMatchSocketAndTPROXY(t *testing.T) {
 			"accept forward eth0 10.244.0.11:1>8.8.8.8:80 via 192.168.0.1", 7},
 		{"tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", inet.Socket{Transparent: true, Wildcard: true, Mark: 7},
 			"accept forward eth0 10.244.0.11:1>8.8.8.8:80 via 192.168.0.1", 0},
-		{"udp 10.244.0.11:1 > 8.8.8.8:80 in veth1", inet.Socket{Transparent: true}, "accept forward eth0 10.244.0.11:1>8.8.8.8:80 via 192.168.0.1", 1},
+		{"udp 10.244.0.11:1 > 8.8.8.8:80 in veth1", inet.Socket{Transparent: true},
+			"accept forward eth0 10.244.0.11:1>8.8.8.8:80 via 192.168.0.1", 1},
 		{"udp 10.244.0.11:1 > 8.8.8.8:80 in veth1", inet.Socket{None: true}, "drop no transparent socket for TPROXY", 0},
 	}
 	for _, row := range rows {

@@ -25,7 +25,8 @@ func mixedHost(t *testing.T, commands ...string) *Host {
 		require.Zero(t, k.Run(argv, nil, &stderr, &stderr), "%s: %s", command, stderr.String())
 	}
 	h, err := NewHost(HostConfig{
-		Name: "node", Devices: testDevices(), Routes: testRoutes(), Netfilter: legacy.Namespace(), Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
+		Name: "node", Devices: testDevices(), Routes: testRoutes(), Netfilter: legacy.Namespace(),
+		Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
 	})
 	require.NoError(t, err)
 	return h

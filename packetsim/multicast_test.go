@@ -116,8 +116,8 @@ func TestNobodyIsToldOfWhatIsForMany(t *testing.T) {
 	}
 }
 
-// TestCopyKeepsTheKindOfItsFrame has what Linux 6.18 did: nobody is told that the copy of a broadcast was refused, though its own way leads to one
-// machine.
+// TestCopyKeepsTheKindOfItsFrame has what Linux 6.18 did: nobody is told that the copy of a broadcast was refused, though its own way
+// leads to one machine.
 func TestCopyKeepsTheKindOfItsFrame(t *testing.T) {
 	h, _ := testNode{rules4: "*mangle\n-A INPUT -j TEE --gateway 10.244.0.12 --oif veth2\nCOMMIT\n" +
 		"*filter\n-A OUTPUT -m pkttype --pkt-type broadcast\n-A OUTPUT -j REJECT\nCOMMIT\n"}.build(t)

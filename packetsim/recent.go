@@ -53,8 +53,8 @@ func (h *Host) RecentLists() map[string]int {
 	return addresses
 }
 
-// Remember puts an address into a list of the recent match, as if a packet of a hop limit of 64 had made a rule do it just now. The list is made if no
-// packet has made it.
+// Remember puts an address into a list of the recent match, as if a packet of a hop limit of 64 had made a rule do it just now. The list
+// is made if no packet has made it.
 func (h *Host) Remember(list string, client netip.Addr) {
 	h.lock.Lock()
 	defer h.lock.Unlock()

@@ -32,8 +32,8 @@ type skb struct {
 	drawn    bool // it is a copy of a packet whose source port the kernel chose
 }
 
-// frameType is the kind of link-layer address that the packet came to (pkt_type). A copy of TEE keeps that of what it copies. The host's own
-// packets count as unicast, but for its copies of what it sends to many. It is empty where the packet does not tell.
+// frameType is the kind of link-layer address that the packet came to (pkt_type). A copy of TEE keeps that of what it copies. The host's
+// own packets count as unicast, but for its copies of what it sends to many. It is empty where the packet does not tell.
 func (s *skb) frameType() inet.LinkType {
 	switch {
 	case s.looped && s.Dst.IsMulticast():

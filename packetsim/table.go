@@ -291,8 +291,8 @@ func (t *tableWalk) target(r *compiledRule) fate {
 	return f
 }
 
-// RuleStepKind is how the legacy kernel's log calls a rule that a packet meets in a chain, which builtIn says to be one of the kernel's own:
-// a rule without conditions and with a plain verdict looks to it like the tail of its chain (get_chainname_rulenum in
+// RuleStepKind is how the legacy kernel's log calls a rule that a packet meets in a chain, which builtIn says to be one of the kernel's
+// own: a rule without conditions and with a plain verdict looks to it like the tail of its chain (get_chainname_rulenum in
 // net/ipv4/netfilter/ip_tables.c). The steps of a walk are spelled so, whatever the dialect.
 func RuleStepKind(f *netfilter.Fact, builtIn bool) StepKind {
 	switch {
@@ -328,7 +328,8 @@ func (t *tableWalk) find() *program {
 	name := t.rule().Target.Name()
 	chain := t.match.table.Chain(name)
 	if chain == nil {
-		t.fail(fmt.Errorf("table %s: chain %s: rule %d jumps to %s, which is not there", t.match.table.Name(), t.at.program.chain.Name, t.at.next+1,
+		t.fail(fmt.Errorf("table %s: chain %s: rule %d jumps to %s, which is not there", t.match.table.Name(), t.at.program.chain.Name,
+			t.at.next+1,
 			name))
 		return nil
 	}

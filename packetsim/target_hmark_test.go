@@ -31,7 +31,10 @@ func TestHMARKNamesTheFieldThatIsMissing(t *testing.T) {
 		"50 10.244.0.11 > 10.244.0.12 in veth1":            errNoSPI,
 		"33 10.244.0.11 > 10.244.0.12 in veth1":            errNoHashPorts,
 	} {
-		h, _ := testNode{rules4: "*mangle\n:FORWARD ACCEPT [0:0]\n-A FORWARD -j HMARK --hmark-tuple src,sport --hmark-rnd 5 --hmark-mod 9\nCOMMIT\n"}.build(t)
+		h,
+			_ := testNode{
+			rules4: "*mangle\n:FORWARD ACCEPT [0:0]\n-A FORWARD -j HMARK --hmark-tuple src,sport --hmark-rnd 5 --hmark-mod 9\nCOMMIT\n",
+		}.build(t)
 		_, err := h.Walk(parse(t, packet))
 		assert.ErrorIs(t, err, want, packet)
 	}

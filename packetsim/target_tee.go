@@ -33,8 +33,8 @@ func (a *answers) tee(s *skb, t *target.TEE) {
 	a.emit(Reply{Packet: p.Packet, Copy: true}, p, func(sub *walk) { sub.sendRouted(p) })
 }
 
-// teePath is the way of a copy. A device that is not there does not bind it. By --oif IPv4 takes the gateway to be on the link where no route of the device says so
-// (ip_route_output_key_hash_rcu).
+// teePath is the way of a copy. A device that is not there does not bind it. By --oif IPv4 takes the gateway to be on the link where no
+// route of the device says so (ip_route_output_key_hash_rcu).
 func (a *answers) teePath(t *target.TEE) (to path, ok bool) {
 	f := &flow{dst: t.Gateway, in: loopbackName, chance: a.chance}
 	dev := a.host.byName[t.Oif]

@@ -10,8 +10,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// TestHopLimitOf0 has what Linux 6.18 did, in both families: it looks at the hop limit of what it is to forward, before FORWARD, and nowhere
-// else.
+// TestHopLimitOf0 has what Linux 6.18 did, in both families: it looks at the hop limit of what it is to forward, before FORWARD, and
+// nowhere else.
 func TestHopLimitOf0(t *testing.T) {
 	const forwarded, delivered, sent = "udp 10.244.0.11:5 > 10.244.0.12:9 in veth1", "udp 10.244.0.11:5 > 10.244.0.1:9 in veth1",
 		"udp 10.244.0.1:5 > 10.244.0.12:9 local"

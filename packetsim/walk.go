@@ -10,8 +10,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// walk is one packet's way through a host: how its stack receives, routes, forwards, sends and delivers it, and the hooks by which it comes.
-// What happens at the hooks is conntrack's and the tables'.
+// walk is one packet's way through a host: how its stack receives, routes, forwards, sends and delivers it, and the hooks by which it
+// comes. What happens at the hooks is conntrack's and the tables'.
 type walk struct {
 	course    // the rest but for table is nothing of a walk that has ended
 	h         *Host

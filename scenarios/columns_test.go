@@ -61,7 +61,8 @@ func TestThreeColumnsAreHeldToOneAnother(t *testing.T) {
 			"the prediction is not as expected: 10.0.0.2:80 has the chance 0.25, not 0.5",
 		},
 		"it is known what can happen, and not how often": {counted, 100, Prediction{Ways: answeredAt(thirds), Partly: "clients"}, nil, ""},
-		"what is expected is among more that can happen": {counted, 100, Prediction{Ways: append(answeredAt(even), Way{End: Dropped}), Partly: "clients"}, nil, ""},
+		"what is expected is among more that can happen": {counted, 100,
+			Prediction{Ways: append(answeredAt(even), Way{End: Dropped}), Partly: "clients"}, nil, ""},
 		"what is expected cannot happen": {
 			counted, 100, Prediction{Ways: answeredAt(map[string]float64{first: 1}), Partly: "clients"},
 			[]Disagreement{{ExpectedPredicted, "10.0.0.2:80 has the chance 0, not 0.5"}},
@@ -82,20 +83,26 @@ func TestThreeColumnsAreHeldToOneAnother(t *testing.T) {
 
 // TestAPredictionSaysWhatItKnows: no chances where there are none.
 func TestAPredictionSaysWhatItKnows(t *testing.T) {
-	ways := []Way{{Probability: 0.25, End: Dropped, Host: "node1", Rule: "-j DROP"}, {Probability: 0.75, End: Dropped, Host: "node2", Rule: "-j DROP"}}
+	ways := []Way{{Probability: 0.25, End: Dropped, Host: "node1", Rule: "-j DROP"},
+		{Probability: 0.75, End: Dropped, Host: "node2", Rule: "-j DROP"}}
 	assert.Equal(t, "0.25 dropped on node1 by -j DROP; 0.75 dropped on node2 by -j DROP", (&Prediction{Ways: ways}).String())
-	assert.Equal(t, "dropped on node1 by -j DROP; dropped on node2 by -j DROP; how often is not known: clients", (&Prediction{Ways: ways, Partly: "clients"}).String())
+	assert.Equal(t, "dropped on node1 by -j DROP; dropped on node2 by -j DROP; how often is not known: clients",
+		(&Prediction{Ways: ways, Partly: "clients"}).String())
 	assert.Equal(t, "nothing: no rules", (&Prediction{None: "no rules"}).String())
 }
 
 // TestAPredictionIsToldWithItsWay where a check fails.
 func TestAPredictionIsToldWithItsWay(t *testing.T) {
-	ways := []Way{{Probability: 1, End: Dropped, Host: "node1", Rule: "-A FORWARD -j DROP", Forward: []Hop{{Host: "node1", Packet: "tcp 1", Result: "dropped"}}}}
-	j := &judge{expect: &Expect{Drop: Matched{Wanted: true}}, seen: &Observed{Ways: ways, Prediction: &Prediction{Ways: ways, Wrong: "it was answered"}}}
+	ways := []Way{{Probability: 1, End: Dropped, Host: "node1", Rule: "-A FORWARD -j DROP",
+		Forward: []Hop{{Host: "node1", Packet: "tcp 1", Result: "dropped"}}}}
+	j := &judge{expect: &Expect{Drop: Matched{Wanted: true}},
+		seen: &Observed{Ways: ways, Prediction: &Prediction{Ways: ways, Wrong: "it was answered"}}}
 	c := Check{At: "f:1:1", Name: "n", Expected: "e", Got: "g"}
 	c.foretold(j)
 	var out strings.Builder
 	require.NoError(t, WriteText(&out, []*Result{{Name: "n", File: "f", Checks: []Check{c}}}, WaysFailed))
-	assert.Contains(t, out.String(), "    expected:  e\n    predicted: dropped on node1 by -A FORWARD -j DROP\n    got:       g\n    wrong:     not as predicted: it was answered\n")
-	assert.Contains(t, out.String(), "predicted with the chance 1: dropped on node1 by -A FORWARD -j DROP\n    decided by -A FORWARD -j DROP\n      there, node1: tcp 1\n")
+	assert.Contains(t, out.String(),
+		"    expected:  e\n    predicted: dropped on node1 by -A FORWARD -j DROP\n    got:       g\n    wrong:     not as predicted: it was answered\n")
+	assert.Contains(t, out.String(),
+		"predicted with the chance 1: dropped on node1 by -A FORWARD -j DROP\n    decided by -A FORWARD -j DROP\n      there, node1: tcp 1\n")
 }

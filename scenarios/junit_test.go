@@ -21,7 +21,8 @@ import (
 // the attributes that it requires have an exclamation mark. The file of a case is beyond it, for GitLab.
 var junitSchema = map[string]struct{ attributes, children []string }{
 	"testsuites": {[]string{"name", "time", "tests", "failures", "errors"}, []string{"testsuite"}},
-	"testsuite": {[]string{"name!", "tests!", "failures!", "errors!", "group", "time", "skipped", "timestamp", "hostname", "id", "package", "file", "log", "url"},
+	"testsuite": {[]string{"name!", "tests!", "failures!", "errors!", "group", "time", "skipped", "timestamp", "hostname", "id", "package",
+		"file", "log", "url"},
 		[]string{"properties", "testcase", "system-out", "system-err"}},
 	"testcase": {[]string{"name!", "time", "classname", "group", "file"}, []string{"skipped", "error", "failure", "system-out", "system-err"}},
 	"failure":  {[]string{"type", "message"}, nil},
@@ -62,7 +63,8 @@ func checkJUnitAttributes(t *testing.T, e *xml.StartElement) {
 	allowed := junitSchema[e.Name.Local].attributes
 	given := map[string]string{}
 	for _, a := range e.Attr {
-		assert.True(t, slices.Contains(allowed, a.Name.Local) || slices.Contains(allowed, a.Name.Local+"!"), "%s has no %s", e.Name.Local, a.Name.Local)
+		assert.True(t, slices.Contains(allowed, a.Name.Local) || slices.Contains(allowed, a.Name.Local+"!"), "%s has no %s", e.Name.Local,
+			a.Name.Local)
 		given[a.Name.Local] = a.Value
 	}
 	for _, a := range allowed {
@@ -143,7 +145,8 @@ func checkJUnit(t *testing.T, report string) {
 }
 
 func TestJUnitTellsChecksOfOneNameApart(t *testing.T) {
-	s, err := Read("../cases/v1.2/web.yaml", strings.NewReader("name: a\nsteps: [{connect: &c {from: node1, to: 'tcp 172.30.0.1:81', expect: reject}}, {connect: *c}]\n"))
+	s, err := Read("../cases/v1.2/web.yaml",
+		strings.NewReader("name: a\nsteps: [{connect: &c {from: node1, to: 'tcp 172.30.0.1:81', expect: reject}}, {connect: *c}]\n"))
 	require.NoError(t, err)
 	var out strings.Builder
 	require.NoError(t, WriteJUnit(&out, []*Result{Run(t.Context(), s, &canned{})}))
@@ -154,13 +157,16 @@ func TestJUnitTellsChecksOfOneNameApart(t *testing.T) {
 // reportOf is a report of results that have a text wherever a text of a scenario can come.
 func reportOf(t *testing.T, text, file string, took time.Duration) string {
 	t.Helper()
-	way := Way{End: Lost, Host: text, Reason: text, Rule: text, Forward: []Hop{{Host: text, Packet: text, Result: text, Steps: []TraceStep{{Rule: text}}}}}
-	failed := Check{Name: text, At: text, Dialect: netfilter.NFT, Packet: text, Expected: text, Got: text, Wrong: "wrong: " + text, Names: []Named{{text, text}},
+	way := Way{End: Lost, Host: text, Reason: text, Rule: text,
+		Forward: []Hop{{Host: text, Packet: text, Result: text, Steps: []TraceStep{{Rule: text}}}}}
+	failed := Check{Name: text, At: text, Dialect: netfilter.NFT, Packet: text, Expected: text, Got: text, Wrong: "wrong: " + text,
+		Names:     []Named{{text, text}},
 		Unreached: []story.Unreached{{What: text, Why: text}}, Notes: []string{text}, Ways: []Way{way}, Duration: took}
 	broken := failed
 	broken.Error = true
 	results := []*Result{
-		{Name: text, File: file, Backend: text, Checks: []Check{failed, failed, broken, {Name: text, Passed: true, Skipped: "since " + text}}, Duration: took, Started: suiteStart},
+		{Name: text, File: file, Backend: text, Checks: []Check{failed, failed, broken, {Name: text, Passed: true, Skipped: "since " + text}},
+			Duration: took, Started: suiteStart},
 		{Name: text, File: file, Skipped: "not here: " + text, Duration: took / 3},
 		{Name: text, File: file + "x", Checks: []Check{{Name: "held", Passed: true, Duration: -took}}, Duration: -took},
 	}
@@ -195,12 +201,14 @@ func checkWhatCanBeRead(t *testing.T, text, file string, took time.Duration) {
 		return
 	}
 	want := strings.ReplaceAll("decided by "+legalXML(text), "\r\n", "\n")
-	assert.Contains(t, doc.Suites[0].Cases[0].Failure, strings.TrimSpace(strings.ReplaceAll(want, "\r", "\n")), "readers take every end of a line for a newline")
+	assert.Contains(t, doc.Suites[0].Cases[0].Failure, strings.TrimSpace(strings.ReplaceAll(want, "\r", "\n")),
+		"readers take every end of a line for a newline")
 }
 
 // hard are texts that XML has no word for, or that mean something in it.
 var hard = []string{
-	"plain", "", "\x00\x01\x08\x0b\x1b[31m\x7f", "\xff\xfe\x80", "\xed\xa0\x80 lone surrogate", "\ufffe\uffff", "]]>", "<![CDATA[", "&amp; <b a='\"'>",
+	"plain", "", "\x00\x01\x08\x0b\x1b[31m\x7f", "\xff\xfe\x80", "\xed\xa0\x80 lone surrogate", "\ufffe\uffff", "]]>", "<![CDATA[",
+	"&amp; <b a='\"'>",
 	"two\nlines", "a\rb\r\nc\td", "\u2028 \u0085 \U0001F600", strings.Repeat("long ", 10_000),
 }
 

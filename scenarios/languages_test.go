@@ -46,7 +46,8 @@ func filesBelow(t *testing.T, folders ...string) (files []parsed) {
 	return files
 }
 
-// TestLanguagesAreKnownBelowPacketsim: who works above packetsim takes kernels from fakekernel. chainwalk tool is the tools of the fake themselves.
+// TestLanguagesAreKnownBelowPacketsim: who works above packetsim takes kernels from fakekernel. chainwalk tool is the tools of the fake
+// themselves.
 func TestLanguagesAreKnownBelowPacketsim(t *testing.T) {
 	for _, f := range filesBelow(t, above...) {
 		for _, i := range f.file.Imports {

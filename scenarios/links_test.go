@@ -31,7 +31,8 @@ func linking(t *testing.T, pattern, linked string) []string {
 // for a page in a browser.
 func TestReadingScenariosLinksNoClient(t *testing.T) {
 	assert.Equal(t, []string{
-		"scenarios/search/explore", "scenarios/search/fuzz", "scenarios/search/trackrecord/record", "scenarios/search/trial", "scenarios/search/twin",
+		"scenarios/search/explore", "scenarios/search/fuzz", "scenarios/search/trackrecord/record", "scenarios/search/trial",
+		"scenarios/search/twin",
 		"scenarios/users/live", "scenarios/users/proxytest",
 		"scenarios/world/api", "scenarios/world/controller", "scenarios/world/node", "scenarios/world/sim",
 	}, linking(t, "scenarios/...", "k8s.io/client-go/"))

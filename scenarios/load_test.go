@@ -84,7 +84,8 @@ func TestLoadTakesNoObjectsForScenarios(t *testing.T) {
 		return path
 	}
 	write("a.yml", "{name: a, steps: [{sync: true}], objects: [{file: shop.yaml}]}")
-	shop := write("shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n---\n{apiVersion: v1, kind: Node, metadata: {name: n}}")
+	shop := write("shop.yaml",
+		"{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n---\n{apiVersion: v1, kind: Node, metadata: {name: n}}")
 	write("odd.yaml", "{apiVersion: v1, kind: Scenario, steps: []}")
 	files, err := loadEach(strings.NewReader("{name: piped, steps: [{sync: true}]}"), dir, "-")
 	require.NoError(t, err)

@@ -171,7 +171,8 @@ func agreed(checks []Check) []group {
 	place, nth := map[key]int{}, map[key]int{}
 	for i := range checks {
 		c := &checks[i]
-		k := key{at: c.At, name: c.Name, packet: c.Packet, expected: c.Expected, predicted: c.Predicted, got: c.Got, wrong: c.Wrong, skipped: c.Skipped, step: c.Step,
+		k := key{at: c.At, name: c.Name, packet: c.Packet, expected: c.Expected, predicted: c.Predicted, got: c.Got, wrong: c.Wrong,
+			skipped: c.Skipped, step: c.Step,
 			unreached: fmt.Sprint(c.Unreached, c.Notes)}
 		own := k
 		own.skipped += "\x00" + string(c.Dialect)

@@ -27,7 +27,8 @@ func TestRulesWalked(t *testing.T) {
 			"mangle:FORWARD:policy:1 filter:FORWARD:rule:1+ filter:A:return:2 filter:FORWARD:policy:2 nat:POSTROUTING:policy:3", 1 + 1 + 2,
 		},
 		{"again by another hook", "nat:OUTPUT:rule:1+ nat:A:return:3 nat:OUTPUT:policy:2 nat:PREROUTING:rule:1+ nat:A:return:3", 6},
-		{"one chain of each tools", "nft/filter:INPUT:rule:3+ legacy/filter:INPUT:rule:2+ legacy/filter:A:return:2 legacy/filter:INPUT:policy:3", 3 + 2 + 1},
+		{"one chain of each tools", "nft/filter:INPUT:rule:3+ legacy/filter:INPUT:rule:2+ legacy/filter:A:return:2 legacy/filter:INPUT:policy:3",
+			3 + 2 + 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var steps []TraceStep

@@ -131,7 +131,8 @@ func (r restarting) sync(b *testing.B) time.Duration {
 		Tools: map[iptables.Protocol]iptables.Tools{iptables.ProtocolIPv4: r.names}})
 	require.NoError(b, err)
 	p, err := proxier.New(proxier.Config{Family: v1.IPv4Protocol, NodeName: "node1", NodeIP: netip.MustParseAddr("192.168.0.1"),
-		Rules: proxier.IPTables{Tools: runner}, Sysctls: &fakeSettings{values: map[string]int{}}, LocalDetector: proxier.DetectLocalByCIDR(netip.MustParsePrefix("10.0.0.0/8")),
+		Rules: proxier.IPTables{Tools: runner}, Sysctls: &fakeSettings{values: map[string]int{}},
+		LocalDetector: proxier.DetectLocalByCIDR(netip.MustParsePrefix("10.0.0.0/8")),
 		MasqueradeBit: 14})
 	require.NoError(b, err)
 	for i := range r.services {

@@ -50,7 +50,8 @@ func TestCheckStatus(t *testing.T) {
 	status, out, errOut := call(twoServices+"---\n{apiVersion: v1, kind: Gadget}\n", "check", "-")
 	assert.Equal(t, exitUsage, status)
 	assert.Equal(t, "<stdin>:3:76: service default/other: the cluster IP 172.30.0.41 is that of service default/web as well "+
-		"(give each service one of its own) [cluster-ip-taken]\n1 files, 1 mistakes, 1 could not be read\n", out, "what could be read is looked at")
+		"(give each service one of its own) [cluster-ip-taken]\n1 files, 1 mistakes, 1 could not be read\n", out,
+		"what could be read is looked at")
 	assert.Contains(t, errOut, "1 of 1 files could not be read:\n<stdin>:5:1: unknown kind \"Gadget\"")
 	status, _, errOut = call("", "check", "-", "-o", "junit")
 	assert.Equal(t, exitUsage, status)
@@ -61,12 +62,14 @@ func TestMistakesAreWarnedOf(t *testing.T) {
 	status, out, errOut := call(node+"\n---\n"+twoServices, "rules", "-f", "-")
 	assert.Equal(t, exitHeld, status)
 	assert.Contains(t, out, "KUBE-SERVICES")
-	assert.Contains(t, errOut, "chainwalk: warning: <stdin>:5:76: service default/other: the cluster IP 172.30.0.41 is that of service default/web")
+	assert.Contains(t, errOut,
+		"chainwalk: warning: <stdin>:5:76: service default/other: the cluster IP 172.30.0.41 is that of service default/web")
 
 	scenario := strings.Replace(small, "ports: [{port: 8080}]", "ports: [{name: http, port: 8080}]", 1)
 	_, _, errOut = call(scenario, "run", "-", "-q", "-o", "json")
 	assert.Contains(t, errOut, "chainwalk: warning: <stdin>:12:11: endpointslice default/web-1: the service has no port \"http\", TCP")
-	_, _, errOut = call(strings.Replace(scenario, "topology:", "mistakes: [slice-port, service-port-unserved]\ntopology:", 1), "run", "-", "-q")
+	_, _, errOut = call(strings.Replace(scenario, "topology:", "mistakes: [slice-port, service-port-unserved]\ntopology:", 1), "run", "-",
+		"-q")
 	assert.NotContains(t, errOut, "warning", "it is the point of the scenario")
 }
 

@@ -62,10 +62,12 @@ steps:
 `
 
 func TestRunWritesAPage(t *testing.T) {
-	status, out, errOut := call("", "run", "-o", "html", write(t, "scenario.yaml", strings.Replace(small, "source: kept", "source: masqueraded", 1)))
+	status, out, errOut := call("", "run", "-o", "html",
+		write(t, "scenario.yaml", strings.Replace(small, "source: kept", "source: masqueraded", 1)))
 	assert.Equal(t, exitNotHeld, status, errOut)
 	for _, want := range []string{
-		"<!DOCTYPE html>", "1 of 1 scenario failed", "entry made: tcp SYN_SENT", "ESTABLISHED, a reply of tcp", "<ins>10.244.2.2:8080</ins>", "the source is not masqueraded", "nat:KUBE-SERVICES:rule:1", "name: a small scenario\ntopology: {pods: [{name: client",
+		"<!DOCTYPE html>", "1 of 1 scenario failed", "entry made: tcp SYN_SENT", "ESTABLISHED, a reply of tcp", "<ins>10.244.2.2:8080</ins>",
+		"the source is not masqueraded", "nat:KUBE-SERVICES:rule:1", "name: a small scenario\ntopology: {pods: [{name: client",
 	} {
 		assert.True(t, strings.Contains(out, want), want)
 	}
@@ -339,7 +341,8 @@ func TestTraceAsAPageAndAsADiagram(t *testing.T) {
 	args := []string{"trace", "--node", snapshot, "tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba", "-o"}
 	status, out, errOut := call("", append(args, "html")...)
 	require.Equal(t, exitHeld, status, errOut)
-	for _, want := range []string{"<!DOCTYPE html>", "shop/web:http -&gt; 3 endpoints", "nat:KUBE-SERVICES:rule:16", "<ins>10.244.1.2:8080</ins>", "decided here", "15 rules did not match, 1 nearly",
+	for _, want := range []string{"<!DOCTYPE html>", "shop/web:http -&gt; 3 endpoints", "nat:KUBE-SERVICES:rule:16",
+		"<ins>10.244.1.2:8080</ins>", "decided here", "15 rules did not match, 1 nearly",
 		`failed: -p udp`} {
 		assert.True(t, strings.Contains(out, want), want)
 	}

@@ -174,7 +174,8 @@ func progress(w io.Writer, begin time.Time) func(trial.Figures) {
 // writeRate prints how fast it went. That is no part of the result, which is always the same.
 func writeRate(w io.Writer, f *trial.Figures, took time.Duration) {
 	seconds := max(took.Seconds(), 0.001)
-	fmt.Fprintf(w, "\r%.1fs: %.0f states and %.0f connections a second\x1b[K\n", seconds, float64(f.States)/seconds, float64(f.Connections)/seconds)
+	fmt.Fprintf(w, "\r%.1fs: %.0f states and %.0f connections a second\x1b[K\n", seconds, float64(f.States)/seconds,
+		float64(f.Connections)/seconds)
 }
 
 // writeFound writes a result and its scenarios into a folder.

@@ -31,7 +31,8 @@ func TestFuzzPrintsTheSameForTheSameSeed(t *testing.T) {
 func TestFuzzShardsAreJoined(t *testing.T) {
 	folder := t.TempDir()
 	for _, shard := range []string{"1/2", "2/2"} {
-		_, out, errOut := call("", "fuzz", "--seed", "9", "--runs", "2", "--shrinks", "1", "--shard", shard, "--out", filepath.Join(folder, shard[:1]), "-o", "json")
+		_, out, errOut := call("", "fuzz", "--seed", "9", "--runs", "2", "--shrinks", "1", "--shard", shard, "--out",
+			filepath.Join(folder, shard[:1]), "-o", "json")
 		assert.Contains(t, out, `"cases": 2`, errOut)
 	}
 	joined := filepath.Join(folder, "joined")
@@ -57,7 +58,8 @@ func TestFuzzPageHasTheWaysOfWhatWasFound(t *testing.T) {
 	require.NoError(t, stored.Close())
 	status, out, errOut := call("", "fuzz", "merge", folder, "-o", "html")
 	assert.Equal(t, exitNotHeld, status, errOut)
-	for _, want := range []string{"1 finding against the specification", "client-address", "Who is called sees who calls.", "nat:KUBE-SERVICES:rule:1", "name: a small scenario"} {
+	for _, want := range []string{"1 finding against the specification", "client-address", "Who is called sees who calls.",
+		"nat:KUBE-SERVICES:rule:1", "name: a small scenario"} {
 		assert.True(t, strings.Contains(out, want), want)
 	}
 	status, _, errOut = call("", "fuzz", "merge", folder, "-o", "page")

@@ -114,7 +114,8 @@ func TestRunThatIsInterruptedPrintsWhatIsDone(t *testing.T) {
 	_ = cmd.Wait() // its status is looked at
 	assert.Equal(t, exitNotHeld, cmd.ProcessState.ExitCode(), string(rest))
 	assert.Contains(t, string(rest), "chainwalk: interrupted: 1 of 3 scenarios were run\n")
-	assert.Equal(t, "ok    first ("+filepath.Join(dir, "a.yaml")+" on sim, 2 checks)\n1 scenario, 0 failed, 0 skipped; 2 checks, 0 failed\n", out.String())
+	assert.Equal(t, "ok    first ("+filepath.Join(dir, "a.yaml")+" on sim, 2 checks)\n1 scenario, 0 failed, 0 skipped; 2 checks, 0 failed\n",
+		out.String())
 }
 
 // TestASecondInterruptEndsAtOnce: what waits for its input does not look at the first one.
@@ -164,5 +165,6 @@ func TestNetnsNeedsRoot(t *testing.T) {
 	_ = cmd.Run() // its status is looked at
 	assert.Equal(t, exitUsage, cmd.ProcessState.ExitCode(), errOut.String())
 	assert.Empty(t, out.String())
-	assert.Equal(t, "chainwalk: --on netns: only root may make network namespaces (run it with sudo, or --on sim): operation not permitted\n", errOut.String())
+	assert.Equal(t, "chainwalk: --on netns: only root may make network namespaces (run it with sudo, or --on sim): operation not permitted\n",
+		errOut.String())
 }

@@ -161,7 +161,8 @@ data:
 func TestRulesDiffLoadsRulesThatNobodyKnows(t *testing.T) {
 	dump := clusterDump(t)
 	for _, tools := range []string{"legacy", "nft"} {
-		saved := strings.Replace(savedOf(t, tools, "demo-worker"), " -A FORWARD ", " -A FORWARD -m geoip --source-country  DE,FR -j TARPIT --honeypot\n[0:0] -A FORWARD ", 1)
+		saved := strings.Replace(savedOf(t, tools, "demo-worker"), " -A FORWARD ",
+			" -A FORWARD -m geoip --source-country  DE,FR -j TARPIT --honeypot\n[0:0] -A FORWARD ", 1)
 		require.Contains(t, saved, "geoip")
 		status, out, errOut := call(saved, "rules", "-f", filepath.Join(dump, "objects.yaml"), "--node", "demo-worker",
 			"--config", filepath.Join(dump, tools, "demo-worker", "kube-proxy.yaml"), "--diff", "-")

@@ -63,7 +63,8 @@ Exit status: 0 all held, 1 a scenario failed or the run was interrupted, 2 a fil
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.backend, "on", scenarios.BackendSim, "the backend to run on: sim, netns for this machine's kernel (Linux, root), or kind for a kind cluster (Docker)")
+	flags.StringVar(&o.backend, "on", scenarios.BackendSim,
+		"the backend to run on: sim, netns for this machine's kernel (Linux, root), or kind for a kind cluster (Docker)")
 	flags.StringVar(&o.match, "run", "", "run only scenarios with this regular expression in their name or the path of their file")
 	flags.BoolVar(&o.list, "list", false, "print the scenarios that would run, and run none")
 	flags.BoolVar(&o.failFast, "fail-fast", false, "end with the first scenario that fails")
@@ -75,7 +76,8 @@ Exit status: 0 all held, 1 a scenario failed or the run was interrupted, 2 a fil
 		"which packets to show the way of: none (in json those of failures), failed, one (those of failures and one of the last scenario) or all")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print failures and totals only")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print every check, and each failure in full")
-	flags.StringVar(&o.progress, "progress", "auto", "show on standard error what is running: auto (on a terminal), always (as --progress alone) or never, behind a \"=\"")
+	flags.StringVar(&o.progress, "progress", "auto",
+		"show on standard error what is running: auto (on a terminal), always (as --progress alone) or never, behind a \"=\"")
 	flags.Lookup("progress").NoOptDefVal = "always"
 	o.ignored.addFlag(flags)
 	o.kind.addFlags(flags)

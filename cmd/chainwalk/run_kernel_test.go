@@ -12,7 +12,8 @@ import (
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
-// TestKernelRunsInNamespacesAtOnce runs several scenarios at once on the kernel: what is printed is what the simulator says, in the same order.
+// TestKernelRunsInNamespacesAtOnce runs several scenarios at once on the kernel: what is printed is what the simulator says, in the same
+// order.
 func TestKernelRunsInNamespacesAtOnce(t *testing.T) {
 	kerneltest.Need(t, "nft", "nfacct", "iptables-legacy", "iptables-nft", "ip6tables-legacy", "ip6tables-nft")
 	run := func(on string) string {

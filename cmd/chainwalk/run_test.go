@@ -44,8 +44,9 @@ func TestOneBrokenFileIsOneFailure(t *testing.T) {
 	})
 	status, out, errOut := call("", "run", dir, "--ways", "none")
 	assert.Equal(t, exitUsage, status)
-	assert.Regexp(t, `(?s)^ok    first .*\nFAIL  \S*b.yml could not be read: \S*b.yml:\d+:\d+: not YAML: [^\n]*\nFAIL  third .*\nok    last .*`+
-		`\n4 scenarios, 2 failed, 0 skipped; `, out)
+	assert.Regexp(t,
+		`(?s)^ok    first .*\nFAIL  \S*b.yml could not be read: \S*b.yml:\d+:\d+: not YAML: [^\n]*\nFAIL  third .*\nok    last .*`+
+			`\n4 scenarios, 2 failed, 0 skipped; `, out)
 	assert.Regexp(t, `^chainwalk: 1 of 4 files could not be read:\n\S*b.yml:1:\d+: not YAML: `, errOut)
 
 	_, out, _ = call("", "run", dir, "-o", "junit")
@@ -66,7 +67,8 @@ func TestOneBrokenFileIsOneFailure(t *testing.T) {
 }
 
 func TestRunChoosesScenarios(t *testing.T) {
-	dir := folder(t, map[string]string{"a.yaml": named("hairpin of a pod"), "hairpin.yaml": named("of a node"), "c.yaml": named("others"), "z.yaml": "["})
+	dir := folder(t,
+		map[string]string{"a.yaml": named("hairpin of a pod"), "hairpin.yaml": named("of a node"), "c.yaml": named("others"), "z.yaml": "["})
 	status, out, errOut := call("", "run", dir, "--run", "^hair|hairpin.yaml$", "-q")
 	assert.Equal(t, exitHeld, status, errOut)
 	assert.Equal(t, "2 scenarios, 0 failed, 0 skipped; 4 checks, 0 failed\n", out)
@@ -212,13 +214,15 @@ func TestWatchRunsAgainWhenAFileChanges(t *testing.T) {
 	await()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "objects/shop.txt"), []byte("{apiVersion: v1, kind: Nothing}"), 0o600))
 	await()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "objects/shop.txt"), []byte("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"), 0o600))
+	require.NoError(t,
+		os.WriteFile(filepath.Join(dir, "objects/shop.txt"), []byte("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"), 0o600))
 	await()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.yaml"), []byte(failing("other")), 0o600))
 	await()
 	cancel()
 	err := <-ended
 	assert.True(t, errors.Is(err, errNotHeld), err)
-	assert.Regexp(t, `(?s)ok    a small scenario.*FAIL  \S*a.yaml could not be read: \S*shop.txt:1:1: unknown kind "Nothing".*ok    a small scenario.*FAIL  other`, out.all.String())
+	assert.Regexp(t,
+		`(?s)ok    a small scenario.*FAIL  \S*a.yaml could not be read: \S*shop.txt:1:1: unknown kind "Nothing".*ok    a small scenario.*FAIL  other`, out.all.String())
 	assert.Contains(t, errOut.String(), "shop.txt changed: running again\n")
 }

@@ -27,7 +27,8 @@ type kindOptions struct {
 func (o *kindOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.existing, "cluster", os.Getenv("CLUSTER"), "with --on kind: use the kind cluster of this name, and leave it (CLUSTER)")
 	flags.BoolVar(&o.keep, "keep", os.Getenv("KEEP") != "", "with --on kind: leave the cluster that is made, for --cluster chainwalk (KEEP=1)")
-	flags.StringVar(&o.image, "node-image", os.Getenv("NODE_IMAGE"), "with --on kind: the image of the nodes; kind's own if not given (NODE_IMAGE)")
+	flags.StringVar(&o.image, "node-image", os.Getenv("NODE_IMAGE"),
+		"with --on kind: the image of the nodes; kind's own if not given (NODE_IMAGE)")
 	flags.StringVar(&o.tool, "tool", string(netfilter.NFT), "with --on kind: the nodes' variant of iptables, nft or legacy")
 	flags.StringVar(&o.proxy.Name, "proxy", cluster.Chainwalk, "with --on kind: the service proxy, chainwalk or kube-proxy")
 	flags.StringVar(&o.proxy.Mode, "mode", "iptables", "with --on kind: the mode of the proxy, iptables or nftables")

@@ -68,12 +68,14 @@ taken to answer on every port; a node without a snapshot has no rules.`,
 		"file with a NodeSnapshot (- is stdin); several follow the connection through these nodes and back")
 	flags.StringArrayVar(&o.objects, "objects", nil,
 		"file with Kubernetes objects (repeatable, - is stdin): names in the story and in PACKET, and why endpoints are not reached")
-	flags.StringVar(&o.via, "via", "", "with several --node: the node that packets from outside to a service's address are handed to (the first)")
+	flags.StringVar(&o.via, "via", "",
+		"with several --node: the node that packets from outside to a service's address are handed to (the first)")
 	flags.StringVar(&o.rules, "rules", "", "file with iptables-save or ip6tables-save text (- is stdin)")
 	flags.StringSliceVar(&o.local, "local", nil, "with --rules: the node's own addresses")
 	flags.StringVar(&o.tools, "tools", "",
 		"legacy or nft: the only rules to walk where both backends hold some; with --rules also how text is read that does not say its backend")
-	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json, html (a page for a browser) or mermaid (a diagram for Markdown)")
+	flags.StringVarP(&o.output, "output", "o", "text",
+		"how to print the result: text, json, html (a page for a browser) or mermaid (a diagram for Markdown)")
 	o.ignored.addFlag(flags)
 	o.text.addFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("node", "rules")

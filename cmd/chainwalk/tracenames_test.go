@@ -123,7 +123,8 @@ func TestTraceThroughSeveralNodes(t *testing.T) {
 	assert.Contains(t, out, "policy Local: it is on demo-worker and the packet on demo-worker2")
 	assert.True(t, strings.HasPrefix(out, "dropped on demo-worker2: shop/lb-local:http has no local endpoints\n"), out)
 	_, out, _ = call("", append(traced(folder, "nft", dumpNodes...), "udp pod/echo-77c9b5bcb7-d6rwv:40000 > svc/kube-dns:dns")...)
-	assert.True(t, strings.HasPrefix(out, "rejected on demo-worker: kube-system/kube-dns:dns has no endpoints, which the client is told\n"), out)
+	assert.True(t, strings.HasPrefix(out, "rejected on demo-worker: kube-system/kube-dns:dns has no endpoints, which the client is told\n"),
+		out)
 	assert.Contains(t, out, "sent by eth0 to 10.244.2.1", "a pod sends its own packets")
 
 	status, out, errOut := call("", append(traced(folder, "nft", dumpNodes...), "-o", "json", "tcp node/demo-worker:40000 > svc/zoned")...)

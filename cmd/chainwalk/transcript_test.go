@@ -24,8 +24,8 @@ var update = flag.Bool("update", false, "write what commands print into the page
 // transcripts are the blocks of a page that show what is typed and what is printed.
 var transcripts = regexp.MustCompile("(?ms)^```console\n(.*?)^```$")
 
-// TestPagesShowWhatIsPrinted types what the README and docs/*.md show in blocks of "console", page by page in one shell, and compares what is
-// printed. A line "..." of a page stands for any lines. The shell is in an empty folder that has what the clone has.
+// TestPagesShowWhatIsPrinted types what the README and docs/*.md show in blocks of "console", page by page in one shell, and compares
+// what is printed. A line "..." of a page stands for any lines. The shell is in an empty folder that has what the clone has.
 func TestPagesShowWhatIsPrinted(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	require.NoError(t, err)

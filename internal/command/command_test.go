@@ -19,12 +19,14 @@ func TestStatuses(t *testing.T) {
 		status  int
 		printed string
 	}{
-		"it holds":           {args: []string{"-n", "2", "x"}, held: true, status: Held, printed: "looked\n"},
-		"it does not":        {args: []string{"x"}, status: Failed, printed: "looked\n"},
-		"it could not look":  {args: []string{"x"}, err: errors.New("no file"), status: Broken, printed: "looked\nlook: no file\n"},
-		"help":               {args: []string{"-h"}, status: Held, printed: "Usage of look:\n  -n int\n    \thow many (default 1)\n"},
-		"more help":          {args: []string{"-n", "2", "--help"}, status: Held, printed: "Usage of look:\n  -n int\n    \thow many (default 1)\n"},
-		"no such flag":       {args: []string{"-m"}, status: Broken, printed: "flag provided but not defined: -m\nUsage of look:\n  -n int\n    \thow many (default 1)\n"},
+		"it holds":          {args: []string{"-n", "2", "x"}, held: true, status: Held, printed: "looked\n"},
+		"it does not":       {args: []string{"x"}, status: Failed, printed: "looked\n"},
+		"it could not look": {args: []string{"x"}, err: errors.New("no file"), status: Broken, printed: "looked\nlook: no file\n"},
+		"help":              {args: []string{"-h"}, status: Held, printed: "Usage of look:\n  -n int\n    \thow many (default 1)\n"},
+		"more help": {args: []string{"-n", "2", "--help"}, status: Held,
+			printed: "Usage of look:\n  -n int\n    \thow many (default 1)\n"},
+		"no such flag": {args: []string{"-m"}, status: Broken,
+			printed: "flag provided but not defined: -m\nUsage of look:\n  -n int\n    \thow many (default 1)\n"},
 		"nothing to look at": {args: []string{"-n", "2"}, status: Broken, printed: "Usage of look:\n  -n int\n    \thow many (default 1)\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

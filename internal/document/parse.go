@@ -141,8 +141,8 @@ type jsonValue struct {
 	line int // the number of lines before it
 }
 
-// jsonValues takes apart what people make of several outputs in JSON, each of which begins a line: YAML knows no such stream. Everything else
-// is one.
+// jsonValues takes apart what people make of several outputs in JSON, each of which begins a line: YAML knows no such stream. Everything
+// else is one.
 func jsonValues(data []byte) []jsonValue {
 	whole := []jsonValue{{data: data}}
 	if !startsLikeJSON(data) {

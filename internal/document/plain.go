@@ -15,8 +15,8 @@ import (
 // ErrArchive says that an input is a tar archive.
 var ErrArchive = errors.New("a tar archive: unpack it, and give a file or folder of it")
 
-// Plain is a text as people hand it on, in UTF-8: unpacked if gzip packed it, and without a byte order mark, which says of a text of PowerShell
-// that it is in UTF-16. What is no character there is U+FFFD.
+// Plain is a text as people hand it on, in UTF-8: unpacked if gzip packed it, and without a byte order mark, which says of a text of
+// PowerShell that it is in UTF-16. What is no character there is U+FFFD.
 func Plain(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(r)
 	if begins(b, "\x1f\x8b") {

@@ -26,11 +26,12 @@ func main() { newCommand().Main() }
 
 func newCommand() *command.Command {
 	var o options
-	return &command.Command{Name: "flaky", Flags: o.define, Valid: o.valid, Look: func(ctx context.Context, packages []string, out io.Writer) (bool, error) {
-		o.packages = packages
-		failed, err := find(ctx, o, out)
-		return !failed, err
-	}}
+	return &command.Command{Name: "flaky", Flags: o.define, Valid: o.valid,
+		Look: func(ctx context.Context, packages []string, out io.Writer) (bool, error) {
+			o.packages = packages
+			failed, err := find(ctx, o, out)
+			return !failed, err
+		}}
 }
 
 // options are the flags.

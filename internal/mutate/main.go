@@ -17,9 +17,10 @@ import (
 
 func main() {
 	var o options
-	c := command.Command{Name: "mutate", Flags: o.define, Valid: o.valid, Look: func(ctx context.Context, _ []string, out io.Writer) (bool, error) {
-		return mutate(ctx, o, out)
-	}}
+	c := command.Command{Name: "mutate", Flags: o.define, Valid: o.valid,
+		Look: func(ctx context.Context, _ []string, out io.Writer) (bool, error) {
+			return mutate(ctx, o, out)
+		}}
 	c.Main()
 }
 

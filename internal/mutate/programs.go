@@ -62,7 +62,8 @@ func buildTests(ctx context.Context, root, dir, overlayFile, by string) ([]*prog
 		}
 		argv := []string{binary, "-test.failfast", "-test.paniconexit0=false"}
 		if slices.Contains(p.Deps, "pgregory.net/rapid") {
-			argv = append(argv, "-rapid.nofailfile", "-rapid.seed=1", "-rapid.shrinktime=0s") // the same cases each time, and no time lost on small ones
+			// the same cases each time, and no time lost on small ones
+			argv = append(argv, "-rapid.nofailfile", "-rapid.seed=1", "-rapid.shrinktime=0s")
 		}
 		programs = append(programs, &program{folder: folder, name: folder, dir: filepath.Join(root, folder), argv: argv})
 	}

@@ -22,8 +22,8 @@ import (
 type capture struct {
 	seen    *record[sighting]
 	sockets []*watched
-	// devices are the names of devices that packets were seen on, by index, which the kernel gives to no other device: the socket of all devices alone
-	// uses them.
+	// devices are the names of devices that packets were seen on, by index, which the kernel gives to no other device: the socket of all
+	// devices alone uses them.
 	devices map[int]string
 }
 
@@ -109,8 +109,8 @@ func (a *Agent) hearing() (*capture, error) {
 	return c, err
 }
 
-// deafen has a capture see nothing more, and keeps it for the next one. To close its sockets would take the kernel longer: it waits until none of its
-// processors can have a packet for them.
+// deafen has a capture see nothing more, and keeps it for the next one. To close its sockets would take the kernel longer: it waits until
+// none of its processors can have a packet for them.
 func (a *Agent) deafen(c *capture) {
 	err := c.each(socket.Deafen)
 	if err == nil {

@@ -29,8 +29,8 @@ type Dial struct {
 	Times int `json:"times,omitzero"`
 	// Timeout is how long each waits for an answer, 5 s if it is 0.
 	Timeout time.Duration `json:"timeout,omitzero"`
-	// First says that only the first packet of a TCP connection counts. The kernel sends it again after a second; a connection that came of that
-	// ends as Silent.
+	// First says that only the first packet of a TCP connection counts. The kernel sends it again after a second; a connection that came of
+	// that ends as Silent.
 	First bool `json:"first,omitzero"`
 	// Keep is the name to keep the connection under, at this agent and at the server's, for Speak. Only one connection has it: Times
 	// is 1. A connection that is not kept is ended by a reset once it is answered. UDP, SCTP and ICMP are kept even if nobody answered.

@@ -13,8 +13,8 @@ import (
 	"github.com/chainwalk/chainwalk/internal/ctnetlink"
 )
 
-// forget is Client.Forget. The connections of both families are listed at once: for each list the kernel goes through the table of the whole machine, with
-// the connections of all its network namespaces, which takes milliseconds however few there are.
+// forget is Client.Forget. The connections of both families are listed at once: for each list the kernel goes through the table of the
+// whole machine, with the connections of all its network namespaces, which takes milliseconds however few there are.
 func forget(addresses []netip.Addr) error {
 	list := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_CTNETLINK<<8|nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP)
 	list.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC, Version: nl.NFNETLINK_V0})

@@ -53,8 +53,8 @@ type Arrived struct {
 }
 
 // Speak has an agent send a later packet of a kept connection. The client of UDP asks again from its socket, and any server may answer.
-// After its FIN a TCP has nothing to say but an acknowledgement: data is one then, past the socket, as outOfWindow is. Of both the Result's End
-// is Sent and its Token the packet's print, for Captured.
+// After its FIN a TCP has nothing to say but an acknowledgement: data is one then, past the socket, as outOfWindow is. Of both the
+// Result's End is Sent and its Token the packet's print, for Captured.
 func (c *Client) Speak(ctx context.Context, agent string, s Speech) (Result, error) {
 	return ask[Result](ctx, c, agent, opSpeak, s)
 }

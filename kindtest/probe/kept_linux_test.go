@@ -166,7 +166,8 @@ func TestLoadOfLastingConnections(t *testing.T) {
 				}
 				from[a.Conn] = a.Client
 				assert.GreaterOrEqual(t, a.Client.Port(), uint16(firstClientPort))
-				assert.Less(t, a.Client.Port(), uint16(firstClientPort+clientPorts), "a port that was not used of late: nodes may remember one that was")
+				assert.Less(t, a.Client.Port(), uint16(firstClientPort+clientPorts),
+					"a port that was not used of late: nodes may remember one that was")
 			}
 			assert.Len(t, from, 3)
 			assert.GreaterOrEqual(t, len(asked), 30)

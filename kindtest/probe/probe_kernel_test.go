@@ -379,8 +379,8 @@ func TestKernelFirstPacketThatIsLost(t *testing.T) {
 	}
 }
 
-// TestKernelAnswerThatIsSlow: the first packet waits until the server's neighbour knows its hardware address, and is sent again meanwhile. It is answered all
-// the same.
+// TestKernelAnswerThatIsSlow: the first packet waits until the server's neighbour knows its hardware address, and is sent again
+// meanwhile. It is answered all the same.
 func TestKernelAnswerThatIsSlow(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()

@@ -68,7 +68,8 @@ func (r *relay) answer(ctx context.Context, q *request) (any, error) {
 	case opAgents:
 		return r.names()
 	}
-	return nil, fmt.Errorf("a relay does %s, %s, %s, %s and %s itself; %q needs the name of an agent", opSnapshot, opExec, opFetch, opForget, opAgents, q.Op)
+	return nil, fmt.Errorf("a relay does %s, %s, %s, %s and %s itself; %q needs the name of an agent", opSnapshot, opExec, opFetch, opForget,
+		opAgents, q.Op)
 }
 
 // pass has an agent answer. One that has been replaced meanwhile is connected to anew.

@@ -120,8 +120,8 @@ func (a *Agent) accept(listener net.Listener) {
 	}
 }
 
-// datagramsBehind is how much of what comes to a listener of UDP may wait to be read. Clients send hundreds of questions at once, each of them is
-// some 800 bytes to the kernel, and of what has no room nobody hears.
+// datagramsBehind is how much of what comes to a listener of UDP may wait to be read. Clients send hundreds of questions at once, each of
+// them is some 800 bytes to the kernel, and of what has no room nobody hears.
 const datagramsBehind = 8 << 20
 
 func (a *Agent) listenUDP(at netip.AddrPort) (func(), error) {

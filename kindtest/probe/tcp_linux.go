@@ -107,8 +107,8 @@ func connected(ctx context.Context, s *socket.Polled, six bool) (result Result) 
 // repeats is how soon a kernel sends the first packet of a TCP connection again (TCP_TIMEOUT_INIT in include/net/tcp.h).
 const repeats = time.Second
 
-// cameAgain reports whether a connection, which was made within this time, came of a packet that was sent again. The round trip is that of the packet that was
-// answered, which the answer's time stamp tells: of one that is only slow it is as long as the connection took.
+// cameAgain reports whether a connection, which was made within this time, came of a packet that was sent again. The round trip is that
+// of the packet that was answered, which the answer's time stamp tells: of one that is only slow it is as long as the connection took.
 func cameAgain(s *socket.Polled, took time.Duration) (again bool) {
 	err := s.Control(func(fd int) {
 		info, err := unix.GetsockoptTCPInfo(fd, unix.SOL_TCP, unix.TCP_INFO)

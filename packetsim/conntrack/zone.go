@@ -29,8 +29,8 @@ type Template struct {
 	Helper string
 }
 
-// NewTemplate is the connection that stands for one until conntrack looks at the packet (nf_ct_tmpl_alloc). none is the unspecified address of
-// the packet's family.
+// NewTemplate is the connection that stands for one until conntrack looks at the packet (nf_ct_tmpl_alloc). none is the unspecified
+// address of the packet's family.
 func NewTemplate(none netip.Addr, t Template) *Conn {
 	empty := Tuple{Src: none, Dst: none}
 	return &Conn{Tuples: [2]Tuple{empty, empty}, connState: connState{Confirmed: true}, Template: &t}

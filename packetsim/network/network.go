@@ -141,8 +141,8 @@ func (n *Network) Segment(name string, ports ...Port) error {
 	return n.plug(&wire{name: name}, ports...)
 }
 
-// Star joins the device of a router to those of hosts that send all that they send to it, as a switch does that the router answers for every
-// address on: pods behind the one device that a node has for all of them.
+// Star joins the device of a router to those of hosts that send all that they send to it, as a switch does that the router answers for
+// every address on: pods behind the one device that a node has for all of them.
 func (n *Network) Star(centre Port, leaves ...Port) error {
 	return n.plug(&wire{name: "of " + centre.String(), centre: centre}, slices.Concat([]Port{centre}, leaves)...)
 }

@@ -49,9 +49,10 @@ func (t *taker) devices() error {
 	return nil
 }
 
-// creation says which device came when into the namespace, by index, from below zero on. That decides between the addresses of several devices
-// (inet_select_addr in net/ipv4/devinet.c), and an index does not say it: a device that is moved in may have any. The only file that is
-// written in this order is that of the multicast groups, in which each device is that is up and speaks IPv4; others have no part in a choice.
+// creation says which device came when into the namespace, by index, from below zero on. That decides between the addresses of several
+// devices (inet_select_addr in net/ipv4/devinet.c), and an index does not say it: a device that is moved in may have any. The only file
+// that is written in this order is that of the multicast groups, in which each device is that is up and speaks IPv4; others have no part
+// in a choice.
 func (t *taker) creation() map[int]int {
 	text, err := os.ReadFile(t.netFile("igmp"))
 	if err != nil {

@@ -106,8 +106,8 @@ func (t *taker) nativeTable(m *nftMessage, chains []nftMessage) {
 	}
 }
 
-// nativeRules names the chains of iptables' tables with rules that nft made. iptables-nft-save prints those without the parts that it does not
-// know, such as what is looked up in a set, and says nothing.
+// nativeRules names the chains of iptables' tables with rules that nft made. iptables-nft-save prints those without the parts that it
+// does not know, such as what is looked up in a set, and says nothing.
 func (t *taker) nativeRules() {
 	rules, err := t.nftMessages(nftGetRule)
 	if err != nil {
@@ -139,8 +139,8 @@ func (t *taker) nativeRules() {
 	}
 }
 
-// madeWithNFT says whether a rule has what iptables-nft never writes into one: no counter, something looked up in a set, or something written
-// into the packet.
+// madeWithNFT says whether a rule has what iptables-nft never writes into one: no counter, something looked up in a set, or something
+// written into the packet.
 func madeWithNFT(expressions []byte) bool {
 	counted := false
 	for element, err := range nlattr.All(expressions) {

@@ -232,8 +232,8 @@ type Unread struct {
 	Why  string `json:"why"`
 }
 
-// documentError says what of a NodeSnapshot document cannot be used, and what to write instead. Path is the field, such as routes[3].dst. The place
-// is missing where the value did not come from a document.
+// documentError says what of a NodeSnapshot document cannot be used, and what to write instead. Path is the field, such as routes[3].dst.
+// The place is missing where the value did not come from a document.
 type documentError = document.Error
 
 // errNotSupported is what a snapshot has no place for, or a Host no imitation.

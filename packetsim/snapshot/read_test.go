@@ -50,7 +50,8 @@ func sample() *NodeSnapshot {
 		},
 		PolicyRules: []PolicyRule{
 			{Family: netfilter.IPv4, Priority: 0, Action: packetsim.RuleLookup, Table: packetsim.TableLocal},
-			{Family: netfilter.IPv4, Priority: 100, Invert: true, From: netip.MustParsePrefix("10.0.0.0/8"), To: netip.MustParsePrefix("10.1.0.0/16"),
+			{Family: netfilter.IPv4, Priority: 100, Invert: true, From: netip.MustParsePrefix("10.0.0.0/8"),
+				To:   netip.MustParsePrefix("10.1.0.0/16"),
 				Mark: 0x10, MarkMask: 0xff, In: "eth0", Out: "br0", Action: packetsim.RuleProhibit},
 		},
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.eth0.rp_filter": "2"},

@@ -50,8 +50,8 @@ func HostOfRules(rules *netfilter.Namespace, o RulesOptions) (*packetsim.Host, e
 	return packetsim.NewHost(config)
 }
 
-// HostOfSave is HostOfRules for what iptables-save and ip6tables-save have printed, of both families and backends one after the other. Errors
-// name the text and its line.
+// HostOfSave is HostOfRules for what iptables-save and ip6tables-save have printed, of both families and backends one after the other.
+// Errors name the text and its line.
 func HostOfSave(name string, r io.Reader, o RulesOptions) (*packetsim.Host, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {

@@ -60,7 +60,8 @@ func (t *taker) rulesOf(dialect netfilter.Dialect, family netfilter.Family) erro
 	return nil
 }
 
-// foreignTables keeps the tables that iptables-nft-save cannot show: it says so in comments. Those of which it only leaves chains out it shows.
+// foreignTables keeps the tables that iptables-nft-save cannot show: it says so in comments. Those of which it only leaves chains out it
+// shows.
 func (t *taker) foreignTables(save string, family netfilter.Family) {
 	for line := range strings.SplitSeq(save, "\n") {
 		name, why, found := strings.Cut(strings.TrimPrefix(line, "# Table `"), "' ")

@@ -71,7 +71,8 @@ COMMIT
 }
 
 func TestOpenHost(t *testing.T) {
-	host, err := snapshot.OpenHost(filepath.Join("..", "..", "internal", "dumps", "kind-v1.34", "nft", "demo-worker.yaml"), snapshot.HostOptions{})
+	host, err := snapshot.OpenHost(filepath.Join("..", "..", "internal", "dumps", "kind-v1.34", "nft", "demo-worker.yaml"),
+		snapshot.HostOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, "demo-worker", host.Name())
 	_, err = snapshot.OpenHost(filepath.Join(t.TempDir(), "nothing.yaml"), snapshot.HostOptions{})

@@ -50,7 +50,8 @@ func (t *taker) sysctl(root, file string) {
 	t.snapshot.Sysctls[name] = strings.Join(strings.Fields(string(data)), " ")
 }
 
-// readSetting reads a file of /proc/sys, which the kernel hands over at once. There are hundreds of them, and os.ReadFile makes twice as many system calls.
+// readSetting reads a file of /proc/sys, which the kernel hands over at once. There are hundreds of them, and os.ReadFile makes twice as
+// many system calls.
 func readSetting(file string) ([]byte, error) {
 	fd, err := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

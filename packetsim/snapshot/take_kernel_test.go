@@ -189,8 +189,9 @@ func TestKernelTakeOfTablesThatNFTChanged(t *testing.T) {
 	whole := []NFChain{{Name: "FORWARD", Hook: "forward"}}
 	rule := func(text string) string { return "nft add rule ip filter FORWARD " + text }
 	inForward := func(numbers string) []Unread {
-		return []Unread{{"chain FORWARD of nftables table ip filter", "not supported: nft made rules in it, of which iptables-nft-save may leave " +
-			"parts out in silence (rule " + numbers + ")"}}
+		return []Unread{{"chain FORWARD of nftables table ip filter",
+			"not supported: nft made rules in it, of which iptables-nft-save may leave " +
+				"parts out in silence (rule " + numbers + ")"}}
 	}
 	for _, row := range []struct {
 		name     string
@@ -199,11 +200,13 @@ func TestKernelTakeOfTablesThatNFTChanged(t *testing.T) {
 		unread   []Unread
 	}{
 		{"what iptables makes", []string{
-			"iptables-nft -A FORWARD -p tcp --dport 80 -m mark --mark 5 -j ACCEPT", "iptables-nft -A FORWARD -p tcp --syn -m comment --comment a -j LOG",
+			"iptables-nft -A FORWARD -p tcp --dport 80 -m mark --mark 5 -j ACCEPT",
+			"iptables-nft -A FORWARD -p tcp --syn -m comment --comment a -j LOG",
 			"iptables-nft -A FORWARD -s 10.0.0.0/9 -m limit --limit 5/s", "iptables-nft -t nat -A POSTROUTING -j MASQUERADE",
 			"iptables-nft -t mangle -A PREROUTING -p udp -m multiport --dports 1,2 -j MARK --set-mark 5", "iptables-nft -A FORWARD -j NFLOG",
 		}, nil, nil},
-		{"a lookup", []string{rule("ip saddr vmap { 10.0.0.1 : drop } counter"), rule("counter accept"), rule("tcp dport { 22, 80 } counter drop")}, nil,
+		{"a lookup",
+			[]string{rule("ip saddr vmap { 10.0.0.1 : drop } counter"), rule("counter accept"), rule("tcp dport { 22, 80 } counter drop")}, nil,
 			inForward("2, 4")},
 		{"a range, which is printed as its end", []string{rule("ip saddr 10.0.0.1-10.0.0.9 drop")}, nil, inForward("2")},
 		{"a chain of another name", []string{"nft add chain ip filter own { type filter hook input priority 5; }"},
@@ -230,8 +233,8 @@ func TestKernelTakeOfTablesThatNFTChanged(t *testing.T) {
 	}
 }
 
-// TestDevicesAreInTheOrderOfTheirCreation: the kernel masquerades what leaves by a device without a fitting address with that of the one that came
-// first, whatever its index. The walk takes the same from a snapshot.
+// TestDevicesAreInTheOrderOfTheirCreation: the kernel masquerades what leaves by a device without a fitting address with that of the one
+// that came first, whatever its index. The walk takes the same from a snapshot.
 func TestDevicesAreInTheOrderOfTheirCreation(t *testing.T) {
 	kerneltest.Need(t, "ip", "iptables-nft", "iptables-nft-save", "conntrack")
 	node := kerneltest.New(t)
@@ -294,7 +297,8 @@ func checkKernelSnapshot(t *testing.T, s *NodeSnapshot, port uint16) {
 		Action: packetsim.RuleLookup, Table: 100})
 	assert.Contains(t, s.PolicyRules, PolicyRule{Family: netfilter.IPv6, Priority: 91, From: prefix("fd77::/16"),
 		Action: packetsim.RuleProhibit})
-	assert.Contains(t, s.PolicyRules, PolicyRule{Family: netfilter.IPv4, Priority: 0, Action: packetsim.RuleLookup, Table: packetsim.TableLocal})
+	assert.Contains(t, s.PolicyRules,
+		PolicyRule{Family: netfilter.IPv4, Priority: 0, Action: packetsim.RuleLookup, Table: packetsim.TableLocal})
 
 	assert.Equal(t, []Unread{{What: "IPv4 policy rule of priority 92",
 		Why: "not supported: selector or option 22 (FRA_* of linux/fib_rules.h)"}}, withoutAddresses(s.Unread))

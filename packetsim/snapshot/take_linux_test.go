@@ -157,7 +157,8 @@ func TestTakeRules(t *testing.T) {
 		},
 		{
 			name: "chains that iptables does not understand",
-			tools: cannedTools{"iptables-nft-save -c": "# Table `filter' contains incompatible base-chains, use 'nft' tool to list them.\n" + someRules,
+			tools: cannedTools{"iptables-nft-save -c": "# Table `filter' contains incompatible base-chains, use 'nft' tool to list them.\n" +
+				someRules,
 				"ip6tables-nft-save -c": noRules},
 			want: []string{"nft 4"},
 		},
@@ -203,7 +204,8 @@ func allUnshown(families ...uint8) map[nftTableID]string {
 
 func TestMadeWithNFT(t *testing.T) {
 	expression := func(name string, data ...byte) []byte {
-		return nlattr.Append(nil, 1, append(nlattr.Append(nil, nftExprName, append([]byte(name), 0)...), nlattr.Append(nil, nftExprData, data...)...)...)
+		return nlattr.Append(nil, 1,
+			append(nlattr.Append(nil, nftExprName, append([]byte(name), 0)...), nlattr.Append(nil, nftExprData, data...)...)...)
 	}
 	load, write := nlattr.Append(nil, 1, 0, 0, 0, 1), nlattr.Append(nil, nftPayloadSreg, 0, 0, 0, 1)
 	for _, row := range []struct {
@@ -211,7 +213,8 @@ func TestMadeWithNFT(t *testing.T) {
 		expressions [][]byte
 		want        bool
 	}{
-		{"a rule of iptables-nft", [][]byte{expression("payload", load...), expression("cmp"), expression("counter"), expression("immediate")}, false},
+		{"a rule of iptables-nft", [][]byte{expression("payload", load...), expression("cmp"), expression("counter"), expression("immediate")},
+			false},
 		{"no counter", [][]byte{expression("payload", load...), expression("cmp"), expression("immediate")}, true},
 		{"a set", [][]byte{expression("payload", load...), expression("lookup"), expression("counter")}, true},
 		{"what writes", [][]byte{expression("counter"), expression("immediate"), expression("payload", write...)}, true},

@@ -23,7 +23,8 @@ func Sync(run exec.Interface, services []*corev1.Service, slices []*discoveryv1.
 	return nil
 }
 
-// rules is the input of iptables-restore. Whoever calls itself is masqueraded, or it would be answered by itself, from an address that it did not call.
+// rules is the input of iptables-restore. Whoever calls itself is masqueraded, or it would be answered by itself, from an address that it
+// did not call.
 func rules(services []*corev1.Service, slices []*discoveryv1.EndpointSlice) string {
 	chains, rules := ":TOY - [0:0]\n", "-A PREROUTING -j TOY\n-A OUTPUT -j TOY\n-A POSTROUTING -m mark --mark 0x1/0x1 -j MASQUERADE\n"
 	for _, service := range services {
@@ -39,7 +40,8 @@ func rules(services []*corev1.Service, slices []*discoveryv1.EndpointSlice) stri
 				rules += fmt.Sprintf("-A TOY ! -s %s -d %s -p %s --dport %d -j MARK --or-mark 0x1\n", Pods, service.Spec.ClusterIP, proto, port.Port)
 				rules += fmt.Sprintf("-A TOY -d %s -p %s --dport %d -m statistic --mode random --probability %.9f -j %s\n",
 					service.Spec.ClusterIP, proto, port.Port, 1/float64(len(endpoints)-i), chain)
-				rules += fmt.Sprintf("-A %[1]s -s %[2]s -j MARK --or-mark 0x1\n-A %[1]s -p %[3]s -j DNAT --to-destination %[2]s:%[4]d\n", chain, to.address, proto, to.port)
+				rules += fmt.Sprintf("-A %[1]s -s %[2]s -j MARK --or-mark 0x1\n-A %[1]s -p %[3]s -j DNAT --to-destination %[2]s:%[4]d\n", chain,
+					to.address, proto, to.port)
 			}
 		}
 	}
@@ -54,7 +56,8 @@ type endpoint struct {
 // endpointsOf are the ready endpoints of a service's port.
 func endpointsOf(service *corev1.Service, port string, slices []*discoveryv1.EndpointSlice) (out []endpoint) {
 	for _, slice := range slices {
-		if slice.Namespace != service.Namespace || slice.Labels[discoveryv1.LabelServiceName] != service.Name || slice.AddressType != discoveryv1.AddressTypeIPv4 {
+		if slice.Namespace != service.Namespace || slice.Labels[discoveryv1.LabelServiceName] != service.Name ||
+			slice.AddressType != discoveryv1.AddressTypeIPv4 {
 			continue
 		}
 		for _, p := range slice.Ports {

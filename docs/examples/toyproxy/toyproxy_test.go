@@ -25,8 +25,8 @@ var known = []gen.Feature{
 	gen.SeveralNodes, gen.SeveralServices, gen.SeveralPorts, gen.UDP, gen.SeveralSlices, gen.NotReady, gen.HostEndpoints, gen.ManyEndpoints,
 }
 
-// TestGeneratedClusters has the specification judge what the toy makes of clusters that nobody thought of: what it promises of cluster IPs that have
-// endpoints. The rest of the Service API the toy does not know.
+// TestGeneratedClusters has the specification judge what the toy makes of clusters that nobody thought of: what it promises of cluster
+// IPs that have endpoints. The rest of the Service API the toy does not know.
 func TestGeneratedClusters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		scenario := gen.Scenario(gen.Options{Without: gen.AllBut(known...)}).Draw(t, "scenario")

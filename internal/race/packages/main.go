@@ -1,5 +1,5 @@
-// Command packages prints the packages whose code or tests start goroutines, or run tests in parallel: those that the race detector can find something
-// in. With -others it prints all others.
+// Command packages prints the packages whose code or tests start goroutines, or run tests in parallel: those that the race detector can
+// find something in. With -others it prints all others.
 //
 //	packages [-others] PATTERN...
 package main
@@ -44,7 +44,8 @@ type listed struct {
 
 // list prints the packages of the patterns that start goroutines, or those that do not.
 func list(ctx context.Context, patterns []string, others bool, out io.Writer) error {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "--"}, patterns...)...)
+	cmd := exec.CommandContext(ctx, "go",
+		append([]string{"list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "--"}, patterns...)...)
 	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()
 	if err != nil {
@@ -84,7 +85,8 @@ func (p *listed) startsGoroutines() (starts bool, err error) {
 	return false, nil
 }
 
-// startsIn reports whether a file has a go statement, a call of a method Go (of a sync.WaitGroup or an errgroup.Group), or a test that runs in parallel.
+// startsIn reports whether a file has a go statement, a call of a method Go (of a sync.WaitGroup or an errgroup.Group), or a test that
+// runs in parallel.
 func startsIn(file *ast.File) (starts bool) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -44,8 +44,8 @@ func connect(t *testing.T, listener int, port uint16, to netip.AddrPort) (client
 	return client, server
 }
 
-// TestKernelClosedSocketsEndAtOnce ends connections, and listening, while a program that is being started still has the sockets. Afterwards the same
-// addresses serve again.
+// TestKernelClosedSocketsEndAtOnce ends connections, and listening, while a program that is being started still has the sockets.
+// Afterwards the same addresses serve again.
 func TestKernelClosedSocketsEndAtOnce(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, listener, client, server int){
 		"a connection, silently": func(t *testing.T, _, client, server int) {

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// To close a descriptor does not end what the socket does while another process has it, too: every program that is started has all descriptors
-// of this process, from its fork until a moment after its exec, also those that are closed by exec. So what a socket does is ended first.
+// To close a descriptor does not end what the socket does while another process has it, too: every program that is started has all
+// descriptors of this process, from its fork until a moment after its exec, also those that are closed by exec. So what a socket does is
+// ended first.
 
 // Reset ends a connection by telling the other end so, or makes a socket that listens refuse. Its addresses are free at once.
 func Reset(fd int) {
@@ -21,8 +22,8 @@ func CloseSilently(fd int) {
 	Reset(fd)
 }
 
-// disconnect ends what a socket does, for all who have it: connect(2) with an address of no family, which package unix cannot spell. A socket that
-// does nothing says that, which is what is wanted.
+// disconnect ends what a socket does, for all who have it: connect(2) with an address of no family, which package unix cannot spell. A
+// socket that does nothing says that, which is what is wanted.
 func disconnect(fd int) {
 	nowhere := unix.RawSockaddr{Family: unix.AF_UNSPEC}
 	_, _, _ = unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&nowhere)), unsafe.Sizeof(nowhere))

@@ -75,8 +75,8 @@ func WantDestination(fd int, v6 bool) error {
 	return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_PKTINFO, 1)
 }
 
-// ReadBehind makes room in a socket for so many bytes that came and were not read yet, as the kernel counts them, which is more than a datagram holds.
-// Without CAP_NET_ADMIN it is no more than net.core.rmem_max allows.
+// ReadBehind makes room in a socket for so many bytes that came and were not read yet, as the kernel counts them, which is more than a
+// datagram holds. Without CAP_NET_ADMIN it is no more than net.core.rmem_max allows.
 func ReadBehind(fd, bytes int) error {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, bytes); !errors.Is(err, unix.EPERM) {
 		return err
@@ -128,8 +128,9 @@ func Destination(control []byte) (netip.Addr, []byte, error) {
 // WantTimes makes a socket say when the kernel had each packet.
 func WantTimes(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) }
 
-// Times has the kernel note when it had each packet, as long as the socket is open. It begins soon after the first socket of the machine that wants
-// times is there, and not at once (net_enable_timestamp in net/core/dev.c): until then a packet has the time at which somebody read it.
+// Times has the kernel note when it had each packet, as long as the socket is open. It begins soon after the first socket of the machine
+// that wants times is there, and not at once (net_enable_timestamp in net/core/dev.c): until then a packet has the time at which somebody
+// read it.
 func Times() (*Polled, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -141,7 +142,8 @@ func Times() (*Polled, error) {
 	return Poll(fd)
 }
 
-// Deafen has the kernel hand over nothing more to a socket, until Listen (SO_ATTACH_FILTER of socket(7)). What it has handed over already waits there.
+// Deafen has the kernel hand over nothing more to a socket, until Listen (SO_ATTACH_FILTER of socket(7)). What it has handed over already
+// waits there.
 func Deafen(fd int) error {
 	nothing := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 0}
 	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &nothing})

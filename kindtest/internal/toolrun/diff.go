@@ -8,8 +8,8 @@ import (
 // mostLines is how many lines Diff compares; of longer lists it shows what differs first.
 const mostLines = 400
 
-// Diff lists two lists line by line: "  " in both, "- " the kernel's, "+ " ours. Of what is the same at the beginning of long lists only the
-// end is shown.
+// Diff lists two lists line by line: "  " in both, "- " the kernel's, "+ " ours. Of what is the same at the beginning of long lists only
+// the end is shown.
 func Diff(kernel, ours []string) string {
 	same := 0
 	for same < min(len(kernel), len(ours)) && kernel[same] == ours[same] {

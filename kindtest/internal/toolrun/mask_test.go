@@ -48,10 +48,12 @@ func TestMasks(t *testing.T) {
 func TestSizesAreExcusedInSetsWithADrawnNumber(t *testing.T) {
 	assert.True(t, sharesBuckets("Header: initval drawn\nSize in memory: 256\n", "Header: initval drawn\nSize in memory: 296\n"))
 	assert.True(t, sharesBuckets("create a hash:ip hashsize 64 initval drawn\n", "create a hash:ip hashsize 128 initval drawn\n"))
-	assert.False(t, sharesBuckets("Header: initval 0x1\nSize in memory: 256\n", "Header: initval 0x1\nSize in memory: 296\n"), "nothing is drawn")
+	assert.False(t, sharesBuckets("Header: initval 0x1\nSize in memory: 256\n", "Header: initval 0x1\nSize in memory: 296\n"),
+		"nothing is drawn")
 	assert.False(t, sharesBuckets("Header: initval drawn\nSize in memory: 256\n\nHeader: size 4\nSize in memory: 8\n",
 		"Header: initval drawn\nSize in memory: 256\n\nHeader: size 4\nSize in memory: 9\n"), "another set")
-	assert.False(t, sharesBuckets("Header: initval drawn\nSize in memory: 256\nx\n", "Header: initval drawn\nSize in memory: 256\ny\n"), "another difference")
+	assert.False(t, sharesBuckets("Header: initval drawn\nSize in memory: 256\nx\n", "Header: initval drawn\nSize in memory: 256\ny\n"),
+		"another difference")
 }
 
 func TestLostPortsAreExcused(t *testing.T) {

@@ -18,9 +18,9 @@
 // What the generator cannot use since fakeipt or packetsim refuses it is found out by trying it (probe.go), and is reported with its
 // reason. Nothing else is left out.
 //
-// Command search (kindtest/onkernel/differ/search) makes the differentials from a seed, bounded by time, rulesets or calls; make kernel and kernel-long
-// run it. The recorded cases are replayed by the kernel tests (CHAINWALK_KERNEL=1, root): the flag -record writes the kernel's answers into the files,
-// -replay names a folder with more cases.
+// Command search (kindtest/onkernel/differ/search) makes the differentials from a seed, bounded by time, rulesets or calls; make kernel
+// and kernel-long run it. The recorded cases are replayed by the kernel tests (CHAINWALK_KERNEL=1, root): the flag -record writes the
+// kernel's answers into the files, -replay names a folder with more cases.
 //
 // Sessions of the text differential are of three kinds: session (gentext.go) has commands about rules as programs write them; wide
 // (gensession.go) draws from every option that the real tools were found to have (tooloptions.txt), with legal and odd values, asks with -C

@@ -71,7 +71,8 @@ func (g *textGen) nfacctWords() []string {
 	case n < 90:
 		return []string{g.oneOf("restore", "restore", "rest", "r")}
 	}
-	return strings.Fields(g.oneOf("flush", "f", "version", "v", "help", "h", "nope", "", "flush x", "add", "get", "del", "restore x", "version x", "listx",
+	return strings.Fields(g.oneOf("flush", "f", "version", "v", "help", "h", "nope", "", "flush x", "add", "get", "del", "restore x",
+		"version x", "listx",
 		"del cw-one x", "add cw-one byte", "add cw-one byte 1 2", "--help", "-V", "q"))
 }
 
@@ -80,12 +81,14 @@ func (g *textGen) nfacctName() string {
 	if g.chance(75) {
 		return g.oneOf("cw-one", "cw-two", "cw-quota")
 	}
-	return g.oneOf(append(oddNames, "a b c", ";", "a;b", "} = x", "<&>", "%s%n", "reset", "byte", strings.Repeat("x", 63), strings.Repeat("x", 64))...)
+	return g.oneOf(append(oddNames, "a b c", ";", "a;b", "} = x", "<&>", "%s%n", "reset", "byte", strings.Repeat("x", 63),
+		strings.Repeat("x", 64))...)
 }
 
 // nfacctNumber is a quota or a counter.
 func (g *textGen) nfacctNumber() string {
-	return g.oneOf("0", "1", "500", "4294967296", "18446744073709551615", "18446744073709551616", "-1", "-5", "x", "5x", " 7", "+8", "0x10", "010", "", "1.5")
+	return g.oneOf("0", "1", "500", "4294967296", "18446744073709551615", "18446744073709551616", "-1", "-5", "x", "5x", " 7", "+8", "0x10",
+		"010", "", "1.5")
 }
 
 // nfacctLine is a line that restore reads, as list prints it, or nearly so.
@@ -98,5 +101,6 @@ func (g *textGen) nfacctLine() string {
 		quota = fmt.Sprintf(", quota = %s, mode = %s", number(), g.oneOf("byte", "packet", "byte,", "packet,", "x"))
 		quota += g.oneOf("", ", overquota = no", ", overquota = yes", " ")
 	}
-	return fmt.Sprintf("{ pkts = %s, bytes = %s%s } = %s;", number(), number(), quota, g.nfacctName()) + g.oneOf("\n", "\n", "\n", "\n", "", " \n", "\n\n", "x\n")
+	return fmt.Sprintf("{ pkts = %s, bytes = %s%s } = %s;", number(), number(), quota, g.nfacctName()) +
+		g.oneOf("\n", "\n", "\n", "\n", "", " \n", "\n\n", "x\n")
 }

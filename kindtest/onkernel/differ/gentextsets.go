@@ -24,7 +24,8 @@ type genSet struct {
 
 // extends says whether the set keeps with an element what an option of add is about.
 func (s *genSet) extends(option string) bool {
-	of := map[string]string{"packets": "counters", "bytes": "counters", "skbmark": "skbinfo", "skbprio": "skbinfo", "skbqueue": "skbinfo"}[option]
+	of := map[string]string{"packets": "counters", "bytes": "counters", "skbmark": "skbinfo", "skbprio": "skbinfo",
+		"skbqueue": "skbinfo"}[option]
 	return slices.Contains(s.options, option) || slices.Contains(s.options, of)
 }
 
@@ -105,7 +106,8 @@ func (g *setsGen) lines() string {
 	}
 	for range 1 + g.r.IntN(12) {
 		if g.chance(6) {
-			b.WriteString(g.oneOf("COMMIT", "# a comment", "", "   ", "quit", "-", "help", "version", "restore", "COMMIT ", "x", "q", "list -n", "save") + "\n")
+			b.WriteString(g.oneOf("COMMIT", "# a comment", "", "   ", "quit", "-", "help", "version", "restore", "COMMIT ", "x", "q", "list -n",
+				"save") + "\n")
 			continue
 		}
 		words := g.line()
@@ -194,7 +196,8 @@ func (g *setsGen) command() []string {
 	case 3:
 		return g.spiced(g.oneOf("rename", "e", "-E", "ren", "--rename"), name, g.setName())
 	case 4:
-		return g.spiced(g.oneOf("destroy", "flush", "flush", "version", "-V", "-v", "--version", "quit", "q", "help "+name, "", "s", "l", "h", "r", "n"))
+		return g.spiced(g.oneOf("destroy", "flush", "flush", "version", "-V", "-v", "--version", "quit", "q", "help "+name, "", "s", "l", "h",
+			"r", "n"))
 	case 5, 6:
 		return g.spiced(g.oneOf("save", "-S", "s", "--save", "sa"), name)
 	default:
@@ -274,7 +277,8 @@ func (g *setsGen) create() []string {
 	g.r.Shuffle(len(options), func(i, j int) { options[i], options[j] = options[j], options[i] })
 	typeName := kind.name
 	if g.chance(5) {
-		typeName = g.oneOf("iphash", "nethash", "ipporthash", "ipmap", "macipmap", "portmap", "setlist", "netifacehash", "hash:nope", strings.Repeat("t", 32))
+		typeName = g.oneOf("iphash", "nethash", "ipporthash", "ipmap", "macipmap", "portmap", "setlist", "netifacehash", "hash:nope",
+			strings.Repeat("t", 32))
 	}
 	if g.made[name] == nil && hash == (family != "" || hash) {
 		g.made[name] = &genSet{kind, family, strings.Fields(strings.Join(options, " "))}
@@ -308,7 +312,8 @@ func (g *setsGen) changeOf(name, command string) []string {
 		}
 	}
 	if g.chance(3) {
-		words = append(words, strings.Fields(g.oneOf("nomatch", "timeout 300", "comment x", "before cwa", "after cwb", "wildcard", "packets 3", "nonesuch"))...)
+		words = append(words,
+			strings.Fields(g.oneOf("nomatch", "timeout 300", "comment x", "before cwa", "after cwb", "wildcard", "packets 3", "nonesuch"))...)
 	}
 	return words
 }
@@ -322,5 +327,6 @@ func (g *setsGen) setName() string {
 }
 
 // oddNames are names that are hard to spell, or too long.
-var oddNames = []string{"", "-", "--", "a b", `q"x`, "tab\tx", "\xc3\xbcml", "\xff\x01", `back\slash`, "{b}", "new\nline", "all", "list", "a,b", ",a",
+var oddNames = []string{"", "-", "--", "a b", `q"x`, "tab\tx", "\xc3\xbcml", "\xff\x01", `back\slash`, "{b}", "new\nline", "all", "list",
+	"a,b", ",a",
 	"#x", "'s'", strings.Repeat("n", 31), strings.Repeat("n", 32), strings.Repeat("\xc3", 31), ":", "-x", "COMMIT"}

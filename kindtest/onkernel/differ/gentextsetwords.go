@@ -25,7 +25,8 @@ func (g *setsGen) optionWords(form, family string) []string {
 // value is a value of an option; most fit.
 func (g *setsGen) value(word, form, family string) string {
 	if g.chance(5) {
-		return g.oneOf("", "x", "-1", "1.5", "0x", "08", "+3", " 3", "18446744073709551615", "18446744073709551616", "-18446744073709551615", "1e3", "3 ")
+		return g.oneOf("", "x", "-1", "1.5", "0x", "08", "+3", " 3", "18446744073709551615", "18446744073709551616", "-18446744073709551615",
+			"1e3", "3 ")
 	}
 	fit, odd := "", ""
 	switch word {
@@ -55,7 +56,8 @@ func (g *setsGen) value(word, form, family string) string {
 	case "skbqueue":
 		fit, odd = "0 1 65535", "65536"
 	case "comment":
-		return g.oneOf("c", "c", "two words", "two words", "", `"`, "it's", "\x01", "\xc3\xbc", "\xff", `\`, "#", strings.Repeat("c", 255), strings.Repeat("c", 256),
+		return g.oneOf("c", "c", "two words", "two words", "", `"`, "it's", "\x01", "\xc3\xbc", "\xff", `\`, "#", strings.Repeat("c", 255),
+			strings.Repeat("c", 256),
 			"a,b", "timeout 5")
 	case "before", "after":
 		return g.setName()
@@ -75,10 +77,12 @@ func (g *setsGen) value(word, form, family string) string {
 // rangeOf is the value of "range" of create.
 func (g *setsGen) rangeOf(form string) string {
 	if strings.Contains(form, "PORT") {
-		return g.oneOf("0-100", "0-100", "1-65535", "0-65535", "80", "100-1", "1-65536", "tcp:1-90", "udp:53-80", "ftp-http", "x", "1-", "[1]-[90]", "sctp:1-5")
+		return g.oneOf("0-100", "0-100", "1-65535", "0-65535", "80", "100-1", "1-65536", "tcp:1-90", "udp:53-80", "ftp-http", "x", "1-",
+			"[1]-[90]", "sctp:1-5")
 	}
 	if g.chance(70) {
-		return g.oneOf("10.0.0.0/24", "10.0.0.0/24", "10.0.0.0-10.0.0.99", "10.0.0.99-10.0.0.0", "10.0.0.0/16", "10.0.0.0/23", "10.0.0.0-10.0.1.6")
+		return g.oneOf("10.0.0.0/24", "10.0.0.0/24", "10.0.0.0-10.0.0.99", "10.0.0.99-10.0.0.0", "10.0.0.0/16", "10.0.0.0/23",
+			"10.0.0.0-10.0.1.6")
 	}
 	return g.oneOf("10.0.0.0/15", "0.0.0.0/0", "10.0.0.4/32",
 		"10.0.0.4/31", "10.0.0.1", "fd00::/120", "[10.0.0.0]-[10.0.0.9]", "10.0.0.0-10.0.0.47", "10.0.0.0-10.0.0.6", "10.0.0.0/0x18", "x")
@@ -95,12 +99,14 @@ func (g *setsGen) part(form, family string, nets bool) string {
 		if g.chance(60) {
 			return g.oneOf("1:2:3:4:5:6", "00:11:22:33:44:55")
 		}
-		return g.oneOf("1:2:3:4:5:6", "1:2:3:4:5:6", "00:11:22:33:44:55", "0A:bb:cC:dd:ee:FF", ":::::", "1:2:3:4:5", "1:2:3:4:5:100", "-1:2:3:4:5:6", "x",
+		return g.oneOf("1:2:3:4:5:6", "1:2:3:4:5:6", "00:11:22:33:44:55", "0A:bb:cC:dd:ee:FF", ":::::", "1:2:3:4:5", "1:2:3:4:5:100",
+			"-1:2:3:4:5:6", "x",
 			"0x1:2:3:4:5:6", " 1:2:3:4:5:6", "00:00:00:00:00:00", "1:2:3:4:5:6:7", "001:2:3:4:5:6")
 	case strings.Contains(form, "MARK"):
 		return g.oneOf("1", "0x10")
 	case strings.Contains(form, "NAME"):
-		return g.oneOf(g.setName(), g.setName(), g.setName(), g.setName(), g.setName()+",before,"+g.setName(), g.setName()+",after,"+g.setName(), "a,b,c")
+		return g.oneOf(g.setName(), g.setName(), g.setName(), g.setName(), g.setName()+",before,"+g.setName(), g.setName()+",after,"+g.setName(),
+			"a,b,c")
 	}
 	return g.address(form, family, nets)
 }
@@ -147,7 +153,8 @@ func (g *setsGen) port(family string, proto bool) string {
 		}
 		return plain
 	}
-	plain := g.oneOf("80", "80", "53", "0", "65535", "5-9", "9-5", "65536", "http", "ssh-http", "nope", "[80]", "[5]-[9]", "-1", "0x50", "080", "80-")
+	plain := g.oneOf("80", "80", "53", "0", "65535", "5-9", "9-5", "65536", "http", "ssh-http", "nope", "[80]", "[5]-[9]", "-1", "0x50", "080",
+		"80-")
 	if !proto || g.chance(40) {
 		return plain
 	}
@@ -161,12 +168,14 @@ func (g *setsGen) port(family string, proto bool) string {
 	if g.chance(8) {
 		icmp = g.oneOf("icmp:", "icmpv6:", "ICMPv6:", "ipv6-icmp:", "58:", "1:")
 	}
-	return g.oneOf(icmp+"8/0", icmp+"ping", icmp+"echo-request", icmp+"p", icmp+"256/0", icmp+"3", icmp+"1/2/3", icmp+"redirect", icmp+"0/255", "gre:0", "gre:1",
+	return g.oneOf(icmp+"8/0", icmp+"ping", icmp+"echo-request", icmp+"p", icmp+"256/0", icmp+"3", icmp+"1/2/3", icmp+"redirect", icmp+"0/255",
+		"gre:0", "gre:1",
 		"vrrp:0", "0:0", "99:0", "300:0", "nope:0", "all:0", "ip:0", ":80", "esp:0", "esp:00")
 }
 
 // iface is the name of a device.
 func (g *setsGen) iface() string {
 	return g.oneOf("", "", "", "", "", "physdev:", "physdev:", "physdev:physdev:") +
-		g.oneOf("eth0", "eth0", "eth1", "eth12", "eth", "e", "lo", "wlan0", "e h", ",", "é", strings.Repeat("i", 15), strings.Repeat("i", 16), "", "eth0/1", "*")
+		g.oneOf("eth0", "eth0", "eth1", "eth12", "eth", "e", "lo", "wlan0", "e h", ",", "é", strings.Repeat("i", 15), strings.Repeat("i", 16),
+			"", "eth0/1", "*")
 }

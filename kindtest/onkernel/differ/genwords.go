@@ -29,7 +29,8 @@ func (g *gen) limits(name string) string {
 
 // hops are the options of -j TTL and -j HL.
 func (g *gen) hops(name string) string {
-	return "--" + name + g.oneOf("-set 0", "-set 1", "-set 2", "-set 64", "-set 255", "-inc 1", "-inc 200", "-dec 1", "-dec 1", "-dec 62", "-dec 255")
+	return "--" + name + g.oneOf("-set 0", "-set 1", "-set 2", "-set 64", "-set 255", "-inc 1", "-inc 200", "-dec 1", "-dec 1", "-dec 62",
+		"-dec 255")
 }
 
 func (g *gen) markMask() string {

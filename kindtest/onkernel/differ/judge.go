@@ -169,8 +169,8 @@ func (j *judging) send(s *send) error {
 	return j.keep(from, p, in, outcomes, n, obs)
 }
 
-// copyComesIn says whether a copy of the packet, or of one that the node makes, goes to the node itself. In nft that is so of a copy of it as
-// well, which nothing tells from the node's own copy of the packet.
+// copyComesIn says whether a copy of the packet, or of one that the node makes, goes to the node itself. In nft that is so of a copy of
+// it as well, which nothing tells from the node's own copy of the packet.
 func (j *judging) copyComesIn(o packetsim.Outcome) bool {
 	return slices.ContainsFunc(o.Replies, func(r packetsim.Reply) bool {
 		if r.Copy && !r.Looped && (r.Outcome.Passed.Has(j.family, "PREROUTING") || j.c.Dialect == netfilter.NFT && isHeard(&r.Outcome)) {

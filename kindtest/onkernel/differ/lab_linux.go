@@ -244,8 +244,8 @@ func (l *lab) silenceProtocols() error {
 	return nil
 }
 
-// askForNobody keeps the node's devices from asking for neighbours: whatever address is behind one, its side gets the packet. The kernel has
-// joined the groups in which the node's own addresses are asked for by then.
+// askForNobody keeps the node's devices from asking for neighbours: whatever address is behind one, its side gets the packet. The kernel
+// has joined the groups in which the node's own addresses are asked for by then.
 func askForNobody() error {
 	for _, dev := range []string{clientDev, serverDev} {
 		link, err := netlink.LinkByName(dev)

@@ -20,8 +20,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// TestKernelChild is the child of TestKernelNothingIsLeft, which tells it by arguments how to end, and on which machine: it builds a lab with rules, sets and a connection, and then panics or waits to
-// be ended.
+// TestKernelChild is the child of TestKernelNothingIsLeft, which tells it by arguments how to end, and on which machine: it builds a lab
+// with rules, sets and a connection, and then panics or waits to be ended.
 func TestKernelChild(t *testing.T) {
 	if flag.NArg() != 3 {
 		return // it is only the other test's child

@@ -14,8 +14,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// TestObjectsAreReadAsTheyWereWritten makes the sessions that are compared with the real tools, once in one kernel and once in kernels of which
-// each reads what the last one has written. The tools must say the same: no input that they accept makes a state that cannot be read.
+// TestObjectsAreReadAsTheyWereWritten makes the sessions that are compared with the real tools, once in one kernel and once in kernels of
+// which each reads what the last one has written. The tools must say the same: no input that they accept makes a state that cannot be read.
 func TestObjectsAreReadAsTheyWereWritten(t *testing.T) {
 	for seed := uint64(0); seed < 30; seed += uint64(race.Every(4)) {
 		for _, tool := range []string{"ipset", "nfacct"} {
@@ -61,7 +61,8 @@ func drawnSession(seed uint64, tool string) []textStep {
 // drawnHelp is what a kernel differential asks the real ipset for.
 func drawnHelp() *setHelp {
 	extensions := []string{"timeout VALUE", "counters", "comment", "skbinfo"}
-	hashes := append([]string{"family inet|inet6", "hashsize VALUE", "maxelem VALUE", "forceadd", "bucketsize VALUE", "initval VALUE"}, extensions...)
+	hashes := append([]string{"family inet|inet6", "hashsize VALUE", "maxelem VALUE", "forceadd", "bucketsize VALUE", "initval VALUE"},
+		extensions...)
 	entry := []string{"timeout VALUE", "packets VALUE", "bytes VALUE", `comment "string"`, "skbmark VALUE", "skbprio VALUE", "skbqueue VALUE"}
 	h := &setHelp{options: []string{"-q", "-!", "-n", "-t", "-s", "-o plain|save|xml"}}
 	add := func(name, create string, options, more []string, parts ...string) {

@@ -116,8 +116,8 @@ func (j *judging) isDrawn(e *conntrack.Entry) bool {
 	return port != e.Original.SrcPort && (j.ranged(port) || !j.mentions(strconv.Itoa(int(port))))
 }
 
-// drawnTwice reports whether the walk has drawn one port for two connections with one other side, as it may in two zones. What the kernel has drawn for
-// each cannot be told apart then.
+// drawnTwice reports whether the walk has drawn one port for two connections with one other side, as it may in two zones. What the kernel
+// has drawn for each cannot be told apart then.
 func (j *judging) drawnTwice() bool {
 	known := map[conversation]bool{}
 	for _, e := range j.host.Conntrack() {
@@ -130,7 +130,8 @@ func (j *judging) drawnTwice() bool {
 	return false
 }
 
-// drawsTwice reports whether a packet that looks otherwise than the kernel's does so because it begins a second such connection, and ends the case then.
+// drawsTwice reports whether a packet that looks otherwise than the kernel's does so because it begins a second such connection, and ends
+// the case then.
 func (j *judging) drawsTwice(in inet.Input, outcomes []packetsim.Outcome, obs *observation) (bool, error) {
 	known := j.ports
 	j.ports = map[conversation]uint16{}
@@ -151,7 +152,8 @@ func (j *judging) endOfPorts() {
 	j.v.Refused, j.apart = "the walk has drawn one port for connections of two zones, and the kernel one for each", true
 }
 
-// hashesDrawn ends the case where a packet met -j HMARK and the kernel has drawn another port than the walk: a hash of the port is another one.
+// hashesDrawn ends the case where a packet met -j HMARK and the kernel has drawn another port than the walk: a hash of the port is
+// another one.
 func (j *judging) hashesDrawn(obs *observation) bool {
 	lines := rulesByPlace(j.c.Rules)
 	met := slices.ContainsFunc(slices.Concat(obs.Steps, obs.Replies), func(step string) bool {

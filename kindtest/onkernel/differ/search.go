@@ -15,10 +15,11 @@ type Search struct {
 	Seed uint64
 	// Time is that of all differentials together.
 	Time time.Duration
-	// Rulesets and Packets bound a walk differential of one dialect and family: rulesets, and packets of each. Sessions of tools are bounded by
-	// Rulesets too.
+	// Rulesets and Packets bound a walk differential of one dialect and family: rulesets, and packets of each. Sessions of tools are bounded
+	// by Rulesets too.
 	Rulesets, Packets int
-	// Calls is the number of tool runs that the text differential of all tools compares, however long that takes; 0: as many as the time and Rulesets allow.
+	// Calls is the number of tool runs that the text differential of all tools compares, however long that takes; 0: as many as the time and
+	// Rulesets allow.
 	Calls int
 	// ChanceCases is the number of rulesets with many draws each.
 	ChanceCases int
@@ -34,8 +35,8 @@ type Search struct {
 	Tests io.Reader
 }
 
-// Run makes the search, and prints what was compared. It holds if no test of Tests failed or was skipped, and nothing disagrees. An error says that it
-// could not look: no Linux, not root, a tool that is missing.
+// Run makes the search, and prints what was compared. It holds if no test of Tests failed or was skipped, and nothing disagrees. An error
+// says that it could not look: no Linux, not root, a tool that is missing.
 func (s *Search) Run(ctx context.Context, out io.Writer) (held bool, err error) {
 	start := time.Now()
 	sum := &summary{out: out}

@@ -161,8 +161,8 @@ func stepTexts(o *packetsim.Outcome, d netfilter.Dialect) []string { return acco
 // replySteps are those of the packets that the node made because of it.
 func replySteps(o *packetsim.Outcome, d netfilter.Dialect) []string { return accountOf(o, d).made }
 
-// sameReplies compares lines of packets that the node made. In nft their order says nothing: the lines of packets are known by the places of
-// their buffers, and come together where one takes the place of another.
+// sameReplies compares lines of packets that the node made. In nft their order says nothing: the lines of packets are known by the places
+// of their buffers, and come together where one takes the place of another.
 func sameReplies(ours, kernel []string, d netfilter.Dialect) bool {
 	if d == netfilter.NFT {
 		ours, kernel = inOrder(ours), inOrder(kernel)

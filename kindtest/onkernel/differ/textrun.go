@@ -22,7 +22,8 @@ type textRun struct {
 }
 
 // runTexts compares sessions of tool runs until a bound is reached.
-func runTexts(b runBounds, d netfilter.Dialect, f netfilter.Family, fresh func() (runner, func(), error), log io.Writer) (*textNumbers, error) {
+func runTexts(b runBounds, d netfilter.Dialect, f netfilter.Family, fresh func() (runner, func(), error),
+	log io.Writer) (*textNumbers, error) {
 	start := time.Now()
 	r := &textRun{
 		bounds: b, dialect: d, fresh: fresh, log: log,
@@ -131,7 +132,8 @@ func (r *textRun) report(c *textCase, v *textVerdict) error {
 	s.shrink()
 	n := len(r.numbers.Disagreements) + 1
 	s.best.Title, s.best.Kernel = s.last.Kind, s.last.Runs
-	path, err := writeFile(r.bounds.Folder, fmt.Sprintf("%s-%s-%d-%d-%d.yaml", r.numbers.what(), s.best.Dialect, r.gen.w.family, r.bounds.Seed, n), s.best)
+	path, err := writeFile(r.bounds.Folder,
+		fmt.Sprintf("%s-%s-%d-%d-%d.yaml", r.numbers.what(), s.best.Dialect, r.gen.w.family, r.bounds.Seed, n), s.best)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,8 @@ func (a *asking) extensions(t *testing.T) []toolExtension {
 	for _, prefix := range []struct {
 		word     string
 		families []netfilter.Family
-	}{{"xt_", []netfilter.Family{netfilter.IPv4, netfilter.IPv6}}, {"ipt_", []netfilter.Family{netfilter.IPv4}}, {"ip6t_", []netfilter.Family{netfilter.IPv6}}} {
+	}{{"xt_", []netfilter.Family{netfilter.IPv4, netfilter.IPv6}}, {"ipt_", []netfilter.Family{netfilter.IPv4}}, {"ip6t_",
+		[]netfilter.Family{netfilter.IPv6}}} {
 		paths, err := filepath.Glob(libraries + prefix.word + "*.so")
 		require.NoError(t, err)
 		require.NotEmpty(t, paths)
@@ -184,6 +185,7 @@ func (a *asking) option(x *toolExtension, name string) []toolOption {
 }
 
 // standardOptions are the long options of all rules and of commands.
-var standardOptions = strings.Fields("append delete check insert replace list list-rules flush zero new-chain delete-chain rename-chain policy " +
-	"source destination src dst protocol in-interface jump table match numeric out-interface verbose wait wait-interval exact fragments version " +
-	"help line-numbers modprobe set-counters goto ipv4 ipv6")
+var standardOptions = strings.Fields(
+	"append delete check insert replace list list-rules flush zero new-chain delete-chain rename-chain policy " +
+		"source destination src dst protocol in-interface jump table match numeric out-interface verbose wait wait-interval exact fragments version " +
+		"help line-numbers modprobe set-counters goto ipv4 ipv6")

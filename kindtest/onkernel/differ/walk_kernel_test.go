@@ -28,7 +28,8 @@ func printJSON(t *testing.T, n numbersLine) {
 	fmt.Printf("\n%s%s\n", numbersPrefix, line)
 }
 
-// record is the flag that has the kernel tests write the answers of this machine's kernel and tools into the files that have the recorded ones.
+// record is the flag that has the kernel tests write the answers of this machine's kernel and tools into the files that have the recorded
+// ones.
 var record = flag.Bool("record", false, "write the answers of this machine's kernel and tools into the recorded cases")
 
 // TestKernelWalkCases replays the recorded cases on this machine's kernel, with which the fake must agree.

@@ -17,8 +17,8 @@ type walkCase struct {
 	NFAcct []string `json:"nfacct,omitempty"`
 	Sets   string   `json:"sets,omitempty"`
 	Rules  string   `json:"rules"` // input of iptables-restore
-	// OtherRules is the input of the other dialect's iptables-restore. The legacy tools are run first, so that chains of nft go first. Only steps
-	// in the rules of Dialect are compared, but counters of both.
+	// OtherRules is the input of the other dialect's iptables-restore. The legacy tools are run first, so that chains of nft go first. Only
+	// steps in the rules of Dialect are compared, but counters of both.
 	OtherRules string        `json:"beside,omitempty"`
 	Sends      []send        `json:"sends"`
 	Kernel     *kernelAnswer `json:"kernel,omitempty"`

@@ -22,8 +22,8 @@
 // The clock of a kernel cannot be moved. Advance shortens the timeouts of conntrack
 // entries and takes from recent lists the entries that are too old then.
 //
-// Several clusters may be there at once, since each has namespaces of its own. What they share is this process: a program that one of them starts has
-// the descriptors of all for a moment, so that what a socket does is ended before it is closed (package socket).
+// Several clusters may be there at once, since each has namespaces of its own. What they share is this process: a program that one of
+// them starts has the descriptors of all for a moment, so that what a socket does is ended before it is closed (package socket).
 //
 // The namespaces have no names: they and all that is in them end with the process,
 // however it ends. Linux only, as root; nft, iptables and nfacct must be installed.

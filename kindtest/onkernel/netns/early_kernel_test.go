@@ -37,7 +37,8 @@ func (n noticedSession) Connect(ctx context.Context, a scenarios.Attempt) (*scen
 	return n.Session.Connect(ctx, a)
 }
 
-// TestKernelRunsThatEndEarlyLeaveNothing runs several scenarios at once, ends them before their time, and looks for namespaces that are still held.
+// TestKernelRunsThatEndEarlyLeaveNothing runs several scenarios at once, ends them before their time, and looks for namespaces that are
+// still held.
 func TestKernelRunsThatEndEarlyLeaveNothing(t *testing.T) {
 	needKernel(t)
 	wrong, err := scenarios.Read("in.yaml", strings.NewReader(hairpin))

@@ -75,7 +75,8 @@ COMMIT
 	assert.Empty(t, b.step(true, "nat:PREROUTING:rule:1").Text(), "another family")
 	assert.Equal(t, packetsim.Step{Table: "nat", Chain: "PREROUTING", Kind: packetsim.StepPolicy, Number: 2, Policy: netfilter.Accept},
 		b.step(false, "nat:PREROUTING:policy:2"))
-	assert.Equal(t, "-A A:B -j ACCEPT", b.step(false, "nat:A:B:return:2").Text(), "the legacy tables take a rule without conditions for the end")
+	assert.Equal(t, "-A A:B -j ACCEPT", b.step(false, "nat:A:B:return:2").Text(),
+		"the legacy tables take a rule without conditions for the end")
 	assert.False(t, chancy("nat:PREROUTING:rule:1"))
 	assert.True(t, chancy("nat:A:B:rule:2"), "the rule before it did not match, by chance")
 	traced := func(chain string, kind packetsim.StepKind, handle uint64) string {

@@ -96,7 +96,8 @@ func (s *session) translation() *translation {
 func (s *session) look(ctx context.Context) (*predict.State, error) {
 	nodes := s.backend.Facts().Nodes
 	v := &predict.State{
-		Cluster: s.translation().cluster(s.Objects()), Snapshots: make([]*snapshot.NodeSnapshot, len(nodes)), Remembered: map[string][]predict.Client{},
+		Cluster: s.translation().cluster(s.Objects()), Snapshots: make([]*snapshot.NodeSnapshot, len(nodes)),
+		Remembered: map[string][]predict.Client{},
 	}
 	clients, errs := make([][]predict.Client, len(nodes)), make([]error, len(nodes))
 	var all sync.WaitGroup
@@ -217,7 +218,8 @@ func (s *session) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenario
 	return seen, err
 }
 
-// answeredByWhoever is a datagram's way to agents: whoever gets it answers, also one that is not the server of before, and the client hears.
+// answeredByWhoever is a datagram's way to agents: whoever gets it answers, also one that is not the server of before, and the client
+// hears.
 func answeredByWhoever(w scenarios.Way) scenarios.Way {
 	w.Heard = w.Heard || w.End == scenarios.Delivered
 	return w

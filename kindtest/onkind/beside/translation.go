@@ -21,8 +21,8 @@ type translation struct {
 	scenario *scenarios.Cluster
 }
 
-// cluster is what is around the nodes: the pods that the scenario has in the pool, and the container outside with all of its machines. On the nodes
-// their proxies listen for the health checks of services.
+// cluster is what is around the nodes: the pods that the scenario has in the pool, and the container outside with all of its machines. On
+// the nodes their proxies listen for the health checks of services.
 func (t *translation) cluster(objects []manifest.Object) *scenarios.Cluster {
 	c := &scenarios.Cluster{IPFamily: scenarios.FamilyDual, Dialect: t.facts.Dialect, Underlay: slices.Clone(t.facts.Networks)}
 	for _, network := range c.Underlay {
@@ -41,8 +41,8 @@ func (t *translation) cluster(objects []manifest.Object) *scenarios.Cluster {
 	return c
 }
 
-// healthChecks are where a node's proxy listens for the health checks of services. With nodePortAddresses it does so on these only, and the scenario
-// has to say where.
+// healthChecks are where a node's proxy listens for the health checks of services. With nodePortAddresses it does so on these only, and
+// the scenario has to say where.
 func (t *translation) healthChecks(node string, objects []manifest.Object) []scenarios.Listener {
 	if config := t.scenario.Configs[node]; config != nil && len(config.NodePortAddresses) > 0 {
 		return nil
@@ -86,7 +86,8 @@ func (t *translation) pods() []scenarios.Pod {
 		}
 		at := slices.IndexFunc(out, func(p scenarios.Pod) bool { return p.Name == host.Agent })
 		if at < 0 {
-			out = append(out, scenarios.Pod{Name: host.Agent, Node: host.Machine, Addresses: slices.Clone(host.Addresses), Listen: t.listeners(pod.Listen)})
+			out = append(out,
+				scenarios.Pod{Name: host.Agent, Node: host.Machine, Addresses: slices.Clone(host.Addresses), Listen: t.listeners(pod.Listen)})
 			continue
 		}
 		first := &out[at]
@@ -178,7 +179,8 @@ func (t *translation) against(f *predict.Forecast, seen *scenarios.Observed) *sc
 	return f.Told(t.wayBack).Against(&tries)
 }
 
-// rulesIn are the rules of a state by the scenario's names of nodes, as iptables-save prints them without counters, with the scenario's addresses.
+// rulesIn are the rules of a state by the scenario's names of nodes, as iptables-save prints them without counters, with the scenario's
+// addresses.
 func (t *translation) rulesIn(v *predict.State) func(node string) []string {
 	return func(node string) []string {
 		var out []string
@@ -224,8 +226,8 @@ func (t *translation) hopsBack(hops []scenarios.Hop) []scenarios.Hop {
 	return out
 }
 
-// hostBack is where a way ends. Of several machines in one place it is the one that was called; what came to the container outside and was for
-// none of its machines has come to the router.
+// hostBack is where a way ends. Of several machines in one place it is the one that was called; what came to the container outside and
+// was for none of its machines has come to the router.
 func (t *translation) hostBack(name string, server netip.Addr, end scenarios.End) string {
 	if end == scenarios.Delivered || end == scenarios.Refused {
 		if owner := t.mapping.Owner(server); owner != "" {

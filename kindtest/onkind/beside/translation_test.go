@@ -57,7 +57,8 @@ func TestTheClusterIsWhatTheScenarioHasInIt(t *testing.T) {
 	assert.Equal(t, literal.Addrs("172.18.0.1"), c.Router)
 	require.Len(t, c.Nodes, 2)
 	assert.Equal(t, "worker", c.Nodes[0].Name)
-	assert.Equal(t, []scenarios.Listener{{Proto: "tcp", Addr: literal.Addrs("172.18.0.3")[0], Port: 22}, {Proto: "tcp", Port: 32000}}, c.Nodes[0].Listen,
+	assert.Equal(t, []scenarios.Listener{{Proto: "tcp", Addr: literal.Addrs("172.18.0.3")[0], Port: 22}, {Proto: "tcp", Port: 32000}},
+		c.Nodes[0].Listen,
 		"a process at the node's own address, and its proxy")
 	require.Len(t, c.Pods, 3, "two pods of the scenario are one of the pool")
 	assert.Equal(t, "worker-pool-2", c.Pods[1].Name)
@@ -108,8 +109,9 @@ func TestWaysComeBackInTheScenariosWords(t *testing.T) {
 	w := tr.wayBack(scenarios.Way{
 		End: scenarios.Delivered, Host: "worker-pool-2", Sender: at("10.244.5.7:1"), Client: at("172.18.0.2:2"), Server: at("10.244.5.8:80"),
 		Rule: "-A KUBE-SEP-X -d 10.244.5.8/32 -j DNAT --to-destination 10.244.5.8:80",
-		Forward: []scenarios.Hop{{Host: "worker", Packet: "tcp 10.244.5.7:1 > 10.96.0.9:80 in veth1", Result: "leaves by veth2 as tcp 10.244.5.7:1 > 10.244.5.8:80",
-			Steps: []scenarios.TraceStep{{At: "nat:KUBE-SEP-X:rule:1", Rule: "-s 10.244.5.8/32"}}}},
+		Forward: []scenarios.Hop{{Host: "worker", Packet: "tcp 10.244.5.7:1 > 10.96.0.9:80 in veth1",
+			Result: "leaves by veth2 as tcp 10.244.5.7:1 > 10.244.5.8:80",
+			Steps:  []scenarios.TraceStep{{At: "nat:KUBE-SEP-X:rule:1", Rule: "-s 10.244.5.8/32"}}}},
 	})
 	assert.Equal(t, "web", w.Host)
 	assert.Equal(t, "10.244.1.100:1", w.Sender.String())
@@ -118,7 +120,8 @@ func TestWaysComeBackInTheScenariosWords(t *testing.T) {
 	assert.Equal(t, "node1", w.Forward[0].Host)
 	assert.Equal(t, "leaves by veth2 as tcp 10.244.1.100:1 > 10.244.1.2:80", w.Forward[0].Result)
 	assert.Equal(t, "-s 10.244.1.2/32", w.Forward[0].Steps[0].Rule)
-	shared := tr.wayBack(scenarios.Way{End: scenarios.Delivered, Host: "control-plane-pool-1", Server: netip.AddrPortFrom(tr.mapping.To(literal.Addrs("10.244.2.3")[0]), 80)})
+	shared := tr.wayBack(scenarios.Way{End: scenarios.Delivered, Host: "control-plane-pool-1",
+		Server: netip.AddrPortFrom(tr.mapping.To(literal.Addrs("10.244.2.3")[0]), 80)})
 	assert.Equal(t, "one too many", shared.Host, "of several pods in one the one that was called")
 	nowhere := tr.wayBack(scenarios.Way{End: scenarios.Lost, Host: "outside", Server: at("198.51.100.1:80")})
 	assert.Equal(t, scenarios.RouterName, nowhere.Host)

@@ -11,8 +11,8 @@ import (
 	kind "sigs.k8s.io/kind/pkg/cluster"
 )
 
-// Close deletes the cluster and the container outside, or what Start has added to an existing cluster, which keeps its proxy. With Keep all stays. The
-// context bounds the cleaning up, so it should be one that outlives the work's.
+// Close deletes the cluster and the container outside, or what Start has added to an existing cluster, which keeps its proxy. With Keep
+// all stays. The context bounds the cleaning up, so it should be one that outlives the work's.
 func (c *Cluster) Close(ctx context.Context) error {
 	failed := []error{c.dropHands()}
 	if c.config.Keep {
@@ -50,12 +50,13 @@ func removeNetwork(ctx context.Context) error {
 	return err
 }
 
-// Remove deletes a cluster that was kept: its nodes with their volumes, the container outside, and the network of kind's nodes if nobody else is in it. An
-// empty name is that of Config. What is not there is no error.
+// Remove deletes a cluster that was kept: its nodes with their volumes, the container outside, and the network of kind's nodes if nobody
+// else is in it. An empty name is that of Config. What is not there is no error.
 func Remove(ctx context.Context, name string) error {
 	c := newCluster(Config{Name: or(name, DefaultName)})
 	c.provider = kind.NewProvider(kind.ProviderWithDocker())
-	if _, err := docker(ctx, "rm", "--force", "--volumes", c.outsideName()); err != nil && !strings.Contains(err.Error(), "No such container") {
+	if _, err := docker(ctx, "rm", "--force", "--volumes", c.outsideName()); err != nil &&
+		!strings.Contains(err.Error(), "No such container") {
 		return err
 	}
 	if err := c.provider.Delete(c.config.Name, os.DevNull); err != nil {

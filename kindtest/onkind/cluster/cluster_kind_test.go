@@ -23,7 +23,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// variable is the environment variable that allows a test to make a cluster, and binaryVariable the path of chainwalk's static binary for it.
+// variable is the environment variable that allows a test to make a cluster, and binaryVariable the path of chainwalk's static binary for
+// it.
 const (
 	variable       = "CHAINWALK_KIND"
 	binaryVariable = "CHAINWALK_BINARY"
@@ -127,7 +128,8 @@ func TestToolTakesDockersRulesAlong(t *testing.T) {
 		_, err = docker(context.Background(), "network", "rm", host)
 		assert.NoError(t, err)
 	})
-	_, err = docker(t.Context(), "run", "--detach", "--privileged", "--network", host, "--name", host, "--entrypoint", "/usr/bin/sleep", image, "infinity")
+	_, err = docker(t.Context(), "run", "--detach", "--privileged", "--network", host, "--name", host, "--entrypoint", "/usr/bin/sleep", image,
+		"infinity")
 	require.NoError(t, err)
 	for _, tool := range []string{"legacy", "nft", "nft", "legacy"} {
 		_, err := in(t.Context(), host, toolScript, tool)
@@ -263,7 +265,8 @@ func export(t *testing.T, c *Cluster) {
 	folder := t.TempDir()
 	step(t, "export", func() error { return c.Export(t.Context(), folder) })
 	for _, node := range c.nodeNames() {
-		for file, want := range map[string]string{"snapshot.yaml": "KUBE-SERVICES", "metrics.txt": "kubeproxy_sync_proxy", "proxy.log": "chainwalk"} {
+		for file, want := range map[string]string{"snapshot.yaml": "KUBE-SERVICES", "metrics.txt": "kubeproxy_sync_proxy",
+			"proxy.log": "chainwalk"} {
 			content, err := os.ReadFile(filepath.Join(folder, node+"."+file))
 			require.NoError(t, err)
 			assert.True(t, strings.Contains(string(content), want), "%s of %s has no %s", file, node, want)

@@ -46,7 +46,8 @@ type Proxy struct {
 	Name string
 	// Mode of the proxy, as in a KubeProxyConfiguration. Empty: iptables.
 	Mode string
-	// Binary is the path of the proxy's static binary for Linux. Empty: the Binary of Config for chainwalk, the node image's own for kube-proxy.
+	// Binary is the path of the proxy's static binary for Linux. Empty: the Binary of Config for chainwalk, the node image's own for
+	// kube-proxy.
 	Binary string
 }
 

@@ -117,8 +117,8 @@ func (p *nodeProxies) applyConfigurations(ctx context.Context) error {
 }
 
 // Configure gives each node that byNode names its configuration, and returns when the proxy has synced with it there. A proxy whose
-// configuration stays the same is not restarted. What belongs to the cluster is set in any case: how the API server is reached, the mode, the limit of
-// tracked connections, and the addresses of the metrics and the health check, the ports of which stay if they are given.
+// configuration stays the same is not restarted. What belongs to the cluster is set in any case: how the API server is reached, the mode,
+// the limit of tracked connections, and the addresses of the metrics and the health check, the ports of which stay if they are given.
 func (p *nodeProxies) Configure(ctx context.Context, byNode map[string]*kubeproxy.KubeProxyConfiguration) error {
 	if err := p.mayChange(slices.Collect(maps.Keys(byNode))); err != nil {
 		return err
@@ -166,8 +166,8 @@ func (p *nodeProxies) mayChange(nodes []string) error {
 	return nil
 }
 
-// restart brings the proxies' files to the nodes, where the proxies start anew with them. The ConfigMap has them too, for pods that come later: the
-// kubelet would bring it to one that runs only after a while, up to a minute.
+// restart brings the proxies' files to the nodes, where the proxies start anew with them. The ConfigMap has them too, for pods that come
+// later: the kubelet would bring it to one that runs only after a while, up to a minute.
 func (p *nodeProxies) restart(ctx context.Context, nodes []string, before map[string]proxyFile) error {
 	if len(nodes) == 0 {
 		return nil
@@ -189,8 +189,8 @@ func (p *nodeProxies) restart(ctx context.Context, nodes []string, before map[st
 	return p.waitForProxies(ctx, nodes, old)
 }
 
-// writeFile writes a proxy's file on its node, and ends the proxy that has another one; who supervises it would see the file by itself, but later. The file
-// is moved to its place, so that nobody reads half of it.
+// writeFile writes a proxy's file on its node, and ends the proxy that has another one; who supervises it would see the file by itself,
+// but later. The file is moved to its place, so that nobody reads half of it.
 func (p *nodeProxies) writeFile(ctx context.Context, node string) error {
 	const script = `cat > "$0.new" && mv "$0.new" "$0" && { pkill -f -- '--config ` + copiedFile + `$' || true; }`
 	hand, err := p.hand(ctx, node)

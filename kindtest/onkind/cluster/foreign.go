@@ -24,7 +24,8 @@ func foreignConfiguration(ctx context.Context, client kubernetes.Interface) (*ku
 	if err != nil {
 		return nil, err
 	}
-	const want = "want one with a ConfigMap kube-system/" + KubeProxy + " as kubeadm makes it, or delete the DaemonSet and leave the proxy to chainwalk"
+	const want = "want one with a ConfigMap kube-system/" + KubeProxy +
+		" as kubeadm makes it, or delete the DaemonSet and leave the proxy to chainwalk"
 	file, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, KubeProxy, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("the configuration of the cluster's kube-proxy (%s): %w", want, err)
@@ -43,8 +44,8 @@ func foreignConfiguration(ctx context.Context, client kubernetes.Interface) (*ku
 	return c, nil
 }
 
-// Foreign is the configuration of the kube-proxy that an existing cluster came with, which Configure, RestartProxy and ReplaceProxy refuse to
-// touch; nil if the proxy is one of Config.
+// Foreign is the configuration of the kube-proxy that an existing cluster came with, which Configure, RestartProxy and ReplaceProxy
+// refuse to touch; nil if the proxy is one of Config.
 func (m *members) Foreign() *kubeproxy.KubeProxyConfiguration { return m.foreign.DeepCopy() }
 
 // Mode is that of the proxy, as in a KubeProxyConfiguration.

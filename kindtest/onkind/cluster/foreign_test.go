@@ -33,14 +33,17 @@ func TestForeignConfigurationIsReadAsKubeadmWritesIt(t *testing.T) {
 		mode    string
 		wrong   string
 	}{
-		"no kube-proxy":               {none: true},
-		"a ConfigMap that is left":    {objects: []runtime.Object{file(map[string]string{foreignFile: kubeadmConfig})}, none: true},
-		"kubeadm's":                   {objects: []runtime.Object{daemons, file(map[string]string{foreignFile: kubeadmConfig})}, mode: "nftables"},
-		"the default mode":            {objects: []runtime.Object{daemons, file(map[string]string{foreignFile: `mode: ""`})}, mode: "iptables"},
-		"no ConfigMap":                {objects: []runtime.Object{daemons}, wrong: "delete the DaemonSet"},
-		"a ConfigMap of something":    {objects: []runtime.Object{daemons, file(map[string]string{"a": "b"})}, wrong: "has no config.conf"},
-		"a file that cannot be read":  {objects: []runtime.Object{daemons, file(map[string]string{foreignFile: "mode: ["})}, wrong: "config.conf"},
-		"a field of an unknown shape": {objects: []runtime.Object{daemons, file(map[string]string{foreignFile: "iptables: 3"})}, wrong: "config.conf"},
+		"no kube-proxy":            {none: true},
+		"a ConfigMap that is left": {objects: []runtime.Object{file(map[string]string{foreignFile: kubeadmConfig})}, none: true},
+		"kubeadm's": {objects: []runtime.Object{daemons, file(map[string]string{foreignFile: kubeadmConfig})},
+			mode: "nftables"},
+		"the default mode":         {objects: []runtime.Object{daemons, file(map[string]string{foreignFile: `mode: ""`})}, mode: "iptables"},
+		"no ConfigMap":             {objects: []runtime.Object{daemons}, wrong: "delete the DaemonSet"},
+		"a ConfigMap of something": {objects: []runtime.Object{daemons, file(map[string]string{"a": "b"})}, wrong: "has no config.conf"},
+		"a file that cannot be read": {objects: []runtime.Object{daemons, file(map[string]string{foreignFile: "mode: ["})},
+			wrong: "config.conf"},
+		"a field of an unknown shape": {objects: []runtime.Object{daemons, file(map[string]string{foreignFile: "iptables: 3"})},
+			wrong: "config.conf"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			got, err := foreignConfiguration(t.Context(), fake.NewClientset(row.objects...))

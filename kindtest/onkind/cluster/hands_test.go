@@ -24,10 +24,11 @@ func TestMetricsTellTheProcessAndItsSyncs(t *testing.T) {
 		want     process
 		wrong    string
 	}{
-		"no sync yet":                  {text: process1, families: 2, want: process{1.5e9, false}},
-		"one of two families":          {text: process1 + last + "{ip_family=\"IPv4\"} 1.6e+09\n", families: 2, want: process{1.5e9, false}},
-		"one family that has not":      {text: process1 + last + "{ip_family=\"IPv4\"} 0\n", families: 1, want: process{1.5e9, false}},
-		"both families":                {text: process1 + last + "{ip_family=\"IPv4\"} 1\n" + last + "{ip_family=\"IPv6\"} 1\n", families: 2, want: process{1.5e9, true}},
+		"no sync yet":             {text: process1, families: 2, want: process{1.5e9, false}},
+		"one of two families":     {text: process1 + last + "{ip_family=\"IPv4\"} 1.6e+09\n", families: 2, want: process{1.5e9, false}},
+		"one family that has not": {text: process1 + last + "{ip_family=\"IPv4\"} 0\n", families: 1, want: process{1.5e9, false}},
+		"both families": {text: process1 + last + "{ip_family=\"IPv4\"} 1\n" + last + "{ip_family=\"IPv6\"} 1\n", families: 2,
+			want: process{1.5e9, true}},
 		"families are not told apart":  {text: process1 + last + " 1.6e+09\n", families: 2, want: process{1.5e9, true}},
 		"a process that does not tell": {text: last + " 1\n", families: 1, wrong: "no process_start_time_seconds"},
 		"no metrics":                   {text: "<html>", families: 1, wrong: "the metrics"},
@@ -71,7 +72,8 @@ func TestPoolIsInTheOrderOfNodesAndNumbers(t *testing.T) {
 	assert.Equal(t, []string{
 		"c-control-plane-pool-2", "c-control-plane-pool-10", "c-worker-pool-2", "c-worker-pool-10", "c-worker2-pool-2", "c-worker2-pool-10",
 	}, names)
-	assert.Equal(t, Pod{Namespace: "default", Name: "c-worker-pool-2", Node: "c-worker", Addresses: literal.Addrs("10.244.1.2", "fd00::2")}, c.Pods()[2])
+	assert.Equal(t, Pod{Namespace: "default", Name: "c-worker-pool-2", Node: "c-worker", Addresses: literal.Addrs("10.244.1.2", "fd00::2")},
+		c.Pods()[2])
 }
 
 func TestPoolSaysWhatIsPending(t *testing.T) {

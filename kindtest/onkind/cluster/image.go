@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// image is one FROM scratch with one static program at its root, as the Dockerfile beside makes it. It is packed here and not by Docker, which
-// would keep it.
+// image is one FROM scratch with one static program at its root, as the Dockerfile beside makes it. It is packed here and not by Docker,
+// which would keep it.
 type image struct {
 	reference name.Tag
 	content   v1.Image
@@ -78,7 +78,8 @@ func layerOf(program string, binary []byte) (v1.Layer, error) {
 }
 
 // architectures are Docker's names for those of programs.
-var architectures = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64", elf.EM_S390: "s390x", elf.EM_PPC64: "ppc64le", elf.EM_RISCV: "riscv64"}
+var architectures = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64", elf.EM_S390: "s390x", elf.EM_PPC64: "ppc64le",
+	elf.EM_RISCV: "riscv64"}
 
 // architectureOf refuses what an image without any library cannot run.
 func architectureOf(binary []byte) (string, error) {
@@ -123,7 +124,8 @@ func (c *Cluster) pack() error {
 	return err
 }
 
-// nodesProxy is a shell script that prints the kube-proxy of a node image: a program of the node, or that in the image of kubeadm's DaemonSet.
+// nodesProxy is a shell script that prints the kube-proxy of a node image: a program of the node, or that in the image of kubeadm's
+// DaemonSet.
 const nodesProxy = `set -eu
 for file in /usr/bin/kube-proxy /usr/local/bin/kube-proxy /kind/bin/kube-proxy; do
 	if [ -x "$file" ]; then exec cat "$file"; fi

@@ -57,8 +57,8 @@ func (p *nodeProxies) processOf(ctx context.Context, node, port string) (process
 	return parseProcess(text, len(p.nodes[0].PodCIDRs))
 }
 
-// parseProcess reads metrics. There are as many times of a last sync as the proxy has families, or one in proxies that do not tell them apart; a
-// family that has not synced has none, or 0.
+// parseProcess reads metrics. There are as many times of a last sync as the proxy has families, or one in proxies that do not tell them
+// apart; a family that has not synced has none, or 0.
 func parseProcess(text []byte, families int) (process, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	metrics, err := parser.TextToMetricFamilies(bytes.NewReader(text))

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// conflist is the network of a node's pods: a device for each with a host route (ptp), addresses from the node's ranges (host-local), and published
-// host ports, as kind's own has them.
+// conflist is the network of a node's pods: a device for each with a host route (ptp), addresses from the node's ranges (host-local), and
+// published host ports, as kind's own has them.
 func conflist(podCIDRs []netip.Prefix) string {
 	type document = map[string]any
 	var ranges [][]document
@@ -21,7 +21,8 @@ func conflist(podCIDRs []netip.Prefix) string {
 		"cniVersion": "0.3.1",
 		"name":       "chainwalk",
 		"plugins": []document{
-			{"type": "ptp", "ipMasq": false, "ipam": document{"type": "host-local", "dataDir": "/run/cni-ipam-state", "ranges": ranges, "routes": routes}},
+			{"type": "ptp", "ipMasq": false,
+				"ipam": document{"type": "host-local", "dataDir": "/run/cni-ipam-state", "ranges": ranges, "routes": routes}},
 			{"type": "portmap", "capabilities": document{"portMappings": true}},
 		},
 	}, "", "  ")
@@ -38,8 +39,8 @@ func unspecified(a netip.Addr) netip.Addr {
 	return netip.IPv6Unspecified()
 }
 
-// networkScript gives a node its pods' network and its routes to those of the others. The file is written where it is to be: containerd does not
-// notice one that is moved in from another folder.
+// networkScript gives a node its pods' network and its routes to those of the others. The file is written where it is to be: containerd
+// does not notice one that is moved in from another folder.
 func networkScript(node Node, nodes []Node) string {
 	var script strings.Builder
 	script.WriteString(routeScript(node.Name, nodes))

@@ -26,8 +26,8 @@ func (c *Cluster) noteNetwork(ctx context.Context) error {
 
 func (c *Cluster) outsideName() string { return c.config.Name + "-outside" }
 
-// startOutside makes the container outside from the image of the nodes, which has tools for its routes. It has all privileges, since its agent
-// gives itself addresses and sends packets as they are.
+// startOutside makes the container outside from the image of the nodes, which has tools for its routes. It has all privileges, since its
+// agent gives itself addresses and sends packets as they are.
 func (c *Cluster) startOutside(ctx context.Context) error {
 	name := c.outsideName()
 	if _, err := docker(ctx, "rm", "--force", "--volumes", name); err != nil && !strings.Contains(err.Error(), "No such container") {

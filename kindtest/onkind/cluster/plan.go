@@ -19,16 +19,16 @@ const (
 // zoneLabel is the label of a node that says its zone.
 const zoneLabel = "topology.kubernetes.io/zone"
 
-// initPatch makes the control plane a node as any other, and leaves out what tests of a proxy do not need. Preflight checks and kube-proxy are left
-// out by kind itself, but a list is replaced as a whole.
+// initPatch makes the control plane a node as any other, and leaves out what tests of a proxy do not need. Preflight checks and
+// kube-proxy are left out by kind itself, but a list is replaced as a whole.
 const initPatch = `kind: InitConfiguration
 nodeRegistration:
   taints: []
 skipPhases: [preflight, addon/kube-proxy, addon/coredns]
 `
 
-// patiencePatches are for machines that have more to do: kubeadm would give up a control plane that does not answer within a minute. Before v1beta4,
-// which kind writes for Kubernetes v1.36, it cannot be told.
+// patiencePatches are for machines that have more to do: kubeadm would give up a control plane that does not answer within a minute.
+// Before v1beta4, which kind writes for Kubernetes v1.36, it cannot be told.
 var patiencePatches = []string{patiencePatch("InitConfiguration"), patiencePatch("JoinConfiguration")}
 
 func patiencePatch(kind string) string {
@@ -40,8 +40,8 @@ const kubeletPatch = `kind: KubeletConfiguration
 failCgroupV1: false
 `
 
-// hastePatches have etcd not wait until the disk has what it writes. A cluster that outlives no crash of its machine need not, and what is written waits
-// for it one after the other, some milliseconds each.
+// hastePatches have etcd not wait until the disk has what it writes. A cluster that outlives no crash of its machine need not, and what
+// is written waits for it one after the other, some milliseconds each.
 var hastePatches = []string{
 	hastePatch("v1beta4", `[{name: unsafe-no-fsync, value: "true"}]`),
 	hastePatch("v1beta3", `{unsafe-no-fsync: "true"}`),
@@ -51,8 +51,9 @@ func hastePatch(version, arguments string) string {
 	return "apiVersion: kubeadm.k8s.io/" + version + "\nkind: ClusterConfiguration\netcd: {local: {extraArgs: " + arguments + "}}\n"
 }
 
-// oldSpellings have the API server take what versions before v1.36 take by default: addresses with leading zeros, and ranges with bits beyond the prefix
-// length. Objects that have them stay in clusters that get a newer version, and scenarios are about what proxies make of them.
+// oldSpellings have the API server take what versions before v1.36 take by default: addresses with leading zeros, and ranges with bits
+// beyond the prefix length. Objects that have them stay in clusters that get a newer version, and scenarios are about what proxies make
+// of them.
 var oldSpellings = []string{
 	spellingPatch("v1beta4", `[{name: feature-gates, value: "StrictIPCIDRValidation=false"}]`),
 	spellingPatch("v1beta3", `{feature-gates: "StrictIPCIDRValidation=false"}`),

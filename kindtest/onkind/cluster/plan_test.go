@@ -23,7 +23,8 @@ func TestKindConfig(t *testing.T) {
 	assert.Equal(t, "10.96.0.0/12,fd00:10:96::/112", got.Networking.ServiceSubnet)
 	var roles, zones, images []string
 	for _, node := range got.Nodes {
-		roles, zones, images = append(roles, string(node.Role)), append(zones, node.Labels["topology.kubernetes.io/zone"]), append(images, node.Image)
+		roles, zones, images = append(roles, string(node.Role)), append(zones, node.Labels["topology.kubernetes.io/zone"]), append(images,
+			node.Image)
 	}
 	assert.Equal(t, []string{"control-plane", "worker", "worker"}, roles)
 	assert.Equal(t, []string{"a", "b", "c"}, zones)
@@ -52,8 +53,10 @@ func TestPatienceIsOfTheVersionThatHasIt(t *testing.T) {
 // What a list of arguments looks like depends on the version as well.
 func TestHasteIsSaidToEachVersion(t *testing.T) {
 	patches := kindConfig(Config{}).KubeadmConfigPatches
-	for version, arguments := range map[string]string{"v1beta3": `{unsafe-no-fsync: "true"}`, "v1beta4": `[{name: unsafe-no-fsync, value: "true"}]`} {
-		assert.Contains(t, patches, "apiVersion: kubeadm.k8s.io/"+version+"\nkind: ClusterConfiguration\netcd: {local: {extraArgs: "+arguments+"}}\n")
+	for version, arguments := range map[string]string{"v1beta3": `{unsafe-no-fsync: "true"}`,
+		"v1beta4": `[{name: unsafe-no-fsync, value: "true"}]`} {
+		assert.Contains(t, patches, "apiVersion: kubeadm.k8s.io/"+version+"\nkind: ClusterConfiguration\netcd: {local: {extraArgs: "+arguments+
+			"}}\n")
 	}
 }
 
@@ -99,12 +102,14 @@ func TestConfigIsCheckedBeforeAnythingIsMade(t *testing.T) {
 	got, err := Config{Binary: binary}.withDefaults()
 	require.NoError(t, err)
 	assert.Equal(t, Proxy{Name: "chainwalk", Mode: "iptables", Binary: binary}, got.Proxy)
-	assert.Equal(t, []any{"chainwalk", scenarios.FamilyDual, netfilter.NFT, 3, 8}, []any{got.Name, got.Family, got.Dialect, got.Workers, got.Pool})
+	assert.Equal(t, []any{"chainwalk", scenarios.FamilyDual, netfilter.NFT, 3, 8},
+		[]any{got.Name, got.Family, got.Dialect, got.Workers, got.Pool})
 }
 
 // trio are the nodes of a dual-stack cluster.
 var trio = []Node{
-	{Name: "c-control-plane", Addresses: literal.Addrs("172.18.0.4", "fc00::4"), PodCIDRs: literal.Prefixes("10.244.0.0/24", "fd00:10:244::/64")},
+	{Name: "c-control-plane", Addresses: literal.Addrs("172.18.0.4", "fc00::4"),
+		PodCIDRs: literal.Prefixes("10.244.0.0/24", "fd00:10:244::/64")},
 	{Name: "c-worker", Addresses: literal.Addrs("172.18.0.2", "fc00::2"), PodCIDRs: literal.Prefixes("10.244.2.0/24", "fd00:10:244:2::/64")},
 	{Name: "c-worker2", Addresses: literal.Addrs("172.18.0.3", "fc00::3"), PodCIDRs: literal.Prefixes("10.244.1.0/24", "fd00:10:244:1::/64")},
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/onkind/nodeimage"
 )
 
-// provision makes the nodes' containers, and prepares them for Kubernetes. kind stops before it starts Kubernetes, since the variant of iptables must
-// be chosen before a kubelet writes rules, and since its commands know no context that may end.
+// provision makes the nodes' containers, and prepares them for Kubernetes. kind stops before it starts Kubernetes, since the variant of
+// iptables must be chosen before a kubelet writes rules, and since its commands know no context that may end.
 func (c *Cluster) provision(ctx context.Context) error {
 	if err := c.noteNetwork(ctx); err != nil {
 		return err
@@ -69,8 +69,10 @@ func (c *Cluster) chooseImage(ctx context.Context) {
 
 // explain adds to kind's error what a user can do, where that is known.
 func explain(err error) error {
-	if text := err.Error(); strings.Contains(text, "docker pull") || strings.Contains(text, "pull access") || strings.Contains(text, "registry") {
-		return fmt.Errorf("the node image cannot be had: build one with `make kind-node-image`, or name one that is here with NODE_IMAGE=: %w", err)
+	if text := err.Error(); strings.Contains(text, "docker pull") || strings.Contains(text, "pull access") ||
+		strings.Contains(text, "registry") {
+		return fmt.Errorf("the node image cannot be had: build one with `make kind-node-image`, or name one that is here with NODE_IMAGE=: %w",
+			err)
 	}
 	return err
 }

@@ -22,8 +22,8 @@ const (
 	nameLabel      = "app.kubernetes.io/name"
 )
 
-// Where a proxy's pod has its configurations, a file for each node by its name, and that of the API server; and the folder of its node with the file
-// that it goes by, which is that of the ConfigMap as the pod starts.
+// Where a proxy's pod has its configurations, a file for each node by its name, and that of the API server; and the folder of its node
+// with the file that it goes by, which is that of the ConfigMap as the pod starts.
 const (
 	configFolder   = "/etc/service-proxy"
 	kubeconfigFile = "kubeconfig"
@@ -32,7 +32,8 @@ const (
 	copiedFile     = "/config.yaml" // in the proxy's container
 )
 
-// ToolsFolder is a folder of each node that its proxy looks in first for its tools. It is empty, unless somebody wants one to be another program.
+// ToolsFolder is a folder of each node that its proxy looks in first for its tools. It is empty, unless somebody wants one to be another
+// program.
 const ToolsFolder = "/var/lib/chainwalk/tools"
 
 // minSyncPeriod is short, since tests wait for syncs. Zero would be the proxy's default, a second.
@@ -47,10 +48,10 @@ const (
 // apiServerPort is where kind has the API server listen on the control plane.
 const apiServerPort = "6443"
 
-// supervise runs a proxy with the configuration of its node, and runs it anew when that is another one, as proxies ask of whoever starts them: they
-// end when their file changes, so that they are given a copy. A tool that the old one has begun may go on without it, and would write what the new one
-// does not know: it is waited for, up to 5 seconds. A proxy that ends by itself ends the container. The shell, cmp, cp and sleep are the node's, as
-// iptables is.
+// supervise runs a proxy with the configuration of its node, and runs it anew when that is another one, as proxies ask of whoever starts
+// them: they end when their file changes, so that they are given a copy. A tool that the old one has begun may go on without it, and
+// would write what the new one does not know: it is waited for, up to 5 seconds. A proxy that ends by itself ends the container. The
+// shell, cmp, cp and sleep are the node's, as iptables is.
 const supervise = `
 given=$2 copy=$3
 cp "$1" "$given"
@@ -130,8 +131,8 @@ current-context: default
 `
 }
 
-// ownFields are a configuration with what belongs to the cluster: how the API server is reached, the mode, addresses that the harness can ask
-// for health and metrics, and no limit of tracked connections, which belongs to the whole machine. The time between syncs is
+// ownFields are a configuration with what belongs to the cluster: how the API server is reached, the mode, addresses that the harness can
+// ask for health and metrics, and no limit of tracked connections, which belongs to the whole machine. The time between syncs is
 // short unless it is given. The argument stays as it is.
 func ownFields(given *kubeproxy.KubeProxyConfiguration, mode string, ipv6 bool) *kubeproxy.KubeProxyConfiguration {
 	c := given.DeepCopy()
@@ -226,9 +227,10 @@ func proxyCommand(program string) []string {
 	return append(command, "--hostname-override=$(NODE_NAME)")
 }
 
-// nodeFolders are what a proxy's pod has of its node: what the node's tools consist of, and where it is given its configuration. The proxy's image has
-// no tools, and those of another machine might write another variant of iptables' rules than the node's other programs do. Without the names of
-// protocols nft prints their numbers, and kube-proxy in mode nftables, which reads back what it has written by names, deletes what it has just added.
+// nodeFolders are what a proxy's pod has of its node: what the node's tools consist of, and where it is given its configuration. The
+// proxy's image has no tools, and those of another machine might write another variant of iptables' rules than the node's other programs
+// do. Without the names of protocols nft prints their numbers, and kube-proxy in mode nftables, which reads back what it has written by
+// names, deletes what it has just added.
 var nodeFolders = []struct {
 	name, path string
 	kind       corev1.HostPathType

@@ -13,13 +13,14 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 )
 
-// Relay starts the relay in a node or in the container outside, and returns its standard input and output. Closing ends it, as does the context.
-// What it says on its standard error is in the error of a read or of Close.
+// Relay starts the relay in a node or in the container outside, and returns its standard input and output. Closing ends it, as does the
+// context. What it says on its standard error is in the error of a read or of Close.
 func (c *Cluster) Relay(ctx context.Context, host string) (io.ReadWriteCloser, error) {
 	if !c.has(host) {
 		return nil, fmt.Errorf("cluster: there is no host %s: want a node of %v, or %s", host, c.nodeNames(), c.outside.Name)
 	}
-	cmd := exec.CommandContext(ctx, "docker", "exec", "--interactive", "--privileged", host, programPath, "probe", "relay", "--dir", socketFolder)
+	cmd := exec.CommandContext(ctx, "docker", "exec", "--interactive", "--privileged", host, programPath, "probe", "relay", "--dir",
+		socketFolder)
 	return startStream(cmd)
 }
 
@@ -30,8 +31,8 @@ type hands struct {
 	all  map[string]*probe.Client
 }
 
-// hand is the relay that the cluster itself has in a host, for what it does there while others run scenarios: to begin a program from outside takes
-// longer than most of that. Close ends it.
+// hand is the relay that the cluster itself has in a host, for what it does there while others run scenarios: to begin a program from
+// outside takes longer than most of that. Close ends it.
 func (h *hands) hand(ctx context.Context, host string) (*probe.Client, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 // cleanupTime is how long cleaning up may take after what began it is no longer waited for.
 const cleanupTime = time.Minute
 
-// Start makes the cluster, or takes over the one that exists, and returns when the proxy has synced on every node and the pods are ready. What
-// was begun is taken away again after an error, also that of a context that ends.
+// Start makes the cluster, or takes over the one that exists, and returns when the proxy has synced on every node and the pods are ready.
+// What was begun is taken away again after an error, also that of a context that ends.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
 	config, err := config.withDefaults()
 	if err != nil {

@@ -28,8 +28,8 @@ const (
 // nobodyListens is what a host says where nobody listens.
 const nobodyListens = `refused with (tcp-reset|icmp-port-unreachable|sctp-abort)`
 
-// allowances are all that is allowed. What the documents do not say is a finding: an echo request to a cluster IP, say, which mode nftables refuses
-// as it does ports that are not used. docs/findings.md has them.
+// allowances are all that is allowed. What the documents do not say is a finding: an echo request to a cluster IP, say, which mode
+// nftables refuses as it does ports that are not used. docs/findings.md has them.
 var allowances = []allowance{
 	{
 		Clause: localhostNodePort, Mode: "nftables", Document: virtualIPs,

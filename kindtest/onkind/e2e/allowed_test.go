@@ -127,29 +127,42 @@ func TestOnlyWhatADocumentSaysIsAllowed(t *testing.T) {
 		outcomes []string
 		allowed  bool
 	}{
-		"as the document says":     {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"refused with tcp-reset"}, true},
-		"the node's own process":   {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"answered by node1 at 127.0.0.1:30080, from 127.0.0.1"}, true},
-		"an endpoint":              {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"answered by web at 10.244.1.2:80, from 10.244.1.1"}, false},
-		"another process":          {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"answered by node1 at 127.0.0.1:80, from 127.0.0.1"}, false},
-		"at another address":       {"nftables", "tcp [fd00::2]:30080 from node1", []clause{otherNodePort}, []string{"answered by node1 at [fd00::2]:30080, from [fd00::3]"}, true},
-		"an endpoint of it":        {"nftables", "tcp [fd00::2]:30080 from node1", []clause{otherNodePort}, []string{"answered by web at [fd00::9]:30080, from [fd00::3]"}, false},
-		"another mode":             {"iptables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"refused with tcp-reset"}, false},
-		"another end":              {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"silent"}, false},
-		"an end of two":            {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"refused with tcp-reset", "silent"}, false},
-		"nothing was seen":         {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, nil, false},
-		"another clause":           {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{unusedPort}, []string{"refused with tcp-reset"}, false},
-		"a port that is not used":  {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{unusedPort}, []string{"refused with icmp-port-unreachable"}, true},
+		"as the document says": {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort},
+			[]string{"refused with tcp-reset"}, true},
+		"the node's own process": {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort},
+			[]string{"answered by node1 at 127.0.0.1:30080, from 127.0.0.1"}, true},
+		"an endpoint": {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort},
+			[]string{"answered by web at 10.244.1.2:80, from 10.244.1.1"}, false},
+		"another process": {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort},
+			[]string{"answered by node1 at 127.0.0.1:80, from 127.0.0.1"}, false},
+		"at another address": {"nftables", "tcp [fd00::2]:30080 from node1", []clause{otherNodePort},
+			[]string{"answered by node1 at [fd00::2]:30080, from [fd00::3]"}, true},
+		"an endpoint of it": {"nftables", "tcp [fd00::2]:30080 from node1", []clause{otherNodePort},
+			[]string{"answered by web at [fd00::9]:30080, from [fd00::3]"}, false},
+		"another mode": {"iptables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort},
+			[]string{"refused with tcp-reset"}, false},
+		"another end": {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"silent"}, false},
+		"an end of two": {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort},
+			[]string{"refused with tcp-reset", "silent"}, false},
+		"nothing was seen": {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, nil, false},
+		"another clause": {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{unusedPort}, []string{"refused with tcp-reset"},
+			false},
+		"a port that is not used": {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{unusedPort},
+			[]string{"refused with icmp-port-unreachable"}, true},
 		"one of two clauses":       {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{unusedPort, invalidPacket}, []string{"silent"}, true},
 		"about nothing particular": {"nftables", "tcp 127.0.0.1:30080 from node1", nil, []string{"silent"}, false},
 		"gone":                     {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{unallocatedIP}, []string{"silent"}, true},
-		"gone, and refused":        {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{unallocatedIP}, []string{"refused with icmp-port-unreachable"}, false},
-		"not the primary address":  {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{otherNodePort}, []string{"refused with icmp-port-unreachable"}, true},
+		"gone, and refused": {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{unallocatedIP},
+			[]string{"refused with icmp-port-unreachable"}, false},
+		"not the primary address": {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{otherNodePort},
+			[]string{"refused with icmp-port-unreachable"}, true},
 	} {
 		assert.Equal(t, row.allowed, allowedBy(row.mode, row.packet, row.clauses, row.outcomes) != nil, about)
 	}
 }
 
-// refusedOn are checks of two probes and a step that could not be made, none of them as expected: at a loopback address, and at a second place.
+// refusedOn are checks of two probes and a step that could not be made, none of them as expected: at a loopback address, and at a second
+// place.
 func refusedOn(second string, last ...scenarios.Check) *scenarios.Result {
 	refused := []scenarios.Way{{End: scenarios.Refused, Heard: true}}
 	return &scenarios.Result{Name: "web", File: "web.yaml", Checks: append([]scenarios.Check{
@@ -170,7 +183,8 @@ func TestWhatIsAllowedDiffersAndDoesNotFail(t *testing.T) {
 	assert.NotNil(t, row.Others[0].Allowed, "its connection could not be made")
 	assert.Equal(t, resultFailed, rowOf(refusedOn("", flow), nil, "iptables", clauses).Result, "another mode")
 	assert.Equal(t, resultFailed, rowOf(refusedOn("web.yaml:2:1"), nil, "nftables", clauses).Result, "another probe is wrong")
-	assert.Equal(t, resultFailed, rowOf(refusedOn("", scenarios.Check{Step: 3, Wrong: "broken"}), nil, "nftables", clauses).Result, "another step is wrong")
+	assert.Equal(t, resultFailed, rowOf(refusedOn("", scenarios.Check{Step: 3, Wrong: "broken"}), nil, "nftables", clauses).Result,
+		"another step is wrong")
 
 	r := &report{Version: reportVersion, Proxy: "kube-proxy", Mode: "nftables", Tool: "nft", Family: "dual", Scenarios: []scenarioRow{row}}
 	var told strings.Builder
@@ -193,7 +207,8 @@ func TestJoinTellsAllowedDifferencesFromFindings(t *testing.T) {
 	write := func(mode, loopback, clusterIP string) string {
 		r := &report{Version: reportVersion, Proxy: "kube-proxy", Mode: mode, Tool: "nft", Family: "dual", Scenarios: []scenarioRow{{
 			Name: "web", File: "web.yaml", Result: resultHeld, Probes: []probeRow{
-				{At: "web.yaml:1:1", Name: "loopback", Packet: "tcp 127.0.0.1:30080 from node1", Outcomes: []string{loopback}, Clauses: []clause{localhostNodePort}},
+				{At: "web.yaml:1:1", Name: "loopback", Packet: "tcp 127.0.0.1:30080 from node1", Outcomes: []string{loopback},
+					Clauses: []clause{localhostNodePort}},
 				{At: "web.yaml:2:1", Name: "cluster IP", Packet: "tcp 172.30.0.41:80 from node1", Outcomes: []string{clusterIP}},
 			},
 		}}}
@@ -210,7 +225,8 @@ func TestJoinTellsAllowedDifferencesFromFindings(t *testing.T) {
 	status, text := join(write("iptables", web, web), write("nftables", reset, web))
 	assert.Equal(t, command.Held, status)
 	assert.Contains(t, text, "1 differences, 0 of them findings\n")
-	assert.Contains(t, text, "  - kube-proxy nftables (iptables-nft): refused with tcp-reset\n    - allowed: a node port at a loopback address: \"NodePort services on 127.0.0.1")
+	assert.Contains(t, text,
+		"  - kube-proxy nftables (iptables-nft): refused with tcp-reset\n    - allowed: a node port at a loopback address: \"NodePort services on 127.0.0.1")
 	assert.NotContains(t, text, "a finding")
 
 	status, text = join(write("iptables", web, web), write("nftables", reset, reset))

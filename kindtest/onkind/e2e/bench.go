@@ -33,8 +33,8 @@ func besideOf(name string) string {
 	return name + "-beside"
 }
 
-// clusters are those that are wanted: one for all scenarios, and, unless scenarios are to run one after the other, a small one beside it. Beside
-// a cluster that exists one is used that an earlier run has left, and none is made.
+// clusters are those that are wanted: one for all scenarios, and, unless scenarios are to run one after the other, a small one beside it.
+// Beside a cluster that exists one is used that an earlier run has left, and none is made.
 func (r *run) clusters(own, proxy string) ([]cluster.Config, error) {
 	first := cluster.Config{
 		Name: r.options.cluster, Existing: r.options.cluster != "", Keep: r.keep, Image: r.image, Family: scenarios.IPFamily(r.family),
@@ -88,7 +88,8 @@ func (r *run) noteProxy() error {
 	first := r.benches[0].cluster
 	for _, b := range r.benches[1:] {
 		if b.cluster.Mode() != first.Mode() || (b.cluster.Foreign() == nil) != (first.Foreign() == nil) {
-			return fmt.Errorf("the cluster %s has another proxy than the one that it is beside: leave it out with -single", besideOf(r.options.cluster))
+			return fmt.Errorf("the cluster %s has another proxy than the one that it is beside: leave it out with -single",
+				besideOf(r.options.cluster))
 		}
 	}
 	if first.Foreign() != nil {

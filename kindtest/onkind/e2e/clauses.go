@@ -136,7 +136,8 @@ func (a *asked) of(proto string, to netip.AddrPort) []clause {
 	return nil
 }
 
-// isUnallocated reports whether an address is the cluster IP of a service that the scenario has had or will have, and of none that is there.
+// isUnallocated reports whether an address is the cluster IP of a service that the scenario has had or will have, and of none that is
+// there.
 func (a *asked) isUnallocated(at netip.Addr) bool {
 	if !slices.Contains(a.cluster.ServiceIPs, at) {
 		return false
@@ -178,8 +179,8 @@ func (a *asked) isNodePort(proto string, port uint16) bool {
 	return false
 }
 
-// isOther reports whether an address is one of a node, and not its primary one: a further one, or that by which its pods know it. A node that is told
-// where its node ports are is told so in every mode.
+// isOther reports whether an address is one of a node, and not its primary one: a further one, or that by which its pods know it. A node
+// that is told where its node ports are is told so in every mode.
 func (a *asked) isOther(at netip.Addr) bool {
 	for i := range a.cluster.Nodes {
 		n := &a.cluster.Nodes[i]

@@ -90,7 +90,8 @@ func TestNineOfTenScenariosHaveToRun(t *testing.T) {
 func TestScenariosOfOneConfigurationRunTogether(t *testing.T) {
 	folder := t.TempDir()
 	var files []string
-	for name, config := range map[string]string{"a": "", "b": "kubeProxy: {iptables: {masqueradeAll: true}}", "c": "", "d": "kubeProxy: {iptables: {masqueradeAll: true}}"} {
+	for name, config := range map[string]string{"a": "", "b": "kubeProxy: {iptables: {masqueradeAll: true}}", "c": "",
+		"d": "kubeProxy: {iptables: {masqueradeAll: true}}"} {
 		file := filepath.Join(folder, name+".yaml")
 		require.NoError(t, os.WriteFile(file, []byte("name: "+name+"\n"+config+"\nsteps: [{sync: true}]\n"), 0o600))
 		files = append(files, file)
@@ -122,9 +123,12 @@ func sampleReport(proxy string, outcomes ...string) *report {
 				{At: "cases/web.yaml:3:1", Name: "to the port", Packet: "tcp 1.2.3.4:80 from a", Predicted: "reaches x", Outcomes: outcomes},
 			}},
 			{Name: "dns", File: "cases/dns.yaml", Result: resultFailed, Probes: []probeRow{
-				{At: "cases/dns.yaml:3:1", Name: "to dns", Packet: "udp 1.2.3.4:53 from a", Predicted: "silent", InPart: true, Outcomes: []string{"silent"},
-					Disagreements: []disagreement{{scenarios.ExpectedGot, "lost | for ever"}, {scenarios.ExpectedPredicted, "silent"}}, Rules: []string{"node1 lacks -A X"}},
-				{At: "cases/dns.yaml:4:1", Name: "again", Packet: "udp 1.2.3.4:53 from a", Predicted: "nothing: no rules", Outcomes: []string{"silent"}},
+				{At: "cases/dns.yaml:3:1", Name: "to dns", Packet: "udp 1.2.3.4:53 from a", Predicted: "silent", InPart: true,
+					Outcomes:      []string{"silent"},
+					Disagreements: []disagreement{{scenarios.ExpectedGot, "lost | for ever"}, {scenarios.ExpectedPredicted, "silent"}},
+					Rules:         []string{"node1 lacks -A X"}},
+				{At: "cases/dns.yaml:4:1", Name: "again", Packet: "udp 1.2.3.4:53 from a", Predicted: "nothing: no rules",
+					Outcomes: []string{"silent"}},
 			}, Others: []otherRow{{At: "cases/dns.yaml:5:1", Name: "rules", Wrong: "none"}}},
 			{Name: "late", File: "cases/late.yaml", Result: resultNotRun, Why: "time cannot be moved"},
 		},
@@ -236,10 +240,11 @@ func metOn(rules ...string) []scenarios.Way {
 	return []scenarios.Way{{Forward: []scenarios.Hop{hop}}}
 }
 
-// TestCausesComeBeforeWhatFollows: of a proxier without the hairpin's masquerade, in a cluster of other addresses. Only the rule that is not there is said
-// to be missing.
+// TestCausesComeBeforeWhatFollows: of a proxier without the hairpin's masquerade, in a cluster of other addresses. Only the rule that is
+// not there is said to be missing.
 func TestCausesComeBeforeWhatFollows(t *testing.T) {
-	const jump, mark, masquerade = "-A KUBE-SEP-%s -s 10.244.1.1/32 -j KUBE-MARK-MASQ", "-A KUBE-MARK-MASQ -j MARK", "-A KUBE-POSTROUTING -j MASQUERADE"
+	const jump, mark, masquerade = "-A KUBE-SEP-%s -s 10.244.1.1/32 -j KUBE-MARK-MASQ", "-A KUBE-MARK-MASQ -j MARK",
+		"-A KUBE-POSTROUTING -j MASQUERADE"
 	const unmarked = "-A KUBE-POSTROUTING -j RETURN"
 	here, there := strings.Repeat("A", 16), strings.Repeat("B", 16)
 	twin := scenarios.Check{At: "f:1:1", Step: 1, Ways: metOn(fmt.Sprintf(jump, there), mark, masquerade)}
@@ -253,7 +258,8 @@ func TestCausesComeBeforeWhatFollows(t *testing.T) {
 		"the jump is not there": {
 			[]string{mark, unmarked, masquerade},
 			[]string{
-				"node1 lacks " + fmt.Sprintf(jump, there), "the packet does not meet on node1: " + mark, "the packet does not meet on node1: " + masquerade,
+				"node1 lacks " + fmt.Sprintf(jump, there), "the packet does not meet on node1: " + mark,
+				"the packet does not meet on node1: " + masquerade,
 				"the packet meets on node1: " + unmarked,
 			},
 		},
@@ -272,7 +278,8 @@ func TestCausesComeBeforeWhatFollows(t *testing.T) {
 	}
 	const extra = "-A KUBE-SERVICES -j REJECT"
 	c.PredictedWays, c.Rules = metOn(extra), func(string) []string { return []string{extra, fmt.Sprintf(jump, here), mark, masquerade} }
-	assert.Equal(t, "node1 has "+extra, rulesBetween(&c, sound)[0], "a rule that should not be there comes before those that the packet misses for it")
+	assert.Equal(t, "node1 has "+extra, rulesBetween(&c, sound)[0],
+		"a rule that should not be there comes before those that the packet misses for it")
 	c.Rules = nil
 	for _, text := range rulesBetween(&c, sound) {
 		assert.NotContains(t, text, "lacks", "nobody knows which rules there are")

@@ -8,9 +8,9 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
-// rulesBetween are the rules that make the difference between the prediction of a check and its twin with this project's proxier in memory, node by
-// node. The causes come first: rules that a node lacks, or has and should not. Then comes what follows from them: rules that are there, and that
-// the packet meets in one of the two only. Empty if the prediction has no rules.
+// rulesBetween are the rules that make the difference between the prediction of a check and its twin with this project's proxier in
+// memory, node by node. The causes come first: rules that a node lacks, or has and should not. Then comes what follows from them: rules
+// that are there, and that the packet meets in one of the two only. Empty if the prediction has no rules.
 func rulesBetween(c *scenarios.Check, sound *scenarios.Result) []string {
 	twin := twinOf(c, sound)
 	if twin == nil || len(c.PredictedWays) == 0 {

@@ -11,7 +11,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/search/trackrecord"
 )
 
-// unevenShares is a fault of this command alone, for what a hundred tries cannot tell: where two endpoints are left the first one gets a third.
+// unevenShares is a fault of this command alone, for what a hundred tries cannot tell: where two endpoints are left the first one gets a
+// third.
 const unevenShares = "uneven-shares"
 
 // unevenSharesPatch is where the proxier writes how likely a rule is.

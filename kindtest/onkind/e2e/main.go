@@ -7,10 +7,10 @@
 //	e2e -missing
 //	e2e -remove [-cluster NAME]
 //
-// It builds the binary, makes a kind cluster with the proxy as its only one, and a smaller one beside it, runs the scenario files (all shipped ones if
-// none are given), each on the cluster that is free, then what changes under traffic, and takes the clusters down. The report is written as YAML and
-// as a Markdown table into FOLDER; beside it, if anything failed, what the nodes were like. The status is 1 if anything is not as expected or as
-// predicted, or if fewer than 90 of 100 of the shipped files could run, and 2 if it could not look.
+// It builds the binary, makes a kind cluster with the proxy as its only one, and a smaller one beside it, runs the scenario files (all
+// shipped ones if none are given), each on the cluster that is free, then what changes under traffic, and takes the clusters down. The
+// report is written as YAML and as a Markdown table into FOLDER; beside it, if anything failed, what the nodes were like. The status is 1
+// if anything is not as expected or as predicted, or if fewer than 90 of 100 of the shipped files could run, and 2 if it could not look.
 //
 // -join puts reports beside one another and lists where they differ. -missing says what of a Docker engine and a node image is not there;
 // the status is 1 then. -remove deletes clusters that were kept.
@@ -34,17 +34,18 @@ func main() { newCommand().Main() }
 
 func newCommand() *command.Command {
 	var o options
-	return &command.Command{Name: "e2e", Flags: o.define, Valid: o.valid, Look: func(ctx context.Context, args []string, out io.Writer) (bool, error) {
-		switch {
-		case o.join:
-			return joinFiles(out, args)
-		case o.missing:
-			return sayMissing(ctx, out, o.image)
-		case o.remove:
-			return true, errors.Join(cluster.Remove(ctx, besideOf(o.cluster)), cluster.Remove(ctx, o.cluster))
-		}
-		return o.look(ctx, args, out)
-	}}
+	return &command.Command{Name: "e2e", Flags: o.define, Valid: o.valid,
+		Look: func(ctx context.Context, args []string, out io.Writer) (bool, error) {
+			switch {
+			case o.join:
+				return joinFiles(out, args)
+			case o.missing:
+				return sayMissing(ctx, out, o.image)
+			case o.remove:
+				return true, errors.Join(cluster.Remove(ctx, besideOf(o.cluster)), cluster.Remove(ctx, o.cluster))
+			}
+			return o.look(ctx, args, out)
+		}}
 }
 
 // options are the flags.
@@ -61,7 +62,8 @@ type options struct {
 func (o *options) define(flags *flag.FlagSet) {
 	flags.BoolVar(&o.keep, "keep", false, "leave the cluster when all is done")
 	flags.StringVar(&o.cluster, "cluster", "", "use the cluster of this name, which exists, and leave it")
-	flags.StringVar(&o.image, "image", "", "the node image (default the one that is built here if it is there, else the one that kind publishes)")
+	flags.StringVar(&o.image, "image", "",
+		"the node image (default the one that is built here if it is there, else the one that kind publishes)")
 	flags.StringVar(&o.proxy, "proxy", cluster.Chainwalk, "the service proxy: chainwalk or kube-proxy")
 	flags.StringVar(&o.mode, "mode", "iptables", "the proxy's mode: iptables, or nftables for kube-proxy")
 	flags.StringVar(&o.tool, "tool", string(netfilter.NFT), "the iptables of the nodes: nft or legacy")

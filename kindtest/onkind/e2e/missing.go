@@ -24,7 +24,8 @@ func sayMissing(ctx context.Context, out io.Writer, image string) (held bool, er
 // pulled is missing.
 func missing(ctx context.Context, image string) string {
 	if output, err := exec.CommandContext(ctx, "docker", "version", "--format", "{{.Server.Version}}").CombinedOutput(); err != nil {
-		return fmt.Sprintf("no Docker engine answers (make kind-engine starts one where it is installed): %s", cmp.Or(strings.TrimSpace(string(output)), err.Error()))
+		return fmt.Sprintf("no Docker engine answers (make kind-engine starts one where it is installed): %s",
+			cmp.Or(strings.TrimSpace(string(output)), err.Error()))
 	}
 	if image != "" {
 		if !hasImage(ctx, image) {

@@ -52,8 +52,8 @@ func newQueue(all []*scenarios.Scenario, places []place) *queue {
 	return q
 }
 
-// take takes the first scenario, or, for whoever comes from behind, the last one, of those that have so many nodes at most; nil if there is none. Two who
-// come from both sides meet once, and have scenarios of one configuration together until then.
+// take takes the first scenario, or, for whoever comes from behind, the last one, of those that have so many nodes at most; nil if there
+// is none. Two who come from both sides meet once, and have scenarios of one configuration together until then.
 func (q *queue) take(nodes int, behind bool) *scenarios.Scenario {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -69,8 +69,8 @@ func (q *queue) take(nodes int, behind bool) *scenarios.Scenario {
 	return nil
 }
 
-// rowsOf looks at scenarios, at one after the other in each place; the first place has room for all of them. The rows are in the scenarios' own order, without
-// those that have come to no end (nil).
+// rowsOf looks at scenarios, at one after the other in each place; the first place has room for all of them. The rows are in the
+// scenarios' own order, without those that have come to no end (nil).
 func rowsOf(all []*scenarios.Scenario, places []place) []scenarioRow {
 	q := newQueue(all, places)
 	found := make([]map[*scenarios.Scenario]*scenarioRow, len(places))

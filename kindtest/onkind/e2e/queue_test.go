@@ -16,17 +16,20 @@ import (
 // sketched is a scenario of so many nodes.
 func sketched(t *testing.T, name string, nodes int, more string) *scenarios.Scenario {
 	t.Helper()
-	s, err := scenarios.Read(name+".yaml", strings.NewReader(fmt.Sprintf("name: %s\ntopology: {nodes: %d}\nsteps: [{sync: true}]\n%s", name, nodes, more)))
+	s, err := scenarios.Read(name+".yaml",
+		strings.NewReader(fmt.Sprintf("name: %s\ntopology: {nodes: %d}\nsteps: [{sync: true}]\n%s", name, nodes, more)))
 	require.NoError(t, err)
 	return s
 }
 
 const otherwise = "kubeProxy: {iptables: {masqueradeAll: true}}\n"
 
-// TestTwoPlacesMeetOnce: what needs many nodes comes first and stays where they are, and each place has one configuration for as long as it can.
+// TestTwoPlacesMeetOnce: what needs many nodes comes first and stays where they are, and each place has one configuration for as long as
+// it can.
 func TestTwoPlacesMeetOnce(t *testing.T) {
 	all := []*scenarios.Scenario{
-		sketched(t, "a", 2, ""), sketched(t, "b", 1, otherwise), sketched(t, "c", 2, ""), sketched(t, "d", 3, ""), sketched(t, "e", 2, otherwise), sketched(t, "f", 2, ""),
+		sketched(t, "a", 2, ""), sketched(t, "b", 1, otherwise), sketched(t, "c", 2, ""), sketched(t, "d", 3, ""), sketched(t, "e", 2, otherwise),
+		sketched(t, "f", 2, ""),
 	}
 	q := newQueue(all, []place{{nodes: 4}, {nodes: 2}})
 	var front, behind []string

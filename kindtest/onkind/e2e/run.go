@@ -155,7 +155,8 @@ func (r *run) lookAt(ctx context.Context, b *bench, s *scenarios.Scenario) *scen
 	return &row
 }
 
-// tell prints what came of a scenario: a line, and of what failed the three columns, the packet's way and the rules that make the difference.
+// tell prints what came of a scenario: a line, and of what failed the three columns, the packet's way and the rules that make the
+// difference.
 func tell(out io.Writer, result *scenarios.Result, row *scenarioRow, took time.Duration) {
 	say := func(format string, values ...any) { fmt.Fprintf(out, format+"\n", values...) }
 	if row.Result == resultNotRun {
@@ -218,8 +219,8 @@ func (r *run) changes(ctx context.Context) error {
 	return nil
 }
 
-// end keeps what the nodes are like if something failed, and takes the clusters down, the first one last: with it goes the network that all are on. Each
-// cluster has time of its own for either.
+// end keeps what the nodes are like if something failed, and takes the clusters down, the first one last: with it goes the network that
+// all are on. Each cluster has time of its own for either.
 func (r *run) end(ctx context.Context, held bool) error {
 	var errs []error
 	for i, b := range slices.Backward(r.benches) {

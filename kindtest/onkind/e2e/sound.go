@@ -9,8 +9,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
-// soundBackend is the simulator with this project's proxier. With each packet it keeps the rules that are there, so that a rule that is not there
-// is told from one that the packet does not meet.
+// soundBackend is the simulator with this project's proxier. With each packet it keeps the rules that are there, so that a rule that is
+// not there is told from one that the packet does not meet.
 type soundBackend struct{ sim.Backend }
 
 // Start starts a cluster.

@@ -21,7 +21,8 @@ type totals struct {
 	NotRun map[string]int `yaml:"notRun,omitempty"`
 
 	Probes int `yaml:"probes"`
-	// Predicted are the probes that have a prediction, PredictedInPart those among them of which only what can happen is known, and not how often.
+	// Predicted are the probes that have a prediction, PredictedInPart those among them of which only what can happen is known, and not how
+	// often.
 	Predicted       int `yaml:"predicted"`
 	PredictedInPart int `yaml:"predictedInPart"`
 	// Wrong are the probes of which not all columns agree, Disagreements how often which two do not.
@@ -110,7 +111,8 @@ func (t *totals) addOther(o *otherRow) {
 // leastShare is how many of 100 shipped scenarios have to run.
 const leastShare = 90
 
-// enough reports whether so many scenarios ran as have to, or would with a proxy in mode iptables: a cluster that refuses more is too little of one.
+// enough reports whether so many scenarios ran as have to, or would with a proxy in mode iptables: a cluster that refuses more is too
+// little of one.
 func (t *totals) enough() bool { return (t.Ran+t.OfIPTables)*100 >= t.Scenarios*leastShare }
 
 // lines are the sums for a person, of a proxy in a mode.

@@ -116,13 +116,15 @@ func (a affinitySets) keepOnly(ctx context.Context, r relay, these []listed) err
 func (affinitySets) remove(ctx context.Context, r relay, these []listed) error {
 	var script strings.Builder
 	script.WriteString("set -e\n")
-	for _, e := range slices.SortedFunc(slices.Values(these), func(a, b listed) int { return strings.Compare(a.list+a.client, b.list+b.client) }) {
+	for _, e := range slices.SortedFunc(slices.Values(these),
+		func(a, b listed) int { return strings.Compare(a.list+a.client, b.list+b.client) }) {
 		family := "ip"
 		if strings.Contains(e.client, ":") {
 			family = "ip6"
 		}
 		element := fmt.Sprintf("element %s kube-proxy %s '{ %s }'", family, e.list, e.client)
-		fmt.Fprintf(&script, "nft delete %[1]s 2>/dev/null || ! nft get %[1]s >/dev/null 2>&1 || { echo 'cannot delete %[2]s' >&2; exit 1; }\n", element, e.client)
+		fmt.Fprintf(&script, "nft delete %[1]s 2>/dev/null || ! nft get %[1]s >/dev/null 2>&1 || { echo 'cannot delete %[2]s' >&2; exit 1; }\n",
+			element, e.client)
 	}
 	_, err := run(ctx, r, script.String(), "sh", "-s")
 	return err

@@ -28,12 +28,12 @@ type writer struct {
 	labels labels
 }
 
-// labels are those of Node objects before any scenario, by node, nil for one that was not there. They are given back when the backend is closed, since
-// most scenarios want the same ones.
+// labels are those of Node objects before any scenario, by node, nil for one that was not there. They are given back when the backend is
+// closed, since most scenarios want the same ones.
 type labels map[string]map[string]*string
 
-// write creates or replaces objects, several at a time. What is refused because another object still has its address or port is tried again when
-// the others are written.
+// write creates or replaces objects, several at a time. What is refused because another object still has its address or port is tried
+// again when the others are written.
 func (w *writer) write(ctx context.Context, objects []runtime.Object) error {
 	for _, o := range objects {
 		if ref := refOf(o); !slices.Contains(w.made, ref) {
@@ -224,14 +224,16 @@ func (w *writer) removeAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	written := slices.DeleteFunc(endpointSlices.Items, func(s discoveryv1.EndpointSlice) bool { return s.Labels[discoveryv1.LabelManagedBy] == controller.Name })
+	written := slices.DeleteFunc(endpointSlices.Items,
+		func(s discoveryv1.EndpointSlice) bool { return s.Labels[discoveryv1.LabelManagedBy] == controller.Name })
 	if left := len(services.Items) + len(written); left > 0 {
 		return fmt.Errorf("%d objects of the scenario are left in the API server", left)
 	}
 	return removeMade(ctx, w.client)
 }
 
-// removeMade deletes the slices that the cluster's controller has made for services that are gone, which otherwise the garbage collector does in its own time.
+// removeMade deletes the slices that the cluster's controller has made for services that are gone, which otherwise the garbage collector
+// does in its own time.
 func removeMade(ctx context.Context, client kubernetes.Interface) error {
 	made := metav1.ListOptions{LabelSelector: sessionLabel + "=true," + discoveryv1.LabelManagedBy + "=" + controller.Name}
 	return poll(ctx, func() (pending string, err error) {
@@ -239,13 +241,15 @@ func removeMade(ctx context.Context, client kubernetes.Interface) error {
 		if err != nil || len(list.Items) == 0 {
 			return "", err
 		}
-		return fmt.Sprintf("%d endpoint slices of the cluster's controller are left", len(list.Items)), together(list.Items, func(s discoveryv1.EndpointSlice) error {
-			return gone(client.DiscoveryV1().EndpointSlices(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}))
-		})
+		return fmt.Sprintf("%d endpoint slices of the cluster's controller are left", len(list.Items)),
+			together(list.Items, func(s discoveryv1.EndpointSlice) error {
+				return gone(client.DiscoveryV1().EndpointSlices(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}))
+			})
 	})
 }
 
-// label gives a Node object these labels, nil for none, and remembers what it had. It says the zone that the node had, and whether anything changes.
+// label gives a Node object these labels, nil for none, and remembers what it had. It says the zone that the node had, and whether
+// anything changes.
 func (w *writer) label(ctx context.Context, node string, want map[string]*string) (zone string, changed bool, err error) {
 	there, err := w.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {

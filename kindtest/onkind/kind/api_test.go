@@ -24,7 +24,8 @@ func marked(namespace, name string) metav1.ObjectMeta {
 }
 
 func serviceAt(name, clusterIP string) *corev1.Service {
-	return &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: marked("shop", name), Spec: corev1.ServiceSpec{ClusterIP: clusterIP}}
+	return &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: marked("shop", name),
+		Spec: corev1.ServiceSpec{ClusterIP: clusterIP}}
 }
 
 func sliceOf(name string) *discoveryv1.EndpointSlice {
@@ -86,7 +87,8 @@ func TestObjectsAreWrittenAfterTheirNamespaces(t *testing.T) {
 	s.forgetLog()
 	web.Spec.ExternalIPs = []string{"203.0.113.6"}
 	require.NoError(t, w.write(t.Context(), []runtime.Object{web}))
-	assert.Equal(t, []string{"api update services web"}, s.asked("api update", "api create services", "api delete"), "a status that stays is not written")
+	assert.Equal(t, []string{"api update services web"}, s.asked("api update", "api create services", "api delete"),
+		"a status that stays is not written")
 }
 
 func TestWhatCannotBeChangedIsMadeAgain(t *testing.T) {
@@ -103,8 +105,10 @@ func TestWhatCannotBeChangedIsMadeAgain(t *testing.T) {
 
 func TestServicesSwapTheirClusterIPs(t *testing.T) {
 	w, _ := writing(t)
-	require.NoError(t, w.write(t.Context(), []runtime.Object{serviceAt("a", "10.96.1.1"), serviceAt("b", "10.96.1.2"), serviceAt("c", "10.96.1.3")}))
-	require.NoError(t, w.write(t.Context(), []runtime.Object{serviceAt("a", "10.96.1.2"), serviceAt("b", "10.96.1.3"), serviceAt("c", "10.96.1.1")}))
+	require.NoError(t,
+		w.write(t.Context(), []runtime.Object{serviceAt("a", "10.96.1.1"), serviceAt("b", "10.96.1.2"), serviceAt("c", "10.96.1.3")}))
+	require.NoError(t,
+		w.write(t.Context(), []runtime.Object{serviceAt("a", "10.96.1.2"), serviceAt("b", "10.96.1.3"), serviceAt("c", "10.96.1.1")}))
 	for name, want := range map[string]string{"a": "10.96.1.2", "b": "10.96.1.3", "c": "10.96.1.1"} {
 		there, err := w.client.CoreV1().Services("shop").Get(t.Context(), name, metav1.GetOptions{})
 		require.NoError(t, err)
@@ -120,7 +124,8 @@ func TestNothingOfAScenarioIsLeft(t *testing.T) {
 	slice := sliceOf("web-1")
 	require.NoError(t, w.write(t.Context(), []runtime.Object{serviceAt("web", "10.96.1.1"), serviceAt("gone", "10.96.1.2"), slice}))
 	require.NoError(t, w.client.CoreV1().Services("shop").Delete(t.Context(), "gone", metav1.DeleteOptions{})) // by somebody else
-	assert.Error(t, w.remove(t.Context(), []manifest.Ref{{Kind: "Service", Namespace: "shop", Name: "never"}}), "what a scenario deletes has to be there")
+	assert.Error(t, w.remove(t.Context(), []manifest.Ref{{Kind: "Service", Namespace: "shop", Name: "never"}}),
+		"what a scenario deletes has to be there")
 	require.NoError(t, w.removeAll(t.Context()))
 	assert.Contains(t, s.asked("api delete"), "api delete endpointslices web-1")
 	_, err := w.client.CoreV1().Services("shop").Get(t.Context(), "web", metav1.GetOptions{})

@@ -29,7 +29,8 @@ import (
 type Options struct {
 	// Samples is how often a connection is made whose way depends on chance; 0 is 100.
 	Samples int
-	// Place tells clusters apart that are on one network and used at the same time: 0, or 1 for a second one. Each gives itself other addresses of it.
+	// Place tells clusters apart that are on one network and used at the same time: 0, or 1 for a second one. Each gives itself other
+	// addresses of it.
 	Place int
 }
 
@@ -243,8 +244,8 @@ func (b *Backend) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Se
 	return s, nil
 }
 
-// others are the nodes that are to have another configuration than they were given last. Of the first one that a node is given it is not known whether
-// it is another one.
+// others are the nodes that are to have another configuration than they were given last. Of the first one that a node is given it is not
+// known whether it is another one.
 func (b *Backend) others(byNode map[string]*kubeproxyconfig.KubeProxyConfiguration) []string {
 	var out []string
 	for _, node := range sorted(byNode) {
@@ -278,7 +279,8 @@ func (b *Backend) configure(ctx context.Context, byNode map[string]*kubeproxycon
 // closing is how long it may take to put back one thing that was changed.
 const closing = time.Minute
 
-// Close has all proxies be at work, gives the Node objects their labels back, takes the sentinel away and ends the relays. The cluster stays.
+// Close has all proxies be at work, gives the Node objects their labels back, takes the sentinel away and ends the relays. The cluster
+// stays.
 func (b *Backend) Close(ctx context.Context) error {
 	errs := []error{b.Rest(ctx)}
 	if b.sentinel != nil {

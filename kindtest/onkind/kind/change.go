@@ -50,7 +50,8 @@ func (s *Session) StopPods(ctx context.Context, names []string) error {
 	return s.cluster.StopPods(names)
 }
 
-// Fault makes something go wrong on a node. Where rules are flushed its proxy holds still until the next sync: a real one would notice by itself.
+// Fault makes something go wrong on a node. Where rules are flushed its proxy holds still until the next sync: a real one would notice by
+// itself.
 func (s *Session) Fault(ctx context.Context, f scenarios.Fault) error {
 	node := s.mapping.Node(f.Node)
 	if f.Heal {
@@ -72,7 +73,8 @@ func (s *Session) Fault(ctx context.Context, f scenarios.Fault) error {
 	return s.failing.arm(ctx, node, &f)
 }
 
-// flushedTables are the tables with rules of proxies, by the node's own tools, that a fault takes rules away from, "TOOL TABLE". It may be from single chains.
+// flushedTables are the tables with rules of proxies, by the node's own tools, that a fault takes rules away from, "TOOL TABLE". It may
+// be from single chains.
 func flushedTables(f *scenarios.Fault, of scenarios.IPFamily) (out []string) {
 	for _, command := range append(flushCommands(f, of), f.Run...) {
 		words := strings.Fields(command)

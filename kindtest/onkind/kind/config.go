@@ -15,9 +15,10 @@ const minSyncPeriod = time.Millisecond
 // flushedSyncPeriod is how often proxies look whether somebody has flushed tables, in place of 30 seconds, where a scenario does so.
 const flushedSyncPeriod = time.Second
 
-// config is a node's configuration as the cluster is given it. Bridge is the device that stands for the one that detectLocal names, where it
-// is a pod's.
-func (m *Mapping) config(node string, c *kubeproxyconfig.KubeProxyConfiguration, bridge string) (*kubeproxyconfig.KubeProxyConfiguration, error) {
+// config is a node's configuration as the cluster is given it. Bridge is the device that stands for the one that detectLocal names, where
+// it is a pod's.
+func (m *Mapping) config(node string, c *kubeproxyconfig.KubeProxyConfiguration,
+	bridge string) (*kubeproxyconfig.KubeProxyConfiguration, error) {
 	out := c.DeepCopy()
 	if out.HostnameOverride != "" {
 		out.HostnameOverride = m.Node(out.HostnameOverride)

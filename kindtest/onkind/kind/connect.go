@@ -57,8 +57,8 @@ func (t *traffic) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.
 	return seen, nil
 }
 
-// ConnectAll makes connections of which none is kept, several at a time: those by one node together, as the container outside has one route to
-// an address. Where clients are remembered they are made one by one.
+// ConnectAll makes connections of which none is kept, several at a time: those by one node together, as the container outside has one
+// route to an address. Where clients are remembered they are made one by one.
 func (t *traffic) ConnectAll(ctx context.Context, attempts []scenarios.Attempt) ([]*scenarios.Observed, error) {
 	out := make([]*scenarios.Observed, len(attempts))
 	for _, these := range t.batches(attempts) {
@@ -153,7 +153,8 @@ func (t *traffic) dialOf(a *scenarios.Attempt) (Host, probe.Dial, error) {
 		return from, probe.Dial{}, fmt.Errorf("there is no %s in the cluster", a.From)
 	}
 	v6 := a.To.Addr().Is6()
-	d := probe.Dial{Proto: protoOf(a.To.Proto, a.To.Addr()), To: t.mapping.ToPort(a.To.AddrPort), Timeout: t.silence(t.outlook(*a)), First: true, Keep: a.Keep}
+	d := probe.Dial{Proto: protoOf(a.To.Proto, a.To.Addr()), To: t.mapping.ToPort(a.To.AddrPort), Timeout: t.silence(t.outlook(*a)),
+		First: true, Keep: a.Keep}
 	source := netip.Addr{}
 	switch {
 	case a.Bind.Addr.IsValid():
@@ -256,8 +257,8 @@ func (t *traffic) observeForgetting(ctx context.Context, w *watch, a scenarios.A
 // watchedSamples is how many connections are looked at on their way, where chance has a part in it.
 const watchedSamples = 20
 
-// tryWays makes a connection so many times, and says what came of each. Where the two ends do not tell of each, what was seen on the way tells of the first
-// ones.
+// tryWays makes a connection so many times, and says what came of each. Where the two ends do not tell of each, what was seen on the way
+// tells of the first ones.
 func (t *traffic) tryWays(ctx context.Context, w *watch, a *scenarios.Attempt, times int) ([]scenarios.Way, error) {
 	from, d, err := t.dialOf(a)
 	if err != nil {
@@ -279,7 +280,8 @@ func (t *traffic) tryWays(ctx context.Context, w *watch, a *scenarios.Attempt, t
 	return ways, t.completeICMP(ctx, d.Proto, results, ways)
 }
 
-func (t *traffic) watchedWays(ctx context.Context, w *watch, client agent, a *scenarios.Attempt, results []probe.Result) ([]scenarios.Way, error) {
+func (t *traffic) watchedWays(ctx context.Context, w *watch, client agent, a *scenarios.Attempt,
+	results []probe.Result) ([]scenarios.Way, error) {
 	ways := make([]scenarios.Way, len(results))
 	for i := range results {
 		var err error

@@ -118,12 +118,13 @@ func (k *keptFlows) forgetConnection(ctx context.Context, f *flow) error {
 	return k.forget(ctx, f.attempt.To.Proto, f.from, f.to)
 }
 
-// forgetAll has the nodes of the scenario forget the kept connections, and what else was sent to and from the scenario's addresses and the sentinel: a snapshot has
-// it, and the next scenario has nothing to do with it.
+// forgetAll has the nodes of the scenario forget the kept connections, and what else was sent to and from the scenario's addresses and
+// the sentinel: a snapshot has it, and the next scenario has nothing to do with it.
 func (k *keptFlows) forgetAll(ctx context.Context) error {
 	used := slices.Concat(k.backend.facts.Outside.Addresses, k.backend.sentinel.ips, k.mapping.givenAddresses())
 	rest := slices.DeleteFunc(k.allFlows(), func(f *flow) bool {
-		return slices.ContainsFunc([]netip.AddrPort{f.from, f.to, f.at, f.saw}, func(a netip.AddrPort) bool { return slices.Contains(used, a.Addr()) })
+		return slices.ContainsFunc([]netip.AddrPort{f.from, f.to, f.at, f.saw},
+			func(a netip.AddrPort) bool { return slices.Contains(used, a.Addr()) })
 	})
 	return inParallel(
 		func() error {
@@ -133,7 +134,8 @@ func (k *keptFlows) forgetAll(ctx context.Context) error {
 	)
 }
 
-// forget has the nodes of the scenario forget a connection by what its client has sent. A node that does not remember it says so by its status.
+// forget has the nodes of the scenario forget a connection by what its client has sent. A node that does not remember it says so by its
+// status.
 func (k *keptFlows) forget(ctx context.Context, proto string, from, to netip.AddrPort) error {
 	argv := []string{"conntrack", "-D", "-f", string(familyName(to.Addr().Is6())), "-p", protoName(proto, to.Addr()), "-d", to.Addr().String()}
 	if from.Addr().IsValid() && !from.Addr().IsUnspecified() {

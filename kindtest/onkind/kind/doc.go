@@ -5,9 +5,9 @@
 // are written. What a cluster cannot do (stop its clock, hold events back, make tools fail) is refused before anything is touched, with the
 // reason (Unsupported).
 //
-// A session writes the scenario's objects to the API server and knows by a service of its own, the sentinel, when the proxies have seen them.
-// Connections are made by the agents of package probe. Chance is counted. What became of a packet that nobody answered is read from the
-// packets that the nodes have seen. All that a scenario makes is taken away at its end.
+// A session writes the scenario's objects to the API server and knows by a service of its own, the sentinel, when the proxies have seen
+// them. Connections are made by the agents of package probe. Chance is counted. What became of a packet that nobody answered is read from
+// the packets that the nodes have seen. All that a scenario makes is taken away at its end.
 //
 // The package judges nothing: the runner of package scenarios does.
 package kind

@@ -29,7 +29,8 @@ type Facts struct {
 	// TakenIPs are the cluster IPs that services have which are none of a scenario's, and TakenServices the names of these.
 	TakenIPs      []netip.Addr
 	TakenServices []string
-	// OldSpellings says that the API server takes addresses with leading zeros, and ranges with bits beyond the prefix length, as earlier versions do.
+	// OldSpellings says that the API server takes addresses with leading zeros, and ranges with bits beyond the prefix length, as earlier
+	// versions do.
 	OldSpellings bool
 	// Mode is that of the proxies, as in a KubeProxyConfiguration.
 	Mode string

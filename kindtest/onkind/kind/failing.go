@@ -14,8 +14,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
-// failing are the tools that fail: in the folder that a proxy looks in first for its tools a program of their name gives the real one what it refuses.
-// A real proxy tries again when it likes, so that they fail from a fault on for as long as the syncs that are to fail.
+// failing are the tools that fail: in the folder that a proxy looks in first for its tools a program of their name gives the real one
+// what it refuses. A real proxy tries again when it likes, so that they fail from a fault on for as long as the syncs that are to fail.
 type failing struct {
 	backend *Backend
 	cluster *scenarios.Cluster
@@ -32,8 +32,8 @@ func newFailing(b *Backend, c *scenarios.Cluster) *failing {
 	return &failing{backend: b, cluster: c, nodes: map[string]*failure{}}
 }
 
-// shim stands for a tool. The tables of commits go through, as they do with a tool that fails behind them; the real tool says in its own words what is wrong.
-// Calls are counted once they have failed.
+// shim stands for a tool. The tables of commits go through, as they do with a tool that fails behind them; the real tool says in its own
+// words what is wrong. Calls are counted once they have failed.
 const shim = `#!/usr/bin/sh
 tool=${0##*/}
 {
@@ -84,7 +84,8 @@ func (f *failing) heal(ctx context.Context, nodes []string) error {
 	})
 }
 
-// healSynced gives those nodes their tools back whose next sync is not to fail any more, and says how often the tools of the others have failed.
+// healSynced gives those nodes their tools back whose next sync is not to fail any more, and says how often the tools of the others have
+// failed.
 func (f *failing) healSynced(ctx context.Context, nodes []string) (still map[string]int, err error) {
 	still = map[string]int{}
 	for _, node := range nodes {

@@ -198,7 +198,8 @@ func (h scriptedHands) RestartProxy(_ context.Context, nodes []string) error {
 
 func (h scriptedHands) Metrics(context.Context, string) ([]byte, error) { return nil, nil }
 
-// scripted is a backend on a cluster of three nodes. The API server gives services cluster IPs, as a real one does, and has their status apart.
+// scripted is a backend on a cluster of three nodes. The API server gives services cluster IPs, as a real one does, and has their status
+// apart.
 func scripted(t *testing.T) (*Backend, *script) {
 	t.Helper()
 	facts := threeNodes()
@@ -236,7 +237,8 @@ func scripted(t *testing.T) (*Backend, *script) {
 		return false, nil, nil
 	})
 	b := &Backend{
-		hands: scriptedHands{s, facts}, client: s.api, facts: *facts, relays: map[string]relay{}, labels: labels{}, options: Options{Samples: 10}, idle: map[string]int{},
+		hands: scriptedHands{s, facts}, client: s.api, facts: *facts, relays: map[string]relay{}, labels: labels{}, options: Options{Samples: 10},
+		idle:       map[string]int{},
 		configured: map[string]*kubeproxyconfig.KubeProxyConfiguration{},
 	}
 	for _, machine := range b.machines() {

@@ -86,7 +86,8 @@ func (t *traffic) followOnce(ctx context.Context, f *flow, p scenarios.FlowPacke
 	if sender.name == "" {
 		return scenarios.Way{}, errors.New("no server was reached, so none can send")
 	}
-	if err := t.leadNowhere(ctx, []netip.Addr{f.attempt.To.Addr()}, f.attempt.Via); err != nil { // another connection may have gone another way since
+	// another connection may have gone another way since
+	if err := t.leadNowhere(ctx, []netip.Addr{f.attempt.To.Addr()}, f.attempt.Via); err != nil {
 		return scenarios.Way{}, err
 	}
 	w, err := t.startWatch(ctx, slices.DeleteFunc([]agent{sender, taker}, func(a agent) bool { return a.name == "" })...)
@@ -143,7 +144,8 @@ func (t *traffic) spoken(ctx context.Context, w *watch, f *flow, p scenarios.Flo
 		return way, err
 	}
 	t.judgeLater(f, p, &way, seen, &r)
-	if p.Send == scenarios.PacketOutOfWindow && way.End == scenarios.Delivered && !way.Heard { // no socket of the sender's hears what is said to it
+	// no socket of the sender's hears what is said to it
+	if p.Send == scenarios.PacketOutOfWindow && way.End == scenarios.Delivered && !way.Heard {
 		way.Answered, err = w.reset(ctx, sender, from, to)
 	}
 	return way, err
@@ -180,7 +182,8 @@ func (t *traffic) taken(ctx context.Context, f *flow, p scenarios.FlowPacket, r 
 	if p.From == scenarios.SideServer {
 		other = scenarios.SideClient
 	}
-	came, err := t.relay(taker.machine).Arrivals(ctx, taker.name, probe.Arrived{Conn: p.Of, Side: other, Kind: p.Send, Wait: t.silence(t.next)})
+	came, err := t.relay(taker.machine).Arrivals(ctx, taker.name,
+		probe.Arrived{Conn: p.Of, Side: other, Kind: p.Send, Wait: t.silence(t.next)})
 	return len(came) > 0, err
 }
 

@@ -21,7 +21,8 @@ const (
 // leftAsItIs is why a scenario is not run for which a kube-proxy of the cluster's own would have to be started anew.
 const leftAsItIs = "the cluster's own kube-proxy is left as it is, and is neither stopped nor started anew"
 
-// foreign says why a scenario cannot be held against the kube-proxy that came with the cluster: it has the one configuration that it has, and goes on.
+// foreign says why a scenario cannot be held against the kube-proxy that came with the cluster: it has the one configuration that it has,
+// and goes on.
 func (v *visit) foreign(s *scenarios.Scenario) string {
 	if v.facts.Foreign == nil {
 		return ""
@@ -42,7 +43,8 @@ func (v *visit) foreign(s *scenarios.Scenario) string {
 		switch step := &s.Steps[i]; {
 		case step.Restart != nil:
 			return "restart: " + leftAsItIs
-		case step.Hold != nil && len(step.Hold.Names) > 0, step.Sync != nil && !step.Sync.All && (step.Apply != nil || step.Delete != nil || step.Node != nil):
+		case step.Hold != nil && len(step.Hold.Names) > 0, step.Sync != nil && !step.Sync.All &&
+			(step.Apply != nil || step.Delete != nil || step.Node != nil):
 			return "sync: a change that waits for one needs a proxy that is stopped, and " + leftAsItIs
 		case step.Fault != nil:
 			return "fault: the rules of a node are put back under a proxy that begins anew, and " + leftAsItIs
@@ -61,11 +63,13 @@ func (v *visit) foreignConfig(s *scenarios.Scenario, node string, given *kubepro
 	want, has := proxier.WithDefaults(mapped), proxier.WithDefaults(inWordsOfIPTables(v.facts.Foreign))
 	for _, f := range v.decisive(s, given) {
 		if wanted, is := f.of(want), f.of(has); wanted != is {
-			return fmt.Sprintf("kubeProxy: the scenario wants %s %q, the cluster's own kube-proxy has %q and cannot be given another configuration", f.name, wanted, is)
+			return fmt.Sprintf("kubeProxy: the scenario wants %s %q, the cluster's own kube-proxy has %q and cannot be given another configuration",
+				f.name, wanted, is)
 		}
 	}
 	if !v.samePods(want.ClusterCIDR, has.ClusterCIDR) {
-		return fmt.Sprintf("kubeProxy: the scenario wants clusterCIDR %q, the cluster's own kube-proxy has %q, which holds other pods", want.ClusterCIDR, has.ClusterCIDR)
+		return fmt.Sprintf("kubeProxy: the scenario wants clusterCIDR %q, the cluster's own kube-proxy has %q, which holds other pods",
+			want.ClusterCIDR, has.ClusterCIDR)
 	}
 	return ""
 }
@@ -91,7 +95,8 @@ func (v *visit) decisive(s *scenarios.Scenario, given *kubeproxyconfig.KubeProxy
 		{"conntrack.udpStreamTimeout", func(c config) string { return c.Conntrack.UDPStreamTimeout.Duration.String() }},
 	}
 	if v.facts.Mode != modeNFTables { // which has no such node ports, whatever it is told
-		fields = append(fields, setting{"iptables.localhostNodePorts", func(c config) string { return fmt.Sprint(*c.IPTables.LocalhostNodePorts) }})
+		fields = append(fields,
+			setting{"iptables.localhostNodePorts", func(c config) string { return fmt.Sprint(*c.IPTables.LocalhostNodePorts) }})
 	}
 	if given.Conntrack.TCPBeLiberal || sendsOutOfWindow(s) { // nothing else tells
 		fields = append(fields, setting{"conntrack.tcpBeLiberal", func(c config) string { return fmt.Sprint(c.Conntrack.TCPBeLiberal) }})
@@ -142,7 +147,8 @@ func inWordsOfIPTables(c *kubeproxyconfig.KubeProxyConfiguration) *kubeproxyconf
 	return out
 }
 
-// samePods reports whether two lists of ranges hold the same addresses of pods, nodes and machines, of those that the scenario and the cluster have.
+// samePods reports whether two lists of ranges hold the same addresses of pods, nodes and machines, of those that the scenario and the
+// cluster have.
 func (v *visit) samePods(a, b string) bool {
 	var addresses []netip.Addr
 	for _, known := range v.mapping.known() {

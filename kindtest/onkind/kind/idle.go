@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// use has the proxies of nodes be at work, and those of all others stopped: nobody looks at what they would write. A kube-proxy that came with the cluster is
-// never stopped.
+// use has the proxies of nodes be at work, and those of all others stopped: nobody looks at what they would write. A kube-proxy that came
+// with the cluster is never stopped.
 func (b *Backend) use(ctx context.Context, nodes []string) error {
 	if b.facts.Foreign != nil {
 		return nil
@@ -34,7 +34,8 @@ func (b *Backend) use(ctx context.Context, nodes []string) error {
 	return signals.signal(ctx, wake, goOnProxy)
 }
 
-// Idle says by a number, another one each time, that a node's proxy is stopped since no scenario needs it: its rules stay what they are. 0: it is at work.
+// Idle says by a number, another one each time, that a node's proxy is stopped since no scenario needs it: its rules stay what they are.
+// 0: it is at work.
 func (b *Backend) Idle(node string) int { return b.idle[node] }
 
 // Rest has all proxies be at work, and gives the Node objects the labels back that scenarios have changed.

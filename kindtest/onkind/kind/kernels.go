@@ -14,8 +14,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
-// kernels are the nodes' kernels as a session changes them: their settings, and rules that are none of the proxy's. What they had before is put
-// back at the end.
+// kernels are the nodes' kernels as a session changes them: their settings, and rules that are none of the proxy's. What they had before
+// is put back at the end.
 type kernels struct {
 	backend *Backend
 	cluster *scenarios.Cluster
@@ -62,8 +62,8 @@ func (k *kernels) prepare(ctx context.Context) (changed []string, err error) {
 // liberal is a setting that a proxy may be told to make, and that stays when the proxy has gone. Every scenario begins without it.
 const liberal = "net.netfilter.nf_conntrack_tcp_be_liberal"
 
-// setDefaults gives a node the settings that an earlier scenario's proxy may have changed, but for those that the scenario gives. It says whether it had
-// others, which a proxy looks at when it starts.
+// setDefaults gives a node the settings that an earlier scenario's proxy may have changed, but for those that the scenario gives. It says
+// whether it had others, which a proxy looks at when it starts.
 func (k *kernels) setDefaults(ctx context.Context, node string, given map[string]string) (changed bool, err error) {
 	if _, ok := given[liberal]; ok || k.backend.facts.Foreign != nil { // which has made it for good
 		return false, nil
@@ -83,8 +83,8 @@ func (k *kernels) unroute(ctx context.Context, nodes []string) error {
 	})
 }
 
-// unguard takes away the rule that guards the setting, on nodes that do not have it: the proxy before may have left it, and no proxy looks for it
-// unless it needs it.
+// unguard takes away the rule that guards the setting, on nodes that do not have it: the proxy before may have left it, and no proxy
+// looks for it unless it needs it.
 func (k *kernels) unguard(ctx context.Context, nodes []string) error {
 	const script = `if [ "$(sysctl -n "$1")" = 0 ]; then iptables -w -F KUBE-FIREWALL 2>/dev/null; fi; true`
 	return together(nodes, func(node string) error {
@@ -127,7 +127,8 @@ func guard() string {
 // closes finds commands that close a chain of a node's own packets, with the table, if it is given, and the chain.
 var closes = regexp.MustCompile(`(?:-t (\w+) )?-P (PREROUTING|INPUT|OUTPUT|POSTROUTING) DROP`)
 
-// openFor are the commands that let in or out by a chain what the cluster needs, before it is closed: what guard has, and what goes to the sentinel.
+// openFor are the commands that let in or out by a chain what the cluster needs, before it is closed: what guard has, and what goes to
+// the sentinel.
 func (k *kernels) openFor(command string) (commands []string) {
 	found := closes.FindStringSubmatch(command)
 	if found == nil {
@@ -256,7 +257,8 @@ func (k *kernels) putBack(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// emptied are the tables that are saved now and were not before, as they are without rules: to restore what was saved before does not reach them.
+// emptied are the tables that are saved now and were not before, as they are without rules: to restore what was saved before does not
+// reach them.
 func emptied(before, now string) string {
 	var out strings.Builder
 	for _, table := range strings.SplitAfter(now, "COMMIT\n") {

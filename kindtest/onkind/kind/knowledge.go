@@ -112,8 +112,8 @@ func addressesOf(s *corev1.Service) []netip.Addr {
 	return out
 }
 
-// called are the services that may answer at an address and a port: by an address of their own, or by a node port wherever it is. Which of them
-// does, and whether, is not said.
+// called are the services that may answer at an address and a port: by an address of their own, or by a node port wherever it is. Which
+// of them does, and whether, is not said.
 func (k *knowledge) called(at netip.AddrPort) []*corev1.Service {
 	var out []*corev1.Service
 	for _, s := range k.services() {

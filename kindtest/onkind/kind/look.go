@@ -151,7 +151,8 @@ func (p *proxyStatus) Health(ctx context.Context, node string) (map[string]int, 
 // lookForCheck is how soon to look again whether a proxy serves a health check, which it does soon after it has written the rules.
 const lookForCheck = 10 * time.Millisecond
 
-// awaitHealthChecks waits until all nodes serve the health checks of the services, or for a while: it may be that a proxy is not to serve one.
+// awaitHealthChecks waits until all nodes serve the health checks of the services, or for a while: it may be that a proxy is not to serve
+// one.
 func (p *proxyStatus) awaitHealthChecks(ctx context.Context) error {
 	checked := p.knows.checked()
 	if len(checked) == 0 {
@@ -189,8 +190,8 @@ func (p *proxyStatus) servesCheck(ctx context.Context, node string, port int32) 
 	return err == nil && len(results) > 0 && results[0].End == probe.Answered
 }
 
-// checkedAt is an address of a node where its proxy serves health checks: on those that nodePortAddresses have, if they have any; invalid if it has none
-// of them.
+// checkedAt is an address of a node where its proxy serves health checks: on those that nodePortAddresses have, if they have any; invalid
+// if it has none of them.
 func (p *proxyStatus) checkedAt(node string, host Host) netip.Addr {
 	config := p.cluster.Configs[node]
 	first := ofFamily(host.Addresses, p.cluster.IPFamily == scenarios.FamilyIPv6)

@@ -17,7 +17,8 @@ func TestEntriesOfConntrack(t *testing.T) {
 		want    string
 		timeout time.Duration
 	}{
-		{"tcp      6 431999 ESTABLISHED src=10.244.2.2 dst=10.96.0.129 sport=40000 dport=80 src=10.244.1.2 dst=10.244.2.2 sport=8080 dport=40000 [ASSURED] mark=0 use=1",
+		{
+			"tcp      6 431999 ESTABLISHED src=10.244.2.2 dst=10.96.0.129 sport=40000 dport=80 src=10.244.1.2 dst=10.244.2.2 sport=8080 dport=40000 [ASSURED] mark=0 use=1",
 			"tcp 10.244.2.2:40000 > 10.96.0.129:80 to 10.244.1.2:8080 from 10.244.2.2:40000", 431999 * time.Second},
 		{"udp      17 27 src=fd00::1 dst=fd00::2 sport=1 dport=53 [UNREPLIED] src=fd00::2 dst=fd00::1 sport=53 dport=1 mark=0 use=1",
 			"udp [fd00::1]:1 > [fd00::2]:53 to [fd00::2]:53 from [fd00::1]:1", 27 * time.Second},
@@ -65,7 +66,8 @@ func TestServicesThatMayAnswer(t *testing.T) {
 		k.add(o)
 	}
 	for at, want := range map[string]bool{
-		"172.30.0.41:80": true, "[fd00:30::41]:80": true, "198.51.100.5:80": true, "192.168.0.2:30080": true, "172.30.0.41:81": false, "10.244.1.100:8080": false,
+		"172.30.0.41:80": true, "[fd00:30::41]:80": true, "198.51.100.5:80": true, "192.168.0.2:30080": true, "172.30.0.41:81": false,
+		"10.244.1.100:8080": false,
 	} {
 		assert.Equal(t, want, len(k.called(endpoint(at))) == 1, at)
 		assert.Equal(t, want, k.chancy(endpoint(at)), at)
@@ -79,7 +81,8 @@ func TestServicesThatMayAnswer(t *testing.T) {
 
 func TestOrderKeepsConfigurationsTogether(t *testing.T) {
 	var all []*scenarios.Scenario
-	for _, text := range []string{"name: a", "name: b\nkubeProxy: {iptables: {masqueradeAll: true}}", "name: c", "name: d\nkubeProxy: {iptables: {masqueradeAll: true}}", "name: e\ntopology: {nodes: 1}", "name: f\nsteps: [{fault: {flush: [nat]}}]"} {
+	for _, text := range []string{"name: a", "name: b\nkubeProxy: {iptables: {masqueradeAll: true}}", "name: c",
+		"name: d\nkubeProxy: {iptables: {masqueradeAll: true}}", "name: e\ntopology: {nodes: 1}", "name: f\nsteps: [{fault: {flush: [nat]}}]"} {
 		if !strings.Contains(text, "steps") {
 			text += "\nsteps: [{sync: true}]"
 		}
@@ -120,7 +123,8 @@ func TestWaysOfOneEndAreCounted(t *testing.T) {
 func TestWhatCannotRunSaysWhy(t *testing.T) {
 	for _, row := range []struct{ what, text, why string }{
 		{"all that can be had", "steps: [{sync: true}]", ""},
-		{"a clock that a proxy looks at", "steps: [{advance: 59m}, {sync: true}]", "advance: the clock of a real proxy, which syncs after a time, cannot be moved"},
+		{"a clock that a proxy looks at", "steps: [{advance: 59m}, {sync: true}]",
+			"advance: the clock of a real proxy, which syncs after a time, cannot be moved"},
 		{"a clock that kernels look at", "steps: [{advance: 1h}, {connect: {from: node1, to: \"tcp 10.0.0.1:80\", expect: drop}}]", ""},
 		{"an hour, after which a sync is another one", "steps: [{advance: 1h}, {sync: true}]", ""},
 		{"a clock that a proxy looks at whose tools fail", "steps: [{fault: {restoreFails: 1}}, {advance: 1h}]",
@@ -131,8 +135,10 @@ func TestWhatCannotRunSaysWhy(t *testing.T) {
 		{"what is written, and more", "steps: [{writes: {restores: 1}}, {healthz: {healthy: true}}]", ""},
 		{"counters", "steps: [{rules: {table: nat, counters: {A: 1}}}]", "rules of a real node count other packets as well"},
 		{"the mark of a packet of another host", "topology: {pods: [{name: a, node: node1}]}\n" +
-			"steps: [{send: {node: node1, packet: \"udp 10.244.1.100:1 > 203.0.113.7:2 in a mark 0x1\", expect: drop}}]", "a packet comes without its mark from another host"},
-		{"data that a client resets", "steps: [{connect: {from: node1, to: \"tcp 10.0.0.1:80\", as: a, expect: drop}}, {flow: {of: a, from: server, expect: stray}}]",
+			"steps: [{send: {node: node1, packet: \"udp 10.244.1.100:1 > 203.0.113.7:2 in a mark 0x1\", expect: drop}}]",
+			"a packet comes without its mark from another host"},
+		{"data that a client resets",
+			"steps: [{connect: {from: node1, to: \"tcp 10.0.0.1:80\", as: a, expect: drop}}, {flow: {of: a, from: server, expect: stray}}]",
 			"flow: a real client resets a connection that it does not know"},
 		{"saves that fail", "steps: [{fault: {saveFails: 1}}]", "fault: of the tools of a real node only iptables-restore can be made to fail"},
 		{"restores that fail, of two proxiers", "topology: {ipFamily: dual}\nsteps: [{fault: {restoreFails: 1}}]",
@@ -140,7 +146,8 @@ func TestWhatCannotRunSaysWhy(t *testing.T) {
 		{"a sync that fails for nothing", "steps: [{sync: true, syncError: a}]", "syncError: a real proxy does not say how a sync has ended"},
 		{"a closed OUTPUT", "iptables: {preload: [{save: \"*filter\\n:OUTPUT DROP [0:0]\\nCOMMIT\\n\"}]}\nsteps: [{sync: true}]",
 			"preload: an OUTPUT policy of DROP cuts a real node off from the API server"},
-		{"a firewall of other tools", "iptables: {preload: [{tool: other, save: \"*filter\\nCOMMIT\\n\"}]}\nsteps: [{fault: {tool: nft, run: [iptables -N A]}}]", ""},
+		{"a firewall of other tools",
+			"iptables: {preload: [{tool: other, save: \"*filter\\nCOMMIT\\n\"}]}\nsteps: [{fault: {tool: nft, run: [iptables -N A]}}]", ""},
 		{"translations of other tools", "iptables: {preload: [{tool: other, save: \"*nat\\nCOMMIT\\n\"}]}\nsteps: [{sync: true}]",
 			"preload: packets meet the chains first that were made last, and those of a real node's kube-proxy are there already"},
 		{"a closed INPUT", "iptables: {preload: [{save: \"*filter\\n:INPUT DROP [0:0]\\nCOMMIT\\n\"}]}\nsteps: [{sync: true}]", ""},
@@ -149,7 +156,8 @@ func TestWhatCannotRunSaysWhy(t *testing.T) {
 		{"a look before a sync", "steps: [{node: {name: node1, labels: {a: b}}, sync: false}, {healthz: {healthy: true}}]",
 			"healthz: a proxy that is stopped until a sync says nothing"},
 		{"a look after it", "steps: [{node: {name: node1, labels: {a: b}}, sync: false}, {sync: true}, {healthz: {healthy: true}}]", ""},
-		{"an object of the cluster's own", "objects: [{apiVersion: v1, kind: Service, metadata: {name: kubernetes}, spec: {ports: [{port: 1}]}}]\nsteps: [{sync: true}]",
+		{"an object of the cluster's own",
+			"objects: [{apiVersion: v1, kind: Service, metadata: {name: kubernetes}, spec: {ports: [{port: 1}]}}]\nsteps: [{sync: true}]",
 			"service default/kubernetes is one of the cluster's own"},
 	} {
 		t.Run(row.what, func(t *testing.T) {

@@ -101,8 +101,8 @@ func (m *Mapping) mapNode(n *scenarios.Node, real *cluster.Node) {
 	}
 }
 
-// startPods gives each pod one of the pool, on the node that its own is mapped on. What is more than the pool has shares pods with others: they
-// get further addresses. A pod with the address of one that was stopped gets that one's place.
+// startPods gives each pod one of the pool, on the node that its own is mapped on. What is more than the pool has shares pods with
+// others: they get further addresses. A pod with the address of one that was stopped gets that one's place.
 func (m *Mapping) startPods(pods []scenarios.Pod) error {
 	for i := range pods {
 		p := &pods[i]
@@ -311,7 +311,8 @@ func lowerHalf(p netip.Prefix) netip.Prefix { return netip.PrefixFrom(p.Addr(), 
 
 func upperHalf(p netip.Prefix) netip.Prefix { return netip.PrefixFrom(lastOf(p), p.Bits()+1).Masked() }
 
-// ownShare is the part of a range that addresses are given of: all of it, unless others give addresses of it to their clusters at the same time.
+// ownShare is the part of a range that addresses are given of: all of it, unless others give addresses of it to their clusters at the
+// same time.
 func (m *Mapping) ownShare(p netip.Prefix) netip.Prefix {
 	if m.facts.Place == 0 || !slices.ContainsFunc(m.facts.Networks, p.Overlaps) {
 		return p
@@ -319,8 +320,8 @@ func (m *Mapping) ownShare(p netip.Prefix) netip.Prefix {
 	return upperHalf(lowerHalf(p))
 }
 
-// firstGiven is how far from the beginning of a range the addresses are that are given: those before it others may get of their own accord, such as
-// Docker and the plugins of pods.
+// firstGiven is how far from the beginning of a range the addresses are that are given: those before it others may get of their own
+// accord, such as Docker and the plugins of pods.
 const firstGiven = 128
 
 // give gives an address the next free one of a range.

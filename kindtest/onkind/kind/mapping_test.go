@@ -142,7 +142,8 @@ func TestAPlaceIsTakenAgain(t *testing.T) {
 	_, ok := m.Host("server")
 	assert.False(t, ok)
 	require.NoError(t, c.StartPods([]scenarios.Pod{
-		{Name: "stranger", Node: "node2", Addresses: []netip.Addr{addr("10.244.2.101"), addr("fd00:10:244:2::65")}}, {Name: "other", Node: "node2"},
+		{Name: "stranger", Node: "node2", Addresses: []netip.Addr{addr("10.244.2.101"), addr("fd00:10:244:2::65")}},
+		{Name: "other", Node: "node2"},
 	}))
 	require.NoError(t, m.startPods(c.Pods[1:]))
 	stranger, _ := m.Host("stranger")
@@ -244,7 +245,8 @@ func TestConfigurationsAreMapped(t *testing.T) {
 	assert.Equal(t, minSyncPeriod, config.IPTables.MinSyncPeriod.Duration)
 	assert.Equal(t, "node1", c.Configs["node1"].HostnameOverride)
 	assert.Equal(t, kubeproxyconfig.KubeProxyNFTablesConfiguration{
-		MasqueradeAll: true, MasqueradeBit: ptr.To[int32](15), MinSyncPeriod: metav1.Duration{Duration: minSyncPeriod}, SyncPeriod: metav1.Duration{Duration: 5 * time.Second},
+		MasqueradeAll: true, MasqueradeBit: ptr.To[int32](15), MinSyncPeriod: metav1.Duration{Duration: minSyncPeriod},
+		SyncPeriod: metav1.Duration{Duration: 5 * time.Second},
 	}, config.NFTables, "what scenarios say of mode iptables is meant for any")
 
 	c, m = mapped(t, smallDual+"kubeProxy: {clusterCIDR: \"\"}\n")
@@ -286,7 +288,8 @@ func TestProxiesLookOftenForAFlush(t *testing.T) {
 func TestOldSpellingsStayOld(t *testing.T) {
 	_, m := mapped(t, smallDual)
 	for text, want := range map[string]string{
-		"192.168.000.002": "172.018.000.004", "192.168.0.2": "172.18.0.4", "203.0.113.002": "203.000.113.002", "2001:db8::2": "fc00:f853:ccd:e793::4", "a name": "a name",
+		"192.168.000.002": "172.018.000.004", "192.168.0.2": "172.18.0.4", "203.0.113.002": "203.000.113.002",
+		"2001:db8::2": "fc00:f853:ccd:e793::4", "a name": "a name",
 	} {
 		assert.Equal(t, want, m.text(text), text)
 	}
@@ -298,7 +301,8 @@ func TestAnAPIServerThatTakesNoOldSpellingsIsGivenNone(t *testing.T) {
 	parsed, err := scenarios.Read("in.yaml", strings.NewReader(old))
 	require.NoError(t, err)
 	b, s := scripted(t)
-	for refuses, want := range map[bool]string{false: "", true: `service default/web: an API server does not take "192.168.099.022", with leading zeros`} {
+	for refuses, want := range map[bool]string{false: "",
+		true: `service default/web: an API server does not take "192.168.099.022", with leading zeros`} {
 		s.validate = func(a clienttesting.Action) error {
 			if create, ok := a.(clienttesting.CreateActionImpl); ok {
 				assert.Equal(t, []string{metav1.DryRunAll}, create.CreateOptions.DryRun)

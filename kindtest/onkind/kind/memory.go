@@ -17,7 +17,8 @@ type memory struct {
 	seen    map[remembered]time.Duration // when a kept connection was remembered last
 }
 
-// clientLists are the lists of one node, which are kept as the mode of its proxy has it. Those of both families are read and changed together.
+// clientLists are the lists of one node, which are kept as the mode of its proxy has it. Those of both families are read and changed
+// together.
 type clientLists interface {
 	// read says which clients the lists have, and when each was renewed.
 	read(ctx context.Context, r relay) (map[listed]moment, error)

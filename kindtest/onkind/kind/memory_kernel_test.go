@@ -80,7 +80,8 @@ func TestKernelForgetsClients(t *testing.T) {
 		modeNFTables: {[]string{"nft"}, affinityRules, []string{"127.0.0.1", "::1"}, map[string]time.Duration{
 			"affinity-AAAAAAAA-ns/web/udp/__10.0.0.1/80": time.Minute, "affinity-BBBBBBBB-ns/web/udp/__fd00..1/80": 26 * time.Hour,
 		}},
-		"iptables": {[]string{"iptables-nft", "ip6tables-nft"}, recentRules, []string{"127.0.0.1"}, map[string]time.Duration{"KUBE-SEP-A": time.Minute}},
+		"iptables": {[]string{"iptables-nft", "ip6tables-nft"}, recentRules, []string{"127.0.0.1"},
+			map[string]time.Duration{"KUBE-SEP-A": time.Minute}},
 	} {
 		t.Run(mode, func(t *testing.T) {
 			ns := kerneltest.Enter(t, row.tools...)

@@ -16,17 +16,17 @@ const device = "eth0"
 // prohibited is the table of the container outside for what comes to it in IPv6 and is for nobody.
 const prohibited = "222"
 
-// quieten lets a machine send as many ICMP errors as it has reasons for, as each of them is looked at. The masks say which types are limited at
-// all, by both limits: that for each receiver, and that for the whole machine, which ratelimit=0 would leave on and older kernels have for all
-// namespaces together. Of type 0 IPv6 has no message; an empty mask not every sysctl(8) can write.
+// quieten lets a machine send as many ICMP errors as it has reasons for, as each of them is looked at. The masks say which types are
+// limited at all, by both limits: that for each receiver, and that for the whole machine, which ratelimit=0 would leave on and older
+// kernels have for all namespaces together. Of type 0 IPv6 has no message; an empty mask not every sysctl(8) can write.
 func (b *Backend) quieten(ctx context.Context, machine string) error {
 	_, err := run(ctx, b.relays[machine], "", "sysctl", "-qw", "net.ipv4.icmp_ratemask=0", "net.ipv6.icmp.ratemask=0")
 	return err
 }
 
-// prohibit makes the container outside the router of scenarios: what is sent to it and is for nobody it refuses by a message that no proxy's rule
-// sends, so that it is told at once from what is dropped. In IPv4 a rule does it, as the kernel limits what routes refuse, a few for each
-// source, for the whole machine.
+// prohibit makes the container outside the router of scenarios: what is sent to it and is for nobody it refuses by a message that no
+// proxy's rule sends, so that it is told at once from what is dropped. In IPv4 a rule does it, as the kernel limits what routes refuse, a
+// few for each source, for the whole machine.
 func (b *Backend) prohibit(ctx context.Context) error {
 	const script = `
 sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0 net.ipv4.conf.$1.send_redirects=0
@@ -103,7 +103,8 @@ func (l *links) lay(ctx context.Context, m *Mapping, c *scenarios.Cluster) error
 	return l.batch(ctx, lines)
 }
 
-// address gives a machine an address. The others forget who had it before: an entry of a neighbour lives for half a minute without being asked about.
+// address gives a machine an address. The others forget who had it before: an entry of a neighbour lives for half a minute without being
+// asked about.
 func (l *links) address(lines map[string][]string, machine string, a netip.Addr) {
 	flags := ""
 	if a.Is6() {
@@ -121,7 +122,8 @@ func (l *links) address(lines map[string][]string, machine string, a netip.Addr)
 	}
 }
 
-// through makes the nodes send what is for an address to the container outside. What is in the nodes' own network they find there themselves.
+// through makes the nodes send what is for an address to the container outside. What is in the nodes' own network they find there
+// themselves.
 func (l *links) through(lines map[string][]string, a netip.Addr) {
 	via := ofFamily(l.backend.facts.Outside.Addresses, a.Is6())
 	if l.backend.onNetwork(a) || !via.IsValid() {
@@ -133,7 +135,8 @@ func (l *links) through(lines map[string][]string, a netip.Addr) {
 	}
 }
 
-// leadNowhere makes addresses that nobody has end at the container outside, and makes it send what its own machines have for them to a node.
+// leadNowhere makes addresses that nobody has end at the container outside, and makes it send what its own machines have for them to a
+// node.
 func (l *links) leadNowhere(ctx context.Context, addresses []netip.Addr, via string) error {
 	lines := map[string][]string{}
 	outside := l.backend.facts.Outside.Name

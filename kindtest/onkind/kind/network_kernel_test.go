@@ -64,7 +64,8 @@ func TestKernelAnswersEachDatagram(t *testing.T) {
 	assert.NotEqual(t, "0", value, "each namespace has its own")
 }
 
-// TestKernelAnAddressThatMovesIsFound gives an address to one node and then to another: who had called the first one calls the second one next.
+// TestKernelAnAddressThatMovesIsFound gives an address to one node and then to another: who had called the first one calls the second one
+// next.
 func TestKernelAnAddressThatMovesIsFound(t *testing.T) {
 	kerneltest.Need(t, "ip")
 	outside, bridge := kerneltest.New(t), kerneltest.New(t)
@@ -82,7 +83,8 @@ func TestKernelAnAddressThatMovesIsFound(t *testing.T) {
 		port := fmt.Sprintf("p%d", i)
 		bridge.Must("ip link add " + port + " type veth peer name eth0 netns " + ns.Path())
 		bridge.Must("ip link set "+port+" master br0", "ip link set "+port+" up")
-		ns.Must(fmt.Sprintf("ip addr add 10.9.0.%d/24 dev eth0", i+1), fmt.Sprintf("ip addr add fd09::%d/64 dev eth0 nodad", i+1), "ip link set eth0 up")
+		ns.Must(fmt.Sprintf("ip addr add 10.9.0.%d/24 dev eth0", i+1), fmt.Sprintf("ip addr add fd09::%d/64 dev eth0 nodad", i+1),
+			"ip link set eth0 up")
 		ns.Must(fmt.Sprintf("ip link set eth0 address 02:00:00:00:00:0%d", i+1))
 	}
 	for _, text := range []string{"10.9.0.99", "fd09::99"} {

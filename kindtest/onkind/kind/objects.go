@@ -17,8 +17,8 @@ import (
 // sessionLabel marks what a session has made. Its value is the same for all of them: one session at a time has a cluster.
 const sessionLabel = "chainwalk.dev/scenario"
 
-// object is an object of a scenario as the cluster is given it: a copy, with its addresses, ranges and nodes mapped, and without what only an API
-// server fills in.
+// object is an object of a scenario as the cluster is given it: a copy, with its addresses, ranges and nodes mapped, and without what
+// only an API server fills in.
 func (m *Mapping) object(o manifest.Object) (runtime.Object, error) {
 	var err error
 	switch object := o.Object.(type) {

@@ -10,8 +10,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 )
 
-// Order puts scenarios with the same configuration of their proxies after one another, and leaves them in their order otherwise: to give a proxy
-// another configuration takes longer than most scenarios.
+// Order puts scenarios with the same configuration of their proxies after one another, and leaves them in their order otherwise: to give
+// a proxy another configuration takes longer than most scenarios.
 func Order(all []*scenarios.Scenario) []*scenarios.Scenario {
 	keys := map[*scenarios.Scenario]string{}
 	for _, s := range all {

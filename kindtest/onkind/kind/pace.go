@@ -39,9 +39,9 @@ const (
 	ChanceForetold
 )
 
-// Silence is taken for an answer after this many times as long as the slowest of the last answers took, within bounds. Where an answer is foretold
-// it would be a wrong one: that is waited for as long as no machine is too slow for, since a fast one need not wait. Where silence is foretold, no
-// machine is slow enough to make a wrong answer of it. Where it is one of several ways, both matter.
+// Silence is taken for an answer after this many times as long as the slowest of the last answers took, within bounds. Where an answer is
+// foretold it would be a wrong one: that is waited for as long as no machine is too slow for, since a fast one need not wait. Where
+// silence is foretold, no machine is slow enough to make a wrong answer of it. Where it is one of several ways, both matter.
 const (
 	slower           = 20
 	shortestSilence  = 250 * time.Millisecond

@@ -18,7 +18,8 @@ func TestSilenceIsAsLongAsTheMachineIsSlow(t *testing.T) {
 	}{
 		{"nothing is known", nil, 5 * time.Second, time.Second, 20 * time.Second},
 		{"a fast machine", []time.Duration{5 * time.Millisecond}, 250 * time.Millisecond, 250 * time.Millisecond, time.Second},
-		{"a slower one", []time.Duration{5 * time.Millisecond, 30 * time.Millisecond, 10 * time.Millisecond}, 600 * time.Millisecond, 600 * time.Millisecond, time.Second},
+		{"a slower one", []time.Duration{5 * time.Millisecond, 30 * time.Millisecond, 10 * time.Millisecond}, 600 * time.Millisecond,
+			600 * time.Millisecond, time.Second},
 		{"a busy one", []time.Duration{100 * time.Millisecond}, 2 * time.Second, time.Second, 2 * time.Second},
 		{"one that stands still", []time.Duration{2 * time.Second}, 5 * time.Second, time.Second, 20 * time.Second},
 	} {

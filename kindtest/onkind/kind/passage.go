@@ -88,8 +88,8 @@ func (w *watch) arrivedOf(ctx context.Context, sender agent, print string) ([]si
 	return before, nil
 }
 
-// journey puts the sightings of one packet along its way: from its sender, or from where it was seen first if its sender does not look, to whom it came
-// as it left. Times of several machines are not compared.
+// journey puts the sightings of one packet along its way: from its sender, or from where it was seen first if its sender does not look,
+// to whom it came as it left. Times of several machines are not compared.
 func journey(seen map[agent][]sighting, sender agent) []sighting {
 	open := map[agent][][]sighting{}
 	agents := []agent{sender}
@@ -117,7 +117,8 @@ func journey(seen map[agent][]sighting, sender agent) []sighting {
 			break
 		}
 		next := take(func(p []sighting) bool {
-			return p[0].Point == probe.In && sourceOf(&p[0].packet) == sourceOf(&last.packet) && destinationOf(&p[0].packet) == destinationOf(&last.packet)
+			return p[0].Point == probe.In && sourceOf(&p[0].packet) == sourceOf(&last.packet) &&
+				destinationOf(&p[0].packet) == destinationOf(&last.packet)
 		})
 		if next == nil {
 			break
@@ -127,8 +128,8 @@ func journey(seen map[agent][]sighting, sender agent) []sighting {
 	return way
 }
 
-// inOrder puts the sightings of one host in the order in which its kernel had them; an agent is told of them by several sockets. A packet comes in
-// and is delivered at the same time.
+// inOrder puts the sightings of one host in the order in which its kernel had them; an agent is told of them by several sockets. A packet
+// comes in and is delivered at the same time.
 func inOrder(seen []sighting) {
 	rank := map[probe.Point]int{probe.In: 0, probe.Local: 1, probe.Out: 2}
 	slices.SortStableFunc(seen, func(a, b sighting) int {
@@ -180,7 +181,8 @@ func (w *watch) reset(ctx context.Context, sender agent, from, to netip.AddrPort
 	sent := inet.Input{Local: true, Packet: inet.Packet{
 		Proto: inet.TCP, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port(), TCPFlags: inet.ACK,
 	}}
-	seen, err := w.backend.relays[sender.machine].Captured(ctx, sender.name, probe.Captured{Name: w.name, Refusing: sent.String(), Wait: w.backend.sentinel.pace.silence(Unforetold)})
+	seen, err := w.backend.relays[sender.machine].Captured(ctx, sender.name,
+		probe.Captured{Name: w.name, Refusing: sent.String(), Wait: w.backend.sentinel.pace.silence(Unforetold)})
 	return slices.ContainsFunc(seen, func(s probe.Sighting) bool { return s.Answer }), err
 }
 

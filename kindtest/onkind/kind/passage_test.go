@@ -47,13 +47,16 @@ func TestAJourneyEndsWhereThePacketWasSeenLast(t *testing.T) {
 		seen []glimpse
 		want arrival
 	}{
-		{"it stops on the first node", []glimpse{sent, inFirst}, arrival{host: "node1", client: endpoint("10.244.1.100:33000"), server: endpoint("172.30.0.41:80"), device: "vetha"}},
+		{"it stops on the first node", []glimpse{sent, inFirst},
+			arrival{host: "node1", client: endpoint("10.244.1.100:33000"), server: endpoint("172.30.0.41:80"), device: "vetha"}},
 		{"it stops on the second", []glimpse{
 			{"worker2", "worker2", probe.In, "eth0", to}, inFirst, {"worker", "worker", probe.Out, "eth0", to}, sent,
 		}, arrival{host: "node2", client: endpoint("10.244.1.100:33000"), server: endpoint("10.244.2.101:8080"), device: "eth0"}},
 		{"it comes to the pod", []glimpse{
-			sent, {"worker2", "worker2", probe.In, "eth0", to}, {"worker2", "worker2", probe.Out, "vethb", to}, inFirst, {"worker", "worker", probe.Out, "eth0", to},
-		}, arrival{host: "server", arrived: true, client: endpoint("10.244.1.100:33000"), server: endpoint("10.244.2.101:8080"), device: "vethb"}},
+			sent, {"worker2", "worker2", probe.In, "eth0", to}, {"worker2", "worker2", probe.Out, "vethb", to}, inFirst,
+			{"worker", "worker", probe.Out, "eth0", to},
+		}, arrival{host: "server", arrived: true, client: endpoint("10.244.1.100:33000"), server: endpoint("10.244.2.101:8080"),
+			device: "vethb"}},
 		{"it comes back to its own node", []glimpse{
 			sent, inFirst, {"worker", "worker", probe.Out, "eth0", asSent}, {"worker2", "worker2", probe.In, "eth0", asSent},
 			{"worker2", "worker2", probe.Out, "eth0", "tcp 172.18.0.3:33000 > 10.244.2.2:8080"},
@@ -62,7 +65,8 @@ func TestAJourneyEndsWhereThePacketWasSeenLast(t *testing.T) {
 		}, arrival{host: "client", arrived: true, client: endpoint("192.168.0.3:33000"), server: endpoint("10.244.1.100:8080"), device: "vetha"}},
 		{"nobody has the address", []glimpse{
 			sent, inFirst, {"worker", "worker", probe.Out, "eth0", asSent}, {"outside", "outside", probe.In, "eth0", asSent},
-		}, arrival{host: scenarios.RouterName, wire: true, client: endpoint("10.244.1.100:33000"), server: endpoint("172.30.0.41:80"), device: "eth0"}},
+		}, arrival{host: scenarios.RouterName, wire: true, client: endpoint("10.244.1.100:33000"), server: endpoint("172.30.0.41:80"),
+			device: "eth0"}},
 		{"a machine outside gets it", []glimpse{
 			sent, inFirst, {"worker", "worker", probe.Out, "eth0", "tcp 172.18.0.4:7 > 203.0.113.2:80"},
 			{"outside", "outside", probe.In, "eth0", "tcp 172.18.0.4:7 > 203.0.113.2:80"},
@@ -133,11 +137,13 @@ func TestASinglePacketLeavesOrStays(t *testing.T) {
 		seen []glimpse
 		want scenarios.Way
 	}{
-		{"dropped", []glimpse{first}, scenarios.Way{End: scenarios.Dropped, Server: endpoint("172.30.0.41:80"), Client: endpoint("10.244.1.100:4000")}},
+		{"dropped", []glimpse{first},
+			scenarios.Way{End: scenarios.Dropped, Server: endpoint("172.30.0.41:80"), Client: endpoint("10.244.1.100:4000")}},
 		{"to a pod of the node", []glimpse{first, at(probe.Out, "vethb", "tcp 10.244.2.2:4007 > 10.244.2.2:8080")},
 			scenarios.Way{End: scenarios.Delivered, Out: "client", Server: endpoint("10.244.1.100:8080"), Client: endpoint("10.244.1.100:4000")}},
 		{"to another node, masqueraded", []glimpse{first, at(probe.Out, "eth0", "tcp 172.18.0.4:61000 > 10.244.1.2:8080")},
-			scenarios.Way{End: scenarios.Delivered, Out: "eth0", Server: endpoint("10.244.2.101:8080"), Client: endpoint("192.168.0.2:61000"), Masqueraded: scenarios.Yes}},
+			scenarios.Way{End: scenarios.Delivered, Out: "eth0", Server: endpoint("10.244.2.101:8080"), Client: endpoint("192.168.0.2:61000"),
+				Masqueraded: scenarios.Yes}},
 		{"it stays", []glimpse{first, at(probe.Local, "", "tcp 10.244.2.2:4007 > 172.18.0.4:80")},
 			scenarios.Way{End: scenarios.Delivered, Out: "local", Server: endpoint("192.168.0.2:80"), Client: endpoint("10.244.1.100:4000")}},
 	} {

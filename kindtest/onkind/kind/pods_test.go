@@ -81,7 +81,8 @@ func TestPodObjectsAreRealPods(t *testing.T) {
 	assert.Equal(t, before, s.mapping.Back(before), "it stands for nothing any more")
 	host, ok := s.mapping.Host("web-1")
 	require.True(t, ok)
-	assert.Equal(t, Host{Machine: s.mapping.Node("node1"), Agent: "default.web-1", Addresses: []netip.Addr{netip.MustParseAddr("10.244.9.7")}}, host)
+	assert.Equal(t, Host{Machine: s.mapping.Node("node1"), Agent: "default.web-1", Addresses: []netip.Addr{netip.MustParseAddr("10.244.9.7")}},
+		host)
 
 	get := func() *corev1.Pod {
 		pod, err := client.CoreV1().Pods("default").Get(t.Context(), "web-1", metav1.GetOptions{})
@@ -89,7 +90,8 @@ func TestPodObjectsAreRealPods(t *testing.T) {
 		return pod
 	}
 	assert.Equal(t, map[string]string{"app": "web", sessionLabel: "true"}, get().Labels)
-	assert.Equal(t, []corev1.ContainerPort{{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}, get().Spec.Containers[0].Ports, "of two the first counts")
+	assert.Equal(t, []corev1.ContainerPort{{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}, get().Spec.Containers[0].Ports,
+		"of two the first counts")
 	assert.False(t, isTrue(get(), corev1.PodReady))
 
 	follow := func(change func(*corev1.Pod)) {
@@ -131,7 +133,8 @@ func TestNothingIsLeftOfPods(t *testing.T) {
 	s, script := podSession(t)
 	client := script.api
 	require.NoError(t, s.pods.start(t.Context(), s.cluster.Pods))
-	_, err := client.DiscoveryV1().EndpointSlices("default").Create(t.Context(), madeSlice("web-x", "10.244.9.7", true), metav1.CreateOptions{})
+	_, err := client.DiscoveryV1().EndpointSlices("default").Create(t.Context(), madeSlice("web-x", "10.244.9.7", true),
+		metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.NoError(t, s.pods.removeAll(t.Context()))
 	require.NoError(t, s.writer.removeAll(t.Context()))
@@ -153,7 +156,8 @@ func madeSlice(name, address string, ready bool) *discoveryv1.EndpointSlice {
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Ports:       []discoveryv1.EndpointPort{{Name: &portName, Port: &port, Protocol: &protocol}},
 		Endpoints: []discoveryv1.Endpoint{{
-			Addresses: []string{address}, NodeName: &node, Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &ready, Terminating: &no},
+			Addresses: []string{address}, NodeName: &node,
+			Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &ready, Terminating: &no},
 		}},
 	}
 }
@@ -206,7 +210,8 @@ func TestPodObjectsThatCannotBeRealPods(t *testing.T) {
 		{"pending", "{nodeName: node1}", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			s, err := scenarios.Read("in.yaml", strings.NewReader("name: a\nobjects:\n- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: "+row.pod+"}\nsteps: [{sync: true}]\n"))
+			s, err := scenarios.Read("in.yaml",
+				strings.NewReader("name: a\nobjects:\n- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: "+row.pod+"}\nsteps: [{sync: true}]\n"))
 			require.NoError(t, err)
 			if why := unsupported(s, threeNodes()); row.why == "" {
 				assert.Empty(t, why)

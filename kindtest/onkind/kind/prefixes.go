@@ -9,8 +9,8 @@ import (
 	netutils "k8s.io/utils/net"
 )
 
-// addressRange is the cluster's range for one of the scenario: one that holds the addresses for those that the scenario's range holds of its nodes,
-// pods and machines, and none of the others. The error says that there is none.
+// addressRange is the cluster's range for one of the scenario: one that holds the addresses for those that the scenario's range holds of
+// its nodes, pods and machines, and none of the others. The error says that there is none.
 func (m *Mapping) addressRange(p netip.Prefix) (netip.Prefix, error) {
 	if p.IsSingleIP() {
 		in := m.To(p.Addr())
@@ -45,8 +45,8 @@ func (m *Mapping) members(p netip.Prefix) []netip.Addr {
 	return slices.DeleteFunc(m.known(), func(a netip.Addr) bool { return !p.Contains(a) })
 }
 
-// candidates are the ranges to look at: those that mean in the cluster what this one means in the scenario, the range itself, and the smallest
-// one that holds its members.
+// candidates are the ranges to look at: those that mean in the cluster what this one means in the scenario, the range itself, and the
+// smallest one that holds its members.
 func (m *Mapping) candidates(p netip.Prefix, members []netip.Addr) []netip.Prefix {
 	v6 := p.Addr().Is6()
 	var out []netip.Prefix
@@ -120,7 +120,8 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return last
 }
 
-// parseRange reads a range as Kubernetes does: with leading zeros, in decimal, and with bits beyond the prefix length. What is none is not valid.
+// parseRange reads a range as Kubernetes does: with leading zeros, in decimal, and with bits beyond the prefix length. What is none is
+// not valid.
 func parseRange(text string) netip.Prefix {
 	_, network, err := netutils.ParseCIDRSloppy(text)
 	if err != nil {
@@ -148,7 +149,8 @@ func (m *Mapping) rangeText(text string) (string, error) {
 	return strings.Replace(text, bare, in.String(), 1), nil
 }
 
-// rangeOrAddresses maps a range of a list, where several may stand for it: each address that it holds, if there is no range that holds them and no others.
+// rangeOrAddresses maps a range of a list, where several may stand for it: each address that it holds, if there is no range that holds
+// them and no others.
 func (m *Mapping) rangeOrAddresses(text string) (out []string) {
 	in, err := m.rangeText(text)
 	if err == nil {

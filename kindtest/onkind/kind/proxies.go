@@ -57,8 +57,8 @@ func (p *proxies) configs(nodes []string) (map[string]*kubeproxyconfig.KubeProxy
 	return byNode, nil
 }
 
-// configure gives proxies their configurations. Those that have them already are left alone, but for the nodes of the cluster whose proxies are to
-// begin anew in any case.
+// configure gives proxies their configurations. Those that have them already are left alone, but for the nodes of the cluster whose
+// proxies are to begin anew in any case.
 func (p *proxies) configure(ctx context.Context, byNode map[string]*kubeproxyconfig.KubeProxyConfiguration, anew []string) error {
 	begun := p.backend.others(byNode)
 	if err := p.backend.configure(ctx, byNode); err != nil {

@@ -15,11 +15,12 @@ import (
 // recentLists are those of the match recent, by which mode iptables remembers clients.
 type recentLists struct{}
 
-// listing has a shell print the lists of a node, each entry after the name of its list, also where there is one alone. Without any it prints nothing.
+// listing has a shell print the lists of a node, each entry after the name of its list, also where there is one alone. Without any it
+// prints nothing.
 const listing = `cd /proc/net/xt_recent 2>/dev/null && grep -H . * 2>/dev/null; true`
 
-// forgetting has a shell take out of the lists of a node what is not among its arguments, which are LIST:src=CLIENT. It does so between any two of many
-// connections, and begins no other program.
+// forgetting has a shell take out of the lists of a node what is not among its arguments, which are LIST:src=CLIENT. It does so between
+// any two of many connections, and begins no other program.
 const forgetting = `cd /proc/net/xt_recent 2>/dev/null || exit 0
 these=
 for list in *; do

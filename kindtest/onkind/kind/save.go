@@ -13,8 +13,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
-// saves maps what iptables-save prints on a node back to the scenario: addresses, ranges, the names of chains that are made of addresses. What is none
-// of the scenario's is left out: services of the cluster itself and of the session.
+// saves maps what iptables-save prints on a node back to the scenario: addresses, ranges, the names of chains that are made of addresses.
+// What is none of the scenario's is left out: services of the cluster itself and of the session.
 type saves struct {
 	mapping *Mapping
 	// endpoints are the names of endpoints' chains in the cluster, and those of the scenario.
@@ -100,7 +100,8 @@ type tableChain struct{ table, chain string }
 
 func chainOf(l *fakekernel.Line) tableChain { return tableChain{l.Table, l.Chain} }
 
-// foreignChains are the chains of services that are none of the scenario's: they have rules of such a service, or such a rule leads to them.
+// foreignChains are the chains of services that are none of the scenario's: they have rules of such a service, or such a rule leads to
+// them.
 func (s *saves) foreignChains(lines []fakekernel.Line) map[tableChain]bool {
 	out := map[tableChain]bool{}
 	for i := range lines {

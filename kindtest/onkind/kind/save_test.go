@@ -31,9 +31,11 @@ func TestSavesComeBackAsTheScenarioHasThem(t *testing.T) {
 	of := endpointChain("default/web:http", corev1.ProtocolTCP, endpoint("10.244.1.100:8080"))
 	require.NotEqual(t, real, of)
 	got, err := s.back(strings.Join([]string{
-		"*nat", ":PREROUTING ACCEPT [0:0]", ":KUBE-SERVICES - [0:0]", ":KUBE-MARK-MASQ - [0:0]", ":KUBE-SVC-AAAAAAAAAAAAAAAA - [0:0]", ":KUBE-SVC-BBBBBBBBBBBBBBBB - [0:0]", ":" + real + " - [0:0]",
+		"*nat", ":PREROUTING ACCEPT [0:0]", ":KUBE-SERVICES - [0:0]", ":KUBE-MARK-MASQ - [0:0]", ":KUBE-SVC-AAAAAAAAAAAAAAAA - [0:0]",
+		":KUBE-SVC-BBBBBBBBBBBBBBBB - [0:0]", ":" + real + " - [0:0]",
 		":KUBE-SEP-CCCCCCCCCCCCCCCC - [0:0]", ":KUBE-SVCS - [0:0]",
-		`[3:180] -A KUBE-SERVICES -d ` + ip + `/32 -p tcp -m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-AAAAAAAAAAAAAAAA`,
+		`[3:180] -A KUBE-SERVICES -d ` + ip +
+			`/32 -p tcp -m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-AAAAAAAAAAAAAAAA`,
 		`[0:0] -A KUBE-SERVICES -d 10.96.0.1/32 -p tcp -m comment --comment "default/kubernetes:https cluster IP" -j KUBE-SVC-BBBBBBBBBBBBBBBB`,
 		`[0:0] -A KUBE-SVC-AAAAAAAAAAAAAAAA ! -s 10.244.0.0/22 -d ` + ip + `/32 -j KUBE-MARK-MASQ`,
 		`[0:0] -A KUBE-SVC-AAAAAAAAAAAAAAAA -m comment --comment "default/web:http -> 10.244.2.2:8080" -j ` + real,
@@ -46,7 +48,8 @@ func TestSavesComeBackAsTheScenarioHasThem(t *testing.T) {
 	_, err = m.addressRange(c.Nodes[0].PodCIDRs[0])
 	require.NoError(t, err)
 	assert.Equal(t, strings.Join([]string{
-		"*nat", ":PREROUTING ACCEPT [0:0]", ":KUBE-SERVICES - [0:0]", ":KUBE-MARK-MASQ - [0:0]", ":KUBE-SVC-AAAAAAAAAAAAAAAA - [0:0]", ":" + of + " - [0:0]", ":KUBE-SVCS - [0:0]",
+		"*nat", ":PREROUTING ACCEPT [0:0]", ":KUBE-SERVICES - [0:0]", ":KUBE-MARK-MASQ - [0:0]", ":KUBE-SVC-AAAAAAAAAAAAAAAA - [0:0]",
+		":" + of + " - [0:0]", ":KUBE-SVCS - [0:0]",
 		`[3:180] -A KUBE-SERVICES -d 172.30.0.41/32 -p tcp -m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-AAAAAAAAAAAAAAAA`,
 		`[0:0] -A KUBE-SVC-AAAAAAAAAAAAAAAA ! -s 10.244.0.0/22 -d 172.30.0.41/32 -j KUBE-MARK-MASQ`,
 		`[0:0] -A KUBE-SVC-AAAAAAAAAAAAAAAA -m comment --comment "default/web:http -> 10.244.1.100:8080" -j ` + of,

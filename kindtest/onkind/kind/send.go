@@ -13,8 +13,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// Send puts a packet on a device of a node, as somebody behind that device would, and looks how it leaves. Where chance has a part in that, it does
-// so many times, from one port after the other, and forgets it again.
+// Send puts a packet on a device of a node, as somebody behind that device would, and looks how it leaves. Where chance has a part in
+// that, it does so many times, from one port after the other, and forgets it again.
 func (t *traffic) Send(ctx context.Context, node string, in inet.Input) (*scenarios.Observed, error) {
 	if err := t.leadNowhere(ctx, []netip.Addr{in.Dst}, ""); err != nil {
 		return nil, err
@@ -45,8 +45,8 @@ func (t *traffic) Send(ctx context.Context, node string, in inet.Input) (*scenar
 	return observed(ways), errors.Join(err, forgetErr, w.end(ctx))
 }
 
-// injector is the agent that puts a packet on a node's device, and the hardware address of that device: for eth0 the container outside, for a pod's
-// device the pod.
+// injector is the agent that puts a packet on a node's device, and the hardware address of that device: for eth0 the container outside,
+// for a pod's device the pod.
 func (t *traffic) injector(ctx context.Context, node string, in inet.Input) (agent, net.HardwareAddr, error) {
 	at := t.mapping.Node(node)
 	name := in.In
@@ -116,7 +116,8 @@ const settleTimes = 5
 func (w *watch) settled(ctx context.Context, node, print, packet string) ([]sighting, error) {
 	var out []sighting
 	for range settleTimes {
-		seen, err := w.backend.relays[node].Captured(ctx, node, probe.Captured{Name: w.name, Print: print, Refusing: packet, After: len(out), Wait: w.backend.sentinel.pace.silence(Unforetold)})
+		seen, err := w.backend.relays[node].Captured(ctx, node,
+			probe.Captured{Name: w.name, Print: print, Refusing: packet, After: len(out), Wait: w.backend.sentinel.pace.silence(Unforetold)})
 		if err != nil {
 			return nil, err
 		}

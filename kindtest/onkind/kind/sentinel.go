@@ -18,8 +18,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// sentinel knows when the proxies have seen all that was written: its service and its slices get another port each time, and once a node reaches it
-// there, the node's proxy has written what it was told before. It works for any proxy.
+// sentinel knows when the proxies have seen all that was written: its service and its slices get another port each time, and once a node
+// reaches it there, the node's proxy has written what it was told before. It works for any proxy.
 type sentinel struct {
 	backend *Backend
 	ips     []netip.Addr // its cluster IPs, one for each family of the cluster
@@ -54,7 +54,8 @@ func (t *sentinel) start(ctx context.Context) error {
 	}
 	t.backend.facts.TakenIPs = append(t.backend.facts.TakenIPs, t.ips...)
 	for _, ip := range t.ips {
-		if _, err := t.backend.client.DiscoveryV1().EndpointSlices(sentinelNamespace).Create(ctx, t.slice(ip), metav1.CreateOptions{}); err != nil {
+		if _, err := t.backend.client.DiscoveryV1().EndpointSlices(sentinelNamespace).Create(ctx, t.slice(ip),
+			metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("make the sentinel: %w", err)
 		}
 	}
@@ -135,14 +136,15 @@ func (t *sentinel) wait(ctx context.Context, nodes []string) error {
 	})
 }
 
-// patience is how long a proxy may take to write what it was told, and lookAgain how soon to look again: not too often, as each look is work for
-// a machine that has rules to write.
+// patience is how long a proxy may take to write what it was told, and lookAgain how soon to look again: not too often, as each look is
+// work for a machine that has rules to write.
 const (
 	patience  = time.Minute
 	lookAgain = 30 * time.Millisecond
 )
 
-// tries of the sentinel wait for an answer twice as long as the try before, within these bounds: a packet to a port that is not there yet may end nowhere.
+// tries of the sentinel wait for an answer twice as long as the try before, within these bounds: a packet to a port that is not there yet
+// may end nowhere.
 const shortestTry, longestTry = 100 * time.Millisecond, time.Second
 
 // reached waits until a node reaches the sentinel.
@@ -167,7 +169,8 @@ func (t *sentinel) reached(ctx context.Context, node string, at netip.AddrPort) 
 			if ctx.Err() != nil {
 				return errors.Join(context.Cause(ctx), err)
 			}
-			return errors.Join(fmt.Errorf("%s: the proxy has not written in %s what it was told: %s to the sentinel %s", node, patience, last.End, at), err)
+			return errors.Join(fmt.Errorf("%s: the proxy has not written in %s what it was told: %s to the sentinel %s", node, patience, last.End,
+				at), err)
 		case <-again.C:
 		}
 	}

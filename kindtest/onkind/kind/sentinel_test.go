@@ -24,10 +24,12 @@ func TestSentinelIsMadeAnew(t *testing.T) {
 	assert.Subset(t, b.facts.TakenIPs, b.sentinel.ips, "no scenario gets them")
 	api := s.asked("api ")
 	assert.ElementsMatch(t, []string{
-		"api delete services chainwalk-sentinel", "api delete endpointslices chainwalk-sentinel-ipv4", "api delete endpointslices chainwalk-sentinel-ipv6",
+		"api delete services chainwalk-sentinel", "api delete endpointslices chainwalk-sentinel-ipv4",
+		"api delete endpointslices chainwalk-sentinel-ipv6",
 	}, api[:3], "what an earlier run has left")
 	assert.Equal(t, []string{
-		"api create services chainwalk-sentinel", "api create endpointslices chainwalk-sentinel-ipv4", "api create endpointslices chainwalk-sentinel-ipv6",
+		"api create services chainwalk-sentinel", "api create endpointslices chainwalk-sentinel-ipv4",
+		"api create endpointslices chainwalk-sentinel-ipv6",
 	}, api[3:])
 	assert.Equal(t, []string{"serve outside 2"}, s.asked("serve"))
 }
@@ -64,7 +66,8 @@ func TestSentinelWaitsForEachNodeAndFamily(t *testing.T) {
 			}
 			assert.Equal(t, want, dials, "the port is another one each time")
 			asked := s.asked("api update", "api patch", "dial")
-			assert.Len(t, slices.DeleteFunc(slices.Clone(asked[:3]), func(line string) bool { return line[:3] != "api" }), 3, "nobody asks before all is written")
+			assert.Len(t, slices.DeleteFunc(slices.Clone(asked[:3]), func(line string) bool { return line[:3] != "api" }),
+				3, "nobody asks before all is written")
 			service, err := s.api.CoreV1().Services(sentinelNamespace).Get(t.Context(), sentinelName, metav1.GetOptions{})
 			require.NoError(t, err)
 			assert.Equal(t, int32(firstPort+number), service.Spec.Ports[0].Port)

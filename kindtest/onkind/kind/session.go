@@ -48,14 +48,16 @@ func newSession(b *Backend, c *scenarios.Cluster, m *Mapping) *Session {
 	at := &stage{backend: b, cluster: c, mapping: m}
 	s := &Session{
 		stage: at, keptFlows: &keptFlows{stage: at, flows: map[string]*flow{}},
-		writer: &writer{client: b.client, labels: b.labels}, links: newLinks(b), sockets: newSockets(b, c, m), saves: newSaves(m), knows: newKnowledge(),
+		writer: &writer{client: b.client, labels: b.labels}, links: newLinks(b), sockets: newSockets(b, c, m), saves: newSaves(m),
+		knows:   newKnowledge(),
 		kernels: newKernels(b, c, m), pods: newPods(b, m), memory: newMemory(b), still: newStill(b), failing: newFailing(b, c),
 	}
 	s.places = &places{stage: at, links: s.links, sockets: s.sockets, vanished: map[netip.Addr]place{}}
 	s.proxies = &proxies{stage: at, kernels: s.kernels, still: s.still, writer: s.writer}
 	s.proxyStatus = &proxyStatus{stage: at, knows: s.knows, counted: map[string]map[string]int{}}
 	s.traffic = &traffic{
-		stage: at, keptFlows: s.keptFlows, outlooks: &outlooks{first: map[scenarios.Attempt]Outlook{}}, knows: s.knows, sockets: s.sockets, links: s.links,
+		stage: at, keptFlows: s.keptFlows, outlooks: &outlooks{first: map[scenarios.Attempt]Outlook{}}, knows: s.knows, sockets: s.sockets,
+		links:  s.links,
 		memory: s.memory, still: s.still, failing: s.failing,
 	}
 	return s
@@ -135,8 +137,8 @@ func (s *Session) Apply(ctx context.Context, objects []manifest.Object) error {
 	return s.writer.write(ctx, write)
 }
 
-// written are the objects that are written to the API server as they are: not those that its own controllers make. A service whose slices the
-// scenario writes selects nothing there.
+// written are the objects that are written to the API server as they are: not those that its own controllers make. A service whose slices
+// the scenario writes selects nothing there.
 func (s *Session) written(objects []manifest.Object) ([]runtime.Object, error) {
 	var out []runtime.Object
 	for _, o := range objects {
@@ -171,7 +173,8 @@ func (s *Session) note(o manifest.Object) {
 	}
 }
 
-// leadNowhere makes the addresses of the scenario that nobody has end outside of the cluster, and come from there by a node; empty: the first.
+// leadNowhere makes the addresses of the scenario that nobody has end outside of the cluster, and come from there by a node; empty: the
+// first.
 func (t *traffic) leadNowhere(ctx context.Context, addresses []netip.Addr, via string) error {
 	if via == "" {
 		via = t.cluster.Nodes[0].Name

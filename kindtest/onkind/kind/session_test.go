@@ -83,7 +83,8 @@ func endpointsAnswer(s *Session, port uint16, names ...string) func(client netip
 		defer mu.Unlock()
 		host, _ := s.mapping.Host(names[turn%len(names)])
 		turn++
-		return probe.Result{End: probe.Answered, Token: fmt.Sprint(turn), From: client, Client: client, Server: host.Agent, At: netip.AddrPortFrom(host.Addresses[0], port)}
+		return probe.Result{End: probe.Answered, Token: fmt.Sprint(turn), From: client, Client: client, Server: host.Agent,
+			At: netip.AddrPortFrom(host.Addresses[0], port)}
 	}
 }
 
@@ -103,7 +104,8 @@ func TestAKeptConnectionCarriesDataBothWays(t *testing.T) {
 	assert.Equal(t, "10.244.2.101:8080", seen.Ways[0].Server.String())
 	assert.Equal(t, "10.244.1.100:40000", seen.Ways[0].Client.String())
 	clusterIP := session.mapping.clusterIP(addr("172.30.0.41"))
-	assert.Equal(t, []string{fmt.Sprintf("dial worker-0 tcp %s:80 keep=kept", clusterIP)}, s.asked("dial"), "made once: chance has no part in it")
+	assert.Equal(t, []string{fmt.Sprintf("dial worker-0 tcp %s:80 keep=kept", clusterIP)}, s.asked("dial"),
+		"made once: chance has no part in it")
 
 	s.speak = func(_, _ string, speech probe.Speech) probe.Result {
 		if speech.Side == scenarios.SideServer {
@@ -212,7 +214,8 @@ func TestADatagramThatBeginsAnewIsSentManyTimes(t *testing.T) {
 		if machine != "worker" || c.Argv[0] != "conntrack" {
 			return ""
 		}
-		return fmt.Sprintf("udp 17 27 src=%s dst=%s sport=%d dport=%d src=10.0.0.1 dst=10.0.0.2 sport=1 dport=2 mark=0 use=1\n", from.Addr(), to.Addr(), from.Port(), to.Port())
+		return fmt.Sprintf("udp 17 27 src=%s dst=%s sport=%d dport=%d src=10.0.0.1 dst=10.0.0.2 sport=1 dport=2 mark=0 use=1\n", from.Addr(),
+			to.Addr(), from.Port(), to.Port())
 	}
 	s.forgetLog()
 	seen, err = session.Follow(t.Context(), packet)
@@ -230,8 +233,8 @@ func TestNobodySpeaksForAServerThatWasNotReached(t *testing.T) {
 	assert.ErrorContains(t, err, "flow of kept: no server was reached")
 }
 
-// TestAScenarioIsTakenAwayInOrder: its objects first, and what packets need to be refused by last. That the proxies have forgotten them is waited for
-// only where they listen for one.
+// TestAScenarioIsTakenAwayInOrder: its objects first, and what packets need to be refused by last. That the proxies have forgotten them
+// is waited for only where they listen for one.
 func TestAScenarioIsTakenAwayInOrder(t *testing.T) {
 	for about, row := range map[string]struct {
 		checks map[string]int32

@@ -58,8 +58,8 @@ func (s *stage) realNodes(nodes []string) []string {
 	return out
 }
 
-// deciding are the nodes of the cluster whose rules may decide about a connection: the client's, that by which it comes from outside, and that of the
-// address that it calls.
+// deciding are the nodes of the cluster whose rules may decide about a connection: the client's, that by which it comes from outside, and
+// that of the address that it calls.
 func (s *stage) deciding(a *scenarios.Attempt) []string {
 	out := []string{s.mapping.Node(a.Via)}
 	if host, ok := s.mapping.Host(a.From); ok && host.Machine != s.backend.facts.Outside.Name {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// still are the nodes whose proxies hold still: they are stopped, and write nothing until they go on. Then they hear of all that came meanwhile, in order.
+// still are the nodes whose proxies hold still: they are stopped, and write nothing until they go on. Then they hear of all that came
+// meanwhile, in order.
 type still struct {
 	backend *Backend
 	nodes   map[string]bool
@@ -26,14 +27,15 @@ type zoneChange struct {
 }
 
 func newStill(b *Backend) *still {
-	return &still{backend: b, nodes: map[string]bool{}, held: map[string]bool{}, flushed: map[string][]string{}, zones: map[string]zoneChange{}}
+	return &still{backend: b, nodes: map[string]bool{}, held: map[string]bool{}, flushed: map[string][]string{},
+		zones: map[string]zoneChange{}}
 }
 
 // ofProxy is how the command line of a proxy ends, whichever proxy it is (package cluster).
 const ofProxy = `-- '--config /config.yaml$'`
 
-// running lists the processes that have a name and run: one that has come to its end has it still, for as long as who began it takes no notice, as one who
-// is stopped cannot.
+// running lists the processes that have a name and run: one that has come to its end has it still, for as long as who began it takes no
+// notice, as one who is stopped cannot.
 const running = "pgrep -r D,R,S"
 
 // stopProxy stops a node's proxy, and waits for a tool that it may have begun: that one would write still.
@@ -83,12 +85,12 @@ func (t *still) goOn(ctx context.Context, nodes []string) error {
 	return nil
 }
 
-// noticing is how long a proxy may take to notice that tables were flushed: it waits five seconds for the other ones to be flushed as well. One that
-// does not notice is no error here, as kube-proxy does not unless mangle is flushed, too: what comes of it is looked at.
+// noticing is how long a proxy may take to notice that tables were flushed: it waits five seconds for the other ones to be flushed as
+// well. One that does not notice is no error here, as kube-proxy does not unless mangle is flushed, too: what comes of it is looked at.
 const noticing = 5*time.Second + 10*flushedSyncPeriod
 
-// noticed waits until the proxies of nodes have noticed that tables were flushed: the jumps to their chains are there again, or in mangle, where they have
-// none, the chain by which they notice.
+// noticed waits until the proxies of nodes have noticed that tables were flushed: the jumps to their chains are there again, or in
+// mangle, where they have none, the chain by which they notice.
 func (t *still) noticed(ctx context.Context, nodes []string) error {
 	const script = `while [ $# -gt 0 ]; do
 	case $2 in mangle) sign='-N KUBE-PROXY-CANARY' ;; *) sign='-j KUBE-SERVICES' ;; esac

@@ -59,7 +59,8 @@ func TestAProxyThatIsHeldGoesOnByNoSync(t *testing.T) {
 	assert.Equal(t, []string{"worker2 CONT"}, signals(s))
 }
 
-// TestAProxyIsGivenTimeToNoticeAFlush, which it does by chains that are there again. One that does not notice is judged by what comes of it.
+// TestAProxyIsGivenTimeToNoticeAFlush, which it does by chains that are there again. One that does not notice is judged by what comes of
+// it.
 func TestAProxyIsGivenTimeToNoticeAFlush(t *testing.T) {
 	for name, row := range map[string]struct {
 		after int // looks
@@ -98,14 +99,16 @@ func TestTablesThatAFaultFlushes(t *testing.T) {
 	}{
 		{scenarios.Fault{Flush: []string{"nat", "raw"}}, []string{"iptables nat", "ip6tables nat"}},
 		{scenarios.Fault{Flush: []string{"mangle"}, Family: scenarios.FamilyIPv6}, []string{"ip6tables mangle"}},
-		{scenarios.Fault{Run: []string{"iptables -F INPUT", "ip6tables -t nat -F", "iptables -N A", "iptables-legacy -F", "ipset flush"}}, []string{"iptables filter", "ip6tables nat"}},
+		{scenarios.Fault{Run: []string{"iptables -F INPUT", "ip6tables -t nat -F", "iptables -N A", "iptables-legacy -F", "ipset flush"}},
+			[]string{"iptables filter", "ip6tables nat"}},
 	} {
 		got := slices.Compact(flushedTables(&row.fault, scenarios.FamilyDual))
 		assert.Equal(t, row.want, got)
 	}
 }
 
-// TestToolsFailAsLongAsSyncsAreToFail: the error names the node as the scenario does, and the sync after them waits for the sentinel there again.
+// TestToolsFailAsLongAsSyncsAreToFail: the error names the node as the scenario does, and the sync after them waits for the sentinel
+// there again.
 func TestToolsFailAsLongAsSyncsAreToFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		session, s := opened(t, shop)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Sync waits until the proxies have written what was made so far: real ones do so by themselves, but for those that hold still and are none of these nodes.
-// Those whose tools are to fail have tried it then, and the error names them as the scenario does.
+// Sync waits until the proxies have written what was made so far: real ones do so by themselves, but for those that hold still and are
+// none of these nodes. Those whose tools are to fail have tried it then, and the error names them as the scenario does.
 func (s *Session) Sync(ctx context.Context, nodes []string) error {
 	if err := s.awaitSlices(ctx); err != nil {
 		return err
@@ -52,8 +52,8 @@ func (s *Session) Sync(ctx context.Context, nodes []string) error {
 	return errors.Join(failed...)
 }
 
-// awaitForgotten waits until the proxies have forgotten the objects, where they listen for them: the next scenario may have agents that want to. All
-// else is forgotten before the next one's first sync is over.
+// awaitForgotten waits until the proxies have forgotten the objects, where they listen for them: the next scenario may have agents that
+// want to. All else is forgotten before the next one's first sync is over.
 func (s *Session) awaitForgotten(ctx context.Context) error {
 	if len(s.knows.checks) == 0 {
 		return nil

@@ -46,7 +46,8 @@ func sentinelPorts(s *script) []string {
 	return out
 }
 
-// TestSyncAwaitsHealthChecks: proxies serve them behind the rules, so the sentinel is waited for twice, and then each node until it serves them.
+// TestSyncAwaitsHealthChecks: proxies serve them behind the rules, so the sentinel is waited for twice, and then each node until it
+// serves them.
 func TestSyncAwaitsHealthChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		session, s := opened(t, balanced)
@@ -98,8 +99,8 @@ func TestSyncAwaitsTheCleanupOfFlows(t *testing.T) {
 	})
 }
 
-// TestAnotherConfigurationBeginsWithoutRoutedLoopback, nor the rule that guards it: proxies make both, and take neither back. The setting goes before the
-// proxy starts, which may need it, the rule after it, and where the setting has stayed away alone.
+// TestAnotherConfigurationBeginsWithoutRoutedLoopback, nor the rule that guards it: proxies make both, and take neither back. The setting
+// goes before the proxy starts, which may need it, the rule after it, and where the setting has stayed away alone.
 func TestAnotherConfigurationBeginsWithoutRoutedLoopback(t *testing.T) {
 	b, s := scripted(t)
 	s.dial = answerSentinel

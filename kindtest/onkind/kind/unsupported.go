@@ -36,7 +36,8 @@ func unsupported(s *scenarios.Scenario, facts *Facts) string {
 	if len(s.During) > 0 {
 		return "during: nobody can look into a sync of a real proxy"
 	}
-	for _, check := range []func() string{v.configs, func() string { return v.foreign(s) }, v.preloads, func() string { return v.objects(c.Objects[len(c.Nodes):]) }} {
+	for _, check := range []func() string{v.configs, func() string { return v.foreign(s) }, v.preloads,
+		func() string { return v.objects(c.Objects[len(c.Nodes):]) }} {
 		if why := check(); why != "" {
 			return why
 		}

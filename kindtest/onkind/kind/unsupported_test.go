@@ -71,7 +71,8 @@ func TestNineOfTenShippedFilesCanRun(t *testing.T) {
 	assert.GreaterOrEqual(t, can*100, len(all)*90, "fewer than 90 of 100")
 }
 
-// TestModeNFTablesRunsWhatIsNotOfIPTablesAlone: what is looked at in rules is passed over step by step; a scenario is skipped only where it changes rules.
+// TestModeNFTablesRunsWhatIsNotOfIPTablesAlone: what is looked at in rules is passed over step by step; a scenario is skipped only where
+// it changes rules.
 func TestModeNFTablesRunsWhatIsNotOfIPTablesAlone(t *testing.T) {
 	all, err := scenarios.Load(shipped)
 	require.NoError(t, err)

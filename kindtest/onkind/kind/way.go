@@ -39,7 +39,8 @@ func (s *stage) wayOf(a *scenarios.Attempt, r *probe.Result) (w scenarios.Way, t
 	case r.End == probe.Refused && a.To.Proto == "tcp" && strings.HasSuffix(r.With, "port-unreachable"): // sockets answer by a reset
 		w.End, w.Host, w.Heard = scenarios.Rejected, s.hostAt(a, m.Back(r.Offender), ""), true
 		return w, true
-	case r.End == probe.Refused && a.To.Proto == "sctp" && (r.With == "icmp-proto-unreachable" || r.With == "icmp6-4/1"): // of a host that has no SCTP
+	// of a host that has no SCTP
+	case r.End == probe.Refused && a.To.Proto == "sctp" && (r.With == "icmp-proto-unreachable" || r.With == "icmp6-4/1"):
 		w.End, w.Host, w.Heard, w.With = scenarios.Refused, s.hostAt(a, m.Back(r.Offender), ""), true, ""
 		return w, true
 	}
@@ -75,7 +76,8 @@ func (s *stage) clientOf(a *scenarios.Attempt, own, seen netip.AddrPort) netip.A
 	return netip.AddrPortFrom(s.mapping.Back(seen.Addr()), port)
 }
 
-// translated reports whether a packet was masqueraded, as far as its source says it: one that stays the same may have been masqueraded to itself.
+// translated reports whether a packet was masqueraded, as far as its source says it: one that stays the same may have been masqueraded to
+// itself.
 func translated(w *scenarios.Way) scenarios.Certainty {
 	if w.Client.Addr() != w.Sender.Addr() {
 		return scenarios.Yes

@@ -16,12 +16,12 @@ import (
 // elsewhereZone is a zone that no node is in.
 const elsewhereZone = "chainwalk-elsewhere"
 
-// tries is how often a node must go to the endpoint of its zone in turn, where one that does not know its zone goes to each of two as often: it is
-// wrong once in a million times.
+// tries is how often a node must go to the endpoint of its zone in turn, where one that does not know its zone goes to each of two as
+// often: it is wrong once in a million times.
 const tries = 20
 
-// zone waits until a node's proxy knows that its zone has changed. Node objects are watched apart from services, so the sentinel gets endpoints for
-// zones: while the proxy takes the node to be in the new zone, or to have none any more, it goes to one that answers.
+// zone waits until a node's proxy knows that its zone has changed. Node objects are watched apart from services, so the sentinel gets
+// endpoints for zones: while the proxy takes the node to be in the new zone, or to have none any more, it goes to one that answers.
 func (t *sentinel) zone(ctx context.Context, node, before string, now *string) error {
 	t.number++
 	good, bad := elsewhereZone, before
@@ -38,7 +38,8 @@ func (t *sentinel) zone(ctx context.Context, node, before string, now *string) e
 
 // hints gives the sentinel an endpoint that answers for one zone, and one that does not for another.
 func (t *sentinel) hints(ctx context.Context, good, bad string) error {
-	services, endpointSlices := t.backend.client.CoreV1().Services(sentinelNamespace), t.backend.client.DiscoveryV1().EndpointSlices(sentinelNamespace)
+	services, endpointSlices := t.backend.client.CoreV1().Services(sentinelNamespace), t.backend.client.DiscoveryV1().EndpointSlices(
+		sentinelNamespace)
 	service, err := services.Get(ctx, sentinelName, metav1.GetOptions{})
 	if err != nil {
 		return err

@@ -23,9 +23,12 @@ func recordedView(t *testing.T, tool netfilter.Dialect) *State {
 		IPFamily: scenarios.FamilyDual, Dialect: tool,
 		Underlay: literal.Prefixes("172.18.0.0/16", "fc00:f853:ccd:e793::/64"), Router: literal.Addrs("172.18.0.1", "fc00:f853:ccd:e793::1"),
 		Nodes: []scenarios.Node{
-			{Name: "demo-control-plane", Addresses: literal.Addrs("172.18.0.4", "fc00:f853:ccd:e793::4"), PodCIDRs: literal.Prefixes("10.244.0.0/24", "fd00:10:244::/64")},
-			{Name: "demo-worker", Addresses: literal.Addrs("172.18.0.3", "fc00:f853:ccd:e793::3"), PodCIDRs: literal.Prefixes("10.244.2.0/24", "fd00:10:244:2::/64")},
-			{Name: "demo-worker2", Addresses: literal.Addrs("172.18.0.2", "fc00:f853:ccd:e793::2"), PodCIDRs: literal.Prefixes("10.244.1.0/24", "fd00:10:244:1::/64")},
+			{Name: "demo-control-plane", Addresses: literal.Addrs("172.18.0.4", "fc00:f853:ccd:e793::4"),
+				PodCIDRs: literal.Prefixes("10.244.0.0/24", "fd00:10:244::/64")},
+			{Name: "demo-worker", Addresses: literal.Addrs("172.18.0.3", "fc00:f853:ccd:e793::3"),
+				PodCIDRs: literal.Prefixes("10.244.2.0/24", "fd00:10:244:2::/64")},
+			{Name: "demo-worker2", Addresses: literal.Addrs("172.18.0.2", "fc00:f853:ccd:e793::2"),
+				PodCIDRs: literal.Prefixes("10.244.1.0/24", "fd00:10:244:1::/64")},
 		},
 		Pods: []scenarios.Pod{
 			{Name: "one", Node: "demo-worker", Addresses: literal.Addrs("10.244.2.2", "fd00:10:244:2::2")},
@@ -88,7 +91,8 @@ func TestARuleDecidesAPrediction(t *testing.T) {
 	web := attempt(t, "one", "tcp 10.96.125.22:80", "")
 	before := predicted(t, recordedView(t, netfilter.NFT), web)
 	require.Len(t, before.ways, 3)
-	assert.Contains(t, before.Against(&scenarios.Observed{Samples: 100, Ways: before.ways}).Ways[0].Forward[1].Steps[2].Rule, "shop/web:http cluster IP",
+	assert.Contains(t, before.Against(&scenarios.Observed{Samples: 100, Ways: before.ways}).Ways[0].Forward[1].Steps[2].Rule,
+		"shop/web:http cluster IP",
 		"the way has the node's rules")
 	for _, row := range []struct {
 		name, chain, rule string
@@ -151,7 +155,8 @@ func TestRulesOfTheOtherToolAreNotOverlooked(t *testing.T) {
 		},
 		{name: "a firewall", save: "*filter\n:OUTPUT DROP [0:0]\nCOMMIT\n", want: []string{"silent"}},
 		{
-			name: "a translation that may be first or not", open: true, want: slices.Sorted(slices.Values(append(slices.Clone(echo), "answered by one at 10.244.2.2:8080, from 172.18.0.3"))),
+			name: "a translation that may be first or not", open: true,
+			want: slices.Sorted(slices.Values(append(slices.Clone(echo), "answered by one at 10.244.2.2:8080, from 172.18.0.3"))),
 			save: "*nat\n:OUTPUT ACCEPT [0:0]\n-A OUTPUT -d 10.96.125.22/32 -p tcp -j DNAT --to-destination 10.244.2.2:8080\nCOMMIT\n",
 		},
 		{

@@ -73,8 +73,8 @@ func (f *Forecast) Told(way func(scenarios.Way) scenarios.Way) *Forecast {
 	return &told
 }
 
-// Heard reports whether an answer or a refusal comes back on some of the ways, and on all. It is not known of what nobody foretells, and of what leaves
-// the cluster.
+// Heard reports whether an answer or a refusal comes back on some of the ways, and on all. It is not known of what nobody foretells, and
+// of what leaves the cluster.
 func (f *Forecast) Heard() (some, all, known bool) {
 	all, known = true, len(f.ways) > 0
 	for i := range f.ways {
@@ -164,8 +164,8 @@ func (j *Judge) Send(ctx context.Context, node string, in inet.Input) (*Forecast
 	return f, nil
 }
 
-// forecast asks the network what comes of a probe. Where nobody knows which rules packets meet first, and it matters, what can come is known,
-// and not how often.
+// forecast asks the network what comes of a probe. Where nobody knows which rules packets meet first, and it matters, what can come is
+// known, and not how often.
 func (j *Judge) forecast(n *network, proto inet.Proto, ask func(*network) (*scenarios.Observed, error)) (*Forecast, error) {
 	seen, err := ask(n)
 	if err != nil {

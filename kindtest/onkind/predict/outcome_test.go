@@ -15,7 +15,8 @@ import (
 func way(probability float64, end scenarios.End, server string) scenarios.Way {
 	return scenarios.Way{
 		Probability: probability, End: end, Host: "pod " + server, Server: netip.MustParseAddrPort(server),
-		Client: netip.MustParseAddrPort("10.0.0.1:40000"), Heard: end == scenarios.Delivered || end == scenarios.Refused || end == scenarios.Rejected,
+		Client: netip.MustParseAddrPort("10.0.0.1:40000"), Heard: end == scenarios.Delivered || end == scenarios.Refused ||
+			end == scenarios.Rejected,
 	}
 }
 
@@ -29,7 +30,8 @@ func TestWhatHappenedIsHeldAgainstThePrediction(t *testing.T) {
 		w.Probability = 1
 		return []scenarios.Way{w}
 	}
-	rejected, reset, dropped := way(1, scenarios.Rejected, "10.0.1.1:80"), way(1, scenarios.Refused, "10.0.1.1:80"), way(1, scenarios.Dropped, "10.0.1.1:80")
+	rejected, reset, dropped := way(1, scenarios.Rejected, "10.0.1.1:80"), way(1, scenarios.Refused, "10.0.1.1:80"), way(1, scenarios.Dropped,
+		"10.0.1.1:80")
 	rejected.With = "icmp-port-unreachable"
 	unknown := rejected
 	unknown.With = ""
@@ -49,8 +51,10 @@ func TestWhatHappenedIsHeldAgainstThePrediction(t *testing.T) {
 		{"as predicted", []scenarios.Way{a, b}, []scenarios.Way{share(a, 0.45), share(b, 0.55)}, 100, ""},
 		{"the client's port is any", always(a), always(otherPort), 1, ""},
 		{"one that never came in few tries", []scenarios.Way{a, b}, always(a), 10, ""},
-		{"one that never came in many", []scenarios.Way{a, b}, always(a), 100, "10.0.1.1:80, from 10.0.0.1 has the chance 0.5, and happened 100 of 100 times"},
-		{"another endpoint", always(a), always(b), 1, "answered by pod 10.0.1.2:80 at 10.0.1.2:80, from 10.0.0.1 is what happened, and no way leads there: 1 answered by pod 10.0.1.1:80"},
+		{"one that never came in many", []scenarios.Way{a, b}, always(a), 100,
+			"10.0.1.1:80, from 10.0.0.1 has the chance 0.5, and happened 100 of 100 times"},
+		{"another endpoint", always(a), always(b), 1,
+			"answered by pod 10.0.1.2:80 at 10.0.1.2:80, from 10.0.0.1 is what happened, and no way leads there: 1 answered by pod 10.0.1.1:80"},
 		{"another endpoint, once in a hundred", always(a), []scenarios.Way{share(a, 0.99), share(b, 0.01)}, 100, "no way leads there"},
 		{"another client", always(a), always(masqueraded), 1, "from 10.0.0.9 is what happened"},
 		{"silence in the place of an answer", always(a), always(dropped), 1, "silent is what happened"},

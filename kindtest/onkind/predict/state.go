@@ -24,7 +24,8 @@ type State struct {
 	Cluster *scenarios.Cluster
 	// Snapshots are one of each node. The name of a node is the host name of its snapshot.
 	Snapshots []*snapshot.NodeSnapshot
-	// Remembered are the clients in the nodes' lists of the match recent, which a snapshot does not have. Of a node that is not in it nobody knows them.
+	// Remembered are the clients in the nodes' lists of the match recent, which a snapshot does not have. Of a node that is not in it nobody
+	// knows them.
 	Remembered map[string][]Client
 }
 
@@ -116,8 +117,8 @@ func (s *State) orderOpen(taken *snapshot.NodeSnapshot) (bool, error) {
 	return slices.ContainsFunc(rulesets, func(r netfilter.RulesetView) bool { return r.Dialect != s.Cluster.Dialect && decides(&r) }), nil
 }
 
-// decides reports whether a ruleset has a rule or a policy that can stop or change a packet of ours. The rules that Docker has for its name server are
-// in the tables of the host's iptables, whatever the node's own is.
+// decides reports whether a ruleset has a rule or a policy that can stop or change a packet of ours. The rules that Docker has for its
+// name server are in the tables of the host's iptables, whatever the node's own is.
 func decides(rules *netfilter.RulesetView) bool {
 	for _, table := range rules.Tables {
 		for chain := range table.Chains() {

@@ -106,7 +106,8 @@ func (s *stage) answers(ctx context.Context, from agent, proto inet.Proto, to ne
 	slices.Sort(servers)
 	var seen []string
 	err := until(ctx, time.Minute, fmt.Sprintf("%s answers %s by %v", to, from.name, servers), func(ctx context.Context) (bool, error) {
-		results, err := s.Machine(from.machine).Dial(ctx, from.name, probe.Dial{Proto: proto, To: to, Times: 10 * len(servers), Timeout: time.Second})
+		results, err := s.Machine(from.machine).Dial(ctx, from.name,
+			probe.Dial{Proto: proto, To: to, Times: 10 * len(servers), Timeout: time.Second})
 		if err != nil {
 			return false, err
 		}

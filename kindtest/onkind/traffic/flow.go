@@ -16,7 +16,8 @@ import (
 const recovers = 5 * time.Second
 
 // endpointGoes has a client ask again and again from one UDP socket. The endpoint that answers goes, with its socket; without a look at
-// conntrack the kernel would send the flow there for as long as the client asks. It has to come to the endpoint that is left, and to stay there.
+// conntrack the kernel would send the flow there for as long as the client asks. It has to come to the endpoint that is left, and to stay
+// there.
 func endpointGoes(ctx context.Context, s *stage) (told string, err error) {
 	const name, port = "traffic-udp", 5353
 	client := s.pods(s.workers()[0].Name)[0]
@@ -69,7 +70,8 @@ func endpointGoes(ctx context.Context, s *stage) (told string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%d datagrams, first to %s, %.1f s after the change to %s", len(asked), was, took.Seconds(), left.name), staysWith(asked, left.name)
+	return fmt.Sprintf("%d datagrams, first to %s, %.1f s after the change to %s", len(asked), was, took.Seconds(), left.name),
+		staysWith(asked, left.name)
 }
 
 // answeredBy waits until the last question of a load that has an end was answered, by a server if one is given, and says by whom.

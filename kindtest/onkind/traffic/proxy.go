@@ -18,7 +18,8 @@ import (
 // lasting is how many connections stay open while the proxier is replaced.
 const lasting = 20
 
-// proxierReplaced kills the proxier of a node, whose pod is replaced. The rules stay, so connections go on, and new ones are made all the while.
+// proxierReplaced kills the proxier of a node, whose pod is replaced. The rules stay, so connections go on, and new ones are made all the
+// while.
 func proxierReplaced(ctx context.Context, s *stage) (told string, err error) {
 	if s.Cluster.Foreign() != nil {
 		return "not tried: the cluster's own kube-proxy is left as it is", nil
@@ -48,14 +49,15 @@ func proxierReplaced(ctx context.Context, s *stage) (told string, err error) {
 	errs = append(errs, err, all(asked))
 	made, err := fresh.stop(ctx)
 	errs = append(errs, err, all(made))
-	return fmt.Sprintf("%d questions on %d connections that were there, %d new connections", len(asked), lasting, len(made)), errors.Join(errs...)
+	return fmt.Sprintf("%d questions on %d connections that were there, %d new connections", len(asked), lasting, len(made)),
+		errors.Join(errs...)
 }
 
 // syncPeriod is how often the proxier looks for its canary chains while rules are flushed.
 const syncPeriod = 5 * time.Second
 
-// rulesFlushed takes all rules of the proxier away on one node, with its canary chains; those of others stay. The proxier finds that within a
-// sync period, and writes them again.
+// rulesFlushed takes all rules of the proxier away on one node, with its canary chains; those of others stay. The proxier finds that
+// within a sync period, and writes them again.
 func rulesFlushed(ctx context.Context, s *stage) (told string, err error) {
 	if s.Mode != "iptables" {
 		return "nothing to flush in mode " + s.Mode, nil
@@ -108,8 +110,8 @@ func (s *stage) lookEvery(ctx context.Context, node string, period time.Duration
 // otherZone is the zone that a node moves to.
 const otherZone = "chainwalk-elsewhere"
 
-// zoneChanges moves a node to another zone. Its clients use the endpoint that is hinted for the zone of before, and then the other one; not one
-// connection fails in between.
+// zoneChanges moves a node to another zone. Its clients use the endpoint that is hinted for the zone of before, and then the other one;
+// not one connection fails in between.
 func zoneChanges(ctx context.Context, s *stage) (told string, err error) {
 	client, servers, to, err := s.webService(ctx, "traffic-zone", true)
 	if err != nil {

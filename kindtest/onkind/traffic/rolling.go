@@ -21,7 +21,8 @@ import (
 const (
 	rollingName = "traffic-rolling"
 	rollingPort = 8080
-	// serves is for how long its pods go on serving after they were told to end, unless they are ended: longer than a new one takes to be ready.
+	// serves is for how long its pods go on serving after they were told to end, unless they are ended: longer than a new one takes to be
+	// ready.
 	serves = 20 * time.Second
 )
 

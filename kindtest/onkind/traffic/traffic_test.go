@@ -26,7 +26,8 @@ func TestEveryQuestionCounts(t *testing.T) {
 }
 
 func TestAFlowThatHasMovedStaysWhereItIs(t *testing.T) {
-	moved := []probe.Asked{asked(1, probe.Answered, "old"), asked(2, probe.Silent, ""), asked(3, probe.Answered, "new"), asked(4, probe.Answered, "new")}
+	moved := []probe.Asked{asked(1, probe.Answered, "old"), asked(2, probe.Silent, ""), asked(3, probe.Answered, "new"),
+		asked(4, probe.Answered, "new")}
 	assert.NoError(t, staysWith(moved, "new"), "what was lost before it moved is not counted")
 	assert.ErrorContains(t, staysWith(append(moved, asked(5, probe.Answered, "old")), "new"), "question 5 came to old")
 	assert.ErrorContains(t, staysWith(append(moved, asked(5, probe.Silent, "")), "new"), "question 5 came to silent")

@@ -181,8 +181,8 @@ func (r *reader) finishSaves() {
 	r.need(rulesOf(netfilter.IPv6), "no rules of IPv6 are walked", "ip6tables-save -c")
 }
 
-// otherTables says which table is not there that the program always has which wrote the others: people save one with -t, and what they print does
-// not say so.
+// otherTables says which table is not there that the program always has which wrote the others: people save one with -t, and what they
+// print does not say so.
 func (r *reader) otherTables() {
 	for i := range r.result.Node.IPTables {
 		rules := &r.result.Node.IPTables[i]

@@ -33,8 +33,8 @@ const maxFile = 512 << 20
 // Writer is the program that has rules in what iptables-save printed, and the tables in which it always has some; empty if nobody knows it.
 type Writer func(save string) (program string, tables []string)
 
-// Read makes a snapshot of the files in a folder and the folders in it. The name of the node is empty if no file says it. By the writer tables are
-// found that were left out; nil finds none.
+// Read makes a snapshot of the files in a folder and the folders in it. The name of the node is empty if no file says it. By the writer
+// tables are found that were left out; nil finds none.
 func Read(folder fs.FS, writer Writer) (*Result, error) {
 	if writer == nil {
 		writer = func(string) (string, []string) { return "", nil }

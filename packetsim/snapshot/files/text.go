@@ -238,7 +238,8 @@ func (t *textReader) endSave(text string) {
 // cutOff ends a table that the file does not end, without the line that is a part of one.
 func (t *textReader) cutOff(text, saved string) string {
 	names := tableNames(saved)
-	t.unread("end of "+t.name, "line %d ends within the table %s, without COMMIT: what was cut off is not walked", t.number, names[len(names)-1])
+	t.unread("end of "+t.name, "line %d ends within the table %s, without COMMIT: what was cut off is not walked", t.number,
+		names[len(names)-1])
 	if !strings.HasSuffix(text, "\n") {
 		saved = saved[:strings.LastIndexByte(strings.TrimSuffix(saved, "\n"), '\n')+1]
 	}

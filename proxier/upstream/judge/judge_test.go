@@ -183,7 +183,8 @@ func TestAContestedAddressIsExplainedWithOldToolsToo(t *testing.T) {
 	c.Settings.NoRandomFully = true
 	c.Steps[0].Service.Spec.ExternalIPs = []string{"198.51.100.1"}
 	second, slice := c.Steps[0].Service.DeepCopy(), c.Steps[1].Slice.DeepCopy()
-	second.Name, second.Spec.ClusterIP, second.Spec.ClusterIPs, second.Spec.Ports[0].NodePort = "dns", "172.30.0.2", []string{"172.30.0.2"}, 30081
+	second.Name, second.Spec.ClusterIP, second.Spec.ClusterIPs, second.Spec.Ports[0].NodePort = "dns", "172.30.0.2", []string{"172.30.0.2"},
+		30081
 	slice.Name, slice.Labels, slice.Endpoints = "dns-1", map[string]string{discovery.LabelServiceName: "dns"}, slice.Endpoints[:1]
 	c.Steps = slices.Insert(c.Steps, 2, cases.Step{Service: second}, cases.Step{Slice: slice})
 	packets := 0
@@ -213,7 +214,8 @@ func TestServicesOfBeforeDualStackAreCalledInTheirFamily(t *testing.T) {
 func TestAddressesOfModeProxyAreNoServices(t *testing.T) {
 	service := plainCase().Steps[0].Service
 	service.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{
-		{IP: "203.0.113.1"}, {IP: "203.0.113.2", IPMode: ptr.To(v1.LoadBalancerIPModeVIP)}, {IP: "203.0.113.3", IPMode: ptr.To(v1.LoadBalancerIPModeProxy)},
+		{IP: "203.0.113.1"}, {IP: "203.0.113.2", IPMode: ptr.To(v1.LoadBalancerIPModeVIP)},
+		{IP: "203.0.113.3", IPMode: ptr.To(v1.LoadBalancerIPModeProxy)},
 	}
 	port, c := &service.Spec.Ports[0], claims{}
 	c.addPort(service, port, v1.IPv4Protocol)

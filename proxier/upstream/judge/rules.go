@@ -13,15 +13,15 @@ import (
 type rule struct {
 	// text is the rule as iptables-save prints it.
 	text string
-	// bare is the same without comments, if it stands in the chain of a service: when a cluster has become a large one, the rules of services that
-	// have not changed keep theirs in both proxiers, and a proxier that starts then writes none.
+	// bare is the same without comments, if it stands in the chain of a service: when a cluster has become a large one, the rules of
+	// services that have not changed keep theirs in both proxiers, and a proxier that starts then writes none.
 	bare    string
 	service provenance.ServicePort
 	last    bool // it leads to the chain of node ports, behind the rules of all services
 }
 
-// rulesOf are the rules of each chain of a ruleset, by "table chain", in an order in which they can be compared. Where onlyReached is set, chains of
-// services that no packet can come to are left out.
+// rulesOf are the rules of each chain of a ruleset, by "table chain", in an order in which they can be compared. Where onlyReached is
+// set, chains of services that no packet can come to are left out.
 func rulesOf(set netfilter.RulesetView, onlyReached bool) map[string][]rule {
 	chains := map[string][]rule{}
 	for _, table := range set.Tables {

@@ -30,8 +30,8 @@ func (b *Book) Rule(table, chain string, f *netfilter.Fact) string {
 	return ""
 }
 
-// endpointOf names the endpoint that a rule leads to or stands for, by the name of the endpoint's chain or, for one that no object has, by what
-// the rule says.
+// endpointOf names the endpoint that a rule leads to or stands for, by the name of the endpoint's chain or, for one that no object has,
+// by what the rule says.
 func (b *Book) endpointOf(endpoint, table, chain string, f *netfilter.Fact) string {
 	if object := b.chains[endpoint]; object != "" {
 		return object

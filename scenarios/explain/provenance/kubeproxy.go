@@ -27,7 +27,8 @@ const (
 )
 
 // ofServicePort begin the names of the chains that kube-proxy makes for one service port or endpoint, and a hash ends them.
-var ofServicePort = []string{chains.ClusterPrefix, chains.LocalPrefix, chains.EndpointPrefix, chains.ExternalPrefix, chains.FirewallPrefix, formerExternalPrefix}
+var ofServicePort = []string{chains.ClusterPrefix, chains.LocalPrefix, chains.EndpointPrefix, chains.ExternalPrefix, chains.FirewallPrefix,
+	formerExternalPrefix}
 
 // formerExternalPrefix is what ExternalPrefix was up to Kubernetes 1.23.
 const formerExternalPrefix = "KUBE-XLB-"
@@ -67,7 +68,8 @@ func IsCanary(chain string) bool { return WriterOf(chain) != "" && strings.HasSu
 // InSave says whether what iptables-save printed has the chains of kube-proxy.
 func InSave(save string) bool { return strings.Contains(save, "\n:"+services+" ") }
 
-// WriterOfSave is the program whose chains are in what iptables-save printed, and the tables in which it always has some; empty if that is not kube-proxy.
+// WriterOfSave is the program whose chains are in what iptables-save printed, and the tables in which it always has some; empty if that
+// is not kube-proxy.
 func WriterOfSave(save string) (program string, tables []string) {
 	if !InSave(save) {
 		return "", nil
@@ -86,8 +88,8 @@ func WithChains(text string, name func(chain string) string) string {
 // WithoutHashes is a text without what tells the chains of service ports from one another: KUBE-SVC, KUBE-SEP.
 func WithoutHashes(text string) string { return hashed.ReplaceAllString(text, "$1") }
 
-// Kind is a rule of a chain without what tells services and endpoints apart: hashes of chains, comments, addresses and ports. The arguments are those
-// of a netfilter.Rules, with comments.
+// Kind is a rule of a chain without what tells services and endpoints apart: hashes of chains, comments, addresses and ports. The
+// arguments are those of a netfilter.Rules, with comments.
 func Kind(chain string, args []string) string {
 	kind := []string{"-A", WithoutHashes(chain)}
 	for i, arg := range args {
@@ -112,8 +114,8 @@ func (p ServicePort) Service() string {
 // servicePort is what a service port looks like. Names are subdomains of RFC 1123, and labels.
 var servicePort = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*(?::[a-z0-9-]+)?$`)
 
-// ServicePortOf is the service port that a rule of kube-proxy was written for, by its comment, or in nftables by its chain or the one that it
-// leads to; empty if they say none, or if the rule is another writer's.
+// ServicePortOf is the service port that a rule of kube-proxy was written for, by its comment, or in nftables by its chain or the one
+// that it leads to; empty if they say none, or if the rule is another writer's.
 func ServicePortOf(table, chain string, f *netfilter.Fact) ServicePort {
 	if OfRule(table, chain, f) != KubeProxy {
 		return ""
@@ -161,8 +163,8 @@ func servicePortOf(namespace, name, port string) ServicePort {
 	return ServicePort(text)
 }
 
-// EndpointOf is the endpoint that a rule of kube-proxy leads to or stands for, by what it translates to or by its comment ("NAME -> ADDRESS:PORT");
-// not valid if it says none.
+// EndpointOf is the endpoint that a rule of kube-proxy leads to or stands for, by what it translates to or by its comment ("NAME ->
+// ADDRESS:PORT"); not valid if it says none.
 func EndpointOf(f *netfilter.Fact) netip.AddrPort {
 	if to := f.Translation.To(); to.Port() != 0 {
 		return to
@@ -175,7 +177,8 @@ func EndpointOf(f *netfilter.Fact) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// RefusesForWant says whether a rule of kube-proxy refuses packets since the service has nobody who could serve them. Its comment then says so.
+// RefusesForWant says whether a rule of kube-proxy refuses packets since the service has nobody who could serve them. Its comment then
+// says so.
 func RefusesForWant(table, chain string, f *netfilter.Fact) bool {
 	return strings.Contains(f.Comment, " has no ") && ServicePortOf(table, chain, f) != ""
 }

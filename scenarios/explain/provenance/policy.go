@@ -55,8 +55,8 @@ func PolicyObjectOf(chain string, f *netfilter.Fact) PolicyObject {
 	return PolicyObject{}
 }
 
-// GuardedSide is the side of a packet whose pod has the policies that a rule leads to: kube-router says that by the address for which it leads
-// to a pod's chain, Calico by the name of the chain. It is empty if the rule does not say it.
+// GuardedSide is the side of a packet whose pod has the policies that a rule leads to: kube-router says that by the address for which it
+// leads to a pod's chain, Calico by the name of the chain. It is empty if the rule does not say it.
 func GuardedSide(chain string, f *netfilter.Fact, src, dst netip.Addr) netfilter.Side {
 	router := strings.HasPrefix(chain, "KUBE-ROUTER-")
 	switch {

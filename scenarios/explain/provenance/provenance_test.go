@@ -55,7 +55,8 @@ func TestServicePortOfARule(t *testing.T) {
 
 func TestEndpointOfARule(t *testing.T) {
 	at := netip.MustParseAddrPort("10.244.1.2:8080")
-	to := netfilter.Translation{Kind: netfilter.DNAT, Of: netfilter.Destination, MinAddr: at.Addr(), MaxAddr: at.Addr(), MinPort: 8080, MaxPort: 8080}
+	to := netfilter.Translation{Kind: netfilter.DNAT, Of: netfilter.Destination, MinAddr: at.Addr(), MaxAddr: at.Addr(), MinPort: 8080,
+		MaxPort: 8080}
 	assert.Equal(t, at, EndpointOf(&netfilter.Fact{Translation: to}))
 	assert.Equal(t, at, EndpointOf(&netfilter.Fact{Comment: "shop/web:http -> 10.244.1.2:8080"}))
 	assert.Equal(t, netip.MustParseAddrPort("[fd00::1]:80"), EndpointOf(&netfilter.Fact{Comment: "shop/web -> [fd00::1]:80"}))
@@ -71,7 +72,8 @@ func TestNamesOfChainsInATextAreOthers(t *testing.T) {
 }
 
 func TestCommentWithoutNumbers(t *testing.T) {
-	assert.Equal(t, "Drop if no policies passed packet", Comment(&netfilter.Fact{Comment: "cali:FUDVBYh1Yr6tVRgq Drop if no policies passed packet"}))
+	assert.Equal(t, "Drop if no policies passed packet",
+		Comment(&netfilter.Fact{Comment: "cali:FUDVBYh1Yr6tVRgq Drop if no policies passed packet"}))
 	assert.Empty(t, Comment(&netfilter.Fact{Comment: "cali:FUDVBYh1Yr6tVRgq"}))
 }
 

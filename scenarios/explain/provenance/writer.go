@@ -32,15 +32,15 @@ var begins = []struct {
 	{"KUBE-", KubeProxy},
 }
 
-// nameServer begins the chains that Docker makes in the namespace of every container, for the name server at 127.0.0.11 (or the gateway, as kind
-// rewrites them).
+// nameServer begins the chains that Docker makes in the namespace of every container, for the name server at 127.0.0.11 (or the gateway,
+// as kind rewrites them).
 const nameServer = "DOCKER_"
 
 // IsOfNameServer says whether a chain leads to the name server that Docker has for containers.
 func IsOfNameServer(chain string) bool { return strings.HasPrefix(chain, nameServer) }
 
-// WriterOf is who makes a chain of that name; empty if nobody is known who does. The chains of nftables that kube-proxy makes stand in a table of
-// its own: TableWriter.
+// WriterOf is who makes a chain of that name; empty if nobody is known who does. The chains of nftables that kube-proxy makes stand in a
+// table of its own: TableWriter.
 func WriterOf(chain string) Writer {
 	switch {
 	case kubelets[chain]:
@@ -78,7 +78,8 @@ func OfRule(table, chain string, f *netfilter.Fact) Writer {
 // HoldsPolicies says whether the writer's rules are for NetworkPolicies.
 func (w Writer) HoldsPolicies() bool { return w == KubeRouter || w == Calico }
 
-// NamesNoObject says whether the names of the chains of the program that made a chain tell nothing of a cluster: hashes tell two objects apart.
+// NamesNoObject says whether the names of the chains of the program that made a chain tell nothing of a cluster: hashes tell two objects
+// apart.
 func NamesNoObject(chain string) bool {
 	w := WriterOf(chain)
 	return w.IsKubernetes() || w == KubeRouter

@@ -39,7 +39,8 @@ type walked struct {
 func drawCluster(t *rapid.T) *drawn {
 	resolved, err := scenarios.Resolve(gen.Scenario(gen.Options{Steps: 1}).Draw(t, "cluster"))
 	must(t, err)
-	world, err := sim.NewWorld(t.Context(), resolved.With(rapid.SampledFrom([]netfilter.Dialect{netfilter.Legacy, netfilter.NFT}).Draw(t, "tool")),
+	world, err := sim.NewWorld(t.Context(),
+		resolved.With(rapid.SampledFrom([]netfilter.Dialect{netfilter.Legacy, netfilter.NFT}).Draw(t, "tool")),
 		sim.Options{Direct: true})
 	must(t, err)
 	plan := world.Plan()

@@ -1,6 +1,6 @@
 // Package story tells what became of a packet or a connection, and why, in the words of people: one sentence first, then what all outcomes
-// share, then what differs. A Story is made once, of a walk through one host or of a journey through many, and written as text, as a page or
-// as a diagram.
+// share, then what differs. A Story is made once, of a walk through one host or of a journey through many, and written as text, as a page
+// or as a diagram.
 package story
 
 import (

@@ -46,8 +46,8 @@ func TestText(t *testing.T) {
 	})
 }
 
-// TestSentencesOfRecordedNodes: what is said first of packets on the nodes of a real cluster. The argument is the node; beside has one whose rules,
-// of the other backend, are there too.
+// TestSentencesOfRecordedNodes: what is said first of packets on the nodes of a real cluster. The argument is the node; beside has one
+// whose rules, of the other backend, are there too.
 func TestSentencesOfRecordedNodes(t *testing.T) {
 	datadriven.RunTest(t, "testdata/sentences.txt", func(t *testing.T, d *datadriven.TestData) string {
 		node := recordedNode(t, d.CmdArgs[0].Key)

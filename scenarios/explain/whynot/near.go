@@ -44,5 +44,6 @@ func (w *asked) nearly(service string) {
 func isNear(look *packetsim.RuleLook) bool {
 	f, failed := &look.Rule.Fact, &look.FailedAt
 	otherAddress := failed.Dst.IsValid() || failed.AsksFor("destination")
-	return !otherAddress && f.HasTarget() && !provenance.MarksForMasquerade(f.Jump) && !failed.AsksFor("statistic") && !failed.AsksFor("recent")
+	return !otherAddress && f.HasTarget() && !provenance.MarksForMasquerade(f.Jump) && !failed.AsksFor("statistic") &&
+		!failed.AsksFor("recent")
 }

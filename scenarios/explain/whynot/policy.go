@@ -16,8 +16,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
-// Policies says which NetworkPolicies stopped the packet, and which select an end of it and have no rule at the node, as kube-proxy writes none
-// for them. They are asked about first packets only.
+// Policies says which NetworkPolicies stopped the packet, and which select an end of it and have no rule at the node, as kube-proxy
+// writes none for them. They are asked about first packets only.
 func (q Question) Policies() Answer {
 	w := &asked{Question: q}
 	p := newPolicies(q.Objects)
@@ -86,7 +86,8 @@ func (w *asked) stopped(p *policies, e end, tool provenance.Writer) {
 		allows, open := p.allows(policy, e)
 		switch rules := rulesOf(policy, e.direction); {
 		case allows:
-			u.Why += fmt.Sprintf("lets %s pass, but the rules of %s do not: they are older, or it is %s that errs", w.peerText(e), w.Host.Name(), tool)
+			u.Why += fmt.Sprintf("lets %s pass, but the rules of %s do not: they are older, or it is %s that errs", w.peerText(e), w.Host.Name(),
+				tool)
 		case open != "":
 			u.Why += fmt.Sprintf("may let %s pass or not: %s", w.peerText(e), open)
 		case rules == 0:
@@ -116,7 +117,8 @@ func (w *asked) unheld(p *policies, e end) {
 		}
 		note := fmt.Sprintf("%s selects pod %s; no rule of %s belongs to it", policyText(policy), nameOf(e.pod), w.Host.Name())
 		if tool != "" {
-			note = fmt.Sprintf("%s selects pod %s; no rule of %s is known to belong to it, among those of %s", policyText(policy), nameOf(e.pod), w.Host.Name(), tool)
+			note = fmt.Sprintf("%s selects pod %s; no rule of %s is known to belong to it, among those of %s", policyText(policy), nameOf(e.pod),
+				w.Host.Name(), tool)
 		}
 		w.out.Notes = append(w.out.Notes, note)
 	}

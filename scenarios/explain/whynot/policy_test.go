@@ -18,8 +18,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
-// TestPolicies runs testdata/policies: what is said of NetworkPolicies to a packet on a node. The commands rules and objects give what the node
-// and the API have, packet walks packets and prints, for each, the sentence and what is said.
+// TestPolicies runs testdata/policies: what is said of NetworkPolicies to a packet on a node. The commands rules and objects give what
+// the node and the API have, packet walks packets and prints, for each, the sentence and what is said.
 //
 // The rules are written by hand, with the chains and comments that kube-router v2 (pkg/controllers/netpol) and Calico v3 (felix/rules) give
 // theirs, and without the sets that they keep addresses in: a rule has the address.

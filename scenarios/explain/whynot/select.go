@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// policies are the NetworkPolicies of a cluster, with the pods by their addresses and the namespaces by their names. What a policy means is as
-// its API says (k8s.io/api/networking/v1).
+// policies are the NetworkPolicies of a cluster, with the pods by their addresses and the namespaces by their names. What a policy means
+// is as its API says (k8s.io/api/networking/v1).
 type policies struct {
 	all        []*networkingv1.NetworkPolicy
 	pods       map[netip.Addr]*corev1.Pod
@@ -71,7 +71,8 @@ func (p *policies) allows(policy *networkingv1.NetworkPolicy, e end) (allowed bo
 }
 
 // names says whether a peer of a policy is the other end of a packet.
-func (p *policies) names(policy *networkingv1.NetworkPolicy, peer *networkingv1.NetworkPolicyPeer, other netip.Addr) (named bool, open string) {
+func (p *policies) names(policy *networkingv1.NetworkPolicy, peer *networkingv1.NetworkPolicyPeer,
+	other netip.Addr) (named bool, open string) {
 	if peer.IPBlock != nil {
 		return inBlock(peer.IPBlock, other), ""
 	}

@@ -63,8 +63,8 @@ type asked struct {
 	out Answer
 }
 
-// Answer says of the endpoints of the service that the packet is for which of them no outcome at the node reaches, and why. Of a packet that is
-// for no service it says which one was nearly meant, and is false.
+// Answer says of the endpoints of the service that the packet is for which of them no outcome at the node reaches, and why. Of a packet
+// that is for no service it says which one was nearly meant, and is false.
 func (q Question) Answer() (Answer, bool) {
 	w := &asked{Question: q}
 	protocol := protocolOf(q.In.Proto)
@@ -91,8 +91,8 @@ type Passage struct {
 	Outcome *packetsim.Outcome
 }
 
-// Along is the answer about the first host that a packet came to as one to a service, of all the ways that it can take; if there is none, about the
-// first that has something to say. Ask is asked of a host with what it did with the packet.
+// Along is the answer about the first host that a packet came to as one to a service, of all the ways that it can take; if there is none,
+// about the first that has something to say. Ask is asked of a host with what it did with the packet.
 func Along(ways [][]Passage, ask func(host string, in inet.Input, outcomes []packetsim.Outcome) (Answer, bool)) Answer {
 	var nearly Answer
 	if len(ways) == 0 {

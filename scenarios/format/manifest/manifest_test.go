@@ -115,7 +115,8 @@ func TestParseRef(t *testing.T) {
 		{name: "namespace and name", in: "service shop/web", want: "service shop/web"},
 		{name: "namespace left out", in: "EndpointSlice web-1", want: "endpointslice default/web-1"},
 		{name: "kind without namespaces", in: "node node1", want: "node node1"},
-		{name: "unknown kind", in: "ingress web", err: "want KIND NAMESPACE/NAME with a kind of ConfigMap, EndpointSlice, Namespace, NetworkPolicy, Node, Pod, Service"},
+		{name: "unknown kind", in: "ingress web",
+			err: "want KIND NAMESPACE/NAME with a kind of ConfigMap, EndpointSlice, Namespace, NetworkPolicy, Node, Pod, Service"},
 		{name: "no name", in: "service", err: "want KIND NAMESPACE/NAME"},
 		{name: "empty name", in: "service shop/", err: "no valid name"},
 	} {
@@ -180,7 +181,9 @@ func FuzzReadObjects(f *testing.F) {
 	f.Add([]byte("apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n"))
 	f.Add([]byte("{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": []}"))
 	f.Add([]byte("a: &a [*a]\n---\n- b\n"))
-	f.Add([]byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {new: 1}}\n"))
+	f.Add(
+		[]byte(
+			"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {new: 1}}\n"))
 	f.Add([]byte("apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\niptables: {syncPeriod: 30s}\n"))
 	pod, err := os.ReadFile("testdata/pod.yaml")
 	if err != nil {

@@ -96,7 +96,8 @@ func defaulted() []string {
 
 // parents are the fields below which something is filled in.
 func parents() []string {
-	return []string{"metadata", "spec", "ports", "sessionAffinityConfig", "clientIP", "status", "loadBalancer", "ingress", "initContainers", "containers"}
+	return []string{"metadata", "spec", "ports", "sessionAffinityConfig", "clientIP", "status", "loadBalancer", "ingress", "initContainers",
+		"containers"}
 }
 
 // shorten takes the fields out that are filled in again.

@@ -115,7 +115,8 @@ func (f *finder) conflicts(objects []manifest.Object) {
 		for i, p := range s.Spec.Ports {
 			key := port{p.Protocol, p.NodePort}
 			if other, taken := ports[key]; taken && other != o.Ref() {
-				f.errorf(NodePortTaken, o, at("spec", "ports", i, "nodePort"), "the node port %d of %s is that of %s as well (give each port one of its own)",
+				f.errorf(NodePortTaken, o, at("spec", "ports", i, "nodePort"),
+					"the node port %d of %s is that of %s as well (give each port one of its own)",
 					p.NodePort, p.Protocol, other)
 			}
 			if p.NodePort != 0 {
@@ -158,13 +159,15 @@ func (f *finder) service(o manifest.Object, s *corev1.ServiceSpec) {
 	case s.Type == corev1.ServiceTypeExternalName:
 		return
 	case len(s.ClusterIPs) == 0:
-		f.errorf(ClusterIPMissing, o, at("spec"), "has no clusterIP, so kube-proxy does nothing for it (write one, or None for a headless service)")
+		f.errorf(ClusterIPMissing, o, at("spec"),
+			"has no clusterIP, so kube-proxy does nothing for it (write one, or None for a headless service)")
 	case !external && local && len(s.ExternalIPs) == 0:
 		f.errorf(FieldIgnored, o, at("spec", "externalTrafficPolicy"),
 			"externalTrafficPolicy says nothing about a service of type ClusterIP without externalIPs")
 	}
 	if s.Type != corev1.ServiceTypeLoadBalancer && len(s.LoadBalancerSourceRanges) > 0 {
-		f.errorf(FieldIgnored, o, at("spec", "loadBalancerSourceRanges"), "loadBalancerSourceRanges says nothing about a service of type %s", s.Type)
+		f.errorf(FieldIgnored, o, at("spec", "loadBalancerSourceRanges"), "loadBalancerSourceRanges says nothing about a service of type %s",
+			s.Type)
 	}
 	if s.Type == corev1.ServiceTypeLoadBalancer && local && s.HealthCheckNodePort == 0 {
 		f.errorf(HealthCheckMissing, o, at("spec"), "has externalTrafficPolicy Local and no healthCheckNodePort, which an API server gives out")
@@ -172,7 +175,8 @@ func (f *finder) service(o manifest.Object, s *corev1.ServiceSpec) {
 	for i, p := range s.Ports {
 		switch path := at("spec", "ports", i, "nodePort"); {
 		case p.NodePort != 0 && (p.NodePort < firstNodePort || p.NodePort > lastNodePort):
-			f.errorf(NodePortRange, o, path, "the node port %d is outside of %d-%d, which API servers give out", p.NodePort, firstNodePort, lastNodePort)
+			f.errorf(NodePortRange, o, path, "the node port %d is outside of %d-%d, which API servers give out", p.NodePort, firstNodePort,
+				lastNodePort)
 		case p.NodePort == 0 && s.Type == corev1.ServiceTypeNodePort && len(s.ClusterIPs) > 0:
 			f.errorf(NodePortMissing, o, path, "port %d has no nodePort, so nothing listens on nodes (an API server gives one out)", p.Port)
 		}
@@ -184,7 +188,8 @@ func (f *finder) sliceFamily(o manifest.Object, s *discoveryv1.EndpointSlice) {
 	for i, e := range s.Endpoints {
 		for j, text := range e.Addresses {
 			if a, ok := addressOf(text); ok && s.AddressType != discoveryv1.AddressTypeFQDN && familyOf(a) != corev1.IPFamily(s.AddressType) {
-				f.errorf(EndpointFamily, o, at("endpoints", i, "addresses", j), "%s is not of the slice's addressType %s, so kube-proxy passes it over", a, s.AddressType)
+				f.errorf(EndpointFamily, o, at("endpoints", i, "addresses", j), "%s is not of the slice's addressType %s, so kube-proxy passes it over",
+					a, s.AddressType)
 			}
 		}
 	}
@@ -249,7 +254,8 @@ func (f *finder) serviceIn(c *cluster, o manifest.Object, s *corev1.Service) {
 	}
 	for i, p := range s.Spec.Ports {
 		if !slices.ContainsFunc(own, func(o manifest.Object) bool { return servesPort(o.Object.(*discoveryv1.EndpointSlice), p) }) {
-			f.errorf(ServicePortUnserved, o, at("spec", "ports", i), "no EndpointSlice of it has the port %s, so it has no endpoints (its slices have %s)",
+			f.errorf(ServicePortUnserved, o, at("spec", "ports", i),
+				"no EndpointSlice of it has the port %s, so it has no endpoints (its slices have %s)",
 				portName(p.Name, p.Protocol), slicePorts(own))
 		}
 	}
@@ -293,7 +299,8 @@ func serviceOf(slice manifest.Object) string {
 // selects reports whether a service selects any pod.
 func (c *cluster) selects(s *corev1.Service) bool {
 	selector := labels.SelectorFromSet(s.Spec.Selector)
-	return slices.ContainsFunc(c.pods, func(p *corev1.Pod) bool { return p.Namespace == s.Namespace && selector.Matches(labels.Set(p.Labels)) })
+	return slices.ContainsFunc(c.pods,
+		func(p *corev1.Pod) bool { return p.Namespace == s.Namespace && selector.Matches(labels.Set(p.Labels)) })
 }
 
 // ownerOf says in words who has an address that should be nobody's; empty if it is.
@@ -384,7 +391,8 @@ func (f *finder) sliceFamilies(o manifest.Object, s *discoveryv1.EndpointSlice, 
 		return len(families) > 0 && !slices.Contains(families, corev1.IPFamily(s.AddressType))
 	}
 	if s.AddressType != discoveryv1.AddressTypeFQDN && !slices.ContainsFunc(versions, func(o manifest.Object) bool { return !other(o) }) {
-		f.errorf(EndpointFamily, o, at("addressType"), "the service has no cluster IP of %s (it has %v), so nobody reaches these endpoints by one",
+		f.errorf(EndpointFamily, o, at("addressType"),
+			"the service has no cluster IP of %s (it has %v), so nobody reaches these endpoints by one",
 			s.AddressType, versions[0].Object.(*corev1.Service).Spec.IPFamilies)
 	}
 }

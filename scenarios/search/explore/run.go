@@ -202,7 +202,8 @@ func (r *run) again(a oracle.Attempt, later oracle.Later) error {
 	var violations []oracle.Violation
 	if i := slices.IndexFunc(ways, func(w oracle.Way) bool { return !w.Heard }); i >= 0 {
 		got := fmt.Sprintf("%s at %s as %s", ways[i].End, ways[i].Host, ways[i].Server)
-		violations = []oracle.Violation{{Clause: oracle.StaleUDPFlow, Attempt: a, Want: "an endpoint answers, at the latest the second time", Got: got}}
+		violations = []oracle.Violation{{Clause: oracle.StaleUDPFlow, Attempt: a, Want: "an endpoint answers, at the latest the second time",
+			Got: got}}
 	}
 	answer := r.spec().Expect(a)
 	r.judged(&answer, violations, r.connectStep(a, &answer))
@@ -247,7 +248,8 @@ func (r *run) connectStep(a oracle.Attempt, answer *oracle.Answer) *scenarios.St
 	}
 	r.name = fmt.Sprintf("packet%d", len(r.steps)+1)
 	return &scenarios.Step{Connect: &scenarios.Connect{
-		From: a.From, Bind: scenarios.Bind{Port: a.Source.Port()}, To: scenarios.Target{Proto: strings.ToLower(string(a.Protocol)), AddrPort: a.To},
+		From: a.From, Bind: scenarios.Bind{Port: a.Source.Port()},
+		To: scenarios.Target{Proto: strings.ToLower(string(a.Protocol)), AddrPort: a.To},
 		As: r.name, Expect: expect,
 	}}
 }

@@ -121,7 +121,8 @@ func (e *exploration) slice(first bool) (manifest.Object, error) {
 func (e *exploration) attempt(from uint16) oracle.Attempt {
 	if e.path == byNodePort {
 		return oracle.Attempt{
-			From: outside, Source: netip.AddrPortFrom(outsideIP, from), Protocol: e.protocol, To: netip.AddrPortFrom(nodeIP, nodePort), Via: nodeName,
+			From: outside, Source: netip.AddrPortFrom(outsideIP, from), Protocol: e.protocol, To: netip.AddrPortFrom(nodeIP, nodePort),
+			Via: nodeName,
 		}
 	}
 	return oracle.Attempt{

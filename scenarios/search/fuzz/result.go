@@ -100,7 +100,8 @@ func (o *Options) small(ctx context.Context, f failing) (*Failure, error) {
 		return ok
 	}, o.Shrinks)
 	out := &Failure{
-		Clause: violation.Clause.Name, Cause: violation.Cause, Law: violation.Clause.Law, Text: violation.Clause.Text, Seed: o.Seed, Case: f.number,
+		Clause: violation.Clause.Name, Cause: violation.Cause, Law: violation.Clause.Law, Text: violation.Clause.Text, Seed: o.Seed,
+		Case: f.number,
 		Step: violation.Step, Node: violation.Node, Within: pointOf(violation.Point), Want: violation.Want, Got: violation.Got,
 	}
 	if f.question.law != nil {

@@ -123,7 +123,8 @@ func TestShardsHaveNoCaseInCommonAndAllTogether(t *testing.T) {
 func TestMergeKeepsTheSmallestFailureOfEachClause(t *testing.T) {
 	long, short := Failure{Clause: "a", File: "long"}, Failure{Clause: "a", File: "s"}
 	merged, err := Merge([]*Result{
-		{Version: 1, Shard: 2, Shards: 2, Failures: []Failure{short, {Clause: "b"}}}, {Version: 1, Shard: 1, Shards: 2, Failures: []Failure{long}},
+		{Version: 1, Shard: 2, Shards: 2, Failures: []Failure{short, {Clause: "b"}}},
+		{Version: 1, Shard: 1, Shards: 2, Failures: []Failure{long}},
 	})
 	require.NoError(t, err)
 	assert.Equal(t, []Failure{short, {Clause: "b"}}, merged.Failures)

@@ -27,7 +27,8 @@ func (h *objectEvents) changeService() {
 	}
 	s = s.DeepCopy()
 	choose(h.draw, []weighted[func(*corev1.Service)]{
-		{10, h.services.chooseType}, {15, h.services.choosePorts}, {15, h.services.editPorts}, {20, h.services.choosePolicies}, {10, h.services.chooseAffinity}, {15, h.services.chooseExternalIPs}, {15, h.services.chooseBalancer},
+		{10, h.services.chooseType}, {15, h.services.choosePorts}, {15, h.services.editPorts}, {20, h.services.choosePolicies},
+		{10, h.services.chooseAffinity}, {15, h.services.chooseExternalIPs}, {15, h.services.chooseBalancer},
 		{5, func(s *corev1.Service) {
 			s.Annotations = map[string]string{"touched": fmt.Sprint(len(h.course.steps))}
 		}},

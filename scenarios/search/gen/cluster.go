@@ -98,7 +98,8 @@ func servesFirstPort(s *corev1.Service) bool {
 }
 
 func hasNodePort(s *corev1.Service, port int32) bool {
-	return s.Spec.HealthCheckNodePort == port || slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.NodePort == port })
+	return s.Spec.HealthCheckNodePort == port ||
+		slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.NodePort == port })
 }
 
 // nodeOf is the node whose pods have addresses such as this one.

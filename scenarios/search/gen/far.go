@@ -38,7 +38,8 @@ func (f *farFlow) talk() bool {
 	)})
 	f.course.step(scenarios.Step{Connect: &scenarios.Connect{
 		From: f.out.Topology.Pods[0].Name, To: scenarios.Target{Proto: "udp", AddrPort: to}, As: farName,
-		Expect: scenarios.Expect{Endpoints: scenarios.Shares{{Endpoint: to, Chance: big.NewRat(1, 1)}}, Source: scenarios.Source{Masqueraded: true}},
+		Expect: scenarios.Expect{Endpoints: scenarios.Shares{{Endpoint: to, Chance: big.NewRat(1, 1)}},
+			Source: scenarios.Source{Masqueraded: true}},
 	}})
 	return true
 }

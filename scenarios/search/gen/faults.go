@@ -39,7 +39,9 @@ func (w *faults) flush() {
 		w.emptyTable()
 		return
 	}
-	tables := choose(w.draw, []weighted[[]string]{{40, []string{"nat", "filter", "mangle"}}, {30, []string{"nat"}}, {20, []string{"filter"}}, {10, []string{"mangle"}}})
+	tables := choose(w.draw,
+		[]weighted[[]string]{{40, []string{"nat", "filter", "mangle"}}, {30, []string{"nat"}}, {20, []string{"filter"}},
+			{10, []string{"mangle"}}})
 	w.fault(&scenarios.Fault{Flush: tables, Family: w.familyOrAll()})
 }
 
@@ -61,7 +63,8 @@ func (w *faults) emptyChain() {
 	if slices.ContainsFunc(w.course.steps, func(s scenarios.Step) bool { return s.Fault != nil && s.Fault.Flush != nil }) {
 		return
 	}
-	line := pick(w.draw, "-t nat -F KUBE-SERVICES", "-t nat -F KUBE-POSTROUTING", "-t nat -F KUBE-NODEPORTS", "-t filter -F KUBE-FORWARD", "-t filter -F KUBE-SERVICES")
+	line := pick(w.draw, "-t nat -F KUBE-SERVICES", "-t nat -F KUBE-POSTROUTING", "-t nat -F KUBE-NODEPORTS", "-t filter -F KUBE-FORWARD",
+		"-t filter -F KUBE-SERVICES")
 	f := &scenarios.Fault{}
 	for _, family := range w.cluster.families {
 		tool := "iptables "

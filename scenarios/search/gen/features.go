@@ -84,9 +84,11 @@ const (
 
 // names are the features as files and reports call them.
 var names = [features]string{
-	"several-nodes", "zones", "ipv6-only", "dual-stack", "extra-addresses", "host-processes", "detect-local", "masquerade-all", "masquerade-bit",
+	"several-nodes", "zones", "ipv6-only", "dual-stack", "extra-addresses", "host-processes", "detect-local", "masquerade-all",
+	"masquerade-bit",
 	"node-port-addresses", "no-localhost-node-ports", "tcp-liberal", "nft-tools", "foreign-rules", "leftovers", "drop-policies",
-	"several-services", "several-ports", "udp", "sctp", "node-ports", "load-balancers", "source-ranges", "proxy-mode", "external-ips", "contested",
+	"several-services", "several-ports", "udp", "sctp", "node-ports", "load-balancers", "source-ranges", "proxy-mode", "external-ips",
+	"contested",
 	"external-local", "internal-local", "affinity", "headless", "external-names", "other-proxy",
 	"several-slices", "duplicates", "not-ready", "terminating", "zone-hints", "node-hints", "host-endpoints", "far-endpoints", "no-node-name",
 	"odd-slices", "odd-spelling", "many-endpoints", "many-ports",
@@ -155,7 +157,8 @@ func chance(f Feature) int {
 		return 20
 	case IPv6Only, Leftovers, OtherProxy, MasqueradeBit, SlowRestores, NodeMoves:
 		return 12
-	case ForeignRules, Contested, Duplicates, OddSlices, OddSpelling, SCTP, ExternalNames, Headless, HostEndpoints, FarEndpoints, NoNodeName, HostProcesses,
+	case ForeignRules, Contested, Duplicates, OddSlices, OddSpelling, SCTP, ExternalNames, Headless, HostEndpoints, FarEndpoints, NoNodeName,
+		HostProcesses,
 		SaveFails, ConntrackFails, LockHeld, HalfApplied, ChainGone, Flush, RestoreFails, Reconfigure, NoLocalhostNodePorts, TCPLiberal:
 		return 25
 	case SeveralServices, ExtraAddresses, DualStack, DetectLocal, MasqueradeAll, NodePortAddresses:

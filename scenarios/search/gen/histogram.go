@@ -48,7 +48,8 @@ func (h *Histogram) service(s *corev1.Service) {
 	h.countIf(spec.ClusterIP == corev1.ClusterIPNone, "service headless")
 	h.countIf(len(spec.IPFamilies) == 2, "service dual-stack")
 	h.countIf(spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal, "service external Local")
-	h.countIf(spec.InternalTrafficPolicy != nil && *spec.InternalTrafficPolicy == corev1.ServiceInternalTrafficPolicyLocal, "service internal Local")
+	h.countIf(spec.InternalTrafficPolicy != nil && *spec.InternalTrafficPolicy == corev1.ServiceInternalTrafficPolicyLocal,
+		"service internal Local")
 	h.countIf(spec.SessionAffinity == corev1.ServiceAffinityClientIP, "service affinity")
 	h.countIf(len(spec.ExternalIPs) > 0, "service external IPs")
 	h.countIf(len(spec.LoadBalancerSourceRanges) > 0, "service source ranges")

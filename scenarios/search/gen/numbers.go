@@ -49,7 +49,8 @@ func (a *numbers) freePort(own *corev1.Service) int32 {
 			}
 		}
 	}
-	if a.has.Has(OddSpelling) && a.in(1, 6) && a.cluster.isFree(firstPort, own) && !servesFirstPort(own) && !a.cluster.somebody(servesFirstPort) {
+	if a.has.Has(OddSpelling) && a.in(1, 6) && a.cluster.isFree(firstPort, own) && !servesFirstPort(own) &&
+		!a.cluster.somebody(servesFirstPort) {
 		return firstPort
 	}
 	a.lastPort++

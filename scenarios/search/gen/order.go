@@ -64,7 +64,8 @@ func doubled(slice *discoveryv1.EndpointSlice) bool {
 // hintsNowhere reports whether a slice has a hint for a zone or a node without a name.
 func hintsNowhere(slice *discoveryv1.EndpointSlice) bool {
 	return slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool {
-		return e.Hints != nil && (slices.Contains(e.Hints.ForZones, discoveryv1.ForZone{}) || slices.Contains(e.Hints.ForNodes, discoveryv1.ForNode{}))
+		return e.Hints != nil &&
+			(slices.Contains(e.Hints.ForZones, discoveryv1.ForZone{}) || slices.Contains(e.Hints.ForNodes, discoveryv1.ForNode{}))
 	})
 }
 
@@ -76,12 +77,14 @@ func complete(s *corev1.Service) bool {
 	case spec.Type == corev1.ServiceTypeExternalName:
 		return spec.ClusterIP == ""
 	case spec.ClusterIP == "",
-		spec.ClusterIP != corev1.ClusterIPNone && (len(spec.ClusterIPs) != len(spec.IPFamilies) || slices.Contains(spec.ClusterIPs, corev1.ClusterIPNone)),
+		spec.ClusterIP != corev1.ClusterIPNone &&
+			(len(spec.ClusterIPs) != len(spec.IPFamilies) || slices.Contains(spec.ClusterIPs, corev1.ClusterIPNone)),
 		!balanced && len(spec.LoadBalancerSourceRanges)+len(s.Status.LoadBalancer.Ingress) > 0,
 		(spec.HealthCheckNodePort != 0) != (balanced && spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal):
 		return false
 	}
-	open := spec.Type == corev1.ServiceTypeNodePort || balanced && (spec.AllocateLoadBalancerNodePorts == nil || *spec.AllocateLoadBalancerNodePorts)
+	open := spec.Type == corev1.ServiceTypeNodePort || balanced &&
+		(spec.AllocateLoadBalancerNodePorts == nil || *spec.AllocateLoadBalancerNodePorts)
 	for _, p := range spec.Ports {
 		if open && p.NodePort == 0 || spec.Type == corev1.ServiceTypeClusterIP && p.NodePort != 0 {
 			return false

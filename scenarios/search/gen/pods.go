@@ -38,7 +38,8 @@ func (h *podEvents) running() []string {
 
 // isPod reports whether an address is of a pod, which is there.
 func (h *podEvents) isPod(a netip.Addr) bool {
-	return slices.Contains(h.cluster.families, familyOf(a)) && !slices.Contains(h.gone, a.String()) && slices.ContainsFunc(h.cluster.nodes, func(n node) bool { return n.holds(a) })
+	return slices.Contains(h.cluster.families, familyOf(a)) && !slices.Contains(h.gone, a.String()) &&
+		slices.ContainsFunc(h.cluster.nodes, func(n node) bool { return n.holds(a) })
 }
 
 // stopPod has a pod go that is behind an endpoint, before or after the API says so.

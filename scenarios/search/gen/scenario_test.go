@@ -61,7 +61,8 @@ func TestRareThingsAreMadeWhenAskedFor(t *testing.T) {
 
 // TestAddressesOfHeadlessServicesAreNotUsedAgain has nothing allocate None to another service.
 func TestAddressesOfHeadlessServicesAreNotUsedAgain(t *testing.T) {
-	headless := &corev1.Service{Spec: corev1.ServiceSpec{ClusterIPs: []string{corev1.ClusterIPNone}, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}}}
+	headless := &corev1.Service{Spec: corev1.ServiceSpec{ClusterIPs: []string{corev1.ClusterIPNone},
+		IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}}}
 	rapid.Check(t, func(t *rapid.T) {
 		n := &numbers{mixture: drawn(t), cluster: &cluster{deleted: []*corev1.Service{headless}}}
 		require.NotEqual(t, corev1.ClusterIPNone, n.clusterIP(corev1.IPv4Protocol))

@@ -192,16 +192,19 @@ func (m *sliceMaker) conditions(one int) discoveryv1.EndpointConditions {
 	yes, no := ptr.To(true), ptr.To(false)
 	states := []weighted[discoveryv1.EndpointConditions]{}
 	if m.has.Has(NotReady) {
-		states = append(states, weighted[discoveryv1.EndpointConditions]{60, discoveryv1.EndpointConditions{Ready: no, Serving: no, Terminating: no}},
+		states = append(states,
+			weighted[discoveryv1.EndpointConditions]{60, discoveryv1.EndpointConditions{Ready: no, Serving: no, Terminating: no}},
 			weighted[discoveryv1.EndpointConditions]{10, discoveryv1.EndpointConditions{Ready: no}})
 	}
 	if m.has.Has(Terminating) {
-		states = append(states, weighted[discoveryv1.EndpointConditions]{60, discoveryv1.EndpointConditions{Ready: no, Serving: yes, Terminating: yes}},
+		states = append(states,
+			weighted[discoveryv1.EndpointConditions]{60, discoveryv1.EndpointConditions{Ready: no, Serving: yes, Terminating: yes}},
 			weighted[discoveryv1.EndpointConditions]{30, discoveryv1.EndpointConditions{Ready: no, Serving: no, Terminating: yes}})
 	}
 	if m.has.Has(OddSlices) {
 		states = append(states, weighted[discoveryv1.EndpointConditions]{10, discoveryv1.EndpointConditions{}},
-			weighted[discoveryv1.EndpointConditions]{10, discoveryv1.EndpointConditions{Ready: yes, Serving: yes, Terminating: yes}}) // publishNotReadyAddresses
+			// publishNotReadyAddresses
+			weighted[discoveryv1.EndpointConditions]{10, discoveryv1.EndpointConditions{Ready: yes, Serving: yes, Terminating: yes}})
 	}
 	if len(states) == 0 || !m.in(1, one) {
 		return discoveryv1.EndpointConditions{Ready: yes, Serving: yes, Terminating: no}

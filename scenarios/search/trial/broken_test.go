@@ -110,7 +110,8 @@ func wrongRules() []fault {
 		{"nothing is rejected", without(`-j REJECT`), web(""), "no-endpoint-rejects"},
 		{"conntrack is not cleaned", withoutConntrack, dns("{addresses: [10.244.1.53], nodeName: node1}"), "stale-udp-flow"},
 		{"chains leak", without(`^-X`), webGoes, "no-stale-chain"},
-		{"a partial sync writes something else", replacingInPartial(`"default/web -> 10.244.1.2:8080"`, `"other"`), web(onNode1), "partial-equals-full"},
+		{"a partial sync writes something else", replacingInPartial(`"default/web -> 10.244.1.2:8080"`, `"other"`), web(onNode1),
+			"partial-equals-full"},
 		{"a partial sync forgets", editing(func(in string) string {
 			if strings.Contains(in, ":KUBE-FORWARD ") {
 				return in
@@ -160,7 +161,9 @@ func wrongAround() []fault {
 			_, _ = p.Kernel.Exec.Command("iptables", "-t", "nat", "-F", "KUBE-SERVICES").CombinedOutput()
 			err := sync()
 			back := p.Kernel.Exec.Command("iptables-restore", "--noflush")
-			back.SetStdin(strings.NewReader("*nat\n" + strings.Join(regexp.MustCompile(`(?m)^-A KUBE-SERVICES .*\n`).FindAllString(string(save), -1), "") + "COMMIT\n"))
+			back.SetStdin(
+				strings.NewReader("*nat\n" + strings.Join(regexp.MustCompile(`(?m)^-A KUBE-SERVICES .*\n`).FindAllString(string(save), -1), "") +
+					"COMMIT\n"))
 			_, _ = back.CombinedOutput()
 			return err
 		}), web(onNode1), "before-or-after"},
@@ -315,6 +318,7 @@ func checkWitness(t *testing.T, f *Violation, s *scenarios.Scenario, proxier nod
 		if check.Wrong == "the sync has no such point" && f.Point.Command == scenarios.CommandIPTables {
 			continue // a command that a sound proxier does not run
 		}
-		assert.True(t, check.Passed, "%s: the witness fails on what is sound: %s: %s, got %s\n%s", f.Clause.Name, check.Name, check.Wrong, check.Got, &text)
+		assert.True(t, check.Passed, "%s: the witness fails on what is sound: %s: %s, got %s\n%s", f.Clause.Name, check.Name, check.Wrong,
+			check.Got, &text)
 	}
 }

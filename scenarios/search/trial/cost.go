@@ -38,7 +38,8 @@ func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
 	switch {
 	case n.sync.searched && !r.unsearched && !speaksUDP(n.ruled, services) && !speaksUDP(now, services):
 		return r.add(Violation{
-			Clause: oracle.CostByChange, Node: n.name, Want: "no look through conntrack", Got: fmt.Sprintf("one, though of %v none speaks UDP", services),
+			Clause: oracle.CostByChange, Node: n.name, Want: "no look through conntrack",
+			Got: fmt.Sprintf("one, though of %v none speaks UDP", services),
 		})
 	case len(services) == 0 && written.Restores > 0 && endpointsOf(now) <= maxFewEndpoints:
 		return r.add(wroteNothing(n, written))

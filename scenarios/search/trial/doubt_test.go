@@ -85,7 +85,8 @@ func TestRulesChangedBeforeAProxierStarts(t *testing.T) {
 
 // A sync with a fault to come may have forgotten the connections of an endpoint that is back by the time of the next one.
 func TestEndpointAwayWhileAFaultIsToCome(t *testing.T) {
-	const away, both = "{addresses: [10.244.1.53], nodeName: node1}", "{addresses: [10.244.1.53], nodeName: node1}, {addresses: [10.244.2.53], nodeName: node2}"
+	const away, both = "{addresses: [10.244.1.53], nodeName: node1}",
+		"{addresses: [10.244.1.53], nodeName: node1}, {addresses: [10.244.2.53], nodeName: node2}"
 	s := read(t, cluster+`
 - connect: {from: client, bind: ":20001", to: "udp 172.30.0.53:53", as: kept, pick: "10.244.2.53:53", expect: {endpoints: ["10.244.2.53:53"]}}
 - fault: {saveFails: 1}
@@ -99,7 +100,8 @@ func TestEndpointAwayWhileAFaultIsToCome(t *testing.T) {
 // forgotten before that ends.
 func TestEndpointThereWhileAFaultIsToCome(t *testing.T) {
 	slice := func(name, endpoints string) string {
-		return "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: " + name + ", labels: {kubernetes.io/service-name: dns}}, " +
+		return "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: " + name +
+			", labels: {kubernetes.io/service-name: dns}}, " +
 			"addressType: IPv4, ports: [{port: 53, protocol: UDP}], endpoints: [" + endpoints + "]}"
 	}
 	report, err := Run(t.Context(), read(t, `
@@ -176,7 +178,8 @@ steps:
 // third one has written nothing.
 func TestTablesOfTwoSyncsThatFailed(t *testing.T) {
 	service := func(policy string) string {
-		return "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: NodePort, clusterIP: 172.30.0.2, externalTrafficPolicy: " + policy +
+		return "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: NodePort, clusterIP: 172.30.0.2, externalTrafficPolicy: " +
+			policy +
 			", ports: [{port: 80, nodePort: 30001}]}}"
 	}
 	slice := func(endpoints string) string {

@@ -48,7 +48,8 @@ func (r *run) toldAgain(ctx context.Context) error {
 		if !r.world.Node(n.name).Due() {
 			continue
 		}
-		f := Violation{Clause: oracle.NoSyncForNothing, Node: n.name, Want: "no sync is due", Got: "one is, though only annotations and the order of ports have changed"}
+		f := Violation{Clause: oracle.NoSyncForNothing, Node: n.name, Want: "no sync is due",
+			Got: "one is, though only annotations and the order of ports have changed"}
 		if err := r.add(f); err != nil {
 			return err
 		}

@@ -304,7 +304,8 @@ func (m *moment) packet(p *scenarios.FlowPacket) error {
 		return nil // it was not kept, since nothing was certain
 	}
 	later := oracle.Later{
-		From: oracle.FromClient, OutOfWindow: p.Send == scenarios.PacketOutOfWindow, Reset: p.Send == scenarios.PacketRST, Fin: p.Send == scenarios.PacketFIN,
+		From: oracle.FromClient, OutOfWindow: p.Send == scenarios.PacketOutOfWindow, Reset: p.Send == scenarios.PacketRST,
+		Fin: p.Send == scenarios.PacketFIN,
 	}
 	if p.From == scenarios.SideServer {
 		later.From = oracle.FromServer

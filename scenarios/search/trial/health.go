@@ -88,7 +88,8 @@ func readyHere(n *nodeState, s *corev1.Service, v6 bool) (count int, known bool)
 	}
 	ready := map[netip.Addr]bool{}
 	for _, slice := range n.ruled.Slices {
-		if notForProxies(slice.Labels) || serviceOf(slice).Name != s.Name || slice.Namespace != s.Namespace || (slice.AddressType == discoveryv1.AddressTypeIPv6) != v6 {
+		if notForProxies(slice.Labels) || serviceOf(slice).Name != s.Name || slice.Namespace != s.Namespace ||
+			(slice.AddressType == discoveryv1.AddressTypeIPv6) != v6 {
 			continue
 		}
 		if !hasAllPorts(slice, s) || !addReady(ready, slice, n.name) {

@@ -74,7 +74,8 @@ func (m *moment) between(a oracle.Attempt, ways []oracle.Way) ([]oracle.Violatio
 			return nil, err
 		}
 		mixed := m.r.specs.of(views)
-		if len(mixed.Between(m.after, a, ways)) == 0 || len(m.before.Between(mixed, a, ways)) == 0 || m.r.kept.sticky && m.r.nodes.remember(mixed, a) {
+		if len(mixed.Between(m.after, a, ways)) == 0 || len(m.before.Between(mixed, a, ways)) == 0 || m.r.kept.sticky &&
+			m.r.nodes.remember(mixed, a) {
 			return nil, nil
 		}
 		if allowed, err := m.halfApplied(views, mixed, a, ways); allowed || err != nil {

@@ -66,7 +66,8 @@ func withEndpoints(v *api.Knowledge) *api.Knowledge {
 func isEmpty(s *discoveryv1.EndpointSlice) bool { return len(s.Endpoints) == 0 }
 
 func sameService(a, b *corev1.Service) bool {
-	return a == b || equality.Semantic.DeepEqual(&a.Spec, &b.Spec) && equality.Semantic.DeepEqual(&a.Status.LoadBalancer, &b.Status.LoadBalancer) &&
+	return a == b || equality.Semantic.DeepEqual(&a.Spec, &b.Spec) &&
+		equality.Semantic.DeepEqual(&a.Status.LoadBalancer, &b.Status.LoadBalancer) &&
 		maps.Equal(a.Labels, b.Labels)
 }
 
@@ -76,7 +77,8 @@ func sameSlice(a, b *discoveryv1.EndpointSlice) bool {
 }
 
 // changedBut are the services of which two views do not know the same.
-func changedBut(a, b *api.Knowledge, sameService func(a, b *corev1.Service) bool, sameSlice func(a, b *discoveryv1.EndpointSlice) bool) []types.NamespacedName {
+func changedBut(a, b *api.Knowledge, sameService func(a, b *corev1.Service) bool,
+	sameSlice func(a, b *discoveryv1.EndpointSlice) bool) []types.NamespacedName {
 	var out []types.NamespacedName
 	eachDifference(a.Services, b.Services, sameService, func(s *corev1.Service) {
 		out = append(out, types.NamespacedName{Namespace: s.Namespace, Name: s.Name})

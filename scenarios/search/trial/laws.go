@@ -201,7 +201,8 @@ func compare(l *twin.Law, w words, one, other []met) *Violation {
 		if slices.EqualFunc(want, got.ways, sameOutcome) {
 			continue
 		}
-		f := &Violation{Clause: l.Clause, attempt: got.attempt, Want: "as in the case itself: " + waysText(want), Got: l.Name + ": " + waysText(got.ways)}
+		f := &Violation{Clause: l.Clause, attempt: got.attempt, Want: "as in the case itself: " + waysText(want),
+			Got: l.Name + ": " + waysText(got.ways)}
 		if f.Check = got.check; here.wrong {
 			f.attempt, f.Check, f.ofCase = here.attempt, here.check, true
 		}

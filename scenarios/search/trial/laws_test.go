@@ -19,8 +19,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/node"
 )
 
-// The laws hold for everything that the shipped scenarios do, and each says something of some of them. A scenario is played once for all of them,
-// and once more for each law that it has a twin by.
+// The laws hold for everything that the shipped scenarios do, and each says something of some of them. A scenario is played once for all
+// of them, and once more for each law that it has a twin by.
 func TestLawsHold(t *testing.T) {
 	all, err := scenarios.Load("../../testdata/cases")
 	require.NoError(t, err)

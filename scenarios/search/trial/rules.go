@@ -152,8 +152,8 @@ func (r *run) fromEmptyKernel(n *nodeState, rules []saved) (is, should saved, di
 	return saved{}, saved{}, "", nil
 }
 
-// own are those of some lines that are about chains of the proxier's own that these rules have, sorted. From a chain that it shares with the
-// kubelet it takes nothing, and a canary is there for it to see that it is gone, when it sees fit.
+// own are those of some lines that are about chains of the proxier's own that these rules have, sorted. From a chain that it shares with
+// the kubelet it takes nothing, and a canary is there for it to see that it is gone, when it sees fit.
 func (s *saved) own(lines []line) []line {
 	type place struct{ table, chain string }
 	chains := map[place]bool{}
@@ -210,8 +210,8 @@ func (r *run) asFresh(ctx context.Context, n *nodeState, before []saved) error {
 	return r.asOnEmptyKernel(n, after)
 }
 
-// byTable are the lines of what iptables-save has printed, without counters, each with its table, and the tables sorted: which was used first is no
-// matter.
+// byTable are the lines of what iptables-save has printed, without counters, each with its table, and the tables sorted: which was used
+// first is no matter.
 func byTable(save string) []line {
 	var out []line
 	table := ""

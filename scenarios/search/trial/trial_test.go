@@ -63,7 +63,8 @@ func TestReportsAreTheSame(t *testing.T) {
 
 // A case that cannot be run is an error and no violation.
 func TestCasesOutOfOrder(t *testing.T) {
-	_, err := Run(t.Context(), &scenarios.Scenario{Topology: scenarios.Topology{Pods: []scenarios.Pod{{Name: "p", Node: "nowhere"}}}}, Options{})
+	_, err := Run(t.Context(), &scenarios.Scenario{Topology: scenarios.Topology{Pods: []scenarios.Pod{{Name: "p", Node: "nowhere"}}}},
+		Options{})
 	require.ErrorContains(t, err, "nowhere")
 
 	ctx, stop := context.WithCancel(t.Context())
@@ -187,21 +188,24 @@ func TestChainsThatWaitedGoWithAnotherSync(t *testing.T) {
 			fmt.Fprintf(&own, "      - {name: p%d, port: %d}\n", i, 1000+i)
 			fmt.Fprintf(&of, "    - {name: p%d, port: 80}\n", i)
 		}
-		service = fmt.Sprintf("  - apiVersion: v1\n    kind: Service\n    metadata: {name: %s}\n    spec:\n      clusterIP: %s\n      ports:\n%s", name, ip, own.String())
+		service = fmt.Sprintf("  - apiVersion: v1\n    kind: Service\n    metadata: {name: %s}\n    spec:\n      clusterIP: %s\n      ports:\n%s",
+			name, ip, own.String())
 		return service, func(endpoints int) string {
 			var all strings.Builder
 			for i := range endpoints {
 				fmt.Fprintf(&all, "    - {addresses: [10.244.1.%d]}\n", 10+i)
 			}
 			return fmt.Sprintf("  - apiVersion: discovery.k8s.io/v1\n    kind: EndpointSlice\n    addressType: IPv4\n"+
-				"    metadata: {name: %s, labels: {kubernetes.io/service-name: %s}}\n    ports:\n%s    endpoints:\n%s", name, name, of.String(), all.String())
+				"    metadata: {name: %s, labels: {kubernetes.io/service-name: %s}}\n    ports:\n%s    endpoints:\n%s", name, name, of.String(),
+				all.String())
 		}
 	}
 	big, bigSlice := cluster("big", "172.30.0.2", 15)
 	rest, restSlice := cluster("rest", "172.30.0.4", 15)
 	web, webSlice := cluster("web", "172.30.0.3", 1)
-	report, err := Run(t.Context(), read(t, "name: large\ntopology: {nodes: 1}\nobjects:\n"+big+rest+web+bigSlice(70)+restSlice(70)+webSlice(1)+
-		"steps:\n- apply:\n"+bigSlice(1)+"- advance: 60s\n- apply:\n"+webSlice(2)), Options{})
+	report, err := Run(t.Context(),
+		read(t, "name: large\ntopology: {nodes: 1}\nobjects:\n"+big+rest+web+bigSlice(70)+restSlice(70)+webSlice(1)+
+			"steps:\n- apply:\n"+bigSlice(1)+"- advance: 60s\n- apply:\n"+webSlice(2)), Options{})
 	require.NoError(t, err)
 	assert.Empty(t, report.Violations)
 }

@@ -14,7 +14,8 @@ import (
 )
 
 // mapObjects is a scenario with other objects, and other references to them.
-func mapObjects(s *scenarios.Scenario, object func(manifest.Object) manifest.Object, ref func(manifest.Ref) manifest.Ref) *scenarios.Scenario {
+func mapObjects(s *scenarios.Scenario, object func(manifest.Object) manifest.Object,
+	ref func(manifest.Ref) manifest.Ref) *scenarios.Scenario {
 	out := *s
 	out.Objects = mapEach(s.Objects, object)
 	out.Steps = mapEach(s.Steps, func(step scenarios.Step) scenarios.Step {

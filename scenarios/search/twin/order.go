@@ -116,7 +116,8 @@ func restarted(s *scenarios.Scenario) *scenarios.Scenario {
 
 // otherTool has the other variant of the tools.
 func otherTool(s *scenarios.Scenario) *scenarios.Scenario {
-	if len(s.IPTables.Preload) > 0 || slices.ContainsFunc(s.Steps, func(s scenarios.Step) bool { return s.Fault != nil && s.Fault.LockHeld > 0 }) {
+	if len(s.IPTables.Preload) > 0 ||
+		slices.ContainsFunc(s.Steps, func(s scenarios.Step) bool { return s.Fault != nil && s.Fault.LockHeld > 0 }) {
 		return nil // rules that only one of them takes; a lock that only one of them has
 	}
 	out := *s

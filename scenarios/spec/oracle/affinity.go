@@ -132,7 +132,8 @@ func (m *Affinity) remembered(answer Answer, at time.Time) Answer {
 		age := at.Sub(old.at)
 		if age <= answer.port.affinity+affinitySlack && slices.Contains(answer.Endpoints, old.endpoint) {
 			endpoints = append(endpoints, old.endpoint)
-			sure = sure || !old.shaky && !answer.port.doubt && age < min(old.timeout, answer.port.affinity)-affinitySlack // a longer one brings nothing back
+			// a longer one brings nothing back
+			sure = sure || !old.shaky && !answer.port.doubt && age < min(old.timeout, answer.port.affinity)-affinitySlack
 		}
 	}
 	if len(endpoints) == 0 {

@@ -19,7 +19,8 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 	}
 	if opens(&old, &now) {
 		beyond, untranslated := after.beyond(&a), after.untranslated(&a)
-		if allPass(&a, &now, ways) || len(after.judge(&a, &beyond, ways)) == 0 || after.filtering && len(after.judge(&a, &untranslated, ways)) == 0 {
+		if allPass(&a, &now, ways) || len(after.judge(&a, &beyond, ways)) == 0 || after.filtering &&
+			len(after.judge(&a, &untranslated, ways)) == 0 {
 			return nil
 		}
 	}

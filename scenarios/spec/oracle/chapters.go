@@ -38,7 +38,8 @@ func Chapters() []chapter {
 			Transition, tablesApart, staleUntilCleanup,
 		}},
 		{Title: "Sequences", Clauses: []*Clause{
-			PartialEqualsFull, RestartEqualsFresh, OrderDoesNotMatter, NoStaleChain, SecondSyncWritesNothing, CostByChange, SyncWhenDue, NoSyncForNothing,
+			PartialEqualsFull, RestartEqualsFresh, OrderDoesNotMatter, NoStaleChain, SecondSyncWritesNothing, CostByChange, SyncWhenDue,
+			NoSyncForNothing,
 			WalkBounded, FailedRestoreChangesNothing, HealsAfterFaults, HealthTellsFailure, RulesReadBack, ToolsAlike, FamiliesAlike,
 			NamesDoNotMatter, HealthCheckAgrees, NeverPanics,
 		}},

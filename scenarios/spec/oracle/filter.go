@@ -60,7 +60,8 @@ func (s *Spec) stops(p *passing) bool {
 }
 
 func (r *Pass) lets(p *passing) bool {
-	return !r.Nothing && (!r.Loopback || p.loopback) && (r.Protocol == "" || r.Protocol == p.protocol) && (r.Port == 0 || r.Port == p.to.Port()) &&
+	return !r.Nothing && (!r.Loopback || p.loopback) && (r.Protocol == "" || r.Protocol == p.protocol) &&
+		(r.Port == 0 || r.Port == p.to.Port()) &&
 		(!r.From.IsValid() || r.From.Contains(p.from)) && (!r.To.IsValid() || r.To.Contains(p.to.Addr()))
 }
 
@@ -122,7 +123,8 @@ func (a *Answer) stop(node string) {
 func (s *Spec) stopsOnTheWay(a *Answer, q *question, node int) bool {
 	here := &s.network.hosts[node]
 	own := q.client.kind == aNode && q.client.node == node
-	p := passing{node: node, protocol: q.Protocol, from: q.from, to: q.To, input: here.has(q.To.Addr()) || q.To.Addr().IsLoopback(), loopback: own}
+	p := passing{node: node, protocol: q.Protocol, from: q.from, to: q.To, input: here.has(q.To.Addr()) || q.To.Addr().IsLoopback(),
+		loopback: own}
 	switch {
 	case own && !p.input: // it is sent, and not forwarded
 		return false

@@ -93,13 +93,15 @@ func TestStrays(t *testing.T) {
 		{"liberal and dropped", func(n *oracle.Node) { n.Liberal = true }, oracle.Dropped, "stray-packet-passes"},
 		{"not liberal", func(*oracle.Node) {}, oracle.Dropped, ""},
 		{"a policy of others", func(n *oracle.Node) { n.Filter[0].Forward = []oracle.Pass{{Nothing: true}} }, oracle.Dropped, ""},
-		{"a policy of others opened", func(n *oracle.Node) { n.Filter[0].Forward = []oracle.Pass{{Nothing: true}} }, oracle.Delivered, "dropped-by-policy"},
+		{"a policy of others opened", func(n *oracle.Node) { n.Filter[0].Forward = []oracle.Pass{{Nothing: true}} }, oracle.Delivered,
+			"dropped-by-policy"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := judgedState(func(c *oracle.Cluster) { row.change(&c.Nodes[0]) })
 			p := s.Strays()[0]
 			assert.Equal(t, "node1", p.Node)
-			assert.Equal(t, row.want, broken(s.JudgeStray(p, []oracle.Way{{Probability: 1, End: row.end, Sender: p.Source, Client: p.Source, Server: p.Received}})))
+			assert.Equal(t, row.want,
+				broken(s.JudgeStray(p, []oracle.Way{{Probability: 1, End: row.end, Sender: p.Source, Client: p.Source, Server: p.Received}})))
 		})
 	}
 }

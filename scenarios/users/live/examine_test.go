@@ -135,7 +135,9 @@ func TestAMissingEndpointRuleIsNamed(t *testing.T) {
 	edit(t, cluster.Snapshots[0], netfilter.IPv4, "[0:0] "+rule+"\n", "")
 	f := finding(t, cluster)
 	assert.Equal(t, "shop/web", f.Service)
-	assert.Equal(t, []Rule{{Node: "demo-control-plane", Family: netfilter.IPv4, Table: "nat", Chain: "KUBE-SVC-67NZLRHBNDSAWJRO", Text: rule, Why: "of shop/web"}}, f.Missing)
+	assert.Equal(t,
+		[]Rule{{Node: "demo-control-plane", Family: netfilter.IPv4, Table: "nat", Chain: "KUBE-SVC-67NZLRHBNDSAWJRO", Text: rule,
+			Why: "of shop/web"}}, f.Missing)
 	assert.Empty(t, f.Foreign)
 	assert.True(t, f.Heals)
 	assert.NotEmpty(t, f.Packets[0].Way)
@@ -164,7 +166,8 @@ func TestRulesForLaterPacketsAreMissed(t *testing.T) {
 			report := examined(t, cluster)
 			require.NotEmpty(t, report.Findings)
 			missing, _ := named(report)
-			assert.Contains(t, missing, Rule{Node: "demo-worker2", Family: netfilter.IPv4, Table: tableOf(tc.rule), Chain: strings.Fields(tc.rule)[1], Text: tc.rule})
+			assert.Contains(t, missing,
+				Rule{Node: "demo-worker2", Family: netfilter.IPv4, Table: tableOf(tc.rule), Chain: strings.Fields(tc.rule)[1], Text: tc.rule})
 			assert.Contains(t, witnessed(t, cluster, &report.Findings[0]), tc.witness)
 		})
 	}

@@ -190,10 +190,12 @@ func TestWhyNotByTheRules(t *testing.T) {
 		"(kube-proxy there has not written it, or somebody has removed it)"}, whyNotOf(t, lost, toWeb))
 	save.Save = was
 	assert.Empty(t, whyNotOf(t, lost, toWeb), "mended")
-	save.Save = strings.Replace(was, "-A KUBE-SERVICES -d 10.96.125.22/32 -p tcp", "-A KUBE-SERVICES -s 10.9.0.0/16 -d 10.96.125.22/32 -p tcp", 1)
+	save.Save = strings.Replace(was, "-A KUBE-SERVICES -d 10.96.125.22/32 -p tcp", "-A KUBE-SERVICES -s 10.9.0.0/16 -d 10.96.125.22/32 -p tcp",
+		1)
 	got = whyNotOf(t, lost, toWeb)
 	require.Len(t, got, 4, "three endpoints, and the rule that has one condition too many")
-	assert.Contains(t, got[3], `(service shop/web:http): nearly matched, but for "-s 10.9.0.0/16": -A KUBE-SERVICES -s 10.9.0.0/16 -d 10.96.125.22/32`)
+	assert.Contains(t, got[3],
+		`(service shop/web:http): nearly matched, but for "-s 10.9.0.0/16": -A KUBE-SERVICES -s 10.9.0.0/16 -d 10.96.125.22/32`)
 	save.Save = "*raw\n:PREROUTING ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A PREROUTING -p tcp -j DROP\nCOMMIT\n" + was
 	got = whyNotOf(t, lost, toWeb)
 	require.Len(t, got, 3)

@@ -72,7 +72,8 @@ func TestPodsBehindOneDeviceAreJudged(t *testing.T) {
 				r.Dev = only
 			}
 		}
-		taken.Routes = slices.CompactFunc(taken.Routes, func(a, b snapshot.Route) bool { return a.Dst == b.Dst && a.Dev == b.Dev && a.Table == b.Table })
+		taken.Routes = slices.CompactFunc(taken.Routes,
+			func(a, b snapshot.Route) bool { return a.Dst == b.Dst && a.Dev == b.Dev && a.Table == b.Table })
 	}
 	report, err := cluster.Examine(t.Context())
 	require.NoError(t, err)

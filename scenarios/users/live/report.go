@@ -142,7 +142,8 @@ func (p *printer) printf(format string, args ...any) {
 func (p *printer) node(n NodeReport) {
 	if n.Second != "" {
 		p.printf("%s: judged by its %s rules and those of %s beside them; "+
-			"of the %s rules %d of kube-proxy's are missing, %d are not kube-proxy's\n", n.Name, n.Dialect, n.Second, n.Dialect, n.Missing, n.Foreign)
+			"of the %s rules %d of kube-proxy's are missing, %d are not kube-proxy's\n", n.Name, n.Dialect, n.Second, n.Dialect, n.Missing,
+			n.Foreign)
 		return
 	}
 	switch {

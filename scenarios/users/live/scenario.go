@@ -47,8 +47,8 @@ func (c *Cluster) Scenario(o ScenarioOptions) (s *scenarios.Scenario, notes []st
 	return s, notes, nil
 }
 
-// promised is what the objects promise of a cluster. Rules of others on its nodes, other than a policy of DROP, are no reason not to keep it: what
-// they stop is to be found.
+// promised is what the objects promise of a cluster. Rules of others on its nodes, other than a policy of DROP, are no reason not to keep
+// it: what they stop is to be found.
 func promised(c *scenarios.Cluster) *oracle.Cluster {
 	out := plan.Of(c).Oracle(c.Objects)
 	for i := range out.Nodes {

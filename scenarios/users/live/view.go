@@ -199,8 +199,8 @@ func translatedTo(nodes []*snapshot.NodeSnapshot) []netip.Addr {
 	return out
 }
 
-// someRule says whether something holds for a rule of a node, one of whatever tool. Of rules that cannot be read nothing holds: who makes a host
-// of the node is told of them.
+// someRule says whether something holds for a rule of a node, one of whatever tool. Of rules that cannot be read nothing holds: who makes
+// a host of the node is told of them.
 func someRule(taken *snapshot.NodeSnapshot, holds func(*netfilter.Fact) bool) bool {
 	rulesets, err := taken.Rulesets()
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 )
 
-// Backend runs scenario files with the program under test in the place of the proxier, for scenarios.Run and scenarios.Test: sync is called for a
-// node whenever the scenario has its proxier sync. It finds in the node what it has to serve, and writes all rules, or what has changed since its last
-// call. What it returns is the sync's error.
+// Backend runs scenario files with the program under test in the place of the proxier, for scenarios.Run and scenarios.Test: sync is
+// called for a node whenever the scenario has its proxier sync. It finds in the node what it has to serve, and writes all rules, or what
+// has changed since its last call. What it returns is the sync's error.
 func Backend(sync func(*Node) error) scenarios.Backend { return backend{sync} }
 
 type backend struct {

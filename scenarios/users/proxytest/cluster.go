@@ -123,8 +123,8 @@ func (c *Cluster) Run(proxy func(*Node) error) error {
 	return nil
 }
 
-// Services are the services that the node's proxy has been told of, sorted: those that are there, unless a scenario holds something back. They
-// are not to be changed.
+// Services are the services that the node's proxy has been told of, sorted: those that are there, unless a scenario holds something back.
+// They are not to be changed.
 func (n *Node) Services() []*corev1.Service { return n.cluster.world.Knowledge(n.Name).Services }
 
 // EndpointSlices are the slices that the node's proxy has been told of, as Services are.

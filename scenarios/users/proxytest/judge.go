@@ -26,8 +26,8 @@ type Failure struct {
 	Ways []scenarios.Way
 }
 
-// Judge tries a connection of every packet class, and of those to services with session affinity a second one of the same client, and says what
-// the specification does not allow. How long a service remembers a client it does not try: a scenario with a step advance does.
+// Judge tries a connection of every packet class, and of those to services with session affinity a second one of the same client, and
+// says what the specification does not allow. How long a service remembers a client it does not try: a scenario with a step advance does.
 func (c *Cluster) Judge() ([]Failure, error) {
 	spec := oracle.New(c.world.Plan().Oracle(c.objects()))
 	var out []Failure

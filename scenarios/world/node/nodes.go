@@ -117,7 +117,8 @@ func (s *Nodes) preload() error {
 			if !p.IsFor(name) {
 				continue
 			}
-			if _, err := s.nodes[name].Run(p.Save, tools.Of(tools.Name(p.Family, "-restore"), p.Dialect, s.cluster.Dialect), "--noflush"); err != nil {
+			if _, err := s.nodes[name].Run(p.Save, tools.Of(tools.Name(p.Family, "-restore"), p.Dialect, s.cluster.Dialect),
+				"--noflush"); err != nil {
 				return fmt.Errorf("%s: preload: %w", p.Pos, err)
 			}
 		}
@@ -254,5 +255,6 @@ func (s *Nodes) Fault(_ context.Context, f scenarios.Fault) error {
 	if f.Family == "" && s.cluster.IPFamily != scenarios.FamilyDual {
 		f.Family = s.cluster.IPFamily // the proxier writes the other one too, about which nobody asks
 	}
-	return s.nodes[f.Node].fault(f, tools.Families(s.cluster.IPFamily), func(name string) string { return tools.Of(name, f.Dialect, s.cluster.Dialect) })
+	return s.nodes[f.Node].fault(f, tools.Families(s.cluster.IPFamily),
+		func(name string) string { return tools.Of(name, f.Dialect, s.cluster.Dialect) })
 }

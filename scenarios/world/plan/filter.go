@@ -14,8 +14,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// filterOf says what rules of others let pass on a node, of one family. It is false if they drop packets, and it cannot tell which, or if they
-// cannot be restored.
+// filterOf says what rules of others let pass on a node, of one family. It is false if they drop packets, and it cannot tell which, or if
+// they cannot be restored.
 func filterOf(preloads []scenarios.Preload, node string, family scenarios.IPFamily) (oracle.Filter, bool) {
 	var saves []string
 	for i := range preloads {
@@ -79,7 +79,8 @@ func (t *table) filter() (f oracle.Filter, ok bool) {
 	return f, true
 }
 
-// stops says that a chain has a rule of others, or leads to one, that drops or rejects packets. Those chains that were looked through are seen.
+// stops says that a chain has a rule of others, or leads to one, that drops or rejects packets. Those chains that were looked through are
+// seen.
 func (t *table) stops(chain string, seen map[string]bool) bool {
 	if seen[chain] {
 		return false

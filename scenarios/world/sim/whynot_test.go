@@ -79,11 +79,12 @@ func TestFailuresSayWhyEndpointsAreNotReached(t *testing.T) {
 			slice: "ports: [{name: http, port: 8080}], endpoints: [{addresses: [10.244.1.2], nodeName: node2}]",
 			steps: fromCaller,
 			want:  fromOutside},
-		{name: "another port", slice: both, steps: "- connect: {name: last, from: client, to: 'tcp 172.30.0.41:81', expect: reject}\n", want: []string{
-			"service default/web: it has no port 81 of TCP: it has http 80/TCP",
-			`nat:KUBE-SERVICES:rule:1 (service default/web:http): nearly matched, but for "-m tcp --dport 80": -A KUBE-SERVICES -d 172.30.0.41/32 -p tcp ` +
-				`-m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-CDGGSHYLG3RE2FKL`,
-		}},
+		{name: "another port", slice: both, steps: "- connect: {name: last, from: client, to: 'tcp 172.30.0.41:81', expect: reject}\n",
+			want: []string{
+				"service default/web: it has no port 81 of TCP: it has http 80/TCP",
+				`nat:KUBE-SERVICES:rule:1 (service default/web:http): nearly matched, but for "-m tcp --dport 80": -A KUBE-SERVICES -d 172.30.0.41/32 -p tcp ` +
+					`-m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-CDGGSHYLG3RE2FKL`,
+			}},
 		{name: "a service without endpoints", slice: "ports: [{name: http, port: 8080}], endpoints: []",
 			steps: "- connect: {name: last, from: client, to: 'tcp 172.30.0.41:80', expect: drop}\n",
 			want: []string{

@@ -1,6 +1,6 @@
-// Command search compares chainwalk with this machine's kernel and tools on random input, from a seed, and prints what it compared. What disagrees is
-// shrunk and written as a case. The status is 1 if something disagrees, or a test that it was told of has failed or was skipped. It needs root on Linux,
-// iptables in both dialects, ipset, nfacct and conntrack.
+// Command search compares chainwalk with this machine's kernel and tools on random input, from a seed, and prints what it compared. What
+// disagrees is shrunk and written as a case. The status is 1 if something disagrees, or a test that it was told of has failed or was
+// skipped. It needs root on Linux, iptables in both dialects, ipset, nfacct and conntrack.
 //
 //	go test -json -run Kernel ./... | search -tests -seed 1 -rulesets 60
 package main

@@ -30,6 +30,7 @@ func TestMissingBuildsNothing(t *testing.T) {
 	assert.Equal(t, command.Held, newCommand().Run(t.Context(), []string{"-missing", "-source", "../../../..", "-cache", cache}, &out, &out))
 	assert.Empty(t, out.String())
 
-	assert.Equal(t, command.Broken, newCommand().Run(t.Context(), []string{"-missing", "-source", cache, "-cache", cache}, &out, &out), "no source tree")
+	assert.Equal(t, command.Broken, newCommand().Run(t.Context(), []string{"-missing", "-source", cache, "-cache", cache}, &out, &out),
+		"no source tree")
 	assert.Equal(t, command.Broken, newCommand().Run(t.Context(), []string{"-missing", "-binaries"}, &out, &out))
 }

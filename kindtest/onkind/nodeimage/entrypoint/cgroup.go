@@ -62,8 +62,8 @@ func copyCPUs(parent, child string) error {
 	return nil
 }
 
-// hasNoProcess says of a cgroup of v2 that it has none: a kernel delegates no controllers of one that has. systemd leaves the root when it starts.
-// Processes of other namespaces are 0.
+// hasNoProcess says of a cgroup of v2 that it has none: a kernel delegates no controllers of one that has. systemd leaves the root when
+// it starts. Processes of other namespaces are 0.
 func hasNoProcess(root string) error {
 	processes, err := os.ReadFile(filepath.Join(root, "cgroup.procs"))
 	if err != nil {
@@ -71,7 +71,9 @@ func hasNoProcess(root string) error {
 	}
 	for _, process := range strings.Fields(string(processes)) {
 		if process != "0" {
-			return fmt.Errorf("process %s is in the root cgroup, which systemd leaves: run this after it has started, in a cgroup namespace of the container's own", process)
+			return fmt.Errorf(
+				"process %s is in the root cgroup, which systemd leaves: run this after it has started, in a cgroup namespace of the container's own",
+				process)
 		}
 	}
 	return nil

@@ -86,7 +86,8 @@ func filled(t *testing.T, with string) map[string]string {
 	return map[string]string{
 		"trace": tracePage(t, s),
 		"run": written(t, func(w io.Writer) error {
-			return Run(w, results, RunOptions{Ways: scenarios.WaysAll, Source: func(*scenarios.Result) string { return strings.Repeat(with+"\n", 4) }})
+			return Run(w, results,
+				RunOptions{Ways: scenarios.WaysAll, Source: func(*scenarios.Result) string { return strings.Repeat(with+"\n", 4) }})
 		}),
 		"fuzz": written(t, func(w io.Writer) error { return Fuzz(w, found) }),
 	}
@@ -113,9 +114,11 @@ func failedResult() *scenarios.Result {
 		},
 	}
 	check := scenarios.Check{
-		Position: document.Position{File: "small.yaml", Line: 3, Column: 3}, At: "small.yaml:3:3", Dialect: netfilter.Legacy, Name: "pod to cluster IP",
-		Packet: "tcp 172.30.0.41:80 from client", Expected: "source masqueraded", Got: "reaches 10.244.1.2:8080", Wrong: "the source is not masqueraded",
-		Ways: []scenarios.Way{way}, Names: []scenarios.Named{{Address: "172.30.0.41:80", Name: "service default/web:http"}},
+		Position: document.Position{File: "small.yaml", Line: 3, Column: 3}, At: "small.yaml:3:3", Dialect: netfilter.Legacy,
+		Name:   "pod to cluster IP",
+		Packet: "tcp 172.30.0.41:80 from client", Expected: "source masqueraded", Got: "reaches 10.244.1.2:8080",
+		Wrong: "the source is not masqueraded",
+		Ways:  []scenarios.Way{way}, Names: []scenarios.Named{{Address: "172.30.0.41:80", Name: "service default/web:http"}},
 	}
 	held := check
 	held.Name, held.Passed, held.Wrong = "the same, as it is", true, ""
@@ -221,7 +224,8 @@ func TestPagesLoadNothing(t *testing.T) {
 			case "script":
 				sum := sha256.Sum256([]byte(n.FirstChild.Data))
 				policy := "script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-				metas := slices.DeleteFunc(elements(t, text), func(m *html.Node) bool { return attribute(m, "http-equiv") != "Content-Security-Policy" })
+				metas := slices.DeleteFunc(elements(t, text),
+					func(m *html.Node) bool { return attribute(m, "http-equiv") != "Content-Security-Policy" })
 				require.Len(t, metas, 1)
 				assert.Contains(t, attribute(metas[0], "content"), policy)
 				assert.Contains(t, attribute(metas[0], "content"), "default-src 'none'")
@@ -287,7 +291,8 @@ func TestTracePageTellsTheWholeStory(t *testing.T) {
 	seen := pageText(t, text)
 	says(t, seen, s.Sentence)
 	says(t, seen, s.Packet)
-	assert.Equal(t, 3*2, strings.Count(text, "33.3 %")+strings.Count(text, `style="width:33.33%"`), "a probability with its bar for each outcome")
+	assert.Equal(t, 3*2, strings.Count(text, "33.3 %")+strings.Count(text, `style="width:33.33%"`),
+		"a probability with its bar for each outcome")
 	for i := range s.Outcomes {
 		o := &s.Outcomes[i]
 		says(t, seen, o.Sentence)
@@ -306,12 +311,14 @@ func TestTracePageTellsTheWholeStory(t *testing.T) {
 		assert.True(t, strings.Contains(text, jump), "a jump to the rule that decided: %s", jump)
 	}
 	for _, want := range []string{
-		"10.96.125.22:80", "10.244.1.2:8080", "pod shop/web-1", "service shop/web:http", "failed: -m tcp --dport 443", "10.244.1.9:8080 (pod shop/web-4)", "not ready",
+		"10.96.125.22:80", "10.244.1.2:8080", "pod shop/web-1", "service shop/web:http", "failed: -m tcp --dport 443",
+		"10.244.1.9:8080 (pod shop/web-4)", "not ready",
 	} {
 		says(t, seen, want)
 	}
 	for _, n := range elements(t, text) {
-		assert.False(t, slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "hidden" }), "nothing is hidden from those without a script")
+		assert.False(t, slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "hidden" }),
+			"nothing is hidden from those without a script")
 	}
 }
 
@@ -356,8 +363,10 @@ func TestRunPage(t *testing.T) {
 	text := pages(t)["run"]
 	seen := pageText(t, text)
 	for _, want := range []string{
-		"1 of 1 scenario failed", "What failed", "pod to cluster IP", "iptables-legacy and -nft", "expected", "source masqueraded", "got", "reaches 10.244.1.2:8080",
-		"the source is not masqueraded", "Not run: needs a kernel", "name: small", "tcp 172.30.0.41:80 from client", "KUBE-SEP-A", "the same, as it is",
+		"1 of 1 scenario failed", "What failed", "pod to cluster IP", "iptables-legacy and -nft", "expected", "source masqueraded", "got",
+		"reaches 10.244.1.2:8080",
+		"the source is not masqueraded", "Not run: needs a kernel", "name: small", "tcp 172.30.0.41:80 from client", "KUBE-SEP-A",
+		"the same, as it is",
 		"service default/web:http",
 	} {
 		says(t, seen, want)

@@ -113,7 +113,8 @@ func runOf(results []*scenarios.Result, o RunOptions) *run {
 		}
 	}
 	r.Figures = []figure{
-		figureOf(len(results), "scenario"), {held, "held"}, {failed, "failed"}, {skipped, "skipped"}, figureOf(checks, "check"), {bad, "of them failed"},
+		figureOf(len(results), "scenario"), {held, "held"}, {failed, "failed"}, {skipped, "skipped"}, figureOf(checks, "check"),
+		{bad, "of them failed"},
 	}
 	r.Sentence = sentenceOf(len(results), failed, skipped)
 	return r

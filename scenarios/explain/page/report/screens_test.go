@@ -104,7 +104,8 @@ func TestPagesInABrowser(t *testing.T) {
 	require.NoError(t, os.MkdirAll(out, 0o755))
 	b := openBrowser(t, program)
 	paths := map[string]string{}
-	for name, text := range map[string]string{"trace": realTrace(t), "run": realRun(t), "fuzz": realFuzz(t), "evil": filled(t, evil)["trace"]} {
+	for name, text := range map[string]string{"trace": realTrace(t), "run": realRun(t), "fuzz": realFuzz(t),
+		"evil": filled(t, evil)["trace"]} {
 		path, err := filepath.Abs(filepath.Join(out, name+".html"))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
@@ -170,8 +171,10 @@ func (b *browser) withoutScript(t *testing.T, path string) {
 	t.Helper()
 	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
 	b.open(path)
-	assert.True(t, b.truth(`[...document.querySelectorAll(".outcome")].every(o => o.closest("details:not([open])") || o.checkVisibility())`), "without a script")
-	assert.False(t, b.truth(`[...document.querySelectorAll(".scripted")].some(e => e.checkVisibility())`), "what needs a script is not there without one")
+	assert.True(t, b.truth(`[...document.querySelectorAll(".outcome")].every(o => o.closest("details:not([open])") || o.checkVisibility())`),
+		"without a script")
+	assert.False(t, b.truth(`[...document.querySelectorAll(".scripted")].some(e => e.checkVisibility())`),
+		"what needs a script is not there without one")
 	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": false}, nil)
 }
 
@@ -180,7 +183,8 @@ func (b *browser) printed(t *testing.T, path string) {
 	t.Helper()
 	b.open(path)
 	b.call("Emulation.setEmulatedMedia", map[string]any{"media": "print"}, nil)
-	assert.True(t, b.truth(`[...document.querySelectorAll(".outcome")].every(o => o.closest("details:not([open])") || o.checkVisibility())`), "on paper")
+	assert.True(t, b.truth(`[...document.querySelectorAll(".outcome")].every(o => o.closest("details:not([open])") || o.checkVisibility())`),
+		"on paper")
 	b.call("Emulation.setEmulatedMedia", map[string]any{"media": ""}, nil)
 	var paper struct{ Data string }
 	b.call("Page.printToPDF", nil, &paper)
