@@ -18,14 +18,14 @@ run: ## run the shipped scenario files on the simulator
 	$(GO) run ./cmd/chainwalk run $(CASES)
 
 # The race detector finds something only where there are goroutines. What repeats in one of them is sampled with it (internal/race); `go test ./...` has all
-# of it. A test binary would sleep for a second at its end, in case a goroutine is left.
+# of it, and vets it. A test binary would sleep for a second at its end, in case a goroutine is left.
 RACE := GORACE=atexit_sleep_ms=50 GOFLAGS=-race
 test: ## run the tests, those of packages that start goroutines with the race detector (needs a C compiler; plain `go test ./...` does not)
 	$(GO) test $$($(GO) run ./internal/race/packages -others ./...)
 	$(MAKE) race
 
 race: ## run the tests of the packages that start goroutines with the race detector
-	packages=$$($(GO) run ./internal/race/packages ./...) && $(RACE) $(GO) test $$packages
+	packages=$$($(GO) run ./internal/race/packages ./...) && $(RACE) $(GO) test -vet=off $$packages
 
 race-all: ## run all tests with the race detector
 	$(RACE) $(GO) test ./...
@@ -55,14 +55,14 @@ KERNEL_CASES ?= 60
 kernel: SHELL := /bin/bash
 kernel: ## compare with the real kernel and tools, and print the numbers; root on Linux, skips forbidden
 	@set -o pipefail; { \
-		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -parallel 8 -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
-		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./internal/libc ./fakeipt/toolstate ./proxier/iptables \
+		CHAINWALK_KERNEL=1 $(GO) test -race -vet=off -count=1 -timeout 5m -parallel 8 -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
+		CHAINWALK_KERNEL=1 $(GO) test -race -vet=off -count=1 -timeout 5m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./internal/libc ./fakeipt/toolstate ./proxier/iptables \
 			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier ./kindtest/internal/socket ./kindtest/probe ./kindtest/onkind/kind ./cmd/chainwalk && \
-		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/onkernel/differ; \
+		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 10m -run Kernel -json ./kindtest/onkernel/differ; \
 	} 2>&1 | $(GO) run ./kindtest/onkernel/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME)
 
 kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps
-	GOGC=400 CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns
+	GOGC=400 CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns
 
 DIFFER_TIME ?= 90s
 DIFFER_OUT  ?= bin/differ
@@ -172,7 +172,7 @@ kind-binaries: ## build Kubernetes and etcd for the node image and for apiserver
 	$(GO) run ./kindtest/onkind/nodeimage/build -binaries
 
 apiserver-test: kind-binaries ## run the proxier and the scenarios' objects against a real API server on loopback; skips forbidden
-	CHAINWALK_APISERVER=1 $(RACE) $(GO) test -count=1 -timeout 20m ./kindtest/onkind/apiserver
+	CHAINWALK_APISERVER=1 $(RACE) $(GO) test -vet=off -count=1 -timeout 20m ./kindtest/onkind/apiserver
 
 kind-engine: ## start a Docker engine where the machine has one that nothing starts; root on Linux
 	$(GO) run ./kindtest/onkind/nodeimage/engine

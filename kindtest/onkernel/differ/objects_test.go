@@ -41,7 +41,7 @@ func TestObjectsAreReadAsTheyWereWritten(t *testing.T) {
 }
 
 // mostWritten is the size in bytes of a state that is read again after each step; a greater one is after the last.
-const mostWritten = 1 << 16
+const mostWritten = 1 << 13
 
 func objectsKernel() *fakeipt.Kernel {
 	return fakeipt.New(fakeipt.Options{Dialect: netfilter.Legacy, Clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0))})
