@@ -49,7 +49,7 @@ mutate: ## change the proxier in many small ways, and print what no test (MUTATE
 	$(GO) run ./internal/mutate -with $(MUTATE_WITH) $(MUTATE)
 
 SEED         ?= 1
-KERNEL_TIME  ?= 180s
+KERNEL_TIME  ?= 300s
 KERNEL_CASES ?= 60
 # Both differentials end after so many rulesets and sessions of each dialect and family; the time only bounds them on a slow machine.
 kernel: SHELL := /bin/bash
