@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore page fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
+.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore page browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -105,6 +105,15 @@ page: ## show pages (-o html) in a headless Chromium (CHROMIUM), try what can be
 	cp $(PAGE_OUT)/readme.png docs/trace.png
 
 FUZZTIME ?= 20s
+BROWSER := scenarios/explain/browser
+browser-size: ## print how many bytes a browser loads for a trace, and for a trace with its page: the program, and packed by gzip and, where it is there, brotli
+	@for program in trace page; do \
+		GOOS=js GOARCH=wasm $(GO) build -ldflags '-s -w' -o bin/$$program.wasm ./$(BROWSER)/$$program || exit; \
+		printf '%-6s %9d bytes, gzip -9 %8d' $$program $$(wc -c < bin/$$program.wasm) $$(gzip -9 -c bin/$$program.wasm | wc -c); \
+		if command -v brotli >/dev/null; then printf ', brotli -q 11 %8d' $$(brotli -q 11 -w 24 -c bin/$$program.wasm | wc -c); fi; \
+		echo; \
+	done
+
 fuzz-targets: ## run every Go fuzz target for FUZZTIME (20s), a time or a number of inputs such as 1000000x
 	@for pkg in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
@@ -187,6 +196,10 @@ verify: ## check that go.mod is tidy, the code formatted and generated files are
 	$(GO) mod tidy -diff
 	@test -z "$$(gofmt -s -l .)" || { echo "not gofmt-ed (make fmt):"; gofmt -s -l .; exit 1; }
 	$(GO) vet ./...
+	@for system in darwin windows; do \
+		echo "GOOS=$$system go vet, of packages with files for other systems"; \
+		GOOS=$$system $(GO) vet $$($(GO) list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./...) || exit; \
+	done
 	$(GO) run ./cmd/chainwalk schema | diff docs/scenario.schema.json - || { echo "docs/scenario.schema.json is stale: go run ./cmd/chainwalk schema > docs/scenario.schema.json"; exit 1; }
 	$(GO) test -run TestSpecificationIsFresh ./scenarios/spec/oracle
 	$(GO) test -run TestExtensionsAreFresh ./packetsim

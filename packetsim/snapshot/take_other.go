@@ -12,7 +12,7 @@ import (
 )
 
 // Take is an error: only Linux has the network stack that a NodeSnapshot describes.
-func Take(context.Context, exec.Interface) (*Node, error) {
+func Take(context.Context, exec.Interface) (*NodeSnapshot, error) {
 	return nil, fmt.Errorf("take a snapshot of this machine: %w on %s: run chainwalk snapshot on the Linux node", errors.ErrUnsupported,
 		runtime.GOOS)
 }

@@ -5,17 +5,17 @@ package nfacct
 // Kernel would be the kernel's objects. There are none but on Linux.
 type Kernel struct{}
 
-// New is ErrNotSupported.
-func New() (Kernel, error) { return Kernel{}, ErrNotSupported }
+// New is errNotSupported.
+func New() (Kernel, error) { return Kernel{}, errNotSupported }
 
-// Ensure is ErrNotSupported.
-func (Kernel) Ensure(string) error { return ErrNotSupported }
+// Ensure is errNotSupported.
+func (Kernel) Ensure(string) error { return errNotSupported }
 
-// Add is ErrNotSupported.
-func (Kernel) Add(string) error { return ErrNotSupported }
+// Add is errNotSupported.
+func (Kernel) Add(string) error { return errNotSupported }
 
-// Get is ErrNotSupported.
-func (Kernel) Get(string) (Counter, error) { return Counter{}, ErrNotSupported }
+// Get is errNotSupported.
+func (Kernel) Get(string) (Counter, error) { return Counter{}, errNotSupported }
 
-// List is ErrNotSupported.
-func (Kernel) List() ([]Counter, error) { return nil, ErrNotSupported }
+// List is errNotSupported.
+func (Kernel) List() ([]Counter, error) { return nil, errNotSupported }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 )
 
 // command is a program that is run to its end.
@@ -27,12 +26,7 @@ func (c command) run(ctx context.Context) (string, error) {
 	program := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
 	program.Dir, program.Stdin = c.dir, c.stdin
 	program.Env = append(os.Environ(), c.env...)
-	program.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if c.private {
-		mountApart(program.SysProcAttr)
-	}
-	// Its children end with it.
-	program.Cancel = func() error { return syscall.Kill(-program.Process.Pid, syscall.SIGKILL) }
+	ownGroup(program, c.private)
 	var out, errOut bytes.Buffer
 	program.Stdout, program.Stderr = &out, &errOut
 	err := program.Run()
