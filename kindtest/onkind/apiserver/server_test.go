@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/chainwalk/chainwalk/internal/freeport"
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/nodeimage"
 )
 
@@ -49,9 +50,7 @@ type environment struct {
 // programs finds etcd and the API server, or ends the test.
 func programs(t *testing.T) nodeimage.Binaries {
 	t.Helper()
-	if os.Getenv("CHAINWALK_APISERVER") == "" {
-		t.Skip("make apiserver-test runs an API server")
-	}
+	kerneltest.Asked(t, "CHAINWALK_APISERVER", "run against an API server, which make apiserver-test builds")
 	cache, err := nodeimage.Cache()
 	require.NoError(t, err)
 	built, err := nodeimage.BuiltBinaries(t.Context(), "../../..", cache)
