@@ -153,7 +153,7 @@ func kindNames(kinds []expectKind) []string {
 	return names
 }
 
-// kinds are those that are given.
+// kinds returns the kinds of expectations that e has.
 func (e *Expect) kinds() []expectKind {
 	return slices.DeleteFunc(expectKinds(), func(k expectKind) bool { return !k.given(e) })
 }

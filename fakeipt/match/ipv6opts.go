@@ -35,7 +35,7 @@ const anyOptionLength = 255
 // anyLength says whether the option may have any length.
 func (o ipv6Option) anyLength() bool { return o.Length == anyOptionLength }
 
-// given are those that the header has to have in this order, at its beginning.
+// given returns the options that the header must begin with, in this order.
 func (m *IPv6Opts) given() []ipv6Option { return m.options[:m.count] }
 
 // Name is "hbh" or "dst".

@@ -33,8 +33,8 @@ func besideOf(name string) string {
 	return name + "-beside"
 }
 
-// clusters are those that are wanted: one for all scenarios, and, unless scenarios are to run one after the other, a small one beside it.
-// Beside a cluster that exists one is used that an earlier run has left, and none is made.
+// clusters returns the configurations of the clusters to start: one that can run every scenario, and a small one beside it unless the run
+// is single. Where the first cluster exists, the second is used if an earlier run has left it; it is not created.
 func (r *run) clusters(own, proxy string) ([]cluster.Config, error) {
 	first := cluster.Config{
 		Name: r.options.cluster, Existing: r.options.cluster != "", Keep: r.keep, Image: r.image, Family: scenarios.IPFamily(r.family),

@@ -19,8 +19,8 @@ type recentLists struct{}
 // prints nothing.
 const listing = `cd /proc/net/xt_recent 2>/dev/null && grep -H . * 2>/dev/null; true`
 
-// forgetting has a shell take out of the lists of a node what is not among its arguments, which are LIST:src=CLIENT. It does so between
-// any two of many connections, and begins no other program.
+// forgetting is a shell script. Its arguments name entries as LIST:src=CLIENT; it deletes all other entries from a node's lists. It runs
+// between any two of many connections, so it starts no other program.
 const forgetting = `cd /proc/net/xt_recent 2>/dev/null || exit 0
 these=
 for list in *; do

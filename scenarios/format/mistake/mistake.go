@@ -55,7 +55,7 @@ const (
 	NothingChecked       Kind = "nothing-checked"        // a scenario without a check
 )
 
-// kinds are those that a scenario may say to be its point.
+// kinds returns the mistakes that a scenario may declare as intended.
 func kinds() []Kind {
 	return []Kind{
 		DuplicateObject, ClusterIPTaken, ClusterIPMissing, ClusterIPElsewhere, NodePortTaken, NodePortMissing, NodePortRange,

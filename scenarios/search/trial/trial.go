@@ -30,7 +30,7 @@ type Options struct {
 // Run makes the steps of a scenario, one that was read from a file or made in Go, and judges
 // after each. Expectations that its steps have are not looked at. The error says that the case
 // cannot be run: it is not in order, or the context has ended. What goes wrong in a case that
-// can is a violation, a panic among it.
+// can run is a violation; so is a panic.
 func Run(ctx context.Context, s *scenarios.Scenario, o Options) (*Report, error) {
 	p, err := playOf(s, o)
 	if err != nil {

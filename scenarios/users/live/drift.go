@@ -17,7 +17,7 @@ import (
 type Drift struct {
 	// node is the node's name.
 	node string
-	// families are those that were compared.
+	// families were compared.
 	families []netfilter.Family
 	// missing are the rules that kube-proxy would add, and foreign those that it would remove.
 	missing []driftRule
