@@ -21,11 +21,34 @@ type TraceResult struct {
 	// Opaque is the rule that nobody knows and that the packet met first; nil if it met none. The outcomes are guesses then: what would
 	// come of each answer that such rules could give (EventOpaque).
 	Opaque *OpaqueError `json:"opaque,omitempty"`
+	// Doubts are what was not walked, or not known, and what this packet meets: each may end it otherwise. Without any the outcomes are certain.
+	Doubts []Doubt `json:"doubts,omitempty"`
 	// Notes say what the walk could not see, each in a line.
 	Notes []string `json:"notes,omitempty"`
 	// Input is Packet as data.
 	Input inet.Input `json:"-"`
 }
+
+// Doubt is something that a walk took for granted and that may end the packet otherwise.
+type Doubt struct {
+	Kind DoubtKind `json:"kind"`
+	// Unless goes on after the word unless: "table inet fw drops it (chain input, priority 0)", "net.ipv4.ip_forward is 0".
+	Unless string `json:"unless"`
+	// See is the file or the command that settles it: "sysctl -a > sysctl", "nft list table inet fw".
+	See string `json:"see,omitempty"`
+}
+
+// DoubtKind says what is not known.
+type DoubtKind string
+
+// The kinds of doubts.
+const (
+	DoubtNFTables  DoubtKind = "nftables"  // a native table of nftables that was not walked
+	DoubtExtension DoubtKind = "extension" // a rule with an extension that is not known
+	DoubtUnread    DoubtKind = "unread"    // something of the node that was not read
+	DoubtOrder     DoubtKind = "order"     // which backend of iptables comes first
+	DoubtAssumed   DoubtKind = "assumed"   // a part of the network that no snapshot shows
+)
 
 // NewTraceResult puts the outcomes of Host.Walk for a packet into one result.
 func NewTraceResult(in inet.Input, outcomes []Outcome) TraceResult {

@@ -1,0 +1,23 @@
+package cause
+
+import "github.com/chainwalk/chainwalk/netfilter"
+
+// Cause is what stopped a packet.
+type Cause struct {
+	Code Code `json:"code"`
+	// Host is the node, pod or machine where the packet ended.
+	Host string `json:"host,omitempty"`
+	// Family is the packet's there.
+	Family netfilter.Family `json:"family,omitempty"`
+	// What is the thing that decided, as its owner spells it: "iptables -t filter -P FORWARD DROP", "net.ipv4.ip_forward = 0", "route 10.0.0.0/8 dev eth1".
+	What string `json:"what"`
+	// Owner is who wrote a rule that decided, as far as known; empty if no rule decided.
+	Owner string `json:"owner,omitempty"`
+	// Says is the cause in one sentence.
+	Says string `json:"says"`
+	// Remedy is the command that mends it on Host, or the field of an object.
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// Key is equal for what one repair mends on every host: the code and the thing that decided.
+func (c *Cause) Key() string { return string(c.Code) + " " + c.What }

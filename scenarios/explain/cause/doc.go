@@ -1,0 +1,7 @@
+// Package cause says what stopped a packet: one thing that can be mended, with a code, the sentence for a person, and the command or field
+// that mends it.
+//
+// It reads what a walk or a connection through the network has told (packetsim.Outcome, network.Connection) and the snapshots of the nodes.
+// It promises nothing and judges nothing: package oracle says what should happen, package live asks both. Trace, why and doctor name causes by
+// this package alone, so that one fault has one name. docs/causes.md has a section for each code.
+package cause
