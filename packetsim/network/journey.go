@@ -36,6 +36,8 @@ type Journey struct {
 	Packet inet.Packet
 	// Why says in words why a packet that was not delivered was not.
 	Why string
+	// Lost says where a packet that ended with EndLost was last seen; nil for every other end, and where no text is made.
+	Lost *Loss
 	// Answers are the journeys of the packets that hosts on the way made because of this one.
 	Answers []Journey
 	// Copies are the journeys of the copies that TEE made of the packet on the way.
@@ -134,7 +136,8 @@ func (c *carrier) follow(j *Journey, h *Host, at *step) error {
 			j.End = EndLost
 			j.end(&at.outcome)
 			if c.traces {
-				j.Why = h.lost(out, at.outcome.NextHop)
+				j.Lost = h.lost(out, at.outcome.NextHop)
+				j.Why = j.Lost.String()
 			}
 			return nil
 		}

@@ -200,14 +200,6 @@ func (h *Host) deliver(device string, nextHop netip.Addr) *plug {
 	return first
 }
 
-// lost says why nobody gets a packet.
-func (h *Host) lost(device string, nextHop netip.Addr) string {
-	if w := h.wires[device]; w != nil {
-		return fmt.Sprintf("nobody on %s has the address %s", w.name, nextHop)
-	}
-	return fmt.Sprintf("%s has no wire", Port{h.Name(), device})
-}
-
 // owns says whether a port answers for an address: any of the host's IPv4 addresses (arp_ignore
 // is 0), only the device's own IPv6 addresses (ndisc_recv_ns in net/ipv6/ndisc.c).
 func (p *plug) owns(addr netip.Addr) bool {

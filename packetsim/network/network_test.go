@@ -137,6 +137,24 @@ func TestNetworkRemoveHost(t *testing.T) {
 		l.connect("b1", inet.TCP, "10.244.2.2:8080"))
 }
 
+// TestNetworkSaysWhereAPacketIsLost: who sent it last, by which device and for which neighbour, is data beside the text.
+func TestNetworkSaysWhereAPacketIsLost(t *testing.T) {
+	l := newNetLab(t, labRules)
+	lost := func() *Loss {
+		t.Helper()
+		journeys, err := l.Send("b1", parse(t, "tcp 10.244.1.3:40000 > 10.244.2.2:8080 local").Packet)
+		require.NoError(t, err)
+		require.Len(t, journeys, 1)
+		return journeys[0].Lost
+	}
+	assert.Nil(t, lost(), "it is delivered")
+	l.removeHost("a2")
+	want := Loss{Host: "node2", Device: "veth-a", NextHop: netip.MustParseAddr("10.244.2.2"), Wire: "node2/veth-a - a2/eth0"}
+	assert.Equal(t, &want, lost())
+	l.removeHost("node2")
+	assert.Equal(t, &Loss{Host: "node1", Device: "eth0", NextHop: netip.MustParseAddr("192.168.0.2"), Wire: "lan"}, lost())
+}
+
 // TestNetworkStar: leaves send to the centre whatever the next hop is, and the centre sends to the leaf that has the next hop's address.
 func TestNetworkStar(t *testing.T) {
 	n := New()
