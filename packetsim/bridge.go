@@ -42,7 +42,7 @@ func (h *routing) portTo(bridge *device, addr netip.Addr) *device {
 func (w *walk) receiveFrame(s *skb, bridge *device, nextHop netip.Addr) {
 	port := s.in
 	if !port.Up || !bridge.Up {
-		w.drop("device is down")
+		w.drop(ReasonDeviceDown)
 		return
 	}
 	if !nextHop.IsValid() {
@@ -77,7 +77,7 @@ func (h *Host) bridgeCalls(s *skb) bool {
 func (w *walk) filterFrame(s *skb, bridge, to *device) {
 	dst := s.Dst
 	if err := checkReceive(s, bridge); err != nil {
-		w.drop(err.Error())
+		w.refuse(err)
 		return
 	}
 	if !w.pass(s, preRouting, bridge, nil) {
@@ -93,10 +93,10 @@ func (w *walk) filterFrame(s *skb, bridge, to *device) {
 		return
 	}
 	way, err := w.h.routeInput(&s.Packet, bridge, w.chance)
-	if err == errForwardingOff {
+	if err == ReasonForwardingOff {
 		way, _, err = w.h.routeOutput(&flow{dst: s.Dst, in: loopbackName, chance: w.chance}, true)
 		if err == nil && way.out != bridge {
-			err = errForwardingOff
+			err = ReasonForwardingOff
 		}
 	}
 	if w.tells() && (err != nil || way.local || way.out != bridge) {
@@ -136,7 +136,7 @@ func (w *walk) bridge(s *skb, bridge, to *device) {
 // net/bridge/br_forward.c).
 func (w *walk) maySendBack(from, to *device) bool {
 	if from == to && !to.Hairpin {
-		w.drop("port " + to.Name + " is not in hairpin mode")
+		w.dropSaying(ReasonNoHairpin, "port "+to.Name+" is not in hairpin mode")
 		return false
 	}
 	return true

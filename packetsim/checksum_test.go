@@ -33,7 +33,7 @@ func TestWrongChecksum(t *testing.T) {
 		t.Run(row.about, func(t *testing.T) {
 			h, _ := testNode{rules6: row.rules, sysctls: map[string]string{"net.netfilter.nf_conntrack_checksum": row.sysctl}}.build(t)
 			o := walkOne(t, h, row.packet)
-			assert.Equal(t, row.want, string(o.Verdict)+" "+string(o.To)+" "+o.Reason)
+			assert.Equal(t, row.want, string(o.Verdict)+" "+string(o.To)+" "+o.Why)
 		})
 	}
 }

@@ -346,7 +346,7 @@ func (p *ctPlay) match(in inet.Input, got map[string][]inet.Packet, real []connt
 		}
 		p.host.rollback(mark)
 		if why == "" {
-			why = fmt.Sprintf("%s (%s %s %s)", differs, o.Verdict, o.To, o.Reason)
+			why = fmt.Sprintf("%s (%s %s %s)", differs, o.Verdict, o.To, o.Why)
 		}
 	}
 	return why

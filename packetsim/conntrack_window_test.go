@@ -310,7 +310,7 @@ func TestTableFull(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, outcomes, 2)
 		assert.InDelta(t, 15.0/16, outcomes[0].Probability, 1e-9)
-		assert.Equal(t, "conntrack table full", outcomes[1].Reason)
+		assert.Equal(t, ReasonConntrackFull, outcomes[1].Reason)
 		assert.Len(t, h.Conntrack(), 2)
 	})
 }

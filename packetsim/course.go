@@ -24,8 +24,20 @@ func (c *course) unsupported(what string) fate {
 }
 
 // drop ends the walk without a rule.
-func (c *course) drop(reason string) {
-	c.outcome.Verdict, c.outcome.To, c.outcome.Reason = Drop, ToNone, reason
+func (c *course) drop(reason Reason) { c.dropSaying(reason, string(reason)) }
+
+// dropSaying is drop for a reason that has more to say, such as the name of a device.
+func (c *course) dropSaying(reason Reason, why string) {
+	c.outcome.Verdict, c.outcome.To, c.outcome.Reason, c.outcome.Why = Drop, ToNone, reason, why
+}
+
+// refuse is drop for what routing said. An error that is no reason says that nobody knows.
+func (c *course) refuse(err error) {
+	if reason, is := err.(Reason); is {
+		c.drop(reason)
+	} else {
+		c.fail(err)
+	}
 }
 
 // tale is what a walk that tells its steps has told of the packet so far.

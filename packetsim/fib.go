@@ -2,20 +2,11 @@ package packetsim
 
 import (
 	"cmp"
-	"errors"
 	"net/netip"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
-)
-
-// The errors of a route lookup; their texts are the reasons of an Outcome.
-var (
-	errNoRoute          = errors.New("no route")          // ENETUNREACH
-	errRouteUnreachable = errors.New("unreachable route") // EHOSTUNREACH
-	errRouteProhibited  = errors.New("prohibited route")  // EACCES
-	errRouteBlackhole   = errors.New("blackhole route")   // EINVAL
 )
 
 // flow is what a route lookup looks at.
@@ -95,7 +86,7 @@ func (r *route) usable(f *flow) bool {
 	return r.dev.Up && (f.out == "" || f.out == r.Dev)
 }
 
-// lookup goes through the policy rules. The errors are those of errNoRoute's group.
+// lookup goes through the policy rules. The errors are Reasons.
 func (b *fib) lookup(f *flow) (*route, error) {
 	for i := range b.rules {
 		rule := &b.rules[i]
@@ -104,11 +95,11 @@ func (b *fib) lookup(f *flow) (*route, error) {
 		}
 		switch rule.Action {
 		case RuleUnreachable:
-			return nil, errRouteUnreachable
+			return nil, ReasonRouteUnreachable
 		case RuleProhibit:
-			return nil, errRouteProhibited
+			return nil, ReasonRouteProhibited
 		case RuleBlackhole:
-			return nil, errRouteBlackhole
+			return nil, ReasonRouteBlackhole
 		}
 		table := b.tables[rule.Table]
 		if table == nil {
@@ -120,18 +111,18 @@ func (b *fib) lookup(f *flow) (*route, error) {
 		}
 		return r, r.err()
 	}
-	return nil, errNoRoute
+	return nil, ReasonNoRoute
 }
 
 // err is what the route's type does instead of routing.
 func (r *route) err() error {
 	switch r.Type {
 	case RouteUnreachable:
-		return errRouteUnreachable
+		return ReasonRouteUnreachable
 	case RouteProhibit:
-		return errRouteProhibited
+		return ReasonRouteProhibited
 	case RouteBlackhole:
-		return errRouteBlackhole
+		return ReasonRouteBlackhole
 	}
 	return nil
 }

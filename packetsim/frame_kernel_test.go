@@ -169,7 +169,7 @@ func (lab *kernelLab) compareInput(host *Host, c frameCase, in inet.Input, id ui
 	if o.To == ToLocal { // what the sockets of the node answer is not the walk's
 		real = slices.DeleteFunc(real, func(line string) bool { return strings.HasPrefix(line, "reply ") })
 	}
-	require.Equal(lab.t, strings.Join(real, "\n"), strings.Join(want, "\n"), "%s: verdict %s %s", c.name, o.Verdict, o.Reason)
+	require.Equal(lab.t, strings.Join(real, "\n"), strings.Join(want, "\n"), "%s: verdict %s %s", c.name, o.Verdict, o.Why)
 	return o
 }
 

@@ -135,7 +135,7 @@ func brief(o Outcome) string {
 	if o.NextHop.IsValid() && o.NextHop != o.Packet.Dst {
 		words = append(words, "via "+o.NextHop.String())
 	}
-	for _, special := range []string{o.RejectWith, o.Reason} {
+	for _, special := range []string{o.RejectWith, o.Why} {
 		if special != "" {
 			words = append(words, special)
 		}

@@ -194,7 +194,7 @@ func (lab *kernelLab) compare(host *Host, p kernelPacket, id uint16) {
 		}
 	}
 	require.Equal(lab.t, real, traceLines(outcomes[0]), "%s (one of %d outcomes, verdict %s %s)",
-		p.packet, len(outcomes), outcomes[0].Verdict, outcomes[0].Reason)
+		p.packet, len(outcomes), outcomes[0].Verdict, outcomes[0].Why)
 }
 
 // fixedChance falls false until the n-th draw.

@@ -54,7 +54,7 @@ func (mt *matcher) matchConnlimit(s *skb, m *match.Connlimit) bool {
 	}
 	lists.put(key, list)
 	if len(list.conns) == 0 {
-		mt.drop("connlimit finds no connection that is open")
+		mt.drop(ReasonConnlimitFindsNone)
 		mt.hotdrop = true
 		return false
 	}

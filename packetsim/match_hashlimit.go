@@ -62,7 +62,7 @@ func (mt *matcher) matchHashlimit(s *skb, m *match.Hashlimit) bool {
 	b, begun := memory.buckets.get(at)
 	if !begun || t.collected(&b, now) {
 		if t.made.Max > 0 && !begun && t.buckets >= t.made.Max {
-			mt.drop("hashlimit table " + m.Table + " is full")
+			mt.dropSaying(ReasonHashlimitFull, "hashlimit table "+m.Table+" is full")
 			mt.hotdrop = true
 			return false
 		}

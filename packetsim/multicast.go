@@ -9,11 +9,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-var (
-	errNotMember = errors.New("no member of the group")
-	// errGroupUnknown ends a walk.
-	errGroupUnknown = errors.New("not supported: whether a program has joined the group is not known: write it to the Groups of the device")
-)
+// errGroupUnknown ends a walk.
+var errGroupUnknown = errors.New("not supported: whether a program has joined the group is not known: write it to the Groups of the device")
 
 // The groups that the kernel is in by itself on each device: all hosts of IPv4, all nodes of IPv6, and all routers where it forwards IPv6.
 var (
@@ -102,12 +99,12 @@ func (h *routing) routeGroup(p *inet.Packet, in *device) (to path, err error) {
 	case err != nil:
 		return path{}, err
 	case !member:
-		return path{}, errNotMember
+		return path{}, ReasonNotMember
 	case p.Is6():
 		return to, nil
 	case p.Src.IsMulticast(), p.Src == limitedBroadcast, p.Src.IsLoopback() && !in.conf.routeLocalnet,
 		p.Src.IsUnspecified() && !p.Dst.IsLinkLocalMulticast():
-		return path{}, errMartianSource
+		return path{}, ReasonMartianSource
 	case p.Src.IsUnspecified():
 		return to, nil
 	}
@@ -158,9 +155,9 @@ func (w *walk) endsHere(s *skb, hears bool) bool {
 	case !s.Dst.IsMulticast():
 		return false
 	case hears && s.HopLimit() == 0:
-		w.drop("ttl exceeded")
+		w.drop(ReasonTTLExceeded)
 	case s.Is6() && groupScope(s.Dst) <= 1:
-		w.drop("the group is the host's own")
+		w.drop(ReasonOwnGroup)
 	default:
 		return false
 	}

@@ -13,11 +13,11 @@ func (w *walk) translateAt(s *skb, side conntrack.Side, chains []entry) bool {
 	}
 	if s.relation == isRelated && s.IsICMPError() {
 		if !s.sumHolds() {
-			w.drop("wrong checksum of an error about a connection")
+			w.drop(ReasonErrorChecksum)
 			return false
 		}
 		if s.Proto == inet.ICMP && s.ICMPType == inet.ICMPRedirect && (s.conn.SrcNAT || s.conn.DstNAT) {
-			w.drop("redirect of a translated connection")
+			w.drop(ReasonTranslatedRedirect)
 			return false
 		}
 		return w.natWrite(s, side, (*skb).translateError)
@@ -37,7 +37,7 @@ func (w *walk) translateAt(s *skb, side conntrack.Side, chains []entry) bool {
 		}
 	} else if s.hook == postRouting && s.dir == conntrack.Original && s.conn.MasqueradeDev != "" && s.conn.MasqueradeDev != s.out.Name {
 		w.h.conns.Remove(s.conn)
-		w.drop("masqueraded connection leaves by another device")
+		w.drop(ReasonMasqueradeMoved)
 		return false
 	}
 	return w.natWrite(s, side, (*skb).translate)

@@ -91,7 +91,7 @@ func TestNoFreePortClashes(t *testing.T) {
 		return o
 	}
 	require.Equal(t, Accept, syn("10.244.0.11:1", 1000).Verdict)
-	assert.Equal(t, "connection clashes with another", syn("10.244.0.11:2", 2000).Reason)
+	assert.Equal(t, ReasonConntrackClash, syn("10.244.0.11:2", 2000).Reason)
 
 	for _, s := range []struct {
 		packet  string
@@ -107,7 +107,7 @@ func TestNoFreePortClashes(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, "CLOSE 10 ASSURED", entryText(t, h))
-	assert.Equal(t, "connection clashes with another", syn("10.244.0.11:2", 900).Reason, "an older number")
+	assert.Equal(t, ReasonConntrackClash, syn("10.244.0.11:2", 900).Reason, "an older number")
 	assert.Equal(t, Accept, syn("10.244.0.11:2", 2000).Verdict, "the connection that is over gives its port away")
 }
 
@@ -152,7 +152,7 @@ func TestRedirectOfTranslatedConnectionIsDropped(t *testing.T) {
 	in.Inner = &sent
 	o, err := h.Step(in, SeededChance(0))
 	require.NoError(t, err)
-	assert.Equal(t, "redirect of a translated connection", o.Reason)
+	assert.Equal(t, ReasonTranslatedRedirect, o.Reason)
 }
 
 func TestConntrackFilter(t *testing.T) {

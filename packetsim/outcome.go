@@ -94,9 +94,11 @@ type Outcome struct {
 	Masqueraded bool `json:"masqueraded"`
 	// DNAT is the translated destination, "ADDRESS:PORT", or "ADDRESS" without ports; empty if there is none.
 	DNAT string `json:"dnat,omitempty"`
-	// Reason says why a packet was dropped or rejected without a rule: "martian source", "no route", ...
-	Reason string `json:"reason,omitempty"`
-	Steps  []Step `json:"steps"`
+	// Reason says why a packet was dropped or rejected without a rule; empty if a rule or a policy decided.
+	Reason Reason `json:"-"`
+	// Why is Reason in words, with the device or the queue that it is about.
+	Why   string `json:"reason,omitempty"`
+	Steps []Step `json:"steps"`
 	// Events are what happened beside the steps: conntrack, routing, changes of the header.
 	Events []Event `json:"events,omitempty"`
 
@@ -139,8 +141,8 @@ func (o *Outcome) Summary() string {
 	case o.To == ToForward:
 		text += ", out of " + o.Out
 	}
-	if o.Reason != "" {
-		text += " (" + o.Reason + ")"
+	if o.Why != "" {
+		text += " (" + o.Why + ")"
 	}
 	return text
 }

@@ -1,7 +1,6 @@
 package packetsim
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -63,12 +62,12 @@ type icmpReason struct {
 }
 
 // routeReasons are the routing errors that the sender is told (ip_error, ip6_pkt_discard, ip_forward); the others drop silently.
-var routeReasons = map[error]icmpReason{
-	errNoRoute:          {"icmp-net-unreachable", inet.ICMPUnreachable, 0, "icmp6-no-route", inet.ICMPv6Unreachable, 0},
-	errRouteUnreachable: {"icmp-host-unreachable", inet.ICMPUnreachable, 1, "icmp6-no-route", inet.ICMPv6Unreachable, 0},
-	errRouteProhibited:  {"icmp-admin-prohibited", inet.ICMPUnreachable, 13, "icmp6-adm-prohibited", inet.ICMPv6Unreachable, 1},
-	errTimeExceeded:     {"icmp-time-exceeded", inet.ICMPTimeExceeded, 0, "icmp6-time-exceeded", inet.ICMPv6TimeExceeded, 0},
-	errBeyondScope:      {"", 0, 0, "icmp6-beyond-scope", inet.ICMPv6Unreachable, 2},
+var routeReasons = map[Reason]icmpReason{
+	ReasonNoRoute:          {"icmp-net-unreachable", inet.ICMPUnreachable, 0, "icmp6-no-route", inet.ICMPv6Unreachable, 0},
+	ReasonRouteUnreachable: {"icmp-host-unreachable", inet.ICMPUnreachable, 1, "icmp6-no-route", inet.ICMPv6Unreachable, 0},
+	ReasonRouteProhibited:  {"icmp-admin-prohibited", inet.ICMPUnreachable, 13, "icmp6-adm-prohibited", inet.ICMPv6Unreachable, 1},
+	ReasonTTLExceeded:      {"icmp-time-exceeded", inet.ICMPTimeExceeded, 0, "icmp6-time-exceeded", inet.ICMPv6TimeExceeded, 0},
+	ReasonBeyondScope:      {"", 0, 0, "icmp6-beyond-scope", inet.ICMPv6Unreachable, 2},
 }
 
 // reject is -j REJECT with an answer, by its word in --reject-with (net/ipv4/netfilter/nf_reject_ipv4.c and its IPv6 twin).
@@ -90,13 +89,10 @@ func (tg *targets) reject(s *skb, with string) fate {
 
 // routeError ends the walk of a packet that came in and cannot be routed.
 func (w *walk) routeError(s *skb, err error) {
-	if errors.Is(err, errGroupUnknown) {
-		w.fail(err)
-		return
-	}
-	why, told := routeReasons[err]
+	reason, _ := err.(Reason)
+	why, told := routeReasons[reason]
 	if !told || (s.Dst.Is4() && !s.in.conf.forwarding) {
-		w.drop(err.Error())
+		w.refuse(err)
 		return
 	}
 	o := w.outcome
@@ -104,6 +100,6 @@ func (w *walk) routeError(s *skb, err error) {
 	if s.Is6() {
 		with, typ, code = why.with6, why.type6, why.code6
 	}
-	o.Verdict, o.To, o.RejectWith, o.Reason = Reject, ToNone, with, err.Error()
+	o.Verdict, o.To, o.RejectWith, o.Reason, o.Why = Reject, ToNone, with, reason, string(reason)
 	w.answers.sendError(s, typ, code)
 }

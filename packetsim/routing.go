@@ -1,24 +1,9 @@
 package packetsim
 
 import (
-	"errors"
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/packetsim/inet"
-)
-
-// The reasons, beside those of a route lookup, that routing has to drop a packet.
-var (
-	errMartianSource      = errors.New("martian source")
-	errMartianDestination = errors.New("martian destination")
-	errReversePath        = errors.New("reverse path filter")
-	errForwardingOff      = errors.New("forwarding is off")
-	errForeignSource      = errors.New("source is not an address of the host")
-	errNoSource           = errors.New("no source address")
-	errLoopbackLeaves     = errors.New("loopback source leaves the host")
-	errTimeExceeded       = errors.New("ttl exceeded")
-	errBadAddress         = errors.New("address is not allowed on the wire")
-	errBeyondScope        = errors.New("link-local source is not forwarded")
 )
 
 // path is what a packet's dst entry holds: where routing sends it.
@@ -35,7 +20,7 @@ type path struct {
 func (h *routing) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
 	tables := h.fib(f.dst)
 	if f.src.IsValid() && !anySrc && !tables.isLocal(f.src) {
-		return path{}, f.src, errForeignSource
+		return path{}, f.src, ReasonForeignSource
 	}
 	if !f.src.IsValid() {
 		f.src = inet.Unspecified(f.dst)
@@ -43,7 +28,7 @@ func (h *routing) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
 	if goesToMany(f.dst) && !f.src.IsUnspecified() {
 		dev := h.deviceOf(f.src)
 		if dev == nil {
-			return path{}, f.src, errForeignSource
+			return path{}, f.src, ReasonForeignSource
 		}
 		return pathToMany(dev, f.dst), f.src, h.checkLoopback(f.src, dev)
 	}
@@ -57,7 +42,7 @@ func (h *routing) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
 		f.src = h.routeSource(r, f.dst)
 	}
 	if !f.src.IsValid() {
-		return path{}, f.src, errNoSource
+		return path{}, f.src, ReasonNoSource
 	}
 	return to, f.src, h.checkLoopback(f.src, to.out)
 }
@@ -65,7 +50,7 @@ func (h *routing) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
 // checkLoopback keeps loopback sources in the host.
 func (h *routing) checkLoopback(src netip.Addr, out *device) error {
 	if src.Is4() && src.IsLoopback() && out.Name != loopbackName && !out.conf.routeLocalnet {
-		return errLoopbackLeaves
+		return ReasonLoopbackLeaves
 	}
 	return nil
 }
@@ -109,7 +94,7 @@ func checkReceive(s *skb, in *device) error {
 		return nil
 	case onWire && (s.Src.IsLoopback() || s.Dst.IsLoopback()), s.Src.IsMulticast(), s.Dst.IsMulticast() && groupScope(s.Dst) == 0,
 		onWire && !s.looped && s.Dst.IsMulticast() && groupScope(s.Dst) == 1:
-		return errBadAddress
+		return ReasonBadAddress
 	}
 	return nil
 }
@@ -144,7 +129,7 @@ func (h *routing) routeInput(p *inet.Packet, in *device, chance Chance) (to path
 		return path{local: true, typ: r.Type, realms: realms}, err
 	}
 	if !h.forwards(p, in) {
-		return path{}, errForwardingOff
+		return path{}, ReasonForwardingOff
 	}
 	r = h.hopOf(r, &f)
 	to = h.outputPath(r, p.Dst)
@@ -177,19 +162,19 @@ func checkInputAddresses(p *inet.Packet, in *device) error {
 	}
 	switch {
 	case p.Src.IsMulticast(), p.Src == limitedBroadcast:
-		return errMartianSource
+		return ReasonMartianSource
 	case p.Dst == limitedBroadcast, p.Src.IsUnspecified() && p.Dst.IsUnspecified():
 		return nil
 	case p.Src.IsUnspecified():
-		return errMartianSource
+		return ReasonMartianSource
 	case p.Dst.IsUnspecified():
-		return errMartianDestination
+		return ReasonMartianDestination
 	case in.conf.routeLocalnet:
 		return nil
 	case p.Dst.IsLoopback():
-		return errMartianDestination
+		return ReasonMartianDestination
 	case p.Src.IsLoopback():
-		return errMartianSource
+		return ReasonMartianSource
 	}
 	return nil
 }
@@ -208,7 +193,7 @@ func (h *routing) validateSource(p *inet.Packet, in *device, out string) (realms
 		}
 		if !tables.custom {
 			if h.hasAddress(p.Src) {
-				return 0, errMartianSource
+				return 0, ReasonMartianSource
 			}
 			return 0, nil
 		}
@@ -226,7 +211,7 @@ func (h *routing) validateSourceFully(p *inet.Packet, in *device, out string, ta
 	}
 	lastResort := func() (uint32, error) {
 		if in.conf.rpFilter != 0 {
-			return 0, errReversePath
+			return 0, ReasonReversePath
 		}
 		return 0, nil
 	}
@@ -235,7 +220,7 @@ func (h *routing) validateSourceFully(p *inet.Packet, in *device, out string, ta
 		return lastResort()
 	}
 	if r.Type != RouteUnicast && (r.Type != RouteLocal || !in.conf.acceptLocal) {
-		return 0, errMartianSource
+		return 0, ReasonMartianSource
 	}
 	realms = r.Realms << 16 // fib_combine_itag
 	if r.uses(in) || (r.Type == RouteLocal && in.Name == loopbackName) {
@@ -245,7 +230,7 @@ func (h *routing) validateSourceFully(p *inet.Packet, in *device, out string, ta
 		return lastResort()
 	}
 	if in.conf.rpFilter == 1 {
-		return 0, errReversePath
+		return 0, ReasonReversePath
 	}
 	return realms, nil
 }

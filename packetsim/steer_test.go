@@ -24,7 +24,7 @@ func TestSteer(t *testing.T) {
 		t.Helper()
 		o := walkOne(t, h, packet)
 		if nextHop == "" {
-			assert.Equal(t, "no route", o.Reason)
+			assert.Equal(t, ReasonNoRoute, o.Reason)
 			return
 		}
 		assert.Equal(t, nextHop, o.NextHop.String())

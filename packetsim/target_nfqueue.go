@@ -14,9 +14,9 @@ func (tg *targets) nfqueue(t *target.NFQUEUE) fate {
 		return accepted
 	}
 	if t.Queues > 1 {
-		tg.drop(fmt.Sprintf("queued for a program on queues %d to %d, where none listens", t.Queue, t.Queue+t.Queues-1))
+		tg.dropSaying(ReasonNobodyOnQueue, fmt.Sprintf("queued for a program on queues %d to %d, where none listens", t.Queue, t.Queue+t.Queues-1))
 	} else {
-		tg.drop(fmt.Sprintf("queued for a program on queue %d, where none listens", t.Queue))
+		tg.dropSaying(ReasonNobodyOnQueue, fmt.Sprintf("queued for a program on queue %d, where none listens", t.Queue))
 	}
 	return stopped
 }

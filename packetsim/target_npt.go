@@ -29,12 +29,12 @@ func (tg *targets) npt(s *skb, t *target.NPT) fate {
 	*addr, ok = nptMap(*addr, t)
 	s.Reckon(before, inet.WordSum(*addr))
 	if !ok && s.hook == output && !s.isCopy { // it has no device yet, which icmp6_send wants
-		tg.drop(nptFailed)
+		tg.drop(ReasonNPT)
 		return stopped
 	}
 	if !ok {
 		tg.outcome.Verdict, tg.outcome.To, tg.outcome.RejectWith = Reject, ToNone, "icmp6-4/0"
-		tg.outcome.Reason = nptFailed
+		tg.outcome.Reason, tg.outcome.Why = ReasonNPT, string(ReasonNPT)
 		tg.answers.sendError(s, inet.ICMPv6ParameterProblem, 0)
 		return stopped
 	}
@@ -43,8 +43,6 @@ func (tg *targets) npt(s *skb, t *target.NPT) fate {
 }
 
 var errSharedNPT = errors.New("not supported: SNPT or DNPT of the host's own copy of what it sends to a group, which changes that as well")
-
-const nptFailed = "no word of the address can be changed for NPT"
 
 // nptInner translates what an ICMP error quotes, where it went to or came from the rule's prefix.
 func (tg *targets) nptInner(s *skb, t *target.NPT) {

@@ -27,7 +27,7 @@ func (tg *targets) masquerade(s *skb, to netfilter.NATRange) fate {
 		addr = tg.routes.selectAddr(s.out, s.path.nextHop, ScopeGlobal)
 	}
 	if !addr.IsValid() {
-		tg.drop("no address to masquerade with on " + s.out.Name)
+		tg.dropSaying(ReasonNoMasqueradeAddress, "no address to masquerade with on "+s.out.Name)
 		return stopped
 	}
 	to.MinAddr, to.MaxAddr = addr, addr

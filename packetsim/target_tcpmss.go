@@ -23,7 +23,7 @@ func (tg *targets) setMSS(s *skb, t *target.TCPMSS) fate {
 	if t.ClampToPMTU {
 		var ok bool
 		if limit, ok = tg.clampedMSS(s); !ok {
-			tg.drop("no segment fits the MTU")
+			tg.drop(ReasonNoSegmentFits)
 			return stopped
 		}
 	}

@@ -16,7 +16,7 @@ func (tg *targets) tproxy(s *skb, t *target.TPROXY) fate {
 		return stopped
 	}
 	if s.Socket.None || !s.Socket.Transparent {
-		tg.drop("no transparent socket for TPROXY")
+		tg.drop(ReasonNoTransparentSocket)
 		return stopped
 	}
 	s.Mark = s.Mark&^t.MarkMask ^ t.MarkValue

@@ -68,7 +68,7 @@ func (k *packetTracker) trackStep(s *skb) bool {
 	c, dir, verdict := k.conns.Look(&s.Packet, s.zone, s.helper, k.chance)
 	switch verdict {
 	case conntrack.Full:
-		k.drop("conntrack table full")
+		k.drop(ReasonConntrackFull)
 		return false
 	case conntrack.Accept:
 		s.conn, s.dir, s.relation = c, dir, isNew
@@ -103,7 +103,7 @@ func (k *packetTracker) confirm(s *skb) bool {
 		return true
 	}
 	if !k.conns.Insert(s.conn) {
-		k.drop("connection clashes with another")
+		k.drop(ReasonConntrackClash)
 		return false
 	}
 	if k.tells() {

@@ -40,7 +40,7 @@ func (w *walk) encapsulate(s *skb) {
 	v := s.path.out.VXLAN
 	remote, known := v.Remotes[s.path.nextHop]
 	if !known {
-		w.drop("no remote of " + s.path.out.Name + " is known for " + s.path.nextHop.String())
+		w.dropSaying(ReasonNoRemote, "no remote of "+s.path.out.Name+" is known for "+s.path.nextHop.String())
 		return
 	}
 	inner := s.Packet
@@ -58,11 +58,12 @@ func (w *walk) encapsulate(s *skb) {
 		w.tellRoute(way, err, Routing{})
 	}
 	if err != nil {
-		w.drop("tunnel: " + err.Error())
+		w.refuse(err)
+		w.outcome.Why = "tunnel: " + err.Error()
 		return
 	}
 	if w.tunnels++; w.tunnels > maxTunnels {
-		w.drop("tunnel " + way.out.Name + " leads into itself")
+		w.dropSaying(ReasonTunnelsLoop, "tunnel "+way.out.Name+" leads into itself")
 		return
 	}
 	outer.Src = src

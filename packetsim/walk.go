@@ -117,12 +117,12 @@ func isAnswer(in *inet.Input) bool {
 // receive takes a packet that came in by s.in. On lo it may have its route already.
 func (w *walk) receive(s *skb) {
 	if !s.in.Up {
-		w.drop("device is down")
+		w.drop(ReasonDeviceDown)
 		return
 	}
 	s.came = s.in
 	if err := checkReceive(s, s.in); err != nil {
-		w.drop(err.Error())
+		w.refuse(err)
 		return
 	}
 	if w.pass(s, preRouting, s.in, nil) {
@@ -151,7 +151,7 @@ func (w *walk) route(s *skb) {
 		if w.hears(s) {
 			w.deliver(s)
 		} else {
-			w.drop(errNotMember.Error())
+			w.drop(ReasonNotMember)
 		}
 	default:
 		w.forward(s)
@@ -163,7 +163,7 @@ func (w *walk) deliver(s *skb) {
 		return
 	}
 	if s.sumIsWrong() {
-		w.drop("wrong checksum")
+		w.drop(ReasonChecksum)
 		return
 	}
 	if dev := w.h.vxlanOf(&s.Packet); dev != nil {
@@ -176,19 +176,19 @@ func (w *walk) deliver(s *skb) {
 // forward is ip_forward and ip6_forward.
 func (w *walk) forward(s *skb) {
 	if s.Is6() && (s.Src.IsUnspecified() || s.Src.IsLoopback()) {
-		w.drop(errBadAddress.Error())
+		w.drop(ReasonBadAddress)
 		return
 	}
 	if s.cameToMany() {
-		w.drop("a frame to many is not forwarded")
+		w.drop(ReasonFrameToMany)
 		return
 	}
 	if s.Is6() && s.Src.IsLinkLocalUnicast() {
-		w.routeError(s, errBeyondScope)
+		w.routeError(s, ReasonBeyondScope)
 		return
 	}
 	if s.HopLimit() <= 1 {
-		w.routeError(s, errTimeExceeded)
+		w.routeError(s, ReasonTTLExceeded)
 		return
 	}
 	s.TTL = s.HopLimit() - 1
@@ -206,7 +206,7 @@ func (w *walk) send(s *skb, anySrc bool) {
 		w.tellRoute(to, err, Routing{Src: chosenSource(s.Src, src)})
 	}
 	if err != nil {
-		w.drop(err.Error())
+		w.refuse(err)
 		return
 	}
 	s.Src, s.path, s.routed = src, to, true
@@ -266,7 +266,7 @@ func (w *walk) reroute(s *skb) bool {
 		w.tellRoute(to, err, Routing{Again: true})
 	}
 	if err != nil {
-		w.drop(err.Error())
+		w.refuse(err)
 		return false
 	}
 	s.path = to

@@ -157,7 +157,7 @@ func (c *carrier) follow(j *Journey, h *Host, at *step) error {
 
 // end writes down the outcome of the host that the packet ended in.
 func (j *Journey) end(o *packetsim.Outcome) {
-	j.Packet, j.rejectWith, j.reason = o.Packet, o.RejectWith, o.Reason
+	j.Packet, j.rejectWith, j.reason = o.Packet, o.RejectWith, o.Why
 }
 
 // arrive writes down what a host did with the packet, and follows what the host answered.
@@ -216,7 +216,7 @@ func ended(o *packetsim.Outcome) End {
 func why(o *packetsim.Outcome) string {
 	switch {
 	case o.Reason != "":
-		return o.Reason
+		return o.Why
 	case len(o.Steps) > 0:
 		last := o.Steps[len(o.Steps)-1]
 		return strings.TrimSpace(last.String() + " " + last.Text())

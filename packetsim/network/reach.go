@@ -20,7 +20,7 @@ type Reached struct {
 	Refused bool
 	// RejectWith is what the host At answered instead, as Outcome.RejectWith.
 	RejectWith string
-	// Reason says why the host At dropped or rejected the packet without a rule, as Outcome.Reason: empty if a rule or a policy did.
+	// Reason says why the host At dropped or rejected the packet without a rule, as Outcome.Why: empty if a rule or a policy did.
 	Reason string
 	// SourceTranslated says that a rule with MASQUERADE or SNAT met the first packet on its way.
 	SourceTranslated bool

@@ -244,7 +244,7 @@ conntrack:
 	h, err := NewHost(s, HostOptions{})
 	require.NoError(t, err)
 	o := walkOne(t, h, "tcp 10.0.0.9:40000 > 10.96.0.1:80 in eth0 flags ACK")
-	assert.Equal(t, packetsim.Accept, o.Verdict, o.Reason)
+	assert.Equal(t, packetsim.Accept, o.Verdict, o.Why)
 	assert.Equal(t, "10.244.0.2:8080", o.DNAT)
 	assert.Equal(t, "veth1", o.Out)
 	back := walkOne(t, h, "tcp 10.244.0.2:8080 > 10.0.0.9:40000 in veth1 flags ACK")

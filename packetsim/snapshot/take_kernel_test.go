@@ -336,7 +336,7 @@ func walkLiveConnection(t *testing.T, h *packetsim.Host, s *NodeSnapshot, port u
 		outcomes, err := h.Walk(inet.Input{Packet: p, In: in})
 		require.NoError(t, err)
 		require.Len(t, outcomes, 1)
-		require.Equal(t, packetsim.Accept, outcomes[0].Verdict, outcomes[0].Reason)
+		require.Equal(t, packetsim.Accept, outcomes[0].Verdict, outcomes[0].Why)
 		for _, step := range outcomes[0].Steps {
 			assert.NotEqual(t, "nat", step.Table, "nat sees a connection's first packet only")
 		}

@@ -18,7 +18,7 @@ func (j *judging) explain(from string, p inet.Packet, outcomes []packetsim.Outco
 		}
 	}
 	j.disagree(differenceOf(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect), obs), "%s %s (%d outcomes; the nearest: %s %s %s)\n%s",
-		from, packetText(&p), len(outcomes), o.Verdict, o.To, o.Reason,
+		from, packetText(&p), len(outcomes), o.Verdict, o.To, o.Why,
 		toolrun.Diff(obs.lines(), j.lines(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect), seenOf(o))))
 }
 
@@ -30,7 +30,7 @@ func (j *judging) explainAnswer(answer *inet.Packet, to *packetsim.Outcome, outc
 	o := &outcomes[0]
 	both := withAnswer(to, answer, o)
 	j.disagree("answer", "the node's answer %s (%d outcomes; the first: %s %s %s)\n%s", packetText(answer), len(outcomes),
-		o.Verdict, o.To, o.Reason,
+		o.Verdict, o.To, o.Why,
 		toolrun.Diff(obs.lines(), j.lines(obs.Steps, replySteps(both, j.c.Dialect), seenOf(both))))
 }
 

@@ -118,7 +118,7 @@ func ends(host *packetsim.Host, in inet.Input) (map[end]float64, error) {
 	all := make(map[end]float64, len(outcomes))
 	for i := range outcomes {
 		o := &outcomes[i]
-		all[end{o.Verdict, o.RejectWith, o.To, o.Out, o.Final, o.Masqueraded, o.DNAT, o.Reason, len(o.Replies)}] += o.Probability
+		all[end{o.Verdict, o.RejectWith, o.To, o.Out, o.Final, o.Masqueraded, o.DNAT, o.Why, len(o.Replies)}] += o.Probability
 	}
 	return all, nil
 }

@@ -78,7 +78,7 @@ func endingOfConnection(c *network.Connection, names Names) ending {
 	first, last := &hops[0].Input, &hops[len(hops)-1].Outcome
 	merged := packetsim.Outcome{
 		Probability: c.Probability, Verdict: last.Verdict, RejectWith: last.RejectWith, To: last.To, Out: last.Out, Final: last.Final,
-		Reason: last.Reason,
+		Reason: last.Reason, Why: last.Why,
 	}
 	for i := range hops {
 		merged.Steps = append(merged.Steps, hops[i].Outcome.Steps...)

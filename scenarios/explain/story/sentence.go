@@ -181,7 +181,7 @@ func why(way *packetsim.Outcome) string {
 		with = " with " + way.RejectWith
 	}
 	if way.Reason != "" {
-		return with + ": " + way.Reason
+		return with + ": " + way.Why
 	}
 	at := decidingStep(way)
 	if at < 0 {

@@ -173,7 +173,7 @@ func endOf(o *packetsim.Outcome) (end scenarios.End, with, reason string) {
 	case o.Verdict == packetsim.Drop && o.Reason == "":
 		return scenarios.Dropped, "", ""
 	}
-	return scenarios.Lost, "", o.Reason
+	return scenarios.Lost, "", o.Why
 }
 
 // decisionOf is what the rules on a packet's way decided.
@@ -212,7 +212,7 @@ func resultOf(o *packetsim.Outcome) string {
 	case o.Verdict == packetsim.Accept:
 		return fmt.Sprintf("leaves by %s as %s", o.Out, o.Packet.Header())
 	case o.Reason != "":
-		return fmt.Sprintf("%s: %s", o.Verdict, o.Reason)
+		return fmt.Sprintf("%s: %s", o.Verdict, o.Why)
 	case o.RejectWith != "":
 		return "rejected with " + o.RejectWith
 	}

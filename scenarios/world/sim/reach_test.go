@@ -90,7 +90,7 @@ func (s *reachSession) withoutText(c network.Connect, conn *network.Connection) 
 	r := network.Reached{
 		Probability: conn.Probability, End: conn.Forward.End, At: conn.Forward.At, Socket: conn.Socket,
 		Asked: netip.AddrPortFrom(p.Dst, p.DstPort), Client: netip.AddrPortFrom(p.Src, p.SrcPort),
-		Made: conn.Made, Refused: conn.Refused, RejectWith: last.RejectWith, Reason: last.Reason,
+		Made: conn.Made, Refused: conn.Refused, RejectWith: last.RejectWith, Reason: last.Why,
 		SourceTranslated: decisionOf(&conn.Forward).SourceTranslated,
 	}
 	r.Listens = r.End == network.EndDelivered && s.network.Host(r.At).Listeners.Accept(p.Proto, r.Asked)
