@@ -183,6 +183,22 @@ func RefusesForWant(table, chain string, f *netfilter.Fact) bool {
 	return strings.Contains(f.Comment, " has no ") && ServicePortOf(table, chain, f) != ""
 }
 
+// RefusesForWantOfLocal says whether a rule of kube-proxy refuses packets since no endpoint of the service is on the node, and the service's
+// traffic policy allows no other.
+func RefusesForWantOfLocal(table, chain string, f *netfilter.Fact) bool {
+	return RefusesForWant(table, chain, f) && strings.Contains(f.Comment, " has no local ")
+}
+
+// GuardsSources says whether a chain is one by which kube-proxy lets only some sources come to a load balancer.
+func GuardsSources(chain string) bool {
+	return chain == proxyFirewall || strings.HasPrefix(chain, chains.FirewallPrefix)
+}
+
+// DropsInvalid says whether a rule drops what conntrack calls invalid.
+func DropsInvalid(f *netfilter.Fact) bool {
+	return f.Verdict == netfilter.Drop && slices.Contains(f.Conditions.States, "INVALID")
+}
+
 // ServiceChains are the chains that kube-proxy may make for a service port. The protocol is in small letters.
 func ServiceChains(port ServicePort, protocol string) []string {
 	hash := chains.HashOf([]byte(string(port) + protocol))

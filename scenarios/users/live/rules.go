@@ -25,13 +25,16 @@ type Rule struct {
 	Why string `json:"why,omitempty"`
 }
 
-// String is the rule as a command would name it.
-func (r Rule) String() string {
+// String is the rule as a command would name it, and its node.
+func (r Rule) String() string { return r.Node + ": " + r.command() }
+
+// command is the rule as a command would name it.
+func (r *Rule) command() string {
 	tool := toolOf(r.Family)
 	if r.Dialect != "" {
 		tool += "-" + string(r.Dialect)
 	}
-	return fmt.Sprintf("%s: %s -t %s %s", r.Node, tool, r.Table, r.Text)
+	return fmt.Sprintf("%s -t %s %s", tool, r.Table, r.Text)
 }
 
 // ruleset are the chains of one family of a node, by "TABLE CHAIN".

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
+)
+
+type whyOptions struct {
+	live   liveOptions
+	output string
+	matrix bool
+}
+
+func newWhyCommand(s streams) *cobra.Command {
+	var o whyOptions
+	cmd := &cobra.Command{
+		Use:   "why FROM TO -f OBJECTS --node SNAPSHOT...",
+		Short: "Say whether one end reaches another, and if not, what stops it and how to mend it",
+		Long: `FROM is pod/NAMESPACE/NAME, node/NAME, an address, or "outside". TO is svc/NAMESPACE/NAME[:PORT], pod/NAMESPACE/NAME[:PORT],
+node/NAME[:PORT] or ADDRESS[:PORT]. The namespace may be left out where one object alone has the name. Without a port all ports of a service
+are called; pods, nodes and addresses get an echo request.
+
+Each call is followed there and back, in each family that both ends have: to the cluster IPs of a service from inside, to its load balancer,
+external IPs and node ports from outside. The first line is the answer. Every cause has a code, which docs/causes.md explains.
+
+With --matrix there is neither FROM nor TO: every pod, node and a client outside calls every service, pod and node.
+
+Exit status: 0 yes, 1 no or not known for sure, 2 bad usage or input, or nothing can be said.`,
+		Example: `  chainwalk why pod/shop/client svc/shop/web -f objects.yaml --node node1.yaml --node node2.yaml
+  chainwalk why outside svc/shop/web:http -f objects.yaml --node node1.yaml
+  chainwalk why --matrix -f objects.yaml --node node1.yaml -o csv`,
+		Args: func(_ *cobra.Command, args []string) error { return o.check(args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runWhy(cmd.Context(), s, o, args) },
+	}
+	o.live.addFlags(cmd)
+	_ = cmd.MarkFlagRequired("node") // the flag is there
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "how to print the answer: text or json; with --matrix also csv")
+	cmd.Flags().BoolVar(&o.matrix, "matrix", false, "who reaches whom, as a table")
+	completeWords(cmd, "output", "text", "json", "csv")
+	return cmd
+}
+
+// check refuses arguments that mean nothing together.
+func (o *whyOptions) check(args []string) error {
+	switch {
+	case o.matrix && len(args) > 0:
+		return errors.New("--matrix asks about all ends: leave out FROM and TO")
+	case !o.matrix && len(args) != 2:
+		return fmt.Errorf("why takes two ends, FROM and TO, such as pod/shop/client svc/shop/web: %d given", len(args))
+	case o.output != "text" && o.output != "json" && (!o.matrix || o.output != "csv"):
+		return fmt.Errorf("-o %s: want text or json; csv is for --matrix", o.output)
+	}
+	return nil
+}
+
+func runWhy(ctx context.Context, s streams, o whyOptions, args []string) error {
+	cluster, err := o.live.read(s)
+	if err != nil {
+		return err
+	}
+	if o.matrix {
+		return writeMatrix(ctx, s, o, cluster)
+	}
+	why, err := cluster.Why(ctx, args[0], args[1])
+	if errors.Is(err, live.ErrBothDialects) {
+		return fmt.Errorf("%w (--tools)", err)
+	}
+	if err != nil {
+		return err
+	}
+	write := why.WriteText
+	if o.output == "json" {
+		write = why.WriteJSON
+	}
+	if err := write(s.out); err != nil {
+		return err
+	}
+	if why.Answer != live.WhyYes {
+		return errNotHeld
+	}
+	return nil
+}
+
+// writeMatrix prints who reaches whom.
+func writeMatrix(ctx context.Context, s streams, o whyOptions, cluster *live.Cluster) error {
+	matrix, err := cluster.Matrix(ctx)
+	if errors.Is(err, live.ErrBothDialects) {
+		return fmt.Errorf("%w (--tools)", err)
+	}
+	if err != nil {
+		return err
+	}
+	switch o.output {
+	case "json":
+		err = matrix.WriteJSON(s.out)
+	case "csv":
+		err = matrix.WriteCSV(s.out)
+	default:
+		err = matrix.WriteText(s.out)
+	}
+	if err == nil && !matrix.AllYes() {
+		err = errNotHeld
+	}
+	return err
+}

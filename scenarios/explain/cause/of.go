@@ -1,0 +1,222 @@
+package cause
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+)
+
+// World is what is known of the hosts beside what a connection tells.
+type World struct {
+	// Node is the snapshot of a node, by its name; nil for a host that is no node, and for a node without a snapshot.
+	Node func(host string) *snapshot.NodeSnapshot
+}
+
+func (w World) node(host string) *snapshot.NodeSnapshot {
+	if w.Node == nil {
+		return nil
+	}
+	return w.Node(host)
+}
+
+// Of is what stopped a connection, of which the hops are told; false if it was made.
+//
+// The first thing that went wrong counts: a rule of somebody else that sent the packet elsewhere comes before what happened to it there, and
+// the first packet before the reply.
+func Of(c *network.Connection, w World) (Cause, bool) {
+	if c.Made {
+		return Cause{}, false
+	}
+	for i := range c.Forward.Hops {
+		hop := &c.Forward.Hops[i]
+		if found, ok := foreignNAT(hop.Host, hop.Input, &hop.Outcome); ok {
+			return found, true
+		}
+	}
+	switch {
+	case len(c.Forward.Hops) == 0:
+		return Cause{Code: NoSource, What: c.Why, Says: "The client has no address to send from: " + c.Why + "."}, true
+	case c.Forward.End != network.EndDelivered:
+		return ofJourney(&c.Forward, w, thePacket), true
+	case c.Refused && c.RefusedBy.IsValid() && c.Back != nil && c.Third == nil:
+		return nobodyListens(c), true
+	case c.Back != nil && c.Back.End != network.EndDelivered:
+		return w.ofReply(c, ofJourney(c.Back, w, theReply)), true
+	case c.Third != nil && c.Third.End != network.EndDelivered:
+		return ofJourney(c.Third, w, thePacket), true
+	}
+	return w.untranslated(c), true
+}
+
+// OfOutcome is what stopped a packet in one host; false if the host let it go on. The snapshot is the host's; it may be nil.
+func OfOutcome(host string, in inet.Input, o *packetsim.Outcome, node *snapshot.NodeSnapshot) (Cause, bool) {
+	if o.Verdict == packetsim.Accept {
+		return Cause{}, false
+	}
+	if found, ok := foreignNAT(host, in, o); ok {
+		return found, true
+	}
+	return stopped(host, in, o, node, thePacket), true
+}
+
+// who is what a sentence is about.
+type who string
+
+const (
+	thePacket who = "the packet"
+	theReply  who = "the reply"
+)
+
+// ofJourney is what ended a journey that was not delivered.
+func ofJourney(j *network.Journey, w World, about who) Cause {
+	last := &j.Hops[len(j.Hops)-1]
+	switch j.End {
+	case network.EndLooped:
+		return loop(last, about)
+	case network.EndLost:
+		return astray(last, about)
+	}
+	return stopped(last.Host, last.Input, &last.Outcome, w.node(last.Host), about)
+}
+
+// stopped is what ended a packet's way in a host: the kernel for a reason of its own, or the last rule or policy that the packet met.
+func stopped(host string, in inet.Input, o *packetsim.Outcome, node *snapshot.NodeSnapshot, about who) Cause {
+	at := setting{host: host, in: in, outcome: o, node: node, about: about}
+	if o.Reason != "" {
+		return at.reason()
+	}
+	if len(o.Steps) == 0 {
+		return at.cause(Unexplained, string(o.Verdict), "%s ends at %s without a rule", about, host)
+	}
+	return at.rule(&o.Steps[len(o.Steps)-1])
+}
+
+// foreignNAT is a rule that translates the packet's destination and is neither kube-proxy's nor the kubelet's.
+func foreignNAT(host string, in inet.Input, o *packetsim.Outcome) (Cause, bool) {
+	for i := range o.Steps {
+		s := &o.Steps[i]
+		if s.Rule == nil || !translatesDestination(&s.Rule.Fact) || writerOf(s).IsKubernetes() {
+			continue
+		}
+		at := setting{host: host, in: in, outcome: o, about: thePacket}
+		c := at.cause(ForeignNAT, at.command(s), "%s of %s translates the destination before kube-proxy's rules can", at.ruleOf(s), host)
+		c.Owner, c.Remedy = string(writerOf(s)), at.without(s)
+		return c, true
+	}
+	return Cause{}, false
+}
+
+func translatesDestination(f *netfilter.Fact) bool {
+	return f.Translation.Kind == netfilter.DNAT || f.Translation.Kind == netfilter.Redirect
+}
+
+// nobodyListens is the server's own refusal.
+func nobodyListens(c *network.Connection) Cause {
+	last := &c.Forward.Hops[len(c.Forward.Hops)-1]
+	at := setting{host: c.Server, in: last.Input, outcome: &last.Outcome, about: thePacket}
+	return at.cause(NobodyListens, c.Asked.String(), "nothing listens at %s on %s, which refuses the connection", c.Asked, c.Server)
+}
+
+// ofReply is the cause of a reply that was stopped. One that conntrack does not know was stopped since it came to a node that has not seen the
+// first packet.
+func (w World) ofReply(c *network.Connection, stopped Cause) Cause {
+	if stopped.Code != Liberal || slices.Contains(hostsOf(&c.Forward), stopped.Host) {
+		return stopped
+	}
+	return w.elsewhere(c)
+}
+
+// untranslated is the cause of a reply that came to the client from an address which the client did not call: the node that translated the
+// destination did not translate the reply back.
+func (w World) untranslated(c *network.Connection) Cause {
+	node := translator(&c.Forward)
+	if node == nil {
+		last := &c.Forward.Hops[len(c.Forward.Hops)-1]
+		at := setting{host: last.Host, in: last.Input, outcome: &last.Outcome, about: theReply}
+		return at.cause(Unexplained, c.Why, "%s", c.Why)
+	}
+	for i := range c.Back.Hops {
+		hop := &c.Back.Hops[i]
+		if hop.Host != node.Host {
+			continue
+		}
+		if hop.Outcome.Passed == 0 {
+			return w.bridged(hop)
+		}
+	}
+	return w.elsewhere(c)
+}
+
+// bridged is a reply that passed the node's bridge from port to port, where neither conntrack nor rules see it.
+func (w World) bridged(hop *network.Hop) Cause {
+	key := "net.bridge.bridge-nf-call-iptables"
+	if hop.Input.Dst.Is6() {
+		key = "net.bridge.bridge-nf-call-ip6tables"
+	}
+	at := setting{host: hop.Host, in: hop.Input, outcome: &hop.Outcome, node: w.node(hop.Host), about: theReply}
+	value, known := at.sysctl(key)
+	if !known {
+		value = "unset (the module br_netfilter is not loaded)"
+	}
+	c := at.cause(BridgeCalls, key+" = "+value,
+		"client and endpoint are behind one bridge of %s, and the reply passes it without coming to conntrack: it keeps the endpoint's address", hop.Host)
+	c.Remedy = "modprobe br_netfilter && sysctl -w " + key + "=1"
+	return c
+}
+
+// elsewhere is a reply that does not come by the node that translated the destination.
+func (w World) elsewhere(c *network.Connection) Cause {
+	node := translator(&c.Forward)
+	if node == nil {
+		node = &c.Forward.Hops[0]
+	}
+	at := setting{host: node.Host, in: node.Input, outcome: &node.Outcome, about: theReply}
+	found := at.cause(ReplyElsewhere, "the way back from "+c.Server,
+		"the reply of %s does not come back by %s, which translated the destination", c.Server, node.Host)
+	found.Remedy = "route the way back through " + node.Host + ", or masquerade on the way there"
+	return found
+}
+
+// translator is the hop that changed the packet's destination; nil if none did.
+func translator(j *network.Journey) *network.Hop {
+	for i := range j.Hops {
+		hop := &j.Hops[i]
+		before := netip.AddrPortFrom(hop.Input.Dst, hop.Input.DstPort)
+		if netip.AddrPortFrom(hop.Outcome.Packet.Dst, hop.Outcome.Packet.DstPort) != before {
+			return hop
+		}
+	}
+	return nil
+}
+
+func hostsOf(j *network.Journey) []string {
+	var out []string
+	for i := range j.Hops {
+		out = append(out, j.Hops[i].Host)
+	}
+	return out
+}
+
+func loop(last *network.Hop, about who) Cause {
+	at := setting{host: last.Host, in: last.Input, outcome: &last.Outcome, about: about}
+	c := at.cause(Loop, at.routeTo(last.Outcome.Packet.Dst), "%s goes round between hosts until its TTL has run out", about)
+	c.Remedy = "ip route get " + last.Outcome.Packet.Dst.String()
+	return c
+}
+
+func astray(last *network.Hop, about who) Cause {
+	o := &last.Outcome
+	at := setting{host: last.Host, in: last.Input, outcome: o, about: about}
+	to := o.Packet.Dst.String()
+	if o.NextHop.IsValid() && o.NextHop != o.Packet.Dst {
+		to += " by " + o.NextHop.String()
+	}
+	c := at.cause(Astray, at.routeTo(o.Packet.Dst)+" dev "+o.Out, "%s sends %s to %s out of %s, and nobody there takes it", last.Host, about, to, o.Out)
+	c.Remedy = "ip route get " + o.Packet.Dst.String()
+	return c
+}

@@ -1,0 +1,427 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+	"github.com/chainwalk/chainwalk/scenarios/explain/names"
+	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
+)
+
+// Why says whether one end reaches another, and if not, what stops it: for each family, each port and each address by which the one would call
+// the other, there and back. From is pod/[NAMESPACE/]NAME, node/NAME, an address or "outside"; to is svc/[NAMESPACE/]NAME[:PORT],
+// pod/[NAMESPACE/]NAME[:PORT], node/NAME[:PORT] or ADDRESS[:PORT]. Errors are about ends that there are not.
+func (c *Cluster) Why(ctx context.Context, from, to string) (*Why, error) {
+	book := names.New(c.Objects)
+	client, err := book.Client(from)
+	if err != nil {
+		return nil, err
+	}
+	server, err := book.Server(to)
+	if err != nil {
+		return nil, err
+	}
+	q, err := c.questions(client, server)
+	if err != nil {
+		return nil, err
+	}
+	return q.answer(ctx, client, server)
+}
+
+// Why is whether one end reaches another.
+type Why struct {
+	Version int    `json:"version"`
+	Kind    string `json:"kind"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	// Answer is yes, no or unknown: yes if every call reaches a server in each of its ways, no if one does not in one of its ways.
+	Answer WhyAnswer `json:"answer"`
+	// Sentence is the answer in one line.
+	Sentence string `json:"sentence"`
+	// Causes are what stops calls, each once, those that stop most first.
+	Causes []cause.Cause `json:"causes,omitempty"`
+	// Doubts are what calls meet that was not walked: with any, a yes is unknown.
+	Doubts []packetsim.Doubt `json:"doubts,omitempty"`
+	Calls  []Call            `json:"calls"`
+	// Notes say what was assumed.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// The kind and the version of Why's document.
+const (
+	whyKind    = "Why"
+	whyVersion = 1
+)
+
+// WhyAnswer is an answer in a word.
+type WhyAnswer string
+
+// The answers.
+const (
+	WhyYes     WhyAnswer = "yes"
+	WhyNo      WhyAnswer = "no"
+	WhyUnknown WhyAnswer = "unknown"
+)
+
+// Call is a connection of a client to one address and port.
+type Call struct {
+	Family netfilter.Family `json:"family"`
+	// Call is the connection in a few words: "TCP 10.96.0.10:80 from client".
+	Call string `json:"call"`
+	// Port is the name of the service's port, if it has one.
+	Port   string    `json:"port,omitempty"`
+	Answer WhyAnswer `json:"answer"`
+	// Reached is the probability with which the client reaches a server.
+	Reached float64 `json:"reached"`
+	Ways    []Way   `json:"ways,omitempty"`
+	// Unknown says why the call could not be walked.
+	Unknown string `json:"unknown,omitempty"`
+
+	doubts []packetsim.Doubt
+}
+
+// Way is one of the ways that a call can take.
+type Way struct {
+	Probability float64 `json:"probability"`
+	// Server is who answers at At, and sees Client as its client; empty if nobody does.
+	Server string         `json:"server,omitempty"`
+	At     netip.AddrPort `json:"at,omitzero"`
+	Client netip.AddrPort `json:"client,omitzero"`
+	// There and Back are the hosts on the way.
+	There []string `json:"there"`
+	Back  []string `json:"back,omitempty"`
+	// Cause is what stopped it; nil if the client has its answer.
+	Cause *cause.Cause `json:"cause,omitempty"`
+}
+
+// questions ask about ends of a cluster, by an examination that has them.
+type questions struct {
+	exam   *exam
+	counts map[string]float64 // of causes, by their keys
+	why    *Why
+}
+
+// questions prepares the network for connections between ends.
+func (c *Cluster) questions(ends ...*names.End) (*questions, error) {
+	own := *c
+	for _, e := range ends {
+		for _, a := range e.Addresses {
+			if e.Service == nil && !e.Host && !c.isServices(a) {
+				own.ends = append(own.ends, a)
+			}
+		}
+	}
+	e, err := own.exam()
+	if err != nil {
+		return nil, err
+	}
+	return &questions{exam: e}, nil
+}
+
+// answer asks every call of a client to a server.
+func (q *questions) answer(ctx context.Context, client, server *names.End) (*Why, error) {
+	q.why = &Why{Version: whyVersion, Kind: whyKind, From: client.Name, To: server.Name, Calls: []Call{}}
+	q.counts = map[string]float64{}
+	calls, err := q.calls(client, server)
+	if err != nil {
+		return nil, err
+	}
+	for _, call := range calls {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := q.ask(&call); err != nil {
+			return nil, err
+		}
+	}
+	q.conclude()
+	return q.why, nil
+}
+
+// call is a connection that is asked about.
+type call struct {
+	oracle.Attempt
+	service *corev1.Service
+	port    *corev1.ServicePort // nil for what is no service's
+	lacks   *cause.Cause        // what the objects lack: there is nothing to call, or nobody to serve it
+}
+
+// calls are the connections by which a client would call a server.
+func (q *questions) calls(client, server *names.End) ([]call, error) {
+	var out []call
+	var err error
+	if server.Service != nil {
+		out, err = q.serviceCalls(client, server)
+	} else {
+		out, err = q.plainCalls(client, server)
+	}
+	if err == nil && len(out) == 0 {
+		err = fmt.Errorf("%s and %s have no address of one family", client.Name, server.Name)
+	}
+	return out, err
+}
+
+// serviceCalls are those to the ports of a service: at its cluster IPs from inside, at its other addresses and node ports from outside.
+func (q *questions) serviceCalls(client, server *names.End) ([]call, error) {
+	s := server.Service
+	ports := server.Ports()
+	if len(ports) == 0 {
+		lacks := whynot.NoPort(s, cmp.Or(server.Port, "at all"))
+		return []call{{service: s, lacks: &lacks}}, nil
+	}
+	var out []call
+	for i := range ports {
+		p := &ports[i]
+		for _, to := range q.addresses(client, server, p) {
+			from := q.clientName(client, to.addr.Addr())
+			if from == "" {
+				continue
+			}
+			made := call{service: s, port: p, Attempt: oracle.Attempt{
+				From: from, Protocol: protocolOf(p), To: to.addr, Via: to.via,
+			}}
+			if lacks, ok := whynot.Lacks(q.exam.cluster.Objects, s, p); ok {
+				made.lacks = &lacks
+			}
+			out = append(out, made)
+		}
+	}
+	if len(out) == 0 && client.IsOutside() {
+		lacks := cause.Cause{Code: cause.NoService, What: "service " + s.Namespace + "/" + s.Name,
+			Says:   fmt.Sprintf("%s/%s has no address for clients outside: it is of type %s.", s.Namespace, s.Name, cmp.Or(s.Spec.Type, "ClusterIP")),
+			Remedy: "spec.type: NodePort or LoadBalancer, or spec.externalIPs"}
+		return []call{{service: s, lacks: &lacks}}, nil
+	}
+	return out, nil
+}
+
+func protocolOf(p *corev1.ServicePort) corev1.Protocol { return cmp.Or(p.Protocol, corev1.ProtocolTCP) }
+
+// destination is an address to call, and the node by which a packet from outside comes to it.
+type destination struct {
+	addr netip.AddrPort
+	via  string
+}
+
+// addresses are those at which a client finds a port of a service. A headless service is found at its endpoints.
+func (q *questions) addresses(client, server *names.End, p *corev1.ServicePort) []destination {
+	s := server.Service
+	var out []destination
+	if !client.IsOutside() {
+		for _, a := range server.Addresses {
+			out = append(out, destination{addr: netip.AddrPortFrom(a, uint16(p.Port))})
+		}
+		if len(server.Addresses) == 0 {
+			for _, at := range whynot.EndpointsOf(q.exam.cluster.Objects, s, p) {
+				out = append(out, destination{addr: at})
+			}
+		}
+		return out
+	}
+	for _, node := range q.exam.cluster.Snapshots {
+		for _, text := range externalAddresses(s) {
+			if a, ok := parse(text); ok {
+				out = append(out, destination{netip.AddrPortFrom(a, uint16(p.Port)), node.Hostname})
+			}
+		}
+		if p.NodePort == 0 {
+			continue
+		}
+		for _, a := range q.exam.topology.Node(node.Hostname).Addresses {
+			out = append(out, destination{netip.AddrPortFrom(a, uint16(p.NodePort)), node.Hostname})
+		}
+	}
+	return out
+}
+
+// externalAddresses are the addresses of a service for clients outside.
+func externalAddresses(s *corev1.Service) []string {
+	out := slices.Clone(s.Spec.ExternalIPs)
+	if s.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		for _, ingress := range s.Status.LoadBalancer.Ingress {
+			if ingress.IP != "" {
+				out = append(out, ingress.IP)
+			}
+		}
+	}
+	return out
+}
+
+// clientName is the host of the network that a client is; empty if it has no address of the family.
+func (q *questions) clientName(client *names.End, to netip.Addr) string {
+	if client.IsOutside() {
+		for i := range q.exam.topology.Outside {
+			m := &q.exam.topology.Outside[i]
+			if m.Name == names.Outside && slices.ContainsFunc(m.Addresses, func(a netip.Addr) bool { return a.Is6() == to.Is6() }) {
+				return m.Name
+			}
+		}
+		return ""
+	}
+	a := client.Address(to.Is6())
+	if !a.IsValid() {
+		return ""
+	}
+	if client.Host && client.Node != "" {
+		return client.Node
+	}
+	for i := range q.exam.topology.Outside {
+		if m := &q.exam.topology.Outside[i]; slices.Contains(m.Addresses, a) {
+			return m.Name
+		}
+	}
+	return q.exam.clientOf(cmp.Or(client.Node, q.exam.topology.Nodes[0].Name), a)
+}
+
+// plainCalls are those to a pod, a node or an address: TCP to the port, or an echo request where none is given.
+func (q *questions) plainCalls(client, server *names.End) ([]call, error) {
+	var out []call
+	for _, a := range server.Addresses {
+		from := q.clientName(client, a)
+		if from == "" {
+			continue
+		}
+		made := call{Attempt: oracle.Attempt{From: from, Protocol: oracle.ICMP, To: netip.AddrPortFrom(a, 0)}}
+		if server.Port != "" {
+			port, err := strconv.ParseUint(server.Port, 10, 16)
+			if err != nil {
+				return nil, fmt.Errorf("%s: a port is a number from 1 to 65535", server.Name)
+			}
+			made.Protocol, made.To = corev1.ProtocolTCP, netip.AddrPortFrom(a, uint16(port))
+		}
+		if client.IsOutside() {
+			made.Via = q.exam.cluster.Snapshots[0].Hostname
+		}
+		out = append(out, made)
+	}
+	return out, nil
+}
+
+// ask makes a call and keeps what became of it.
+func (q *questions) ask(c *call) error {
+	out := Call{Answer: WhyYes}
+	if c.To.IsValid() {
+		out.Call, out.Family = attemptText(c.Attempt), inet.FamilyOf(c.To.Addr())
+	}
+	if c.port != nil {
+		out.Port = c.port.Name
+	}
+	defer func() { q.why.Calls = append(q.why.Calls, out) }()
+	if c.lacks != nil {
+		q.count(c.lacks, 1)
+		out.Answer = WhyNo
+		out.Ways = []Way{{Probability: 1, There: []string{}, Cause: c.lacks}}
+		return nil
+	}
+	if why := q.exam.unknown(c.Attempt); why != "" {
+		out.Answer, out.Unknown = WhyUnknown, why
+		return nil
+	}
+	connections, err := q.exam.lab.Network.Connect(sim.ConnectOf(q.exam.lab.Plan, c.Attempt))
+	var opaque *packetsim.OpaqueError
+	if errors.As(err, &opaque) {
+		out.Answer, out.Unknown = WhyUnknown, fmt.Sprintf("it meets a rule of %s that chainwalk does not know: %s", opaque.Host, opaque)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(connections, func(a, b network.Connection) int { return cmp.Compare(b.Probability, a.Probability) })
+	for i := range connections {
+		way, err := q.way(c, &connections[i])
+		if err != nil {
+			return err
+		}
+		if way.Cause == nil {
+			out.Reached += way.Probability
+		} else {
+			out.Answer = WhyNo
+		}
+		out.Ways = append(out.Ways, way)
+	}
+	return nil
+}
+
+func (q *questions) way(c *call, conn *network.Connection) (Way, error) {
+	w := Way{Probability: conn.Probability, There: hostsOf(&conn.Forward), Back: hostsOf(conn.Back)}
+	q.pass(w.There)
+	q.pass(w.Back)
+	if conn.Made {
+		w.Server, w.At, w.Client = conn.Server, conn.Asked, conn.Client
+		return w, nil
+	}
+	found, err := q.exam.causeOf(c.Attempt, conn)
+	if err != nil {
+		return w, err
+	}
+	w.Cause = &found
+	q.count(&found, conn.Probability)
+	return w, nil
+}
+
+// pass notes what was assumed of the hosts that a packet passes.
+func (q *questions) pass(hosts []string) {
+	for _, name := range hosts {
+		node := q.exam.nodes[name]
+		switch {
+		case node != nil:
+			for _, other := range hosts {
+				q.note(notesAbout(node.Notes, other)...)
+			}
+		case q.exam.topology.Node(name) != nil:
+			q.note(fmt.Sprintf("there is no snapshot of %s: packets pass it as if it had no rules", name))
+		}
+	}
+}
+
+// note keeps notes, each once.
+func (q *questions) note(notes ...string) {
+	for _, note := range notes {
+		if !slices.Contains(q.why.Notes, note) {
+			q.why.Notes = append(q.why.Notes, note)
+		}
+	}
+}
+
+func hostsOf(j *network.Journey) []string {
+	var out []string
+	if j != nil {
+		for i := range j.Hops {
+			out = append(out, j.Hops[i].Host)
+		}
+	}
+	return out
+}
+
+// count keeps a cause, each once.
+func (q *questions) count(found *cause.Cause, probability float64) {
+	if q.counts[found.Key()] == 0 {
+		q.why.Causes = append(q.why.Causes, *found)
+	}
+	q.counts[found.Key()] += probability
+}
+
+// world is what causes are told by.
+func (e *exam) world() cause.World {
+	return cause.World{Node: func(host string) *snapshot.NodeSnapshot {
+		if node := e.nodes[host]; node != nil {
+			return node.NodeSnapshot
+		}
+		return nil
+	}}
+}

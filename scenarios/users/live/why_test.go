@@ -1,0 +1,141 @@
+package live
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+)
+
+const (
+	aClient = "pod/shop/one-78b79d6f88-h7zhv"
+	web     = "svc/shop/web:http"
+)
+
+// whyText is why as text.
+func whyText(t *testing.T, w *Why) string {
+	var b strings.Builder
+	require.NoError(t, w.WriteText(&b))
+	return b.String()
+}
+
+func TestWhyNamesWhatStops(t *testing.T) {
+	policy := func(table, chain string) func(*testing.T, *Cluster) {
+		return func(t *testing.T, c *Cluster) {
+			for _, taken := range c.Snapshots {
+				edit(t, taken, netfilter.IPv4, "*"+table, "*"+table) // the family is the first of the table
+				for i := range taken.IPTables {
+					if r := &taken.IPTables[i]; r.Family == netfilter.IPv4 {
+						head, body, _ := strings.Cut(r.Save, "*"+table+"\n")
+						r.Save = head + "*" + table + "\n" + strings.Replace(body, ":"+chain+" ACCEPT", ":"+chain+" DROP", 1)
+					}
+				}
+			}
+		}
+	}
+	sysctl := func(key, value string) func(*testing.T, *Cluster) {
+		return func(_ *testing.T, c *Cluster) {
+			for _, taken := range c.Snapshots {
+				for own := range taken.Sysctls {
+					if strings.HasSuffix(own, key) {
+						taken.Sysctls[own] = value
+					}
+				}
+			}
+		}
+	}
+	for _, row := range []struct {
+		name     string
+		from, to string
+		fault    func(*testing.T, *Cluster)
+		code     cause.Code
+		says     string
+	}{
+		{"nothing", aClient, web, func(*testing.T, *Cluster) {}, "", "yes: "},
+		{"policy of FORWARD", aClient, web, policy("filter", "FORWARD"), cause.Policy, "iptables -t filter -P FORWARD DROP"},
+		{"policy of mangle", aClient, web, policy("mangle", "POSTROUTING"), cause.Policy, "iptables -t mangle -P POSTROUTING DROP"},
+		{"policy of INPUT", aClient, "node/demo-worker:10250", policy("filter", "INPUT"), cause.Policy, "iptables -t filter -P INPUT DROP"},
+		{"ip_forward", aClient, web, func(t *testing.T, c *Cluster) { sysctl("ip_forward", "0")(t, c); sysctl(".forwarding", "0")(t, c) }, cause.ForwardingOff, "net.ipv4.ip_forward = 0"},
+		{"a rule of somebody else", aClient, web, func(t *testing.T, c *Cluster) {
+			for _, taken := range c.Snapshots {
+				edit(t, taken, netfilter.IPv4, "-A FORWARD -m comment", "-A FORWARD -p tcp -m tcp --dport 8080 -j DROP\n[0:0] -A FORWARD -m comment")
+			}
+		}, cause.ForeignDrop, "-A FORWARD -p tcp -m tcp --dport 8080 -j DROP"},
+		{"a redirect before kube-proxy's rules", aClient, web, func(t *testing.T, c *Cluster) {
+			for _, taken := range c.Snapshots {
+				edit(t, taken, netfilter.IPv4, "-A PREROUTING -m comment",
+					"-A PREROUTING -p tcp -m tcp --dport 80 -j REDIRECT --to-ports 15001\n[0:0] -A PREROUTING -m comment")
+			}
+		}, cause.ForeignNAT, "REDIRECT --to-ports 15001"},
+		{"a service without ready endpoints", aClient, "svc/shop/empty", func(*testing.T, *Cluster) {}, cause.SelectsNothing, "service shop/empty"},
+		{"a port that the service does not have", aClient, "svc/shop/web:81", func(*testing.T, *Cluster) {}, cause.NoSuchPort, "it has"},
+		{"no way in from outside", "outside", "svc/shop/itp-local", func(*testing.T, *Cluster) {}, cause.NoService, "of type ClusterIP"},
+		{"no kube-proxy", aClient, web, func(_ *testing.T, c *Cluster) {
+			for _, taken := range c.Snapshots {
+				taken.IPTables = nil
+			}
+		}, cause.NoProxyRules, "has no rules of kube-proxy"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c := recorded(t, "legacy", dumpNodes...)
+			row.fault(t, c)
+			w, err := c.Why(t.Context(), row.from, row.to)
+			require.NoError(t, err)
+			text := whyText(t, w)
+			assert.Contains(t, text, row.says)
+			if row.code == "" {
+				assert.Equal(t, WhyYes, w.Answer, text)
+				return
+			}
+			assert.Equal(t, WhyNo, w.Answer, text)
+			require.NotEmpty(t, w.Causes, text)
+			assert.Equal(t, row.code, w.Causes[0].Code, text)
+			assert.Contains(t, w.Sentence, string(row.code))
+		})
+	}
+}
+
+func TestWhyIsUnknownWhereANodeIs(t *testing.T) {
+	c := recorded(t, "legacy", "demo-worker2")
+	w, err := c.Why(t.Context(), "node/demo-worker", web)
+	require.NoError(t, err)
+	assert.Equal(t, WhyUnknown, w.Answer)
+	assert.Contains(t, w.Sentence, "there is no snapshot of it")
+}
+
+func TestWhyRefusesEndsThatAreNot(t *testing.T) {
+	c := recorded(t, "legacy", "demo-worker")
+	for _, row := range []struct{ from, to, says string }{
+		{"pod/shop/nobody", web, "pod/shop/nobody: no pod has that name: the objects have"},
+		{"svc/shop/web", web, "svc/shop/web: a service opens no connections"},
+		{aClient, "svc/shop/nothing", "svc/shop/nothing: no service has that name"},
+		{aClient, "10.0.0.1:0", "a port is a number from 1 to 65535"},
+		{aClient, "here", `"here" is no end of a connection: write svc/`},
+		{aClient, "node/demo-worker:http", "http is no number"},
+	} {
+		_, err := c.Why(t.Context(), row.from, row.to)
+		assert.ErrorContains(t, err, row.says)
+	}
+}
+
+func TestMatrix(t *testing.T) {
+	c := recorded(t, "legacy", "demo-worker")
+	m, err := c.Matrix(t.Context())
+	require.NoError(t, err)
+	require.Len(t, m.Rows, len(m.From))
+	for _, row := range m.Rows {
+		require.Len(t, row, len(m.To))
+	}
+	empty, client := slices.Index(m.To, "svc/shop/empty"), slices.IndexFunc(m.From, func(f string) bool { return strings.HasPrefix(f, "node/demo-worker") })
+	require.GreaterOrEqual(t, empty, 0)
+	assert.Equal(t, []cause.Code{cause.SelectsNothing}, m.Rows[client][empty].Codes)
+	var b strings.Builder
+	require.NoError(t, m.WriteCSV(&b))
+	assert.Contains(t, b.String(), "node/demo-worker,")
+	assert.False(t, m.AllYes())
+}

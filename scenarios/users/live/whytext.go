@@ -1,0 +1,156 @@
+package live
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+)
+
+// conclude makes the answer of the calls.
+func (q *questions) conclude() {
+	w := q.why
+	slices.SortStableFunc(w.Causes, func(a, b cause.Cause) int { return cmp.Compare(q.counts[b.Key()], q.counts[a.Key()]) })
+	w.Answer = WhyYes
+	for i := range w.Calls {
+		c := &w.Calls[i]
+		for _, d := range c.doubts {
+			if !slices.Contains(w.Doubts, d) {
+				w.Doubts = append(w.Doubts, d)
+			}
+		}
+		if c.Answer == WhyYes && len(c.doubts) > 0 {
+			c.Answer = WhyUnknown
+		}
+		switch {
+		case c.Answer == WhyNo:
+			w.Answer = WhyNo
+		case c.Answer == WhyUnknown && w.Answer == WhyYes:
+			w.Answer = WhyUnknown
+		}
+	}
+	w.Sentence = w.sentence()
+}
+
+// sentence is the answer in one line.
+func (w *Why) sentence() string {
+	switch w.Answer {
+	case WhyYes:
+		return fmt.Sprintf("yes: %s reaches %s%s", w.From, w.To, w.servers())
+	case WhyNo:
+		c := &w.Causes[0]
+		at := ""
+		if c.Host != "" && !strings.Contains(c.Says, c.Host) {
+			at = " on " + c.Host
+		}
+		return fmt.Sprintf("no%s (%s%s): %s", w.share(), c.Code, at, c.Says)
+	}
+	if len(w.Doubts) > 0 {
+		return fmt.Sprintf("unknown: unless %s, %s reaches %s", w.Doubts[0].Unless, w.From, w.To)
+	}
+	i := slices.IndexFunc(w.Calls, func(c Call) bool { return c.Unknown != "" })
+	return fmt.Sprintf("unknown: %s", w.Calls[i].Unknown)
+}
+
+// share says how much of what was asked is stopped, where that is not all.
+func (w *Why) share() string {
+	calls, some := 0, false
+	for i := range w.Calls {
+		if w.Calls[i].Answer == WhyNo {
+			calls++
+			some = some || w.Calls[i].Reached > 0
+		}
+	}
+	switch {
+	case calls < len(w.Calls):
+		return fmt.Sprintf(", not by %d of %d calls", calls, len(w.Calls))
+	case some:
+		return ", not always"
+	}
+	return ""
+}
+
+// servers says who answers.
+func (w *Why) servers() string {
+	var all []string
+	for i := range w.Calls {
+		for _, way := range w.Calls[i].Ways {
+			if way.Server != "" && !slices.Contains(all, way.Server) {
+				all = append(all, way.Server)
+			}
+		}
+	}
+	switch len(all) {
+	case 0:
+		return ""
+	case 1:
+		return " (" + all[0] + ")"
+	}
+	return fmt.Sprintf(" (%d servers)", len(all))
+}
+
+// WriteJSON writes the answer as JSON.
+func (w *Why) WriteJSON(out io.Writer) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(w)
+}
+
+// WriteText writes the answer for people: the sentence, then each cause with what mends it, then the calls.
+func (w *Why) WriteText(out io.Writer) error {
+	p := &printer{w: out}
+	p.printf("%s\n", w.Sentence)
+	for i := range w.Causes {
+		c := &w.Causes[i]
+		if i > 0 {
+			p.printf("also %s: %s\n", c.Code, c.Says)
+		}
+		p.printf("  decided by: %s\n", c.What)
+		if c.Owner != "" {
+			p.printf("  written by: %s\n", c.Owner)
+		}
+		if c.Remedy != "" {
+			p.printf("  mend it:    %s\n", c.Remedy)
+		}
+	}
+	for _, d := range w.Doubts {
+		p.printf("unless %s", d.Unless)
+		if d.See != "" {
+			p.printf("  (%s says)", d.See)
+		}
+		p.printf("\n")
+	}
+	for i := range w.Calls {
+		p.call(&w.Calls[i])
+	}
+	for _, note := range w.Notes {
+		p.printf("note: %s\n", note)
+	}
+	return p.err
+}
+
+// call writes a call with its ways; those that are alike but for the server are one line each.
+func (p *printer) call(c *Call) {
+	if c.Call == "" {
+		return
+	}
+	p.printf("%s: %s", c.Call, c.Answer)
+	if c.Unknown != "" {
+		p.printf(": %s", c.Unknown)
+	}
+	p.printf("\n")
+	for i := range c.Ways {
+		w := &c.Ways[i]
+		way := strings.Join(w.There, " > ")
+		if w.Cause != nil {
+			p.printf("  %5.1f%%  %s: %s\n", 100*w.Probability, way, w.Cause.Code)
+			continue
+		}
+		p.printf("  %5.1f%%  %s at %s, which sees %s; back by %s\n", 100*w.Probability, way, w.At, w.Client, strings.Join(w.Back, " > "))
+	}
+}
