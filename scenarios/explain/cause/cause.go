@@ -1,6 +1,11 @@
 package cause
 
-import "github.com/chainwalk/chainwalk/netfilter"
+import (
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // Cause is what stopped a packet.
 type Cause struct {
@@ -21,3 +26,12 @@ type Cause struct {
 
 // Key is equal for what one repair mends on every host: the code and the thing that decided.
 func (c *Cause) Key() string { return string(c.Code) + " " + c.What }
+
+// Sentence makes a sentence of a text. It gets a capital letter unless it begins with the name of a host or an object.
+func Sentence(text string) string {
+	first, _, _ := strings.Cut(text, " ")
+	if slices.Contains([]string{"the", "a", "rule", "rules", "nothing", "conntrack", "client", "device", "none"}, first) {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	return text + "."
+}

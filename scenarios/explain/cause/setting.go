@@ -21,12 +21,9 @@ type setting struct {
 	about   who
 }
 
-// cause is the cause of a code. The sentence begins with a capital letter and ends with a full stop.
+// cause is the cause of a code.
 func (s *setting) cause(code Code, what, format string, args ...any) Cause {
-	says := fmt.Sprintf(format, args...)
-	return Cause{
-		Code: code, Host: s.host, Family: inet.FamilyOf(s.in.Dst), What: what, Says: strings.ToUpper(says[:1]) + says[1:] + ".",
-	}
+	return Cause{Code: code, Host: s.host, Family: inet.FamilyOf(s.in.Dst), What: what, Says: Sentence(fmt.Sprintf(format, args...))}
 }
 
 // sysctl is a value of the node's; false if the snapshot does not have it.

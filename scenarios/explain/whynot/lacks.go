@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -39,7 +38,7 @@ func Lacks(objects []manifest.Object, service *corev1.Service, port *corev1.Serv
 }
 
 func lacking(code cause.Code, what, says, remedy string) cause.Cause {
-	return cause.Cause{Code: code, What: "service " + what, Says: strings.ToUpper(says[:1]) + says[1:] + ".", Remedy: remedy}
+	return cause.Cause{Code: code, What: "service " + what, Says: cause.Sentence(says), Remedy: remedy}
 }
 
 // unselected is why a service with a selector has no endpoint.

@@ -70,7 +70,7 @@ const restart = "kubectl rollout restart -n kube-system daemonset/kube-proxy"
 func ofRule(code cause.Code, r *Rule, what, says, remedy string) cause.Cause {
 	c := cause.Cause{
 		Code: code, Host: r.Node, Family: r.Family, What: what, Owner: string(provenance.KubeProxy), Remedy: remedy,
-		Says: fmt.Sprintf("%s"+says[1:], string(says[0]-'a'+'A'), r.Node),
+		Says: cause.Sentence(fmt.Sprintf(says, r.Node)),
 	}
 	if what == "" {
 		c.What = r.command()
