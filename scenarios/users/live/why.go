@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -243,18 +244,25 @@ func (q *questions) addresses(client, server *names.End, p *corev1.ServicePort) 
 			continue
 		}
 		for _, a := range q.exam.topology.Node(node.Hostname).Addresses {
-			out = append(out, destination{netip.AddrPortFrom(a, uint16(p.NodePort)), node.Hostname})
+			if isServed(server, a) {
+				out = append(out, destination{netip.AddrPortFrom(a, uint16(p.NodePort)), node.Hostname})
+			}
 		}
 	}
 	return out
 }
 
-// externalAddresses are the addresses of a service for clients outside.
+// isServed says whether a service is of the family of an address.
+func isServed(server *names.End, a netip.Addr) bool {
+	return len(server.Addresses) == 0 || server.Address(a.Is6()).IsValid()
+}
+
+// externalAddresses are the addresses of a service for clients outside. Those of a load balancer that is a proxy of its own lead to no node.
 func externalAddresses(s *corev1.Service) []string {
 	out := slices.Clone(s.Spec.ExternalIPs)
 	if s.Spec.Type == corev1.ServiceTypeLoadBalancer {
 		for _, ingress := range s.Status.LoadBalancer.Ingress {
-			if ingress.IP != "" {
+			if ingress.IP != "" && ptr.Deref(ingress.IPMode, corev1.LoadBalancerIPModeVIP) == corev1.LoadBalancerIPModeVIP {
 				out = append(out, ingress.IP)
 			}
 		}

@@ -144,8 +144,7 @@ func (p *printer) call(c *Call) {
 		p.printf(": %s", c.Unknown)
 	}
 	p.printf("\n")
-	for i := range c.Ways {
-		w := &c.Ways[i]
+	for _, w := range alike(c.Ways) {
 		way := strings.Join(w.There, " > ")
 		if w.Cause != nil {
 			p.printf("  %5.1f%%  %s: %s\n", 100*w.Probability, way, w.Cause.Code)
@@ -153,4 +152,20 @@ func (p *printer) call(c *Call) {
 		}
 		p.printf("  %5.1f%%  %s at %s, which sees %s; back by %s\n", 100*w.Probability, way, w.At, w.Client, strings.Join(w.Back, " > "))
 	}
+}
+
+// alike are ways of which those that end at the same hosts for the same cause are one.
+func alike(ways []Way) []Way {
+	var out []Way
+	for _, w := range ways {
+		i := slices.IndexFunc(out, func(o Way) bool {
+			return w.Cause != nil && o.Cause != nil && w.Cause.Key() == o.Cause.Key() && slices.Equal(w.There, o.There)
+		})
+		if i < 0 {
+			out = append(out, w)
+			continue
+		}
+		out[i].Probability += w.Probability
+	}
+	return out
 }
