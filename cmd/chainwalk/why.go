@@ -30,7 +30,7 @@ external IPs and node ports from outside. The first line is the answer. Every ca
 
 With --matrix there is neither FROM nor TO: every pod, node and a client outside calls every service, pod and node.
 
-Exit status: 0 yes, 1 no or not known for sure, 2 bad usage or input, or nothing can be said.`,
+Exit status: 0 yes, 1 no or not known for sure, 2 bad usage or input.`,
 		Example: `  chainwalk why pod/shop/client svc/shop/web -f objects.yaml --node node1.yaml --node node2.yaml
   chainwalk why outside svc/shop/web:http -f objects.yaml --node node1.yaml
   chainwalk why --matrix -f objects.yaml --node node1.yaml -o csv`,

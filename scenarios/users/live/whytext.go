@@ -145,12 +145,7 @@ func (p *printer) call(c *Call) {
 	}
 	p.printf("\n")
 	for _, w := range alike(c.Ways) {
-		way := strings.Join(w.There, " > ")
-		if w.Cause != nil {
-			p.printf("  %5.1f%%  %s: %s\n", 100*w.Probability, way, w.Cause.Code)
-			continue
-		}
-		p.printf("  %5.1f%%  %s at %s, which sees %s; back by %s\n", 100*w.Probability, way, w.At, w.Client, strings.Join(w.Back, " > "))
+		p.printf("  %5.1f%%  %s\n", 100*w.Probability, w.text())
 	}
 }
 
@@ -168,4 +163,21 @@ func alike(ways []Way) []Way {
 		out[i].Probability += w.Probability
 	}
 	return out
+}
+
+// text is a way in a line.
+func (w *Way) text() string {
+	way := strings.Join(w.There, " > ")
+	switch {
+	case w.Cause != nil && way == "":
+		return string(w.Cause.Code)
+	case w.Cause != nil:
+		return way + ": " + string(w.Cause.Code)
+	}
+	text := fmt.Sprintf("%s at %s, which sees %s", way, w.At, w.Client)
+	back := slices.Clone(w.Back)
+	if slices.Reverse(back); !slices.Equal(back, w.There) {
+		text += "; back by " + strings.Join(w.Back, " > ")
+	}
+	return text
 }
