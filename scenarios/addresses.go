@@ -140,7 +140,7 @@ func (r *resolver) checkFamilies(pos document.Position, what string, addresses [
 
 func (r *resolver) checkFree(pos document.Position, addresses []netip.Addr) {
 	for _, a := range addresses {
-		if owner := r.cluster.Owner(a); owner != "" {
+		if owner := r.owner(a); owner != "" {
 			r.errorf(pos, "%s already has the address %s", owner, a)
 		}
 	}

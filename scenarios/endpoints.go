@@ -58,7 +58,7 @@ func (r *resolver) endpoint(o manifest.Object, slice *discoveryv1.EndpointSlice,
 		listenOn(node, a, slice.Ports)
 		return
 	}
-	if c.Owner(a) != "" || !c.IPFamily.has(a) {
+	if r.owner(a) != "" || !c.IPFamily.has(a) {
 		return
 	}
 	switch {
@@ -66,7 +66,7 @@ func (r *resolver) endpoint(o manifest.Object, slice *discoveryv1.EndpointSlice,
 		r.errorf(o.Pos, "the endpoint %s is on the node %q, which the topology does not have%s",
 			a, *nodeName, document.Suggest(*nodeName, c.nodeNames()))
 	case nodeName != nil:
-		c.addPod(Pod{Name: a.String(), Node: *nodeName, Addresses: []netip.Addr{a}})
+		r.addPod(Pod{Name: a.String(), Node: *nodeName, Addresses: []netip.Addr{a}})
 	default:
 		r.byAddress(a)
 	}
@@ -94,7 +94,7 @@ func (r *resolver) clients(s *Scenario) {
 		connections = append(connections, s.Steps[i].allConnections()...)
 	}
 	for _, c := range connections {
-		if a, err := netip.ParseAddr(c.From); err == nil && r.cluster.Owner(a) == "" && r.cluster.IPFamily.has(a) && !started[a] {
+		if a, err := netip.ParseAddr(c.From); err == nil && r.owner(a) == "" && r.cluster.IPFamily.has(a) && !started[a] {
 			r.byAddress(a)
 		}
 	}
@@ -107,10 +107,11 @@ func (r *resolver) byAddress(a netip.Addr) {
 	for _, node := range c.Nodes {
 		for _, cidr := range node.PodCIDRs {
 			if cidr.Contains(a) {
-				c.addPod(Pod{Name: a.String(), Node: node.Name, Addresses: []netip.Addr{a}})
+				r.addPod(Pod{Name: a.String(), Node: node.Name, Addresses: []netip.Addr{a}})
 				return
 			}
 		}
 	}
 	c.Outside = append(c.Outside, Machine{Name: a.String(), Addresses: []netip.Addr{a}})
+	r.note(a.String(), []netip.Addr{a})
 }

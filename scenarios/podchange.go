@@ -55,10 +55,15 @@ func (c *Cluster) stop(pos document.Position, names []string) document.Errors {
 }
 
 // addPod adds a pod; what it leaves out is filled in.
-func (c *Cluster) addPod(pod Pod) {
+func (r *resolver) addPod(pod Pod) {
+	c := &r.cluster
 	c.podsEver++
 	pod.Place = c.podsEver
-	c.Pods = append(slices.Clip(c.Pods), pod)
+	if !r.ownsPods { // the list may be another cluster's
+		c.Pods, r.ownsPods = slices.Clip(c.Pods), true
+	}
+	c.Pods = append(c.Pods, pod)
+	r.note(pod.Name, pod.Addresses)
 }
 
 // asError is nil for no errors, which a list in an interface is not.

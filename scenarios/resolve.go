@@ -17,6 +17,40 @@ type resolver struct {
 	controller manifest.NewSliceController // nil: slices of pods are left out
 	errs       document.Errors
 	names      map[string]bool
+	owners     map[netip.Addr]string // who has an address; nil until somebody asks
+	ownsPods   bool                  // the cluster's list of pods is no other's
+}
+
+// owner is Cluster.Owner of a cluster that grows.
+func (r *resolver) owner(a netip.Addr) string {
+	if r.owners == nil {
+		r.owners = map[netip.Addr]string{}
+		c := &r.cluster
+		for i := range c.Nodes {
+			r.note(c.Nodes[i].Name, c.Nodes[i].Addresses)
+			r.note(c.Nodes[i].Name, c.Nodes[i].ExtraAddresses)
+		}
+		for i := range c.Pods {
+			r.note(c.Pods[i].Name, c.Pods[i].Addresses)
+		}
+		for i := range c.Outside {
+			r.note(c.Outside[i].Name, c.Outside[i].Addresses)
+		}
+		r.note(RouterName, c.Router)
+	}
+	return r.owners[a]
+}
+
+// note keeps who has addresses, unless somebody has them already.
+func (r *resolver) note(name string, addresses []netip.Addr) {
+	if r.owners == nil {
+		return
+	}
+	for _, a := range addresses {
+		if _, taken := r.owners[a]; !taken {
+			r.owners[a] = name
+		}
+	}
 }
 
 func (r *resolver) errorf(pos document.Position, format string, args ...any) {
@@ -53,6 +87,7 @@ func resolve(s *Scenario, controller manifest.NewSliceController) (*Cluster, doc
 	}
 	r.nodes(s.Topology.Nodes)
 	r.underlay()
+	r.owners = nil // nodes and routers have got their addresses
 	r.pods(s.Topology.Pods)
 	r.outside(s.Topology.Outside)
 	r.podObjects(s)
@@ -71,13 +106,15 @@ func serviceIPs(s *Scenario) []netip.Addr {
 		all = append(all, s.Steps[i].Apply...)
 	}
 	var out []netip.Addr
+	seen := map[netip.Addr]bool{}
 	for _, o := range all {
 		service, ok := o.Object.(*corev1.Service)
 		if !ok {
 			continue
 		}
 		for _, text := range service.Spec.ClusterIPs {
-			if a, err := netip.ParseAddr(text); err == nil && !slices.Contains(out, a) {
+			if a, err := netip.ParseAddr(text); err == nil && !seen[a] {
+				seen[a] = true
 				out = append(out, a)
 			}
 		}
@@ -121,7 +158,7 @@ func (r *resolver) pods(given []Pod) {
 		}
 		r.checkFamilies(pod.Pos, "addresses of pod "+pod.Name, pod.Addresses)
 		r.checkFree(pod.Pos, pod.Addresses)
-		r.cluster.addPod(pod)
+		r.addPod(pod)
 	}
 }
 
@@ -135,5 +172,6 @@ func (r *resolver) outside(given []Machine) {
 			}
 		}
 		r.cluster.Outside = append(r.cluster.Outside, m)
+		r.note(m.Name, m.Addresses)
 	}
 }

@@ -21,27 +21,66 @@ import (
 // is left out, objects are ordinary manifests, and the lines of the head are comments
 // above all. Equal scenarios give equal bytes.
 func Write(w io.Writer, s *Scenario, head ...string) error {
-	root, err := nodeOf(reflect.ValueOf(s).Elem())
-	if err != nil {
-		return fmt.Errorf("write scenario %s: %w", s.Name, err)
-	}
-	layOut(root, "", 0)
 	var b bytes.Buffer
 	for _, text := range head {
 		for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 			b.WriteString(strings.TrimRight("# "+line, " ") + "\n")
 		}
 	}
-	enc := yaml.NewEncoder(&b)
+	if err := writeFields(&b, reflect.ValueOf(s).Elem()); err != nil {
+		return fmt.Errorf("write scenario %s: %w", s.Name, err)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// writeFields writes the fields of a struct that are given. Of long lists there is one item at a time as nodes, which take some fifty times as much
+// memory as text.
+func writeFields(b *bytes.Buffer, v reflect.Value) error {
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Tag.Get("json")
+		field := v.Field(i)
+		if name == "" || name == "-" || !given(field) {
+			continue
+		}
+		if !isApart(name) || field.Len() == 0 {
+			if err := writeField(b, name, field, false); err != nil {
+				return err
+			}
+			continue
+		}
+		for k := range field.Len() {
+			if err := writeField(b, name, field.Slice(k, k+1), k > 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeField writes a field with its name, or without it where it goes on with a list.
+func writeField(b *bytes.Buffer, name string, field reflect.Value, goesOn bool) error {
+	value, err := nodeOf(field)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	root := mapping()
+	root.Content = []*yaml.Node{document.Text(name), value}
+	layOut(root, "", 0)
+	var text bytes.Buffer
+	enc := yaml.NewEncoder(&text)
 	enc.SetIndent(2)
 	enc.CompactSeqIndent()
 	if err := enc.Encode(root); err != nil {
-		return fmt.Errorf("write scenario %s: %w", s.Name, err)
+		return err
 	}
 	if err := enc.Close(); err != nil {
 		return err
 	}
-	_, err = w.Write(b.Bytes())
+	if goesOn {
+		_, _ = text.ReadBytes('\n') // its end is no error: the name has a line
+	}
+	_, err = text.WriteTo(b)
 	return err
 }
 
@@ -156,12 +195,16 @@ func pairsOf(v reflect.Value) (*yaml.Node, error) {
 // lineWidth is how long a line may be for what is written on one line.
 const lineWidth = 120
 
+// isApart says whether each item of the list of that name has lines of its own.
+func isApart(key string) bool {
+	return key == "steps" || key == "objects" || key == "apply" || key == "during" || key == "cases"
+}
+
 // layOut writes on one line what fits there, but for steps and objects, each of which has lines of its own.
 func layOut(n *yaml.Node, key string, indent int) {
-	apart := key == "steps" || key == "objects" || key == "apply" || key == "during" || key == "cases"
 	switch {
 	case n.Kind == yaml.ScalarNode:
-	case n.Kind == yaml.SequenceNode && apart && len(n.Content) > 0:
+	case n.Kind == yaml.SequenceNode && isApart(key) && len(n.Content) > 0:
 		for _, item := range n.Content {
 			if key == "cases" {
 				layOut(item, "", indent+2)

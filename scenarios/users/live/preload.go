@@ -19,6 +19,9 @@ import (
 // preload are the rules of the nodes with a snapshot that kube-proxy does not write: those of the network plugin, of the kubelet and of
 // whoever else is there. The notes tell of rules that a scenario cannot have.
 func (c *Cluster) preload(d *draft) (out []preload, notes []string, err error) {
+	if len(c.Snapshots) == 0 {
+		return nil, nil, nil
+	}
 	s, err := d.scenario("")
 	if err != nil {
 		return nil, nil, err
