@@ -59,7 +59,7 @@ runs depends on the machine. What was asked for holds if no case failed, and if 
   chainwalk fuzz --seed 7 --shard 2/8 --time 10m --out found
   chainwalk fuzz --seed 7 --case 4711
   chainwalk fuzz merge found`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runFuzz(cmd.Context(), s, *o)
 		},
@@ -264,7 +264,7 @@ func newFuzzMergeCommand(s streams) *cobra.Command {
 		Short: "Join what several shards found",
 		Long: `Reads the results (result-*.json) that "chainwalk fuzz --out" wrote into folders, and prints them as one. Of each clause the smallest
 failure is kept. Results of one commit only are joined.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someArgs("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFuzzOutput(output); err != nil {
 				return err
@@ -324,7 +324,7 @@ func newFuzzJudgeCommand(s streams) *cobra.Command {
 		Short: "Judge stored scenarios by the specification",
 		Long: `Plays scenario files, or those below folders, without their expectations, and judges all packets after every sync and within it by the
 specification, as it judges generated ones: what was stored is judged again when the specification has changed.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someArgs("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			loaded, err := scenarios.Load(args...)
 			if err != nil {

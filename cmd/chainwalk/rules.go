@@ -51,7 +51,7 @@ would remove is stale or strange (-), what stands in another order is marked (~)
   chainwalk rules -f objects.yaml --config kube-proxy.yaml --node worker1 --restore-input
   chainwalk rules -f objects.yaml --cluster-cidr 10.244.0.0/16 --node worker1 --diff dump.txt
   chainwalk rules -f objects.yaml --node worker1 --diff node.yaml -o json`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			return runRules(s, o)
 		},
