@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/spf13/cobra"
 	v1 "k8s.io/api/core/v1"
@@ -116,7 +117,7 @@ func runRules(s streams, o rulesOptions) error {
 	if err != nil {
 		return err
 	}
-	for _, warning := range rules.Warnings {
+	for _, warning := range slices.Concat(rules.Warnings, rules.Logged) {
 		fmt.Fprintf(s.errOut, "chainwalk: warning: %s\n", warning)
 	}
 	if o.restoreInput {
