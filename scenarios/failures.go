@@ -69,6 +69,20 @@ func FailureGroups(results []*Result) []FailureGroup {
 	return out
 }
 
+// BrokenBy is how the first check that failed differs from what was expected, and the kind of the rule that decided there; empty if no rule
+// did. It is the same for what the same fault breaks in other scenarios.
+func (r *Result) BrokenBy() string {
+	for i := range r.Checks {
+		if c := &r.Checks[i]; !c.Passed {
+			if kind := kindOf(c.decidedBy()); kind != "" {
+				return c.differs(r) + ", decided by " + kind
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
 // decidedBy is the rule that decided about the packet of a check; empty if none did.
 func (c *Check) decidedBy() string {
 	if len(c.Ways) == 0 {
