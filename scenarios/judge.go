@@ -43,7 +43,7 @@ func (j *judge) verdict() (wrong string, way int) {
 	if !right {
 		return wrong, way
 	}
-	j.difference = "chances"
+	j.difference = "the chances are not as expected"
 	return j.shares(), -1
 }
 
@@ -51,10 +51,14 @@ func (j *judge) verdict() (wrong string, way int) {
 func (j *judge) wayIsWrong(w *Way) (wrong, difference string) {
 	kind := j.expect.kind()
 	if wrong := kind.judge(j, w); wrong != "" {
-		return wrong, fmt.Sprintf("%s: %s, heard %v", kind.name, w.End, w.Heard)
+		difference := fmt.Sprintf("%s expected, and it was %s", kind.name, w.End)
+		if !w.Heard {
+			difference += " without an answer that the sender hears"
+		}
+		return wrong, difference
 	}
 	field, wrong := j.extras(w)
-	return wrong, field
+	return wrong, field + " is not as expected"
 }
 
 // anyOf holds the ways to each of several expectations. If none holds, what is wrong with all of them is said.

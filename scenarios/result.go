@@ -21,6 +21,8 @@ type Result struct {
 	// Started is when the run began, and Duration how long it took, with all variants of the tools together. Both are zero without a clock.
 	Started  time.Time     `json:"-"`
 	Duration time.Duration `json:"-"`
+	// Log is what the proxies of the nodes said, each line once.
+	Log []string `json:"-"`
 }
 
 // Failed reports whether anything was not as expected.

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/internal/logbook"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
@@ -31,7 +33,9 @@ func (standing) Since(time.Time) time.Duration { return 0 }
 // run is Run, timed by a clock.
 func run(ctx context.Context, s *Scenario, b Backend, clock clock.PassiveClock) *Result {
 	result := &Result{Name: s.Name, File: s.Pos.File, Backend: b.Name(), Checks: []Check{}, Started: clock.Now()}
-	defer func() { result.Duration = clock.Since(result.Started) }()
+	var log logbook.Book
+	ctx = klog.NewContext(ctx, log.Logger())
+	defer func() { result.Duration, result.Log = clock.Since(result.Started), log.Lines() }()
 	cluster, errs := s.checked(b)
 	if len(errs) > 0 {
 		result.Checks = append(result.Checks, unread(s.Pos, errs))

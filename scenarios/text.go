@@ -3,6 +3,8 @@ package scenarios
 import (
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -11,24 +13,37 @@ type Detail uint8
 
 // The details.
 const (
-	Normal  Detail = iota // a line for each scenario, and what failed
+	Normal  Detail = iota // a line for each folder of scenarios, and what failed
+	Each                  // a line for each scenario
 	Quiet                 // what failed, and how many held
-	Verbose               // and a line for each check; what failed is told in full each time
+	Verbose               // a line for each scenario and check; what failed is told in full each time
 )
 
-// TextReport writes a report for people as results come: a line for each scenario, and for checks that failed what was sent, which way it
-// took and what decided. Of differences of one kind the first is told in full, the others in a line; what both variants of the tools agree
+// TextReport writes a report for people as results come: for checks that failed what was sent, which way it took and what decided, and at the
+// end a line for each folder whose scenarios held (or, as they come, for each scenario), one packet's way, and what decided in the failures. Of differences of one kind the first is told in full, the others in a line; what both variants of the tools agree
 // in is told once.
 type TextReport struct {
 	w      io.Writer
 	ways   Ways
 	detail Detail
-	sample *Check // of the last scenario that sends a packet
+	sample sample
+	held   []heldFolder
+	failed []*Result
 	tally  tally
+}
+
+// heldFolder are the scenarios of a folder that held.
+type heldFolder struct {
+	path, backend          string
+	scenarios, all, checks int
+	line                   string // of the only one that held
 }
 
 // NewTextReport begins a report.
 func NewTextReport(w io.Writer, ways Ways, detail Detail) *TextReport {
+	if ways == WaysAll && detail == Normal {
+		detail = Each // a way needs the name of its scenario above it
+	}
 	return &TextReport{w: w, ways: ways, detail: detail}
 }
 
@@ -46,12 +61,17 @@ func WriteText(w io.Writer, results []*Result, ways Ways) error {
 // Add writes what came of a scenario.
 func (t *TextReport) Add(r *Result) error {
 	t.tally.add(r)
-	if c := r.sample(); c != nil {
-		t.sample = c
-	}
+	t.sample.look(r)
 	var b strings.Builder
-	if t.detail != Quiet || r.Failed() {
+	switch {
+	case r.Failed():
+		t.failed = append(t.failed, r)
 		t.result(&b, r)
+	case t.detail != Quiet:
+		t.result(&b, r)
+	}
+	if t.detail == Normal && r.Skipped == "" {
+		t.count(r)
 	}
 	_, err := io.WriteString(t.w, b.String())
 	return err
@@ -60,14 +80,56 @@ func (t *TextReport) Add(r *Result) error {
 // End writes the way of one packet, if that is wanted, and the totals.
 func (t *TextReport) End() error {
 	var b strings.Builder
-	if t.ways == WaysOne && t.detail != Quiet && t.sample != nil && t.sample.Passed {
+	for i := range t.held {
+		t.held[i].write(&b)
+	}
+	if c := t.sample.check; t.ways == WaysOne && t.detail != Quiet && c != nil && c.Passed {
 		b.WriteByte('\n')
-		textCheck(&b, t.sample, string(t.sample.Dialect), places(1))
+		textCheck(&b, c, string(c.Dialect), []int{t.sample.way})
 		b.WriteByte('\n')
+	}
+	if groups := FailureGroups(t.failed); len(t.failed) > 1 {
+		b.WriteString("failed:\n")
+		for i := range groups {
+			fmt.Fprintf(&b, "  %s\n", groups[i].String())
+		}
 	}
 	b.WriteString(t.tally.String())
 	_, err := io.WriteString(t.w, b.String())
 	return err
+}
+
+// count counts a result to those of its folder.
+func (t *TextReport) count(r *Result) {
+	path := filepath.Dir(r.File)
+	i := slices.IndexFunc(t.held, func(f heldFolder) bool { return f.path == path })
+	if i < 0 {
+		i = len(t.held)
+		t.held = append(t.held, heldFolder{path: path, backend: r.Backend})
+	}
+	f := &t.held[i]
+	f.all++
+	if !r.Failed() {
+		f.scenarios++
+		f.checks += checksMade(r)
+		f.line = heldLine(r)
+	}
+}
+
+func heldLine(r *Result) string {
+	return fmt.Sprintf("ok    %s (%s on %s, %s)\n", r.Name, r.File, r.Backend, checksOf(r))
+}
+
+// write says how many scenarios of a folder held; of one it says which.
+func (f *heldFolder) write(b *strings.Builder) {
+	switch {
+	case f.scenarios <= 1:
+		b.WriteString(f.line)
+	case f.scenarios < f.all:
+		fmt.Fprintf(b, "ok    %s: %d of %s on %s, %s\n", f.path, f.scenarios, count(f.all, "scenario"), f.backend, count(f.checks, "check"))
+	default:
+		fmt.Fprintf(b, "ok    %s: %s on %s, %s\n", f.path, count(f.scenarios, "scenario"), f.backend, count(f.checks, "check"))
+	}
 }
 
 func (t *TextReport) result(b *strings.Builder, r *Result) {
@@ -78,8 +140,11 @@ func (t *TextReport) result(b *strings.Builder, r *Result) {
 		fmt.Fprintf(b, "FAIL  %s could not be read: %s\n", r.File, firstLine(r.Checks[0].Wrong))
 	case r.Failed():
 		fmt.Fprintf(b, "FAIL  %s (%s on %s)\n", r.Name, r.File, r.Backend)
-	default:
-		fmt.Fprintf(b, "ok    %s (%s on %s, %s)\n", r.Name, r.File, r.Backend, checksOf(r))
+	case t.detail != Normal:
+		b.WriteString(heldLine(r))
+	}
+	if r.Failed() {
+		logged(b, r.Log)
 	}
 	before := b.Len()
 	if !r.Unread {
@@ -87,6 +152,17 @@ func (t *TextReport) result(b *strings.Builder, r *Result) {
 	}
 	if b.Len() > before && !strings.HasSuffix(b.String(), "\n\n") && (r.Failed() || t.ways == WaysAll) {
 		b.WriteByte('\n')
+	}
+}
+
+// logged is what the proxies of a scenario that failed have said.
+func logged(b *strings.Builder, lines []string) {
+	const most = 10
+	for _, line := range lines[:min(len(lines), most)] {
+		fmt.Fprintf(b, "  logged: %s\n", strings.ReplaceAll(line, "\n", "\n    "))
+	}
+	if len(lines) > most {
+		fmt.Fprintf(b, "  and %s more logged\n", count(len(lines)-most, "line"))
 	}
 }
 
@@ -198,17 +274,22 @@ func inBrackets(tools string) string {
 
 // checksOf is how many checks were made of a scenario, and how many were not.
 func checksOf(r *Result) string {
+	made := checksMade(r)
+	text := count(made, "check")
+	if left := len(r.Checks) - made; left > 0 {
+		text += fmt.Sprintf(", %d skipped", left)
+	}
+	return text
+}
+
+func checksMade(r *Result) int {
 	made := 0
 	for i := range r.Checks {
 		if r.Checks[i].Skipped == "" {
 			made++
 		}
 	}
-	text := count(made, "check")
-	if left := len(r.Checks) - made; left > 0 {
-		text += fmt.Sprintf(", %d skipped", left)
-	}
-	return text
+	return made
 }
 
 func count(n int, what string) string {

@@ -18,8 +18,8 @@ func (w Ways) Told(results []*Result) [][]Told {
 			if w != WaysNone {
 				told.Ways, _ = w.shows(g.check)
 			}
-			if w == WaysOne && g.check == sample && g.check.Passed {
-				told.Ways = places(1)
+			if w == WaysOne && g.check == sample.check && g.check.Passed {
+				told.Ways = []int{sample.way}
 			}
 			out[i] = append(out[i], told)
 		}

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,8 +42,31 @@ func TestRunShippedScenarios(t *testing.T) {
 	require.NotEmpty(t, few)
 	status, out, errOut := call("", append([]string{"run"}, few...)...)
 	require.Equal(t, exitHeld, status, out+errOut)
+	assert.Regexp(t, fmt.Sprintf(`^ok    %s: %d scenarios on sim, \d+ checks\n`, regexp.QuoteMeta(cases), len(few)), out)
+	status, out, errOut = call("", append([]string{"run", "-v"}, few...)...)
+	require.Equal(t, exitHeld, status, out+errOut)
 	assert.Equal(t, len(few), strings.Count("\n"+out, "\nok    "), "one verdict each")
-	assert.Contains(t, out, "nat:KUBE-SERVICES:rule:", "a walked packet to look at")
+}
+
+// TestRunEndsWithAPacketThatIsAnswered, and says nothing on standard error if all held, whatever the proxies log of broken tools and odd
+// objects.
+func TestRunEndsWithAPacketThatIsAnswered(t *testing.T) {
+	status, out, errOut := call("", "run", cases, "--run", "icmp|reject|no-endpoints|fail|family|within-the-first|several")
+	require.Equal(t, exitHeld, status, out+errOut)
+	assert.Empty(t, errOut)
+	for _, text := range []string{"nat:KUBE-SERVICES:rule:", "-j DNAT --to-destination ", "\n      there, ", "\n      back, "} {
+		assert.True(t, strings.Contains(out, text), text)
+	}
+	assert.Regexp(t, `\n        delivered here as [^\n]*\n\n\d+ scenarios, 0 failed, 0 skipped`, out, "its last line")
+}
+
+// TestRunTellsWhatWasLoggedWhereItFails.
+func TestRunTellsWhatWasLoggedWhereItFails(t *testing.T) {
+	odd := strings.Replace(failing("odd"), "endpoints: [{", "endpoints: [{addresses: [\"fd00::9\"]}, {", 1)
+	status, out, errOut := call("", "run", write(t, "odd.yaml", odd))
+	assert.Equal(t, exitNotHeld, status, errOut)
+	assert.Contains(t, out, "  logged: Skipping endpoint whose address is not of the slice's type (endpointSlice default/web-1, address fd00::9")
+	assert.NotContains(t, errOut, "Skipping")
 }
 
 const small = `name: a small scenario

@@ -33,7 +33,7 @@ kube-proxy would mend it. Rules are judged by what they do, whoever wrote them.
 "chainwalk snapshot" on a node prints its NodeSnapshot. What nodes without one decide is not judged, and counted.`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml > objects.yaml
   chainwalk doctor -f objects.yaml --node node1.yaml --node node2.yaml --out found`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDoctor(cmd.Context(), s, o)
 		},

@@ -37,7 +37,11 @@ type fuzzOptions struct {
 	workers int
 	shrinks int
 	until   bool
+	verbose bool
 }
+
+// verboseFuzz is what -v does.
+const verboseFuzz = "also print what was reached of the specification, the proxier's code and its rules, and the scenarios that fail"
 
 // defaultRuns is for a command line that says neither how many nor how long.
 const defaultRuns = 1000
@@ -59,7 +63,7 @@ runs depends on the machine. What was asked for holds if no case failed, and if 
   chainwalk fuzz --seed 7 --shard 2/8 --time 10m --out found
   chainwalk fuzz --seed 7 --case 4711
   chainwalk fuzz merge found`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runFuzz(cmd.Context(), s, *o)
 		},
@@ -75,6 +79,7 @@ runs depends on the machine. What was asked for holds if no case failed, and if 
 	flags.StringSliceVar(&o.without, "without", nil, "features that no case has")
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many cases to judge at the same time")
 	flags.IntVar(&o.shrinks, "shrinks", 1000, "how many smaller cases to try for a failure; -1: none")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, verboseFuzz)
 	flags.BoolVar(&o.until, "until-found", false, "end after the first case that fails")
 	completeWords(cmd, "output", fuzzOutputs...)
 	cmd.AddCommand(newFuzzMergeCommand(s), newFuzzJudgeCommand(s))
@@ -117,7 +122,7 @@ func runFuzz(ctx context.Context, s streams, o fuzzOptions) error {
 			return err
 		}
 	}
-	return tell(ctx, s, o.output, result)
+	return tell(ctx, s, o.output, o.verbose, result)
 }
 
 // options are those of the run.
@@ -216,8 +221,8 @@ func checkFuzzOutput(output string) error {
 }
 
 // tell prints a result, and says whether it is good.
-func tell(ctx context.Context, s streams, output string, r *fuzz.Result) error {
-	write := r.WriteText
+func tell(ctx context.Context, s streams, output string, verbose bool, r *fuzz.Result) error {
+	write := func(w io.Writer) error { return r.WriteText(w, verbose) }
 	switch output {
 	case "json":
 		write = r.WriteJSON
@@ -243,28 +248,33 @@ func writeFuzzPage(ctx context.Context, w io.Writer, r *fuzz.Result) error {
 		Seed: r.Seed, Shard: r.Shard, Shards: r.Shards, Commit: r.Commit,
 		Cases: r.Cases, States: r.Figures.States, Connections: r.Figures.Connections, Packets: r.Figures.Packets,
 	}
-	for i := range r.Failures {
-		f := &r.Failures[i]
+	for _, bug := range r.Bugs() {
+		f := bug[0]
 		replayed, err := f.Replay(ctx, sim.Backend{})
 		if err != nil {
 			return fmt.Errorf("run what was found again: %w", err)
 		}
-		found.Findings = append(found.Findings, report.Finding{
+		one := report.Finding{
 			Clause: f.Clause, Law: f.Law, Text: f.Text, Cause: f.Cause, Where: f.Where(), Again: f.Again(r.Program),
 			Want: f.Want, Got: f.Got, File: f.File, Replayed: replayed,
-		})
+		}
+		for _, other := range bug[1:] {
+			one.Also = append(one.Also, report.Again{Clause: other.Clause, Command: other.Again(r.Program)})
+		}
+		found.Findings = append(found.Findings, one)
 	}
 	return report.Fuzz(w, found)
 }
 
 func newFuzzMergeCommand(s streams) *cobra.Command {
 	var output, out string
+	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Join what several shards found",
 		Long: `Reads the results (result-*.json) that "chainwalk fuzz --out" wrote into folders, and prints them as one. Of each clause the smallest
 failure is kept. Results of one commit only are joined.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someArgs("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFuzzOutput(output); err != nil {
 				return err
@@ -282,10 +292,11 @@ failure is kept. Results of one commit only are joined.`,
 					return err
 				}
 			}
-			return tell(cmd.Context(), s, output, merged)
+			return tell(cmd.Context(), s, output, verbose, merged)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print the result: text, json or html (a page for a browser)")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, verboseFuzz)
 	cmd.Flags().StringVar(&out, "out", "", "folder to write the joined result and its scenarios to")
 	completeWords(cmd, "output", fuzzOutputs...)
 	return cmd
@@ -324,7 +335,7 @@ func newFuzzJudgeCommand(s streams) *cobra.Command {
 		Short: "Judge stored scenarios by the specification",
 		Long: `Plays scenario files, or those below folders, without their expectations, and judges all packets after every sync and within it by the
 specification, as it judges generated ones: what was stored is judged again when the specification has changed.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someArgs("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			loaded, err := scenarios.Load(args...)
 			if err != nil {

@@ -105,7 +105,7 @@ func readSnapshotFile(s streams, file string) (*snapshot.NodeSnapshot, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
-	case isSaveText(text):
+	case snapshot.IsSave(text):
 		return nil, fmt.Errorf("%s is what iptables-save prints, not a NodeSnapshot: give it to \"chainwalk trace --rules\", or put it into "+
 			"a folder with more of the node and give the folder", name)
 	}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -41,4 +43,22 @@ func TestPagesLeadToPages(t *testing.T) {
 			assert.Contains(t, index, page, "docs/README.md has every page")
 		}
 	}
+}
+
+// program is a whole program in a page.
+var program = regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
+
+// TestProgramOfThePageOfTheAPIRuns as it stands there.
+func TestProgramOfThePageOfTheAPIRuns(t *testing.T) {
+	text, err := os.ReadFile("../../docs/go.md")
+	require.NoError(t, err)
+	found := program.FindSubmatch(text)
+	require.NotNil(t, found)
+	file := filepath.Join(t.TempDir(), "main.go")
+	require.NoError(t, os.WriteFile(file, found[1], 0o600))
+	cmd := exec.Command("go", "run", file)
+	cmd.Stdin = strings.NewReader("*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -d 10.96.0.10/32 -p udp -j DNAT --to-destination 10.244.0.2:5353\nCOMMIT\n")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Equal(t, "1 accept 10.244.0.2:5353\n", string(out))
 }

@@ -25,7 +25,7 @@ func newProbeCommand(s streams) *cobra.Command {
 		Short: "Answer and make real connections, and say who answered and what the server saw",
 		Long: `Probes are at the ends of real connections (Linux): "serve" answers them and says who it is, "dial" makes them. The tests on
 clusters run "serve" in pods, on nodes and outside, and reach each by a "relay" on its machine.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newProbeServeCommand(s), newProbeDialCommand(s), newProbeRelayCommand(s))
@@ -48,7 +48,7 @@ func newProbeServeCommand(s streams) *cobra.Command {
 it has reached and the one that it came from. On SIGTERM it goes on for the grace period, as a server in a terminating pod does.`,
 		Example: `  chainwalk probe serve --name web-1 --listen 'tcp 0.0.0.0:8080' --listen 'udp [::]:53'
   chainwalk probe serve --name web-1 --control unix:/run/chainwalk/web-1.sock --grace 20s`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return probeServe(cmd.Context(), s, o) },
 	}
 	flags := cmd.Flags()
@@ -277,7 +277,7 @@ func newProbeRelayCommand(s streams) *cobra.Command {
 responses, in any order. Snapshots of the machine and commands on it the relay does itself. It is for programs: package kindtest/probe
 has the client. It ends with its standard input.`,
 		Example: `  docker exec -i worker1 chainwalk probe relay --dir /run/chainwalk`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithCancel(cmd.Context())
 			go func() {

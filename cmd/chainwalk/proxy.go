@@ -49,7 +49,7 @@ API server is needed; the files must have the proxy's Node, and with --fake the 
 		Example: `  chainwalk proxy --config kube-proxy.yaml
   chainwalk proxy --fake -f objects.yaml
   chainwalk proxy --cleanup`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runProxy(cmd.Context(), s, o)
 		},

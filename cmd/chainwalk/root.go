@@ -56,6 +56,7 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 }
 
 func newRootCommand(s streams) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "chainwalk",
 		Short: "Simulate and test Kubernetes Services: kube-proxy on a fake kernel, packet by packet",
@@ -65,11 +66,17 @@ the rules it wrote and says what happens to each one and why.
 Exit status: 0 what was asked holds, 1 it does not, 2 bad usage or input.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return writeVersion(s)
+			}
 			return cmd.Help()
 		},
+		PersistentPreRunE: needFlags,
 	}
+	root.SetFlagErrorFunc(flagError)
+	addVersionFlags(root.Flags(), &version)
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.errOut)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/spf13/cobra"
 	v1 "k8s.io/api/core/v1"
@@ -41,17 +42,17 @@ func newRulesCommand(s streams) *cobra.Command {
 The objects are Services, EndpointSlices and Nodes as "kubectl get -o yaml" prints them. The Node object
 gives the node's addresses, pod CIDRs and labels; --node-ip gives the addresses where there is none.
 The configuration is that of --config, or of the ConfigMap kube-system/kube-proxy among the objects; --config takes that ConfigMap too.
+Where nothing says it, the range of the nodes' podCIDRs is taken for its clusterCIDR, and a note says so.
 
 With --diff it says instead what is other on a node: DUMP is what iptables-save and ip6tables-save printed there, one after the other, a
-NodeSnapshot, or a folder with files of the node. Where nothing says the configuration, the range of the nodes' podCIDRs is taken for its
-clusterCIDR. Our proxier syncs on a copy of the node: what it would add is missing (+), what it
+NodeSnapshot, or a folder with files of the node. Our proxier syncs on a copy of the node: what it would add is missing (+), what it
 would remove is stale or strange (-), what stands in another order is marked (~), and what is not kube-proxy's is left alone. The exit status is 1 if there is any difference.`,
 		Example: `  kubectl get services,endpointslices,nodes -A -o yaml | chainwalk rules -f - --node worker1
   chainwalk rules -f objects.yaml | chainwalk trace --rules - 'tcp 10.244.0.11:40000 > 10.96.0.10:53'
   chainwalk rules -f objects.yaml --config kube-proxy.yaml --node worker1 --restore-input
   chainwalk rules -f objects.yaml --cluster-cidr 10.244.0.0/16 --node worker1 --diff dump.txt
   chainwalk rules -f objects.yaml --node worker1 --diff node.yaml -o json`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			return runRules(s, o)
 		},
@@ -116,7 +117,7 @@ func runRules(s streams, o rulesOptions) error {
 	if err != nil {
 		return err
 	}
-	for _, warning := range rules.Warnings {
+	for _, warning := range slices.Concat(rules.Warnings, rules.Logged) {
 		fmt.Fprintf(s.errOut, "chainwalk: warning: %s\n", warning)
 	}
 	if o.restoreInput {
@@ -157,7 +158,7 @@ func rulesConfig(s streams, o rulesOptions, objects []manifest.Object) (*kubepro
 		return nil, err
 	}
 	switch {
-	case config == nil && o.diff != "" && o.clusterCIDR == "":
+	case config == nil && o.clusterCIDR == "":
 		fmt.Fprintf(s.errOut, "chainwalk: note: %s\n", live.ConfigurationAssumed)
 		config = live.AssumedConfiguration(objects)
 	case config == nil:

@@ -78,7 +78,7 @@ func readDump(s streams, o rulesOptions, node *v1.Node) (*dump, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if isSaveText(text) {
+	if snapshot.IsSave(text) {
 		return dumpOfTexts(name, fakekernel.SaveTexts(string(text)), o, node)
 	}
 	nodeSnapshot, err := snapshot.Read(name, bytes.NewReader(text))
@@ -98,7 +98,7 @@ func dumpOfSnapshot(name string, nodeSnapshot *snapshot.NodeSnapshot, o rulesOpt
 	if err != nil {
 		return nil, err
 	}
-	return &dump{familiesOf(choose(texts, backend)), func() (*packetsim.Host, error) {
+	return &dump{familiesOf(snapshot.OfBackend(texts, backend)), func() (*packetsim.Host, error) {
 		return snapshot.NewHost(nodeSnapshot, snapshot.HostOptions{Netfilter: backend})
 	}}, nil
 }
@@ -116,7 +116,7 @@ func dumpOfTexts(name string, texts []fakekernel.SaveText, o rulesOptions, node 
 	if err != nil {
 		return nil, err
 	}
-	texts = choose(texts, backend)
+	texts = snapshot.OfBackend(texts, backend)
 	eth := packetsim.Device{Name: snapshot.RulesDevice, Up: true}
 	for _, address := range node.Status.Addresses {
 		if a, err := netip.ParseAddr(address.Address); err == nil {

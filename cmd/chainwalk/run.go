@@ -46,8 +46,10 @@ func newRunCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PATH...",
 		Short: "Run scenario files or folders",
-		Long: `Runs scenarios and prints a verdict for each as soon as those before it are done. A failure shows the packet, its way, the rule that
-decided and what was expected: the first of each kind in full, once for both variants of the tools where they agree.
+		Long: `Runs scenarios and prints what failed as soon as those before it are done, and at the end a line for each folder whose scenarios held, one
+packet's way to its endpoint and back, and the files that failed by what decided there (-v: a line for each scenario and each check). A failure
+shows the packet, its way, the rule that decided, what was expected and what the proxies logged: the first of each kind in full, once for both
+variants of the tools where they agree.
 
 Folders are searched for *.yaml and *.yml files; files of Kubernetes objects among them are what scenarios include. - is standard input. A file that
 cannot be read is a failure, and the others are run. Likely mistakes in objects are warned of, as "chainwalk check" finds them.
@@ -73,9 +75,9 @@ Exit status: 0 all held, 1 a scenario failed or the run was interrupted, 2 a fil
 	flags.BoolVar(&o.watch, "watch", false, "run again whenever a file changes, until interrupted")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the results: text, json, junit or html (a page for a browser)")
 	flags.StringVar(&o.ways, "ways", "one",
-		"which packets to show the way of: none (in json those of failures), failed, one (those of failures and one of the last scenario) or all")
+		"which packets to show the way of: none (in json those of failures), failed, one (those of failures and one of a packet that is answered) or all")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print failures and totals only")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print every check, and each failure in full")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print every scenario and check, and each failure in full")
 	flags.StringVar(&o.progress, "progress", "auto",
 		"show on standard error what is running: auto (on a terminal), always (as --progress alone) or never, behind a \"=\"")
 	flags.Lookup("progress").NoOptDefVal = "always"

@@ -45,7 +45,7 @@ func TestOneBrokenFileIsOneFailure(t *testing.T) {
 	status, out, errOut := call("", "run", dir, "--ways", "none")
 	assert.Equal(t, exitUsage, status)
 	assert.Regexp(t,
-		`(?s)^ok    first .*\nFAIL  \S*b.yml could not be read: \S*b.yml:\d+:\d+: not YAML: [^\n]*\nFAIL  third .*\nok    last .*`+
+		`(?s)^FAIL  \S*b.yml could not be read: \S*b.yml:\d+:\d+: not YAML: [^\n]*\nFAIL  third .*\nok    first .*\nok    last .*`+
 			`\n4 scenarios, 2 failed, 0 skipped; `, out)
 	assert.Regexp(t, `^chainwalk: 1 of 4 files could not be read:\n\S*b.yml:1:\d+: not YAML: `, errOut)
 

@@ -53,6 +53,8 @@ func (o *runOptions) detail() scenarios.Detail {
 		return scenarios.Quiet
 	case o.verbose:
 		return scenarios.Verbose
+	case o.backend == scenarios.BackendKind:
+		return scenarios.Each // they take so long that somebody waits for each
 	}
 	return scenarios.Normal
 }

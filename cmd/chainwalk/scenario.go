@@ -13,7 +13,7 @@ func newScenarioCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scenario",
 		Short: "Make scenarios of running clusters",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
@@ -36,7 +36,7 @@ With --anonymise names and addresses are others, the same everywhere; addresses 
 labels and annotations are left out (they are without it too, but for those that decide about packets).`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml | chainwalk scenario from -f - --anonymise > cluster.yaml
   kubectl get configmap -n kube-system kube-proxy -o yaml | chainwalk scenario from -f objects.yaml -f - --node node1.yaml`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			return runScenarioFrom(s, &from, o)
 		},

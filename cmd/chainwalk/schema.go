@@ -10,7 +10,7 @@ func newSchemaCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the scenario format",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			schema, err := scenarios.Schema()
 			if err != nil {

@@ -32,7 +32,7 @@ as well. What a file holds is told by its text. Only the devices are needed; wha
 		Example: `  chainwalk snapshot > node.yaml
   chainwalk snapshot --from bundle/node1 > node1.yaml
   ip netns exec NAME chainwalk snapshot -o json`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			format, err := snapshotFormat(output)
 			if err != nil {

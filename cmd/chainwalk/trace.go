@@ -3,14 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
@@ -160,12 +158,18 @@ func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResu
 		result.Notes = append(result.Notes, why.Notes...)
 		return result, why, node.Hostname, err
 	}
-	host, err := hostFromRules(s, o, &p.Input)
+	host, err := readRulesHost(s, o, &p.Input)
 	if err != nil {
 		return packetsim.TraceResult{}, whynot.Answer{}, "", err
 	}
 	result, err := host.Trace(p.Input, o.walk())
-	return result, whynot.Answer{}, "", err
+	if err != nil {
+		return result, whynot.Answer{}, "", err
+	}
+	if note := host.notLocal(p.Input, result.Outcomes); note != "" {
+		result.Notes = append(result.Notes, note)
+	}
+	return result, whynot.Answer{}, "", nil
 }
 
 // walk says what is told of the walk: a page has room for the rules that did not match, which it folds.
@@ -173,26 +177,4 @@ func (o *traceOptions) walk() packetsim.WalkOptions {
 	options := o.text.walk()
 	options.Missed = options.Missed || o.output == "html"
 	return options
-}
-
-func hostFromRules(s streams, o traceOptions, in *inet.Input) (*packetsim.Host, error) {
-	if in.In == "" && !in.Local {
-		in.In = snapshot.RulesDevice
-	}
-	var known snapshot.RulesOptions
-	for _, text := range o.local {
-		addr, err := netip.ParseAddr(text)
-		if err != nil {
-			return nil, fmt.Errorf("--local: %q is not an IP address", text)
-		}
-		known.Local = append(known.Local, addr)
-	}
-	if in.In != "" {
-		known.Devices = []string{in.In}
-	}
-	kernel, err := loadRules(s, o, in.Src)
-	if err != nil {
-		return nil, err
-	}
-	return snapshot.HostOfRules(kernel.Namespace(), known)
 }

@@ -75,80 +75,78 @@ func arrivesBy(node *snapshot.NodeSnapshot, addr netip.Addr) string {
 	return device
 }
 
-// isSaveText says whether a text is of iptables-save rather than YAML or JSON.
-func isSaveText(text []byte) bool {
-	for line := range bytes.Lines(text) {
-		line = bytes.TrimSpace(line)
-		if len(line) > 0 && line[0] != '#' {
-			return line[0] == '*' && !bytes.ContainsAny(line, " :")
-		}
-	}
-	return false
+// rulesHost is a host of which no more is known than the rules of --rules and the addresses of --local.
+type rulesHost struct {
+	*packetsim.Host
+	text  []byte
+	name  string
+	known snapshot.RulesOptions
 }
 
-// loadRules fills a fake kernel with the rules that a text has of the family of a packet. Rules of the other backend come into the kernel
-// beside it.
-func loadRules(s streams, o traceOptions, src netip.Addr) (*fakekernel.Kernel, error) {
+// readRulesHost reads the rules that a text has of the family of a packet, which comes by eth0 if it does not say.
+func readRulesHost(s streams, o traceOptions, in *inet.Input) (*rulesHost, error) {
+	if in.In == "" && !in.Local {
+		in.In = snapshot.RulesDevice
+	}
 	if _, err := parseTools(o.tools); err != nil {
 		return nil, err
+	}
+	family := inet.FamilyOf(in.Src)
+	h := &rulesHost{known: snapshot.RulesOptions{Family: family, Dialect: netfilter.Dialect(o.tools)}}
+	for _, text := range o.local {
+		addr, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, fmt.Errorf("--local: %q is not an IP address", text)
+		}
+		h.known.Local = append(h.known.Local, addr)
+	}
+	if in.In != "" {
+		h.known.Devices = []string{in.In}
 	}
 	r, name, err := document.Open(o.rules, s.in)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // only read
-	text, err := io.ReadAll(r)
-	if err != nil {
+	if h.text, err = io.ReadAll(r); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	family := inet.FamilyOf(src)
-	texts, err := textsOf(name, string(text), family)
-	if err != nil {
+	h.name = name
+	if h.Host, err = h.with(h.known); errors.Is(err, snapshot.ErrIsSnapshot) {
+		return nil, fmt.Errorf("%w: give it to --node", err)
+	} else if err != nil {
 		return nil, err
 	}
-	kernel, err := fakekernel.LoadTexts(name, choose(texts, netfilter.Dialect(o.tools)), family)
-	if err == nil && len(kernel.Rules(family).Tables) == 0 {
+	if kernel := fakekernel.Of(h.Netfilter()); kernel == nil || len(kernel.Rules(family).Tables) == 0 {
 		fmt.Fprintf(s.errOut, "chainwalk: warning: %s holds no table\n", name)
 	}
-	return kernel, err
+	return h, nil
 }
 
-// textsOf are those of a family.
-func textsOf(name, text string, family netfilter.Family) ([]fakekernel.SaveText, error) {
-	if strings.Contains(text, "\nhostname:") && !isSaveText([]byte(text)) {
-		return nil, fmt.Errorf("%s is a NodeSnapshot, not what iptables-save prints: give it to --node", name)
-	}
-	var texts []fakekernel.SaveText
-	all := fakekernel.SaveTexts(text)
-	for _, t := range all {
-		if t.Family == 0 || t.Family == family {
-			texts = append(texts, t)
-		}
-	}
-	if len(texts) == 0 {
-		return nil, fmt.Errorf("%s has rules of IPv%d only (%s), and the packet is of IPv%d: add what %s prints", name, all[0].Family,
-			all[0].String(), family, (&fakekernel.SaveText{Family: family}).String())
-	}
-	return texts, nil
+// with is a host with the same rules of which something else is known.
+func (h *rulesHost) with(known snapshot.RulesOptions) (*packetsim.Host, error) {
+	return snapshot.HostOfSave(h.name, bytes.NewReader(h.text), known)
 }
 
-// choose leaves out the other backend where a text has both, and reads as of the backend what does not say its own.
-func choose(texts []fakekernel.SaveText, backend netfilter.Dialect) []fakekernel.SaveText {
-	if backend == "" {
-		return texts
+// notLocal says that the rules would do something else with a packet if its destination were an address of the node's own, as that of a node
+// port is; empty if they would not, or if somebody has said which addresses are.
+func (h *rulesHost) notLocal(in inet.Input, outcomes []packetsim.Outcome) string {
+	if len(h.known.Local) > 0 || in.Dst.IsMulticast() {
+		return ""
 	}
-	var chosen []fakekernel.SaveText
-	for _, t := range texts {
-		if t.Dialect == backend || t.Dialect == "" {
-			t.Dialect = backend
-			chosen = append(chosen, t)
-		}
+	known := h.known
+	known.Local = []netip.Addr{in.Dst}
+	local, err := h.with(known)
+	if err != nil {
+		return ""
 	}
-	if len(chosen) == 0 { // one backend's rules may be walked as if they were the other's
-		for _, t := range texts {
-			t.Dialect = backend
-			chosen = append(chosen, t)
-		}
+	others, err := local.Walk(in)
+	if err != nil || !slices.ContainsFunc(others, ruled) || slices.ContainsFunc(outcomes, ruled) {
+		return ""
 	}
-	return chosen
+	return fmt.Sprintf("no address of the node is known, so %s is taken for another machine's: if it is the node's own, as of a node port, "+
+		"--local %s says so, and other rules decide (they test the type or the address of the destination)", in.Dst, in.Dst)
 }
+
+// ruled says whether rules have translated or stopped a packet.
+func ruled(o packetsim.Outcome) bool { return o.DNAT != "" || o.Verdict != packetsim.Accept }

@@ -111,3 +111,41 @@ func TestTraceSaysWhatToWrite(t *testing.T) {
 		})
 	}
 }
+
+// TestRulesTakeTheRangeOfThePods of the nodes where nothing says a configuration, as doctor does, and say so.
+func TestRulesTakeTheRangeOfThePods(t *testing.T) {
+	const masquerade = "! -s 10.0.0.0/24 -d 172.30.0.41/32"
+	status, rules, errOut := call(twoFamilies, "rules", "-f", "-")
+	require.Equal(t, exitHeld, status, errOut)
+	assert.Contains(t, rules, masquerade)
+	assert.Contains(t, errOut, "chainwalk: note: no kube-proxy configuration is known: its defaults count, with the range of the nodes' podCIDRs")
+	config := write(t, "config.yaml", "{apiVersion: kubeproxy.config.k8s.io/v1alpha1, kind: KubeProxyConfiguration}")
+	status, rules, errOut = call(twoFamilies, "rules", "-f", "-", "--config", config)
+	require.Equal(t, exitHeld, status, errOut)
+	assert.NotContains(t, rules, masquerade, "a configuration that is given counts")
+	assert.NotContains(t, errOut, "note:")
+}
+
+// TestTraceOfRulesAsksForTheNodesAddresses where they decide: the packet goes to a node port, and the rules do not say whose the address is.
+func TestTraceOfRulesAsksForTheNodesAddresses(t *testing.T) {
+	objects := strings.Replace(twoFamilies, "ports: [{port: 80}]}}", "type: NodePort, ports: [{port: 80, nodePort: 30080}]}}", 1)
+	status, rules, errOut := call(objects, "rules", "-f", "-")
+	require.Equal(t, exitHeld, status, errOut)
+	const note = "--local 192.168.0.2 says so"
+	for _, row := range []struct {
+		packet string
+		local  []string
+		asked  bool
+	}{
+		{packet: "tcp 192.168.0.9:40000 > 192.168.0.2:30080", asked: true},
+		{packet: "tcp 192.168.0.9:40000 > 192.168.0.2:30080", local: []string{"--local", "192.168.0.2"}},
+		{packet: "tcp 192.168.0.9:40000 > 192.168.0.2:30081"},
+		{packet: "tcp 10.0.0.5:40000 > 172.30.0.41:80"},
+		{packet: "udp 10.0.0.5:40000 > 10.0.0.6:30080"},
+	} {
+		status, out, errOut := call(rules, append([]string{"trace", "--rules", "-", row.packet}, row.local...)...)
+		require.Equal(t, exitHeld, status, errOut)
+		assert.Equal(t, row.asked, strings.Contains(out, note), row.packet)
+		assert.Equal(t, len(row.local) > 0 || strings.Contains(row.packet, "172.30"), strings.Contains(out, "10.244.1.2:8080"), row.packet)
+	}
+}

@@ -1,26 +1,37 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func newVersionCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the commit that it was built from, and the version of Go",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			info, ok := debug.ReadBuildInfo()
-			if !ok {
-				return fmt.Errorf("the program does not say what it was built from: build it with go build")
-			}
-			_, err := fmt.Fprint(s.out, versionText(info))
-			return err
-		},
+		Args:  noArgs,
+		RunE:  func(*cobra.Command, []string) error { return writeVersion(s) },
 	}
+}
+
+// addVersionFlags adds --version, -v and -V, which answer as the command does.
+func addVersionFlags(flags *pflag.FlagSet, asked *bool) {
+	flags.BoolVarP(asked, "version", "v", false, "print the commit that it was built from, and the version of Go (also -V)")
+	flags.BoolVarP(asked, "V", "V", false, "the same")
+	flags.Lookup("V").Hidden = true
+}
+
+func writeVersion(s streams) error {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return errors.New("the program does not say what it was built from: build it with go build")
+	}
+	_, err := fmt.Fprint(s.out, versionText(info))
+	return err
 }
 
 // versionText says what a program was built from. Without version control, as of a module that was downloaded, the commit is that of the

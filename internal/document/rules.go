@@ -101,7 +101,7 @@ func (p *Problem) usual() string {
 		return fmt.Sprintf("%s must be between 0 and %d", Shorten(p.Node.Value), uint64(math.MaxUint64)>>(64-bits))
 	case Invalid:
 		if p.Type.Name() == "Duration" {
-			return fmt.Sprintf("want a time with its unit, such as 30s, 5m or 1h, got %s", Describe(p.Node))
+			return fmt.Sprintf("want a time with its unit, such as 30s, 5m or 1h, got %s%s", Describe(p.Node), SuggestTime(p.Node.Value))
 		}
 		return fmt.Sprintf("got %s, which is no valid %s: %v", Describe(p.Node), p.Type.Name(), p.Err)
 	default:

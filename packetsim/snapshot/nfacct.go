@@ -37,11 +37,11 @@ func parseNFAcctLine(line string) (NFAcct, error) {
 		var err error
 		switch strings.TrimSpace(key) {
 		case "pkts":
-			object.Packets, err = strconv.ParseUint(value, 10, 64)
+			object.Packets, err = parseCount(value)
 		case "bytes":
-			object.Bytes, err = strconv.ParseUint(value, 10, 64)
+			object.Bytes, err = parseCount(value)
 		case "quota":
-			object.Quota, err = strconv.ParseUint(value, 10, 64)
+			object.Quota, err = parseCount(value)
 		case "mode":
 			if object.Mode = value; value != "byte" && value != "packet" {
 				err = fmt.Errorf("unknown mode %q", value)
@@ -54,4 +54,12 @@ func parseNFAcctLine(line string) (NFAcct, error) {
 		}
 	}
 	return object, nil
+}
+
+func parseCount(text string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no number, or too large a one", text)
+	}
+	return n, nil
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/netip"
@@ -21,8 +22,12 @@ type RulesOptions struct {
 	Local []netip.Addr
 	// Devices are devices that packets may come by, beside RulesDevice.
 	Devices []string
-	// family is that of rules that do not tell theirs; IPv4 if it is 0.
-	family netfilter.Family
+	// Family is the only family whose rules HostOfSave reads, as a packet has one; both if it is 0. Rules that do not tell their family are of
+	// it, or of IPv4.
+	Family netfilter.Family
+	// Dialect is the only backend whose rules HostOfSave reads where the text has those of both, and that of rules that do not tell theirs.
+	// Where it is empty, both are read, and the rules that do not tell theirs are legacy.
+	Dialect netfilter.Dialect
 }
 
 // HostOfRules is a host with these rules: what is not for an address of its own it forwards by RulesDevice.
@@ -50,17 +55,18 @@ func HostOfRules(rules *netfilter.Namespace, o RulesOptions) (*packetsim.Host, e
 	return packetsim.NewHost(config)
 }
 
-// HostOfSave is HostOfRules for what iptables-save and ip6tables-save have printed, of both families and backends one after the other.
-// Errors name the text and its line.
+// HostOfSave is HostOfRules for what iptables-save and ip6tables-save have printed, of both families and backends one after the other: their
+// head lines say which. Errors name the text and its line; that of a NodeSnapshot, which Read reads, is ErrIsSnapshot.
 func HostOfSave(name string, r io.Reader, o RulesOptions) (*packetsim.Host, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if o.family == 0 {
-		o.family = netfilter.IPv4
+	texts, err := textsOf(name, string(text), o.Family)
+	if err != nil {
+		return nil, err
 	}
-	kernel, err := fakekernel.LoadTexts(name, fakekernel.SaveTexts(string(text)), o.family)
+	kernel, err := fakekernel.LoadTexts(name, OfBackend(texts, o.Dialect), cmp.Or(o.Family, netfilter.IPv4))
 	if err != nil {
 		return nil, err
 	}

@@ -261,7 +261,10 @@ func (q *policyRule) rule(family netfilter.Family) (snapshot.PolicyRule, error) 
 
 func parse32(text string) (uint32, error) {
 	n, err := strconv.ParseUint(text, 0, 32)
-	return uint32(n), err
+	if err != nil {
+		return 0, fmt.Errorf("%q is no number, or too large a one", text)
+	}
+	return uint32(n), nil
 }
 
 // selector is the prefix of an address with a length beside it; none for "all".

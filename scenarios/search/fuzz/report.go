@@ -52,24 +52,74 @@ func (r *Result) clausesMissed() []string {
 	return out
 }
 
-// WriteText prints a result for people.
-func (r *Result) WriteText(w io.Writer) error {
+// fewBugs is as many as a screen has room for.
+const fewBugs = 5
+
+// WriteText prints a result for people: what failed, and how to see it again. If all is to be told, also what was reached, and the
+// scenarios.
+func (r *Result) WriteText(w io.Writer, all bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d, %s, commit %s\n", r.Seed, r.shard(), cmp.Or(r.Commit, "unknown"))
 	f := &r.Figures
 	fmt.Fprintf(&b, "%d cases: %d states judged by %d connections and %d packets of kept ones\n", r.Cases, f.States, f.Connections, f.Packets)
-	reached(&b, "clauses that must hold", binding(), r.clausesMissed())
-	if len(r.Figures.Marks) > 0 { // those of another proxier are not known
-		reached(&b, "marks", len(mark.All()), r.marksMissed())
+	if all {
+		r.writeReached(&b)
 	}
-	r.writeRules(&b)
-	for i := range r.Failures {
-		r.Failures[i].writeText(&b, r.Program)
+	bugs := r.Bugs()
+	for i, bug := range bugs {
+		if i == fewBugs && !all {
+			fmt.Fprintf(&b, "\nand %d more (-v)\n", len(bugs)-i)
+			break
+		}
+		bug.writeText(&b, r.Program, all)
 	}
-	r.Found.writeText(&b)
-	fmt.Fprintf(&b, "%d failures\n", len(r.Failures))
+	if len(bugs) > 0 {
+		b.WriteString("\n")
+	}
+	if all {
+		r.Found.writeText(&b)
+	}
+	b.WriteString(total(len(r.Failures), len(bugs)))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// total is the last line: how many clauses were broken, and by how much.
+func total(failures, bugs int) string {
+	if bugs == failures {
+		return fmt.Sprintf("%d failures\n", failures)
+	}
+	return fmt.Sprintf("%d failures, which look like %d\n", failures, bugs)
+}
+
+// writeReached says what of the specification and of the proxier the cases came to.
+func (r *Result) writeReached(b *strings.Builder) {
+	reached(b, "clauses that must hold", binding(), r.clausesMissed())
+	if len(r.Figures.Marks) > 0 { // those of another proxier are not known
+		reached(b, "marks", len(mark.All()), r.marksMissed())
+	}
+	r.writeRules(b)
+}
+
+// Bug are failures that look like one: the same kind of rule decides, and what happens differs in the same way. The first is the smallest.
+type Bug []*Failure
+
+// Bugs puts the failures of a result together, in their order. What is known to have different causes stays apart.
+func (r *Result) Bugs() []Bug {
+	var out []Bug
+	for i := range r.Failures {
+		f := &r.Failures[i]
+		at := slices.IndexFunc(out, func(b Bug) bool { return f.Broken != "" && f.Broken == b[0].Broken && f.Cause == b[0].Cause })
+		if at < 0 {
+			out = append(out, Bug{f})
+			continue
+		}
+		out[at] = append(out[at], f)
+	}
+	for _, bug := range out {
+		slices.SortStableFunc(bug, func(a, b *Failure) int { return cmp.Compare(len(a.File), len(b.File)) })
+	}
+	return out
 }
 
 func (r *Result) shard() string {
@@ -98,17 +148,31 @@ func reached(b *strings.Builder, what string, all int, missed []string) {
 	b.WriteString("\n")
 }
 
-func (f *Failure) writeText(b *strings.Builder, program string) {
+func (bug Bug) writeText(b *strings.Builder, program string, all bool) {
+	f := bug[0]
 	fmt.Fprintf(b, "\nFAIL  %s (%s): %s\n", f.Clause, cmp.Or(f.Law, "no law"), f.Text)
 	if f.Cause != "" {
 		fmt.Fprintf(b, "      cause: %s\n", f.Cause)
 	}
 	fmt.Fprintf(b, "      %s%s\n      want %s\n      got  %s\n", f.Where(), f.byTwins(), f.Want, f.Got)
+	if f.Broken != "" {
+		fmt.Fprintf(b, "      %s\n", f.Broken)
+	}
 	fmt.Fprintf(b, "      again: %s\n", f.Again(program))
+	for _, other := range bug[1:] {
+		fmt.Fprintf(b, "      also breaks %s: %s\n", other.Clause, other.Again(program))
+	}
+	if all {
+		for _, one := range bug {
+			one.writeFile(b)
+		}
+	}
+}
+
+func (f *Failure) writeFile(b *strings.Builder) {
 	for line := range strings.SplitSeq(strings.TrimRight(f.File, "\n"), "\n") {
 		b.WriteString(strings.TrimRight("    "+line, " ") + "\n")
 	}
-	b.WriteString("\n")
 }
 
 // writeText prints how often which clause was broken, by cause.

@@ -13,6 +13,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/search/gen"
 	"github.com/chainwalk/chainwalk/scenarios/search/trial"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 // Result is what a run, or several of them, came to. There is no time in it: the same
@@ -59,6 +60,9 @@ type Failure struct {
 	Within string `json:"within,omitempty"`
 	Want   string `json:"want"`
 	Got    string `json:"got"`
+	// Broken is how it fails when it is run again: how what happens differs from what is expected, and the kind of the rule that decides. Failures
+	// with the same are told as one. It is empty if no rule decides.
+	Broken string `json:"broken,omitempty"`
 	// File is the scenario with the expectation that fails.
 	File string `json:"file"`
 }
@@ -108,8 +112,14 @@ func (o *Options) small(ctx context.Context, f failing) (*Failure, error) {
 		out.Twins = f.question.law.Name
 	}
 	file, err := out.file(o, scenario, &violation)
+	if err != nil {
+		return nil, err
+	}
 	out.File = file
-	return out, err
+	if replayed, err := out.Replay(ctx, sim.Backend{}); err == nil {
+		out.Broken = replayed.BrokenBy()
+	}
+	return out, nil
 }
 
 // breaks reports how a scenario breaks the clause that another one broke.

@@ -183,3 +183,42 @@ func TestEachShardHasOfEverything(t *testing.T) {
 		}
 	}
 }
+
+func TestFailuresThatLookAlikeAreToldAsOne(t *testing.T) {
+	const decided = "source is not as expected, decided by -A KUBE-MARK-MASQ -j MARK --set-xmark"
+	r := &Result{Version: 1, Seed: 7, Shard: 1, Shards: 1, Cases: 3, Failures: []Failure{
+		{Clause: "client-address", Law: "S9", Text: "Who is called sees who calls.", Seed: 7, Case: 4, Want: "w", Got: "g", Broken: decided, File: "long file"},
+		{Clause: "generated-cases-run", Case: 9, File: "a"},
+		{Clause: "hairpin", Law: "S4", Seed: 7, Case: 2, Want: "w", Got: "g", Broken: decided, File: "file"},
+		{Clause: "other-cause", Cause: "known", Broken: decided, File: "a"},
+		{Clause: "unrunnable-too", Case: 11, File: "b"},
+	}}
+	bugs := r.Bugs()
+	require.Len(t, bugs, 4)
+	assert.Equal(t, "hairpin", bugs[0][0].Clause, "the smallest is told")
+	var brief, all strings.Builder
+	require.NoError(t, r.WriteText(&brief, false))
+	require.NoError(t, r.WriteText(&all, true))
+	for _, want := range []string{
+		"FAIL  hairpin (S4)", decided, "again: chainwalk fuzz --seed 7 --case 2\n",
+		"also breaks client-address: chainwalk fuzz --seed 7 --case 4\n", "5 failures, which look like 4\n",
+	} {
+		assert.Contains(t, brief.String(), want)
+		assert.Contains(t, all.String(), want)
+	}
+	assert.NotContains(t, brief.String(), "clauses that must hold")
+	assert.NotContains(t, brief.String(), "long file")
+	assert.Contains(t, all.String(), "clauses that must hold: ")
+	assert.Contains(t, all.String(), "long file")
+}
+
+func TestABriefTextIsOneScreen(t *testing.T) {
+	r := &Result{}
+	for i := range 40 {
+		r.Failures = append(r.Failures, Failure{Clause: fmt.Sprint("clause-", i), File: strings.Repeat("line\n", 40)})
+	}
+	var b strings.Builder
+	require.NoError(t, r.WriteText(&b, false))
+	assert.LessOrEqual(t, strings.Count(b.String(), "\n"), 40)
+	assert.Contains(t, b.String(), "and 35 more (-v)")
+}

@@ -13,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/internal/logbook"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -39,6 +40,8 @@ type RulesInput struct {
 type NodeRules struct {
 	// Warnings say what in the configuration is likely to be a mistake.
 	Warnings []string
+	// Logged is what the proxier said, such as of addresses that it passes over, each line once.
+	Logged []string
 	// RestoreInputs are the inputs of iptables-restore and ip6tables-restore, in order.
 	RestoreInputs [][]byte
 
@@ -47,7 +50,8 @@ type NodeRules struct {
 
 // Rules syncs a proxier that has just started once.
 func Rules(in RulesInput) (*NodeRules, error) {
-	ctx, stop := context.WithCancel(context.Background())
+	var log logbook.Book
+	ctx, stop := context.WithCancel(klog.NewContext(context.Background(), log.Logger()))
 	defer stop()
 	clock := node.NewClock()
 	kernel, err := kernelFor(in, clock)
@@ -67,7 +71,7 @@ func Rules(in RulesInput) (*NodeRules, error) {
 	if err := n.Sync(); err != nil {
 		return nil, err
 	}
-	return &NodeRules{Warnings: warnings, RestoreInputs: n.Inputs(), node: n}, nil
+	return &NodeRules{Warnings: warnings, Logged: log.Lines(), RestoreInputs: n.Inputs(), node: n}, nil
 }
 
 func kernelFor(in RulesInput, clock *clocktesting.FakeClock) (node.Kernel, error) {

@@ -140,7 +140,7 @@ func (o *options) search(ctx context.Context, out io.Writer) (broken bool, err e
 			}
 		}
 	}
-	return len(result.Failures) > 0, result.WriteText(out)
+	return len(result.Failures) > 0, result.WriteText(out, true)
 }
 
 // play plays files with both proxiers.

@@ -24,11 +24,15 @@ type Finding struct {
 	Cause             string // empty: nobody looked for one
 	Where             string // when and where it was seen
 	Again             string // the command that finds it again
+	Also              []Again
 	Want, Got         string
 	File              string // the scenario with the expectation that fails
 	// Replayed is what came of the scenario when it was run once more; nil of one that was not run.
 	Replayed *scenarios.Result
 }
+
+// Again is another clause that the same thing seems to break, with the command that shows it.
+type Again struct{ Clause, Command string }
 
 // Fuzz writes the page of a search: what it found, and the ways of the packets.
 func Fuzz(w io.Writer, found *Search) error {

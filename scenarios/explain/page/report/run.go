@@ -37,6 +37,7 @@ type run struct {
 	Sentence  string
 	Figures   []figure
 	Failures  []*check
+	Groups    []scenarios.FailureGroup // of several scenarios that failed
 	Scenarios []*scenario
 	Timed     bool
 	// LeftOut is how many ways were to be shown and had no room.
@@ -111,6 +112,9 @@ func runOf(results []*scenarios.Result, o RunOptions) *run {
 				checks++
 			}
 		}
+	}
+	if failed > 1 {
+		r.Groups = scenarios.FailureGroups(results)
 	}
 	r.Figures = []figure{
 		figureOf(len(results), "scenario"), {held, "held"}, {failed, "failed"}, {skipped, "skipped"}, figureOf(checks, "check"),
