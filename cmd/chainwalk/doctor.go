@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -18,6 +19,7 @@ type doctorOptions struct {
 	output  string
 	out     string
 	shrinks int
+	verbose bool
 }
 
 func newDoctorCommand(s streams) *cobra.Command {
@@ -43,6 +45,7 @@ kube-proxy would mend it. Rules are judged by what they do, whoever wrote them.
 	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
 	cmd.Flags().StringVar(&o.out, "out", "", "folder to write a scenario to for each thing that is wrong")
 	cmd.Flags().IntVar(&o.shrinks, "shrinks", 300, "how many smaller scenarios to try for each of them; 0: none")
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "print all that was found, with every packet's way rule by rule")
 	completeWords(cmd, "output", "text", "json")
 	return cmd
 }
@@ -62,7 +65,7 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	write := report.WriteText
+	write := func(w io.Writer) error { return report.WriteText(w, o.verbose) }
 	if o.output == "json" {
 		write = report.WriteJSON
 	}

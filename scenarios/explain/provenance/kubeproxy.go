@@ -148,14 +148,14 @@ func nftServicePort(chain string) ServicePort {
 		_, name, _ := strings.Cut(rest, "-")
 		name, _, _ = strings.Cut(name, "__")
 		if parts := strings.Split(name, "/"); len(parts) == 4 {
-			return servicePortOf(parts[0], parts[1], parts[3])
+			return PortOf(parts[0], parts[1], parts[3])
 		}
 	}
 	return ""
 }
 
-// servicePortOf is the name of a service port as kube-proxy spells it.
-func servicePortOf(namespace, name, port string) ServicePort {
+// PortOf is the name of a service port as kube-proxy spells it.
+func PortOf(namespace, name, port string) ServicePort {
 	text := namespace + "/" + name
 	if port != "" {
 		text += ":" + port

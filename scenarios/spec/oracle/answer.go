@@ -124,6 +124,9 @@ func (a *Answer) stoppedAt(endpoint int) string {
 	return a.stopped[endpoint]
 }
 
+// IsHealthPort says that the packet is for a health check node port, which the service proxy of the node keeps open.
+func (a *Answer) IsHealthPort() bool { return a.served == healthPortOpen }
+
 // Clauses are those that decided.
 func (a *Answer) Clauses() []*Clause {
 	out := make([]*Clause, 0, 8)

@@ -10,20 +10,21 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
 // findStale looks through the UDP connections that nodes remember for those that lead to no serving endpoint of the service port that they
 // are for, or past the endpoints that there are.
-func (e *exam) findStale() {
+func (e *exam) findStale(g *groups) {
 	for _, taken := range e.cluster.Snapshots {
 		for i := range taken.Conntrack {
 			c := &taken.Conntrack[i]
 			if c.Original.Proto != inet.UDP || !e.hasFamily(c.Original.Dst) {
 				continue
 			}
-			if f := e.stale(taken.Hostname, c); f != nil {
-				e.addStale(f)
+			if s := e.stale(taken.Hostname, c); s != nil {
+				g.forget(taken.Hostname, s)
 			}
 		}
 	}
@@ -42,8 +43,15 @@ func (e *exam) attemptOf(node string, c *snapshot.Connection, protocol corev1.Pr
 	return a, e.spec.Expect(a)
 }
 
+// stale is a connection that suffers from what a node remembers, and how the node forgets it.
+type stale struct {
+	*suffering
+	packet Packet
+	forget string
+}
+
 // stale is what is wrong with a connection, nil if nothing is.
-func (e *exam) stale(node string, c *snapshot.Connection) *Finding {
+func (e *exam) stale(node string, c *snapshot.Connection) *stale {
 	a, answer := e.attemptOf(node, c, corev1.ProtocolUDP)
 	if answer.Service.Name == "" || answer.Open {
 		return nil
@@ -54,29 +62,36 @@ func (e *exam) stale(node string, c *snapshot.Connection) *Finding {
 	if translated && slices.Contains(serving, to) || !translated && answer.Fate == oracle.Drop {
 		return nil
 	}
-	clause := oracle.StaleUDPFlow
 	got := fmt.Sprintf("%s remembers that it goes to %s", node, to)
 	if !translated {
 		got = node + " remembers that it goes there untranslated"
 	}
-	return &Finding{
-		Service: answer.Service.String(), Clauses: []Broken{{Clause: clause.Name, Says: clause.Text, Source: clause.Source}},
-		Remembered: []string{fmt.Sprintf("%s: conntrack -D -p udp --orig-src %s --orig-dst %s --sport %d --dport %d",
-			node, c.Original.Src, c.Original.Dst, c.Original.SrcPort, c.Original.DstPort)},
-		Suffering: 1, Packets: []Packet{{
-			Packet: fmt.Sprintf("UDP %s from %s", a.To, netip.AddrPortFrom(c.Original.Src, c.Original.SrcPort)), Want: answer.String(), Got: got,
-		}},
+	wrong := oracle.Violation{Clause: oracle.StaleUDPFlow, Attempt: a, Want: answer.String(), Got: got}
+	return &stale{
+		suffering: &suffering{errand: errand{attempt: a}, answer: answer, wrong: []oracle.Violation{wrong}},
+		packet: Packet{
+			Packet: fmt.Sprintf("UDP %s from %s", a.To, netip.AddrPortFrom(c.Original.Src, c.Original.SrcPort)), Want: wrong.Want, Got: got,
+		},
+		forget: fmt.Sprintf("conntrack -D -p udp --orig-src %s --orig-dst %s --sport %d --dport %d",
+			c.Original.Src, c.Original.Dst, c.Original.SrcPort, c.Original.DstPort),
 	}
 }
 
-func (e *exam) addStale(f *Finding) {
-	i := slices.IndexFunc(e.report.Findings, func(old Finding) bool { return old.Service == f.Service && old.Remembered != nil })
-	if i < 0 {
-		e.report.Findings = append(e.report.Findings, *f)
-		return
+// forget adds a connection that a node should forget.
+func (g *groups) forget(node string, s *stale) {
+	one := g.of(string(cause.ConntrackStale))
+	if one.Code == "" {
+		one.Cause = cause.Cause{
+			Code: cause.ConntrackStale, What: "conntrack entries of UDP",
+			Says: "Connections of UDP are remembered that lead to no endpoint of their service.", Remedy: s.forget,
+		}
 	}
-	e.report.Findings[i].add(f)
-	e.report.Findings[i].Remembered = append(e.report.Findings[i].Remembered, f.Remembered...)
+	one.nodes[node] = true
+	one.Remembered = append(one.Remembered, node+": "+s.forget)
+	one.counts(g.exam, s.suffering)
+	if len(one.Packets) < shownPackets {
+		one.Packets = append(one.Packets, s.packet)
+	}
 }
 
 // clientOf is who has an address, or somebody in the same place: a pod of the node, or a machine.
@@ -111,7 +126,7 @@ func (e *exam) clientOf(node string, a netip.Addr) string {
 func (e *exam) serving(service, port string) []netip.AddrPort {
 	var out []netip.AddrPort
 	for _, s := range e.cluster.slices() {
-		if s.Namespace+"/"+s.Labels[discoveryv1.LabelServiceName] != service {
+		if serviceOf(s) != service {
 			continue
 		}
 		for _, p := range s.Ports {
@@ -124,6 +139,11 @@ func (e *exam) serving(service, port string) []netip.AddrPort {
 		}
 	}
 	return out
+}
+
+// serviceOf is the NAMESPACE/NAME of the service that a slice is of.
+func serviceOf(s *discoveryv1.EndpointSlice) string {
+	return s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]
 }
 
 func servingAt(e *discoveryv1.Endpoint, port uint16) []netip.AddrPort {

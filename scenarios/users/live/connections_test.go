@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +12,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
 func TestStaleUDPConnectionsAreFound(t *testing.T) {
@@ -50,19 +52,20 @@ func TestStaleUDPConnectionsAreFound(t *testing.T) {
 	}
 	report, err := cluster.Examine(t.Context())
 	require.NoError(t, err)
-	found := map[string][]string{}
-	for i := range report.Findings {
-		f := &report.Findings[i]
-		found[f.Service] = f.Remembered
-		assert.Equal(t, "stale-udp-flow", f.Clauses[0].Clause)
-		assert.Equal(t, len(f.Remembered), f.Suffering)
-		_, _, err = cluster.Witness(t.Context(), f, 0)
-		require.ErrorIs(t, err, ErrNoWitness)
-	}
-	assert.Equal(t, want, found)
+	require.Len(t, report.Findings, 1)
+	f := &report.Findings[0]
+	assert.Equal(t, cause.ConntrackStale, f.Code)
+	assert.Equal(t, []string{"kube-system/kube-dns", "shop/web"}, f.Services)
+	assert.Equal(t, "stale-udp-flow", f.Clauses[0].Clause)
+	assert.Equal(t, len(f.Remembered), f.Suffering)
+	_, _, err = cluster.Witness(t.Context(), f, 0)
+	require.ErrorIs(t, err, ErrNoWitness)
+	var all []string
 	for _, remembered := range want {
-		assert.Contains(t, textOf(t, report), "remembered: "+remembered[0])
+		all = append(all, remembered...)
+		assert.Contains(t, textOf(t, report), "forget    "+remembered[0])
 	}
+	assert.ElementsMatch(t, all, f.Remembered)
 }
 
 func TestLiveConnectionsAreJudged(t *testing.T) {
@@ -109,7 +112,7 @@ func TestLiveConnectionsAreJudged(t *testing.T) {
 			}
 			require.Len(t, e.report.Findings, 1)
 			f := &e.report.Findings[0]
-			assert.Equal(t, tc.service, f.Service)
+			assert.Equal(t, tc.service, strings.Join(f.Services, " "))
 			assert.Equal(t, 1, f.Suffering)
 			assert.Equal(t, tc.clause, f.Clauses[0].Clause)
 			require.Len(t, f.Foreign, 1)

@@ -1,13 +1,10 @@
 package live
 
 import (
-	"slices"
-
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -149,12 +146,6 @@ func kubeProxyOf(c *kubeproxyconfig.KubeProxyConfiguration) (scenarios.KubeProxy
 		return scenarios.KubeProxy{}, nil
 	}
 	return scenarios.KubeProxyOf(c)
-}
-
-// filters says whether rules of others drop packets at a node: a policy of DROP.
-func filters(taken *snapshot.NodeSnapshot) bool {
-	rulesets, err := taken.Rulesets()
-	return err == nil && slices.ContainsFunc(rulesets, dropsByPolicy) // with rules that cannot be read there is no host to examine
 }
 
 // dropsByPolicy says whether a ruleset has a policy of DROP.

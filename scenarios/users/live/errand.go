@@ -205,8 +205,11 @@ type story struct {
 	probability float64
 	journeys    []*network.Journey
 	result      string
-	made        bool // the connection is made
+	connection  *network.Connection // nil of a packet that is no first one
 }
+
+// made says that the connection is made.
+func (s *story) made() bool { return s.connection != nil && s.connection.Made }
 
 // try makes an errand and says what of it is not allowed, and on demand the whole story. The lab is left as it was.
 func (l *lab) try(spec *oracle.Spec, p errand, tell bool) (wrong []oracle.Violation, told []story, err error) {
@@ -284,7 +287,7 @@ func (l *lab) answer(spec *oracle.Spec, p errand, flow *network.Flow, first orac
 			return nil, nil, err
 		}
 		for i := range journeys {
-			told = append(told, story{journeys[i].Probability, []*network.Journey{&journeys[i]}, journeys[i].String(), false})
+			told = append(told, story{journeys[i].Probability, []*network.Journey{&journeys[i]}, journeys[i].String(), nil})
 		}
 	}
 	reached, err := flow.Reach(network.FromServer, packet)
@@ -326,7 +329,7 @@ func (l *lab) inject(spec *oracle.Spec, p errand) ([]oracle.Violation, []story, 
 
 // storyOf is what one host did with a packet.
 func storyOf(host string, in inet.Input, o *packetsim.Outcome) story {
-	return story{o.Probability, []*network.Journey{{Hops: []network.Hop{{Host: host, Input: in, Outcome: *o}}}}, string(o.Verdict), false}
+	return story{o.Probability, []*network.Journey{{Hops: []network.Hop{{Host: host, Input: in, Outcome: *o}}}}, string(o.Verdict), nil}
 }
 
 // spoofed is the first packet of an attempt as it comes to the node by the client's device.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,8 +46,15 @@ type exam struct {
 	lab      *lab // the nodes as they are
 	report   *Report
 
-	healed *lab // the nodes after kube-proxy has synced
-	rules  map[string]difference
+	hostsHealed map[string]*packetsim.Host // the nodes after kube-proxy has synced
+	healed      *lab                       // these joined, once somebody asks for it
+	rules       map[string]difference      // what is other on them
+	units       units
+	services    map[string]bool // that there are, by NAMESPACE/NAME
+	clusterIPs  map[netip.Addr]bool
+
+	intended int // packets that rules of others stop, and that nobody was promised to come through
+	policies int // packets that rules for NetworkPolicies stop
 }
 
 func (c *Cluster) exam() (*exam, error) {
@@ -60,7 +68,7 @@ func (c *Cluster) exam() (*exam, error) {
 	}
 	for i := range e.topology.Nodes {
 		name := e.topology.Nodes[i].Name
-		report := NodeReport{Name: name, Judged: hosts[name] != nil}
+		report := NodeReport{Name: name, Judged: hosts[name] != nil, Proxy: Proxy{Walked: true}}
 		if report.Judged {
 			rules := hosts[name].Rulesets(netfilter.IPv4)
 			report.Dialect = rules[0].Dialect
@@ -77,6 +85,55 @@ func (c *Cluster) exam() (*exam, error) {
 		return nil, err
 	}
 	return e, e.compare()
+}
+
+// healedLab are the nodes after kube-proxy has synced.
+func (e *exam) healedLab() (*lab, error) {
+	var err error
+	if e.healed == nil {
+		e.healed, err = newLab(e.topology, e.nodes, e.hostsHealed)
+	}
+	return e.healed, err
+}
+
+// compare heals a copy of the nodes and keeps what is other there.
+func (e *exam) compare() error {
+	hosts, err := e.hosts(e.cluster.hostOptions)
+	if err != nil {
+		return err
+	}
+	e.hostsHealed, e.rules = hosts, map[string]difference{}
+	for _, object := range e.cluster.nodes() {
+		host := hosts[object.Name]
+		if host == nil {
+			continue
+		}
+		if err := e.cluster.heal(host, object, e.topology.Configs[object.Name]); err != nil {
+			return err
+		}
+		have := e.lab.Network.Host(object.Name).Host
+		var sum difference
+		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+			sum.add(changed(object.Name, family, have, host))
+		}
+		e.rules[object.Name] = sum
+		for i := range e.report.Nodes {
+			if n := &e.report.Nodes[i]; n.Name == object.Name {
+				n.Missing, n.Foreign = len(sum.missing), len(sum.foreign)
+			}
+		}
+	}
+	e.units = e.unitsOf()
+	e.services, e.clusterIPs = map[string]bool{}, map[netip.Addr]bool{}
+	for _, s := range e.cluster.services() {
+		e.services[s.Namespace+"/"+s.Name] = true
+		for _, text := range s.Spec.ClusterIPs {
+			if a, ok := parse(text); ok {
+				e.clusterIPs[a] = true
+			}
+		}
+	}
+	return nil
 }
 
 // prepared is an examination that has no hosts yet: the topology, the nodes with their pods, and what the objects promise. Of the nodes'
@@ -168,7 +225,6 @@ func (e *exam) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracle.Cl
 		if node == nil {
 			continue
 		}
-		n.Filters = n.Filters || filters(node.NodeSnapshot)
 		for _, device := range node.Devices {
 			for _, address := range device.Addresses {
 				a := address.Prefix.Addr()
@@ -227,15 +283,10 @@ func (e *exam) unknown(a oracle.Attempt) string {
 	return ""
 }
 
-// suffering is an errand that suffers, and from what.
-type suffering struct {
-	errand
-	violations []oracle.Violation
-}
-
-// judge makes errands on the nodes as they are. Those that meet a rule with an extension that nobody knows are not judged.
-func (e *exam) judge(ctx context.Context, errands []errand) ([]suffering, error) {
-	var out []suffering
+// judge makes errands on the nodes as they are, and returns those that suffer. Those that meet a rule with an extension that nobody knows
+// are not judged.
+func (e *exam) judge(ctx context.Context, errands []errand) ([]errand, error) {
+	var out []errand
 	for _, p := range errands {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -251,7 +302,7 @@ func (e *exam) judge(ctx context.Context, errands []errand) ([]suffering, error)
 		}
 		e.report.Connections++
 		if len(violations) > 0 {
-			out = append(out, suffering{p, violations})
+			out = append(out, p)
 		}
 	}
 	return out, nil

@@ -14,12 +14,14 @@ import (
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
+// textOf is all of a report.
 func textOf(t *testing.T, r *Report) string {
 	var b strings.Builder
-	require.NoError(t, r.WriteText(&b))
+	require.NoError(t, r.WriteText(&b, true))
 	return b.String()
 }
 
@@ -46,9 +48,10 @@ func TestNothingIsWrongWithTheRecordedCluster(t *testing.T) {
 			assert.Empty(t, report.Unjudged)
 			assert.Greater(t, report.Connections, 1500)
 			text := textOf(t, report)
-			assert.Contains(t, text, "demo-worker: judged by its "+tools+" rules, which are kube-proxy's word for word\n")
+			assert.Regexp(t, "^nothing is wrong: [0-9]+ connections judged on 3 nodes\n", text)
+			assert.Contains(t, text, "\ndemo-control-plane, demo-worker, demo-worker2: judged by its "+tools+
+				" rules, which are kube-proxy's word for word\n")
 			assert.Contains(t, text, "note: demo-worker has no route to 10.244.2.80")
-			assert.Contains(t, text, "connections judged: nothing wrong\n")
 		})
 	}
 }
@@ -87,10 +90,9 @@ func TestAWitnessIsMadeSmall(t *testing.T) {
 	const drop = "-A FORWARD -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP"
 	edit(t, cluster.Snapshots[1], netfilter.IPv4, "-A FORWARD -m comment", drop+"\n[0:0] -A FORWARD -m comment")
 	report := examined(t, cluster)
-	i := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.Service == "shop/lb-local" })
-	whole, _, err := cluster.Witness(t.Context(), &report.Findings[i], 0)
+	whole, _, err := cluster.Witness(t.Context(), &report.Findings[0], 0)
 	require.NoError(t, err)
-	small, _, err := cluster.Witness(t.Context(), &report.Findings[i], 150)
+	small, _, err := cluster.Witness(t.Context(), &report.Findings[0], 150)
 	require.NoError(t, err)
 	before, _ := written(t, whole)
 	after, read := written(t, small)
@@ -107,25 +109,20 @@ func TestAForeignRuleIsNamed(t *testing.T) {
 	edit(t, cluster.Snapshots[1], netfilter.IPv4, "-A FORWARD -m comment", drop+"\n[0:0] -A FORWARD -m comment")
 	report, err := cluster.Examine(t.Context())
 	require.NoError(t, err)
+	require.Len(t, report.Findings, 1, "one rule is one thing, whatever suffers from it")
+	f := &report.Findings[0]
 	text := textOf(t, report)
-	assert.Contains(t, text, "foreign: demo-worker: iptables -t filter "+drop+"  (not kube-proxy's, which leaves it alone)")
-	assert.Contains(t, text, "kube-proxy would not mend it")
-	var services []string
-	for i := range report.Findings {
-		f := &report.Findings[i]
-		services = append(services, f.Service)
-		assert.False(t, f.Heals)
-		require.Len(t, f.Foreign, 1)
-		assert.Equal(t, drop, f.Foreign[0].Text)
-		assert.Empty(t, append(f.Missing, f.Moved...))
-	}
-	assert.Subset(t, services, []string{"", "shop/itp-local", "shop/lb-local", "shop/np-local"})
-	assert.NotContains(t, services, "shop/web", "its endpoints are others")
-
-	i := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.Service == "shop/itp-local" })
-	scenario := witnessed(t, cluster, &report.Findings[i])
-	assert.Contains(t, scenario, "iptables -t filter -I FORWARD 2 -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP")
-	assert.NotContains(t, scenario, "lb-local")
+	assert.Contains(t, text, "foreign   demo-worker: iptables -t filter "+drop+"  (not kube-proxy's, which leaves it alone)")
+	assert.Equal(t, cause.ForeignDrop, f.Code)
+	assert.Equal(t, []string{"demo-worker"}, f.Nodes)
+	assert.False(t, f.Heals)
+	assert.False(t, f.Outside)
+	require.Len(t, f.Foreign, 1)
+	assert.Equal(t, drop, f.Foreign[0].Text)
+	assert.Empty(t, append(f.Missing, f.Moved...))
+	assert.Subset(t, f.Services, []string{"shop/itp-local", "shop/lb-local", "shop/np-local"})
+	assert.NotContains(t, f.Services, "shop/web", "its endpoints are others")
+	assert.Contains(t, witnessed(t, cluster, f), "iptables -t filter -I FORWARD 2 -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP")
 }
 
 func TestAMissingEndpointRuleIsNamed(t *testing.T) {
@@ -134,7 +131,10 @@ func TestAMissingEndpointRuleIsNamed(t *testing.T) {
 		`--probability 0.33333333349 -j KUBE-SEP-XTJTEC7KOHLCQM25`
 	edit(t, cluster.Snapshots[0], netfilter.IPv4, "[0:0] "+rule+"\n", "")
 	f := finding(t, cluster)
-	assert.Equal(t, "shop/web", f.Service)
+	assert.Equal(t, []string{"shop/web"}, f.Services)
+	assert.Equal(t, cause.RuleMissing, f.Code)
+	assert.Equal(t, "1 rule of kube-proxy's for shop/web is missing.", f.Says)
+	assert.Equal(t, "iptables -t nat "+rule, f.What)
 	assert.Equal(t,
 		[]Rule{{Node: "demo-control-plane", Family: netfilter.IPv4, Table: "nat", Chain: "KUBE-SVC-67NZLRHBNDSAWJRO", Text: rule,
 			Why: "of shop/web"}}, f.Missing)
@@ -189,16 +189,18 @@ func TestRulesOfWhatIsNoMoreAreStale(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, report.Findings)
 	text := textOf(t, report)
+	require.Len(t, report.Findings, 1, screenOf(t, report))
 	for _, rule := range []string{
 		`-A KUBE-SERVICES -d 198.51.100.7/32 -p tcp -m comment --comment "shop/ext external IP" -m tcp --dport 9000 -j KUBE-EXT-GK6PCQAXGWAYGJRX`,
 		`-A KUBE-SERVICES -d 10.96.98.89/32 -p tcp -m comment --comment "shop/ext cluster IP" -m tcp --dport 9000 -j KUBE-SVC-GK6PCQAXGWAYGJRX`,
 	} {
 		for _, node := range dumpNodes {
-			assert.Contains(t, text, "foreign: "+node+": iptables -t nat "+rule+"  (stale: there is no service shop/ext)")
+			assert.Contains(t, text, "foreign   "+node+": iptables -t nat "+rule+"  (stale: there is no service shop/ext)")
 		}
 	}
 	for _, f := range report.Findings {
-		assert.Empty(t, f.Service)
+		assert.Equal(t, cause.RuleStale, f.Code)
+		assert.Empty(t, f.Services)
 		assert.Empty(t, f.Missing)
 		assert.True(t, f.Heals)
 		assert.Equal(t, "other-traffic-untouched", f.Clauses[0].Clause)
@@ -298,7 +300,7 @@ func TestDoctorWalksBothBackends(t *testing.T) {
 	assert.Contains(t, notes, cluster.Snapshots[1].Hostname+": not walked: nftables table inet guard (chain f in forward, priority 0: "+
 		"packets are judged as if it let them by); the order of both backends' chains")
 	var b strings.Builder
-	require.NoError(t, report.WriteText(&b))
+	require.NoError(t, report.WriteText(&b, false))
 	assert.Contains(t, b.String(),
 		": judged by its legacy rules and those of nft beside them; of the legacy rules 0 of kube-proxy's are missing")
 	_, _, err := cluster.Witness(t.Context(), &report.Findings[0], 0)

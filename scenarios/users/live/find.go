@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,166 +11,133 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
-
-// shownPackets is how many of the packets that suffer from one thing a report shows.
-const shownPackets = 3
 
 // shownWays is how many of a packet's ways a report tells.
 const shownWays = 2
 
-// find gives names to what is wrong.
-func (e *exam) find(all []suffering) error {
-	places := map[string]int{}
-	for _, s := range all {
-		f, err := e.explain(s)
+// find gives names to what is wrong with those that suffer.
+func (e *exam) find(all []errand) error {
+	g := newGroups(e)
+	for _, p := range all {
+		s, err := e.diagnose(p)
 		if err != nil {
 			return err
 		}
-		key := fmt.Sprint(f.Service, f.Missing, f.Foreign, f.Moved, f.Deciding, f.Heals)
-		place, known := places[key]
-		if !known {
-			place = len(e.report.Findings)
-			places[key] = place
-			if f.Packets[0].Way, err = e.way(s); err != nil {
-				return err
-			}
-			e.report.Findings = append(e.report.Findings, *f)
-			continue
-		}
-		e.report.Findings[place].add(f)
+		g.add(s)
 	}
-	e.findStale()
-	slices.SortStableFunc(e.report.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(b.Suffering, a.Suffering))
-	})
+	e.findStale(g)
+	e.report.Findings = g.findings()
+	e.say()
 	return nil
 }
 
-// add joins what another connection suffers.
-func (f *Finding) add(other *Finding) {
-	f.Suffering++
-	f.attempts = append(f.attempts, other.attempts...)
-	if len(f.Packets) < shownPackets {
-		f.Packets = append(f.Packets, other.Packets...)
-	}
-	for _, c := range other.Clauses {
-		if !slices.ContainsFunc(f.Clauses, func(b Broken) bool { return b.Clause == c.Clause }) {
-			f.Clauses = append(f.Clauses, c)
-		}
-	}
+// suffering is an errand that suffers, and from what.
+type suffering struct {
+	errand
+	answer oracle.Answer
+	wrong  []oracle.Violation
+	// heals says that the packets would be right after kube-proxy has written its rules anew.
+	heals bool
+	// missing, foreign and moved are rules in which the nodes differ from what kube-proxy would leave, and which made the difference.
+	missing, foreign, moved []factRule
+	// stops are what stopped its ways, or the rules that decided, if it is no matter of kube-proxy's rules alone.
+	stops []stop
+
+	ways []story // those that are not as they should be
 }
 
-// compare heals a copy of the nodes and keeps what is other there.
-func (e *exam) compare() error {
-	hosts, err := e.hosts(e.cluster.hostOptions)
+// diagnose finds what makes the difference between the nodes as they are and as kube-proxy would leave them: the rules that the packets meet
+// on one of them only. Where there is none, it is what stopped the packets, or the rules that decided.
+func (e *exam) diagnose(p errand) (*suffering, error) {
+	s := &suffering{errand: p, answer: e.spec.Expect(p.attempt)}
+	wrong, is, err := e.lab.try(e.spec, p, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	e.rules = map[string]difference{}
-	for _, object := range e.cluster.nodes() {
-		host := hosts[object.Name]
-		if host == nil {
-			continue
-		}
-		if err := e.cluster.heal(host, object, e.topology.Configs[object.Name]); err != nil {
-			return err
-		}
-		have := e.lab.Network.Host(object.Name).Host
-		var sum difference
-		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-			sum.add(changed(object.Name, family, have, host))
-		}
-		e.rules[object.Name] = sum
-		for i := range e.report.Nodes {
-			if n := &e.report.Nodes[i]; n.Name == object.Name {
-				n.Missing, n.Foreign = len(sum.missing), len(sum.foreign)
-			}
-		}
-	}
-	e.healed, err = newLab(e.topology, e.nodes, hosts)
-	return err
-}
-
-// explain says what one attempt suffers from.
-func (e *exam) explain(s suffering) (*Finding, error) {
-	f := &Finding{Suffering: 1, attempts: []suffering{s}}
-	expected := e.spec.Expect(s.attempt)
-	if expected.Service.Name != "" {
-		f.Service = expected.Service.String()
-	}
-	for _, v := range s.violations {
-		if !slices.ContainsFunc(f.Clauses, func(b Broken) bool { return b.Clause == v.Clause.Name }) {
-			f.Clauses = append(f.Clauses, Broken{Clause: v.Clause.Name, Says: v.Clause.Text, Source: v.Clause.Source})
-		}
-	}
-	f.Packets = []Packet{{Packet: s.String(), Want: s.violations[0].Want, Got: s.violations[0].Got}}
-	return f, e.blame(f, s)
-}
-
-// blame finds the rules that make the difference between the nodes as they are and as they should be: those that the
-// packets meet on one of them only. Where there is none, it is the rules that decided.
-func (e *exam) blame(f *Finding, s suffering) error {
-	_, is, err := e.lab.try(e.spec, s.errand, true)
-	if err != nil {
-		return err
-	}
-	wrong, would, err := e.healed.try(e.spec, s.errand, true)
+	s.wrong = wrong
+	still, would, err := e.afterSync(p)
 	var opaque *packetsim.OpaqueError
 	if errors.As(err, &opaque) {
-		wrong, err = s.violations, nil // nobody can say whether a sync heals it
+		still, err = wrong, nil // nobody can say whether a sync heals it
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	f.Heals = len(wrong) == 0
-	met, wouldMeet := matched(is), matched(would)
+	s.heals = len(still) == 0
+	s.ways = wrongOf(is, would)
+	e.compareWays(s, matched(is), matched(would))
+	if s.heals && len(s.missing)+len(s.foreign)+len(s.moved) > 0 {
+		return s, nil
+	}
+	stopped := s.ways
+	if len(s.missing)+len(s.foreign) > 0 {
+		stopped = would // what is left when kube-proxy has done its part
+	}
+	for i := range stopped {
+		s.addStop(e.stopOf(&stopped[i]))
+	}
+	return s, nil
+}
+
+// afterSync makes an errand on the nodes as kube-proxy would leave them.
+func (e *exam) afterSync(p errand) ([]oracle.Violation, []story, error) {
+	healed, err := e.healedLab()
+	if err != nil {
+		return nil, nil, err
+	}
+	return healed.try(e.spec, p, true)
+}
+
+// compareWays finds the rules that are met on the nodes as they are or as they should be, and not on both.
+func (e *exam) compareWays(s *suffering, met, wouldMeet map[Rule]bool) {
 	for _, node := range slices.Sorted(maps.Keys(e.rules)) {
 		d := e.rules[node]
-		f.Missing = append(f.Missing, e.attributed(among(d.missing, wouldMeet))...)
-		f.Foreign = append(f.Foreign, e.attributed(among(d.foreign, met))...)
-		if f.Heals {
-			f.Moved = append(f.Moved, e.attributed(among(d.moved, met))...)
+		s.missing = append(s.missing, among(d.missing, wouldMeet)...)
+		s.foreign = append(s.foreign, among(d.foreign, met)...)
+		if s.heals {
+			s.moved = append(s.moved, among(d.moved, met)...)
 		}
 	}
-	if len(f.Missing)+len(f.Foreign) > 0 {
-		f.Moved = nil
-	}
-	if !f.Heals || len(f.Missing)+len(f.Foreign)+len(f.Moved) == 0 {
-		f.decided(deciding(wrongOf(is, would)))
-	}
-	return nil
-}
-
-// decided takes the rules that decided in: those that are not kube-proxy's are foreign.
-func (f *Finding) decided(rules []factRule) {
-	for i := range rules {
-		r := rules[i].Rule
-		if rules[i].writer().IsKubernetes() || strings.HasPrefix(r.Text, "-P ") {
-			f.Deciding = append(f.Deciding, r)
-			continue
-		}
-		r.Why = "not kube-proxy's, which leaves it alone"
-		f.Foreign = append(f.Foreign, r)
+	if len(s.missing)+len(s.foreign) > 0 {
+		s.moved = nil
 	}
 }
 
-// attributed are the rules, each with whose it is.
-func (e *exam) attributed(rules []factRule) []Rule {
-	known := map[string]bool{}
-	for _, s := range e.cluster.services() {
-		known[s.Namespace+"/"+s.Name] = true
+// stop is what stopped a way of an errand.
+type stop struct {
+	// cause is empty if nothing stopped the way, which only goes elsewhere than it should.
+	cause cause.Cause
+	// rule is the rule or policy that decided; without a text if none did.
+	rule factRule
+}
+
+// addStop adds what stopped a way, unless another way was stopped by the same.
+func (s *suffering) addStop(one stop) {
+	if !slices.ContainsFunc(s.stops, func(o stop) bool { return o.rule.Rule == one.rule.Rule && o.cause == one.cause }) {
+		s.stops = append(s.stops, one)
 	}
-	for i := range rules {
-		switch service := rules[i].service(); {
-		case service == "":
-		case known[service]:
-			rules[i].Why = "of " + service
-		default:
-			rules[i].Why = "stale: there is no service " + service
+}
+
+// stopOf is what stopped a connection, or a packet of one.
+func (e *exam) stopOf(s *story) (out stop) {
+	out.rule, _ = s.decided()
+	if s.connection != nil {
+		if j := s.unheard(); j != nil {
+			return e.stopOf(&story{journeys: []*network.Journey{j}})
 		}
+		if !s.made() {
+			out.cause, _ = cause.Of(s.connection, e.world())
+		}
+		return out
 	}
-	return plain(rules)
+	if hops := s.journeys[0].Hops; len(hops) > 0 {
+		last := &hops[len(hops)-1]
+		out.cause, _ = cause.OfOutcome(last.Host, last.Input, &last.Outcome, e.world().Node(last.Host))
+	}
+	return out
 }
 
 // among are the rules that packets met, each once.
@@ -185,6 +151,20 @@ func among(rules []factRule, met map[Rule]bool) []factRule {
 		}
 	}
 	return out
+}
+
+// unheard is the answer of a host that rejected the packet, if that did not come to the client; nil if it did or if there is none.
+func (s *story) unheard() *network.Journey {
+	forward := &s.connection.Forward
+	if s.connection.Refused || forward.End != network.EndRejected {
+		return nil
+	}
+	for i := range forward.Answers {
+		if a := &forward.Answers[i]; a.End != network.EndDelivered && len(a.Hops) > 0 {
+			return a
+		}
+	}
+	return nil
 }
 
 // matched are the rules that the packets of stories matched, there and back.
@@ -230,54 +210,31 @@ func eachStep(j *network.Journey, do func(host string, family netfilter.Family, 
 	}
 }
 
-// deciding are the last rules that packets met, or the policies; none where the kernel decided without a rule.
-func deciding(stories []story) []factRule {
-	var out []factRule
-	for _, s := range stories {
-		hops := s.journeys[0].Hops
-		for h := len(hops) - 1; h >= 0; h-- {
-			steps := hops[h].Outcome.Steps
-			if len(steps) == 0 {
-				continue
+// decided is the last rule or policy that a packet which was lost met; of a connection that is made, the last that translated it. False: the
+// kernel decided without a rule.
+func (s *story) decided() (out factRule, found bool) {
+	for _, j := range s.journeys {
+		for h := 0; j != nil && h < len(j.Hops); h++ {
+			hop := &j.Hops[h]
+			for k := range hop.Outcome.Steps {
+				step := &hop.Outcome.Steps[k]
+				if s.made() && (step.Rule == nil || step.Rule.Fact.Translation.Of == "") {
+					continue
+				}
+				out, found = factRule{Rule: ruleOf(hop.Host, inet.FamilyOf(hop.Input.Dst), step)}, true
+				if step.Rule != nil {
+					out.fact = step.Rule.Fact
+				}
 			}
-			if hops[h].Outcome.Reason != "" {
-				break // no rule decided
+			if hop.Outcome.Reason != "" {
+				return factRule{}, false
 			}
-			last := &steps[len(steps)-1]
-			r := factRule{Rule: ruleOf(hops[h].Host, inet.FamilyOf(hops[h].Input.Dst), last)}
-			if last.Rule != nil {
-				r.fact = last.Rule.Fact
-			}
-			if !slices.ContainsFunc(out, func(known factRule) bool { return known.Rule == r.Rule }) {
-				out = append(out, r)
-			}
+		}
+		if s.made() {
 			break
 		}
 	}
-	return out
-}
-
-// way tells what the hosts on the way did with the packet that suffers, on those of its ways that it would not take after a
-// sync of kube-proxy.
-func (e *exam) way(s suffering) ([]string, error) {
-	_, stories, err := e.lab.try(e.spec, s.errand, true)
-	if err != nil {
-		return nil, err
-	}
-	_, would, err := e.healed.try(e.spec, s.errand, true)
-	var opaque *packetsim.OpaqueError
-	if err != nil && !errors.As(err, &opaque) {
-		return nil, err
-	}
-	wrong := wrongOf(stories, would)
-	if len(wrong) > shownWays {
-		wrong = wrong[:shownWays]
-	}
-	var out []string
-	for _, told := range wrong {
-		out = append(out, told.lines()...)
-	}
-	return out, nil
+	return out, found
 }
 
 // wrongOf are the ways that are not as they would be, otherwise those on which nobody is reached, otherwise all.
@@ -288,14 +245,14 @@ func wrongOf(stories, would []story) []story {
 	if len(other) > 0 {
 		return other
 	}
-	lost := slices.DeleteFunc(slices.Clone(stories), func(told story) bool { return told.made })
+	lost := slices.DeleteFunc(slices.Clone(stories), func(told story) bool { return told.made() })
 	if len(lost) > 0 {
 		return lost
 	}
 	return stories
 }
 
-// lines tell a story.
+// lines tell a story, rule by rule.
 func (s story) lines() []string {
 	out := []string{fmt.Sprintf("with the chance %.4g:", s.probability)}
 	for h := range s.journeys[0].Hops {

@@ -35,7 +35,7 @@ func (l *lab) follow(a oracle.Attempt) ([]story, error) {
 	var out []story
 	for i := range connections {
 		c := &connections[i]
-		s := story{c.Probability, []*network.Journey{&c.Forward, c.Back, c.Third}, c.Why, c.Made}
+		s := story{c.Probability, []*network.Journey{&c.Forward, c.Back, c.Third}, c.Why, c}
 		if c.Made {
 			s.result = fmt.Sprintf("reaches %s at %s, from %s", c.Asked, c.Server, c.Client)
 		}

@@ -2,26 +2,33 @@ package live
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
 // reportVersion is the version of the Report's JSON.
-const reportVersion = 1
+const reportVersion = 2
 
 // Report is what an examination found.
 type Report struct {
-	Version int          `json:"version"`
-	Nodes   []NodeReport `json:"nodes"`
+	Version int `json:"version"`
+	// Answer is the whole answer in one line.
+	Answer string       `json:"answer"`
+	Nodes  []NodeReport `json:"nodes"`
 	// Connections is the number of connections that were judged.
-	Connections int       `json:"connections"`
-	Findings    []Finding `json:"findings"`
+	Connections int `json:"connections"`
+	// Findings are what is wrong, what hurts most first: what pods and nodes suffer from before what clients outside do, then by the number of
+	// services and of connections.
+	Findings []Finding `json:"findings"`
+	// Doubts are what was taken for granted, and may be otherwise.
+	Doubts []Doubt `json:"doubts,omitempty"`
 	// Unjudged are the packet classes that could not be judged.
 	Unjudged []Unjudged `json:"unjudged,omitempty"`
-	// Notes say what was assumed, and what of the input does not fit together.
+	// Notes say what was assumed, what of the input does not fit together, and what somebody may want to know that is not wrong.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -30,6 +37,8 @@ type NodeReport struct {
 	Name string `json:"name"`
 	// Judged says that a snapshot of the node was given.
 	Judged bool `json:"judged"`
+	// Proxy is the service proxy that the node runs.
+	Proxy Proxy `json:"proxy,omitzero"`
 	// Backend is the backend of iptables whose rules were walked.
 	Dialect netfilter.Dialect `json:"backend,omitempty"`
 	// Second is the other backend, on a node that has rules of both: they were walked as well.
@@ -40,28 +49,46 @@ type NodeReport struct {
 	Foreign int `json:"foreign"`
 }
 
-// Finding is one thing that is wrong, with everything that suffers from it.
+// Proxy is the service proxy of a node.
+type Proxy struct {
+	// Name is the program, and its mode if it has several: "kube-proxy, mode iptables".
+	Name string `json:"name"`
+	// Seen is how that was seen.
+	Seen string `json:"seen"`
+	// Walked says that packets are walked through what it does.
+	Walked bool `json:"walked"`
+}
+
+// Finding is one cause, with everything that suffers from it.
 type Finding struct {
-	// Service is the service whose packets suffer, NAMESPACE/NAME; empty for packets that are for none.
-	Service string `json:"service,omitempty"`
+	cause.Cause
+	// Nodes are those that the cause is on, Services those whose packets suffer, NAMESPACE/NAME.
+	Nodes    []string `json:"nodes"`
+	Services []string `json:"services"`
+	// Suffering counts the connections that suffer.
+	Suffering int `json:"suffering"`
+	// Outside says that only clients suffer that are no part of the cluster.
+	Outside bool `json:"outside,omitempty"`
+	// Heals says that packets would be right after kube-proxy has written its rules anew.
+	Heals bool `json:"heals"`
 	// Clauses are the clauses of the specification that are broken.
 	Clauses []Broken `json:"clauses"`
 	// Missing are rules that are not there, Foreign such as should not be: left from what is no more, of somebody else,
-	// or changed. Moved are rules that stand at another place than they should.
-	Missing []Rule `json:"missing,omitempty"`
-	Foreign []Rule `json:"foreign,omitempty"`
-	Moved   []Rule `json:"moved,omitempty"`
-	// Deciding are the rules that decided, if none is missing, foreign or moved.
+	// or changed. Moved are rules that stand at another place than they should. The numbers are of those that are not in the lists.
+	Missing     []Rule `json:"missing,omitempty"`
+	MoreMissing int    `json:"moreMissing,omitempty"`
+	Foreign     []Rule `json:"foreign,omitempty"`
+	MoreForeign int    `json:"moreForeign,omitempty"`
+	Moved       []Rule `json:"moved,omitempty"`
+	MoreMoved   int    `json:"moreMoved,omitempty"`
+	// Deciding are the rules and policies that decided, if none is missing, foreign or moved.
 	Deciding []Rule `json:"deciding,omitempty"`
 	// Remembered are the UDP connections that nodes remember though they lead nowhere, as the command that makes a node forget one.
 	Remembered []string `json:"remembered,omitempty"`
-	// Heals says that packets would be right after kube-proxy has written its rules anew.
-	Heals bool `json:"heals"`
-	// Suffering counts the connections that suffer; Packets are the first of them.
-	Suffering int      `json:"suffering"`
-	Packets   []Packet `json:"packets"`
+	// Packets are the first of the connections that suffer.
+	Packets []Packet `json:"packets"`
 
-	attempts []suffering
+	attempts []*suffering
 }
 
 // Broken is a clause that is broken.
@@ -76,8 +103,16 @@ type Packet struct {
 	Packet string `json:"packet"`
 	Want   string `json:"want"`
 	Got    string `json:"got"`
-	// Way is what each host on the way did with it, for the first packet of a finding.
-	Way []string `json:"way,omitempty"`
+	// Ways are what became of it, of the first packet of a finding, and Way is the same rule by rule.
+	Ways []string `json:"ways,omitempty"`
+	Way  []string `json:"way,omitempty"`
+}
+
+// Doubt is something that was taken for granted, with the number of the connections that meet it.
+type Doubt struct {
+	packetsim.Doubt
+	Nodes       []string `json:"nodes"`
+	Connections int      `json:"connections"`
 }
 
 // Unjudged is a class of packets that could not be judged.
@@ -101,103 +136,4 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(r)
-}
-
-// WriteText writes the report for people.
-func (r *Report) WriteText(w io.Writer) error {
-	p := &printer{w: w}
-	for i := range r.Findings {
-		p.finding(&r.Findings[i])
-	}
-	for _, u := range r.Unjudged {
-		p.printf("not judged: %d connections, %s\n", u.Connections, u.Why)
-	}
-	for _, note := range r.Notes {
-		p.printf("note: %s\n", note)
-	}
-	for _, n := range r.Nodes {
-		p.node(n)
-	}
-	switch {
-	case len(r.Findings) == 0:
-		p.printf("%d connections judged: nothing wrong\n", r.Connections)
-	default:
-		p.printf("%d connections judged: %d things wrong\n", r.Connections, len(r.Findings))
-	}
-	return p.err
-}
-
-// printer keeps the first error.
-type printer struct {
-	w   io.Writer
-	err error
-}
-
-func (p *printer) printf(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format, args...)
-	}
-}
-
-func (p *printer) node(n NodeReport) {
-	if n.Second != "" {
-		p.printf("%s: judged by its %s rules and those of %s beside them; "+
-			"of the %s rules %d of kube-proxy's are missing, %d are not kube-proxy's\n", n.Name, n.Dialect, n.Second, n.Dialect, n.Missing,
-			n.Foreign)
-		return
-	}
-	switch {
-	case !n.Judged:
-		p.printf("%s: no snapshot\n", n.Name)
-	case n.Missing+n.Foreign > 0:
-		p.printf("%s: judged by its %s rules; %d of kube-proxy's are missing there, %d are not kube-proxy's\n",
-			n.Name, n.Dialect, n.Missing, n.Foreign)
-	default:
-		p.printf("%s: judged by its %s rules, which are kube-proxy's word for word\n", n.Name, n.Dialect)
-	}
-}
-
-func (p *printer) finding(f *Finding) {
-	title := f.Service
-	if title == "" {
-		title = "packets of no service"
-	}
-	p.printf("WRONG %s: %d connections suffer\n", title, f.Suffering)
-	for _, c := range f.Clauses {
-		p.printf("  breaks %s: %s\n", c.Clause, c.Says)
-	}
-	p.rules("missing", f.Missing)
-	p.rules("foreign", f.Foreign)
-	p.rules("at another place", f.Moved)
-	p.rules("decided by", f.Deciding)
-	for _, command := range f.Remembered {
-		p.printf("  remembered: %s\n", command)
-	}
-	switch {
-	case f.Remembered != nil:
-	case f.Heals:
-		p.printf("  kube-proxy would mend it with its next full sync\n")
-	default:
-		p.printf("  kube-proxy would not mend it: what decides is not its own\n")
-	}
-	for _, packet := range f.Packets {
-		p.printf("  %s\n    want %s\n    got  %s\n", packet.Packet, packet.Want, packet.Got)
-		for _, line := range packet.Way {
-			p.printf("      %s\n", line)
-		}
-	}
-	if more := f.Suffering - len(f.Packets); more > 0 {
-		p.printf("  and %d more\n", more)
-	}
-	p.printf("\n")
-}
-
-func (p *printer) rules(what string, rules []Rule) {
-	for _, r := range rules {
-		why := ""
-		if r.Why != "" {
-			why = "  (" + r.Why + ")"
-		}
-		p.printf("  %s: %s%s\n", what, r, why)
-	}
 }

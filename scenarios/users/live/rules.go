@@ -25,11 +25,11 @@ type Rule struct {
 	Why string `json:"why,omitempty"`
 }
 
-// String is the rule as a command would name it, and its node.
+// String is the rule as a command would name it, with its node.
 func (r Rule) String() string { return r.Node + ": " + r.command() }
 
 // command is the rule as a command would name it.
-func (r *Rule) command() string {
+func (r Rule) command() string {
 	tool := toolOf(r.Family)
 	if r.Dialect != "" {
 		tool += "-" + string(r.Dialect)
@@ -87,6 +87,8 @@ func (s ruleset) factOf(r Rule) netfilter.Fact {
 type factRule struct {
 	Rule
 	fact netfilter.Fact
+	// missing says that it is a rule that a node does not have.
+	missing bool
 }
 
 // writer is who wrote the rule.
@@ -95,15 +97,6 @@ func (r *factRule) writer() provenance.Writer { return provenance.OfRule(r.Table
 // service is the service that the rule says to be for, NAMESPACE/NAME; empty if it says none.
 func (r *factRule) service() string {
 	return provenance.ServicePortOf(r.Table, r.Chain, &r.fact).Service()
-}
-
-// plain are the rules without what they mean.
-func plain(rules []factRule) []Rule {
-	var out []Rule
-	for i := range rules {
-		out = append(out, rules[i].Rule)
-	}
-	return out
 }
 
 // difference is what a node's rules are other than those that kube-proxy would leave there. Those that are
@@ -147,7 +140,7 @@ func compare(node string, family netfilter.Family, have, want ruleset) differenc
 			places := from.places()
 			for _, text := range texts {
 				r := Rule{Node: node, Family: family, Table: table, Chain: chain, Text: text}
-				*into = append(*into, factRule{r, from.Fact(places[text])})
+				*into = append(*into, factRule{r, from.Fact(places[text]), into == &d.missing})
 			}
 		}
 		missing, foreign := without(should.texts, is.texts), without(is.texts, should.texts)

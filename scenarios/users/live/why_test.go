@@ -24,20 +24,22 @@ func whyText(t *testing.T, w *Why) string {
 	return b.String()
 }
 
-func TestWhyNamesWhatStops(t *testing.T) {
-	policy := func(table, chain string) func(*testing.T, *Cluster) {
-		return func(t *testing.T, c *Cluster) {
-			for _, taken := range c.Snapshots {
-				edit(t, taken, netfilter.IPv4, "*"+table, "*"+table) // the family is the first of the table
-				for i := range taken.IPTables {
-					if r := &taken.IPTables[i]; r.Family == netfilter.IPv4 {
-						head, body, _ := strings.Cut(r.Save, "*"+table+"\n")
-						r.Save = head + "*" + table + "\n" + strings.Replace(body, ":"+chain+" ACCEPT", ":"+chain+" DROP", 1)
-					}
+// policy gives a chain of the nodes' IPv4 tables the policy DROP.
+func policy(table, chain string) func(*testing.T, *Cluster) {
+	return func(t *testing.T, c *Cluster) {
+		for _, taken := range c.Snapshots {
+			edit(t, taken, netfilter.IPv4, "*"+table, "*"+table) // the family is the first of the table
+			for i := range taken.IPTables {
+				if r := &taken.IPTables[i]; r.Family == netfilter.IPv4 {
+					head, body, _ := strings.Cut(r.Save, "*"+table+"\n")
+					r.Save = head + "*" + table + "\n" + strings.Replace(body, ":"+chain+" ACCEPT", ":"+chain+" DROP", 1)
 				}
 			}
 		}
 	}
+}
+
+func TestWhyNamesWhatStops(t *testing.T) {
 	sysctl := func(key, value string) func(*testing.T, *Cluster) {
 		return func(_ *testing.T, c *Cluster) {
 			for _, taken := range c.Snapshots {
@@ -79,7 +81,7 @@ func TestWhyNamesWhatStops(t *testing.T) {
 			for _, taken := range c.Snapshots {
 				taken.IPTables = nil
 			}
-		}, cause.NoProxyRules, "has no rules of kube-proxy"},
+		}, cause.NoProxyRules, "no rules of kube-proxy"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := recorded(t, "legacy", dumpNodes...)

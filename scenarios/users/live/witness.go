@@ -43,7 +43,7 @@ func (c *Cluster) Witness(ctx context.Context, f *Finding, shrinks int) (s *scen
 	why := errors.New("nothing suffers")
 	for i := 0; i < len(f.attempts) && i < maxWitnesses; i++ {
 		for _, narrow := range []bool{true, false} {
-			w := &witness{exam: e, finding: f, errand: f.attempts[i].errand}
+			w := &witness{exam: e, suffering: f.attempts[i]}
 			if s, why = w.scenario(ctx, narrow); why == nil {
 				return smaller(ctx, s, shrinks), witnessHead(f), nil
 			}
@@ -80,7 +80,7 @@ func shows(ctx context.Context, s *scenarios.Scenario) error {
 }
 
 func witnessHead(f *Finding) []string {
-	head := []string{"Found by chainwalk doctor."}
+	head := []string{"Found by chainwalk doctor: " + f.answer()}
 	for _, c := range f.Clauses {
 		head = append(head, fmt.Sprintf("Clause %s: %s", c.Clause, c.Says))
 	}
@@ -97,10 +97,28 @@ func witnessHead(f *Finding) []string {
 
 // witness makes the scenario of one errand.
 type witness struct {
-	exam    *exam
-	finding *Finding
-	errand
+	exam *exam
+	*suffering
 	cluster *scenarios.Cluster
+}
+
+// service is the one that the errand is for, NAMESPACE/NAME; empty if it is for none.
+func (s *suffering) service() string {
+	if s.answer.Service.Name == "" {
+		return ""
+	}
+	return s.answer.Service.String()
+}
+
+// others are the rules that the errand met and that kube-proxy does not write there, and those that decided.
+func (s *suffering) others() []factRule {
+	out := slices.Concat(s.foreign, s.moved)
+	for i := range s.stops {
+		if s.stops[i].rule.Text != "" {
+			out = append(out, s.stops[i].rule)
+		}
+	}
+	return out
 }
 
 // scenario makes it and tries it with and without the faults.
@@ -116,7 +134,7 @@ func (w *witness) scenario(ctx context.Context, narrow bool) (*scenarios.Scenari
 	}
 	d.toSimulated()
 	w.reduce(d, &answer, narrow)
-	s, err := d.scenario(cmp.Or(w.finding.Service, "packets of no service") + ": " + w.String())
+	s, err := d.scenario(cmp.Or(w.service(), "packets of no service") + ": " + w.String())
 	if err != nil {
 		return nil, err
 	}
@@ -185,10 +203,8 @@ func (w *witness) reduce(d *draft, answer *oracle.Answer, narrow bool) {
 			nodes[a.Name] = true
 		}
 	}
-	for _, rules := range [][]Rule{w.finding.Missing, w.finding.Foreign, w.finding.Moved, w.finding.Deciding} {
-		for _, r := range rules {
-			nodes[r.Node] = true
-		}
+	for _, r := range slices.Concat(w.missing, w.others()) {
+		nodes[r.Node] = true
 	}
 	for _, pod := range w.exam.topology.Pods {
 		if pod.Name == w.attempt.From || pod.Name == answer.Host {
@@ -198,14 +214,14 @@ func (w *witness) reduce(d *draft, answer *oracle.Answer, narrow bool) {
 	d.objects = slices.DeleteFunc(d.objects, func(o manifest.Object) bool {
 		switch o := o.Object.(type) {
 		case *corev1.Service:
-			if o.Namespace+"/"+o.Name != w.finding.Service {
+			if o.Namespace+"/"+o.Name != w.service() {
 				return true
 			}
 			if narrow && answer.Port != "" {
 				o.Spec.Ports = slices.DeleteFunc(o.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name != answer.Port })
 			}
 		case *discoveryv1.EndpointSlice:
-			if o.Namespace+"/"+o.Labels[discoveryv1.LabelServiceName] != w.finding.Service || narrow && !w.isOfFamily(o) {
+			if o.Namespace+"/"+o.Labels[discoveryv1.LabelServiceName] != w.service() || narrow && !w.isOfFamily(o) {
 				return true
 			}
 			if narrow {
@@ -299,14 +315,14 @@ func (w *witness) commands(node string, family scenarios.IPFamily, simulated *pa
 	}
 	t := newTranscript(toolOf(number), rulesetOf(simulated.Rulesets(number)[0]), rulesetOf(host.Rulesets(number)[0]),
 		simulatedDevices(w.cluster, w.exam.nodes[node]))
-	for _, r := range slices.Concat(w.finding.Missing, w.finding.Moved) {
-		if r.Node == node && r.Family == number && isOf(r, host) {
-			t.remove(r)
+	for _, r := range slices.Concat(w.missing, w.moved) {
+		if r.Node == node && r.Family == number && isOf(r.Rule, host) {
+			t.remove(r.Rule)
 		}
 	}
-	for _, r := range slices.Concat(w.finding.Foreign, w.finding.Moved, w.finding.Deciding) {
-		if r.Node == node && r.Family == number && isOf(r, host) {
-			t.insert(r)
+	for _, r := range w.others() {
+		if r.Node == node && r.Family == number && isOf(r.Rule, host) {
+			t.insert(r.Rule)
 		}
 	}
 	return t.lines, t.err

@@ -1,0 +1,272 @@
+package live
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+)
+
+// shownPackets is how many of the packets that suffer from one thing a report has.
+const shownPackets = 3
+
+// shownRules is how many rules of a kind a finding has; the rest it counts.
+const shownRules = 50
+
+// groups put together what suffers from one thing.
+type groups struct {
+	exam *exam
+	by   map[string]*group
+}
+
+// group is a finding that is not complete.
+type group struct {
+	Finding
+	unit                              unit
+	missing, foreign, moved, deciding map[Rule]factRule
+	nodes, services                   map[string]bool
+	inside                            int // of those that suffer, how many are of pods and nodes
+}
+
+func newGroups(e *exam) *groups { return &groups{e, map[string]*group{}} }
+
+// of is the group of a key.
+func (g *groups) of(key string) *group {
+	if g.by[key] == nil {
+		g.by[key] = &group{
+			missing: map[Rule]factRule{}, foreign: map[Rule]factRule{}, moved: map[Rule]factRule{}, deciding: map[Rule]factRule{},
+			nodes: map[string]bool{}, services: map[string]bool{},
+		}
+	}
+	return g.by[key]
+}
+
+// add puts an errand that suffers to others that suffer from the same.
+func (g *groups) add(s *suffering) {
+	joined := map[*group]bool{}
+	if len(s.stops) == 0 {
+		g.byUnits(s, joined)
+	}
+	for i := range s.stops {
+		g.byStop(s, &s.stops[i], joined)
+	}
+	for one := range joined {
+		one.suffers(g.exam, s)
+	}
+}
+
+// byUnits joins the groups of the rules that are other than kube-proxy's.
+func (g *groups) byUnits(s *suffering, joined map[*group]bool) {
+	for _, kind := range []struct {
+		rules []factRule
+		into  func(*group) map[Rule]factRule
+	}{
+		{s.missing, func(one *group) map[Rule]factRule { return one.missing }},
+		{s.foreign, func(one *group) map[Rule]factRule { return one.foreign }},
+		{s.moved, func(one *group) map[Rule]factRule { return one.moved }},
+	} {
+		for i, r := range kind.rules {
+			u := g.exam.units.of(&kind.rules[i])
+			one := g.of(u.key)
+			one.unit, one.Heals = u, true
+			one.nodes[r.Node] = true
+			kind.into(one)[r.Rule] = r
+			joined[one] = true
+		}
+	}
+}
+
+// byStop joins the group of what stopped one way.
+func (g *groups) byStop(s *suffering, by *stop, joined map[*group]bool) {
+	c := by.cause
+	switch {
+	case c.Code == cause.PolicyRules:
+		g.exam.policies++
+		return
+	case (c.Code == cause.Policy || c.Code == cause.ForeignDrop) && !g.exam.promises(s):
+		g.exam.intended++
+		return
+	case c.Code == "" && by.rule.Text == "":
+		c = cause.Cause{Code: cause.Unexplained, What: s.wrong[0].Clause.Name, Says: "No rule and no setting explains it."}
+	case c.Code == "":
+		if by.rule.translatesSource() && !g.exam.promises(s) {
+			g.exam.intended++
+			return
+		}
+		c = causeOfRule(&by.rule)
+	}
+	one := g.of(c.Key())
+	if one.Code == "" {
+		one.Cause = c
+	}
+	for _, node := range []string{c.Host, by.rule.Node} {
+		if node != "" {
+			one.nodes[node] = true
+		}
+	}
+	if by.rule.isForeign() {
+		by.rule.Why = "not kube-proxy's, which leaves it alone"
+		one.foreign[by.rule.Rule] = by.rule
+	} else if by.rule.Text != "" {
+		one.deciding[by.rule.Rule] = by.rule
+	}
+	joined[one] = true
+}
+
+// translatesSource says whether a rule of others translates the source of packets, as network plugins do with what leaves the cluster.
+func (r *factRule) translatesSource() bool {
+	return r.isForeign() && r.fact.Translation.Of == netfilter.Source
+}
+
+// isForeign says whether a rule is of nobody who is a part of Kubernetes. A policy is nobody's.
+func (r *factRule) isForeign() bool {
+	return r.Text != "" && !strings.HasPrefix(r.Text, "-P ") && !r.writer().IsKubernetes()
+}
+
+// causeOfRule is the cause of packets that nothing stopped and that go where they should not: the rule that led them there.
+func causeOfRule(r *factRule) cause.Cause {
+	c := cause.Cause{Code: cause.Wrong, Host: r.Node, Family: r.Family, What: r.command(), Owner: string(r.writer())}
+	c.Says = fmt.Sprintf("A rule of %s %s, which is kube-proxy's, does what the objects do not promise.", r.Table, r.Chain)
+	if r.isForeign() {
+		c.Code = cause.ForeignNAT
+		c.Says = fmt.Sprintf("A rule of %s %s, which is %s's, translates packets.", r.Table, r.Chain, cmp.Or(c.Owner, "somebody else"))
+		c.Remedy = r.command()
+	}
+	return c
+}
+
+// promises says whether somebody is promised that what he sends comes through: by the objects, or among nodes and pods by the network that
+// Kubernetes asks for. What rules of others stop or translate beside that is their owner's matter.
+func (e *exam) promises(s *suffering) bool {
+	if s.act != actConnect {
+		return true
+	}
+	inside := e.isInside(s.attempt.From)
+	switch s.answer.Fate {
+	case oracle.ToEndpoint:
+		return inside || !e.clusterIPs[s.attempt.To.Addr()]
+	case oracle.Untouched:
+		return s.answer.IsHealthPort() || inside && e.topology.Pod(s.answer.Host) != nil
+	}
+	return false
+}
+
+// isInside says whether a client is a node or a pod.
+func (e *exam) isInside(client string) bool {
+	return e.topology.Pod(client) != nil || e.topology.Node(client) != nil
+}
+
+// counts counts an errand that suffers.
+func (f *group) counts(e *exam, s *suffering) {
+	f.Suffering++
+	if e.isInside(s.attempt.From) {
+		f.inside++
+	}
+	if s.answer.Service.Name != "" {
+		f.services[s.answer.Service.String()] = true
+	}
+	for _, v := range s.wrong {
+		if !slices.ContainsFunc(f.Clauses, func(b Broken) bool { return b.Clause == v.Clause.Name }) {
+			f.Clauses = append(f.Clauses, Broken{Clause: v.Clause.Name, Says: v.Clause.Text, Source: v.Clause.Source})
+		}
+	}
+}
+
+// suffers counts an errand, and keeps the first ones.
+func (f *group) suffers(e *exam, s *suffering) {
+	f.counts(e, s)
+	if len(f.Packets) < shownPackets {
+		packet := Packet{Packet: s.String(), Want: s.wrong[0].Want, Got: s.wrong[0].Got}
+		if len(f.Packets) == 0 {
+			for i := range s.ways[:min(len(s.ways), shownWays)] {
+				packet.Ways = append(packet.Ways, s.ways[i].summary())
+				packet.Way = append(packet.Way, s.ways[i].lines()...)
+			}
+		}
+		f.Packets = append(f.Packets, packet)
+	}
+	if len(f.attempts) < maxWitnesses {
+		s.ways = nil
+		f.attempts = append(f.attempts, s)
+	}
+}
+
+// findings are the groups, what hurts most first.
+func (g *groups) findings() []Finding {
+	var all []*group
+	for _, key := range slices.Sorted(maps.Keys(g.by)) {
+		one := g.by[key]
+		one.complete(g.exam)
+		all = append(all, one)
+	}
+	slices.SortStableFunc(all, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(sign(b.inside), sign(a.inside)), cmp.Compare(len(b.services), len(a.services)),
+			cmp.Compare(b.Suffering, a.Suffering))
+	})
+	out := []Finding{}
+	for _, one := range all {
+		out = append(out, one.Finding)
+	}
+	return out
+}
+
+func sign(n int) int { return min(n, 1) }
+
+// complete fills in what follows from all that suffers.
+func (f *group) complete(e *exam) {
+	f.Nodes, f.Services = sorted(f.nodes), sorted(f.services)
+	f.Outside = f.inside == 0
+	f.Missing, f.MoreMissing = e.attributed(f.missing)
+	f.Foreign, f.MoreForeign = e.attributed(f.foreign)
+	f.Moved, f.MoreMoved = e.attributed(f.moved)
+	f.Deciding, _ = e.attributed(f.deciding)
+	if f.Code == "" {
+		f.Cause = f.causeOfUnit(e)
+	}
+}
+
+// attributed are the first of some rules, each with whose it is, and the number of the others.
+func (e *exam) attributed(rules map[Rule]factRule) (out []Rule, more int) {
+	keys := slices.SortedFunc(maps.Keys(rules), func(a, b Rule) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Family, b.Family), cmp.Compare(a.Table, b.Table),
+			cmp.Compare(a.Chain, b.Chain), cmp.Compare(a.Text, b.Text))
+	})
+	for _, key := range keys[:min(len(keys), shownRules)] {
+		r := rules[key]
+		if r.Why == "" {
+			r.Why = e.ownerOf(&r)
+		}
+		out = append(out, r.Rule)
+	}
+	return out, len(keys) - len(out)
+}
+
+// ownerOf says of which service a rule is.
+func (e *exam) ownerOf(r *factRule) string {
+	switch service := e.units.service(r); {
+	case service == "":
+		return ""
+	case e.services[service]:
+		return "of " + service
+	case provenance.IsOfServicePort(service):
+		return "stale: there is no service with the chain " + service
+	default:
+		return "stale: there is no service " + service
+	}
+}
+
+// summary tells a way by its hosts.
+func (s story) summary() string {
+	text := fmt.Sprintf("%.4g: %s", s.probability, s.journeys[0])
+	if s.journeys[0].End == network.EndDelivered {
+		text += "; " + s.result
+	}
+	return text
+}

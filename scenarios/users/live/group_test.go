@@ -1,0 +1,77 @@
+package live
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+)
+
+// oneScreen is as many lines as a person sees at once.
+const oneScreen = 40
+
+func screenOf(t *testing.T, r *Report) string {
+	var b strings.Builder
+	require.NoError(t, r.WriteText(&b, false))
+	assert.LessOrEqual(t, strings.Count(b.String(), "\n"), oneScreen, b.String())
+	return b.String()
+}
+
+// A policy of DROP alone, on a cluster that is sound otherwise, is one thing that is wrong, whoever is to blame for it.
+func TestAPolicyThatDropsIsNamed(t *testing.T) {
+	for _, tc := range []struct{ table, chain string }{
+		{"filter", "FORWARD"}, {"filter", "INPUT"}, {"filter", "OUTPUT"}, {"mangle", "FORWARD"}, {"mangle", "POSTROUTING"}, {"raw", "PREROUTING"},
+	} {
+		t.Run(tc.table+" "+tc.chain, func(t *testing.T) {
+			cluster := recorded(t, "legacy", dumpNodes...)
+			if tc.table == "raw" {
+				for _, taken := range cluster.Snapshots {
+					edit(t, taken, netfilter.IPv4, "*filter\n", "*raw\n:PREROUTING DROP [0:0]\nCOMMIT\n*filter\n")
+				}
+			} else {
+				policy(tc.table, tc.chain)(t, cluster)
+			}
+			report := examined(t, cluster)
+			text := screenOf(t, report)
+			require.Len(t, report.Findings, 1, text)
+			f := &report.Findings[0]
+			assert.Equal(t, cause.Policy, f.Code)
+			assert.Equal(t, "iptables -t "+tc.table+" -P "+tc.chain+" DROP", f.What)
+			assert.Equal(t, dumpNodes, f.Nodes)
+			assert.NotEmpty(t, f.Services)
+			assert.NotEmpty(t, f.Remedy)
+			assert.Regexp(t, "^1 thing is wrong: the policy DROP of "+tc.table+" "+tc.chain+` drops the (packet|reply) on 3 nodes \(CW101\): `, text)
+		})
+	}
+}
+
+// One changed rule that all services share is one thing.
+func TestAChangedSharedRuleIsOneThing(t *testing.T) {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	for _, taken := range cluster.Snapshots {
+		edit(t, taken, netfilter.IPv4, "-A KUBE-MARK-MASQ -j MARK --set-xmark 0x4000/0x4000", "-A KUBE-MARK-MASQ -j MARK --set-xmark 0x8/0x8")
+	}
+	report := examined(t, cluster)
+	text := screenOf(t, report)
+	require.Len(t, report.Findings, 1, text)
+	f := &report.Findings[0]
+	assert.Equal(t, cause.RuleMissing, f.Code)
+	assert.Len(t, f.Missing, 3)
+	assert.Len(t, f.Foreign, 3)
+	assert.Greater(t, len(f.Services), 10)
+}
+
+// A node without any rule of kube-proxy is one thing.
+func TestANodeWithoutRulesOfKubeProxyIsOneThing(t *testing.T) {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	cluster.Snapshots[1].IPTables = nil
+	report := examined(t, cluster)
+	text := screenOf(t, report)
+	require.Len(t, report.Findings, 1, text)
+	assert.Equal(t, cause.NoProxyRules, report.Findings[0].Code)
+	assert.Equal(t, []string{"demo-worker"}, report.Findings[0].Nodes)
+}

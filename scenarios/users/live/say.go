@@ -1,0 +1,69 @@
+package live
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// say puts the answer and what is no finding into words.
+func (e *exam) say() {
+	r := e.report
+	if e.policies > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("rules for NetworkPolicies stop %s, as they are meant to", plural(e.policies, "way")))
+	}
+	if e.intended > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("rules of others stop or translate %s to what no object promises to anybody",
+			plural(e.intended, "way")))
+	}
+	if none := e.withoutEndpoint(); len(none) > 0 {
+		p := printer{}
+		r.Notes = append(r.Notes, fmt.Sprintf("%s without an endpoint, which kube-proxy rejects: %s", plural(len(none), "service"), p.names(none)))
+	}
+	r.Answer = r.answer()
+}
+
+// answer is the whole answer in one line.
+func (r *Report) answer() string {
+	judged := 0
+	for i := range r.Nodes {
+		if r.Nodes[i].Judged && r.Nodes[i].Proxy.Walked {
+			judged++
+		}
+	}
+	switch n := len(r.Findings); {
+	case n == 1:
+		return fmt.Sprintf("1 thing is wrong: %s", r.Findings[0].answer())
+	case n > 1:
+		return fmt.Sprintf("%d things are wrong; what hurts most: %s", n, r.Findings[0].answer())
+	case len(r.Doubts) > 0:
+		return fmt.Sprintf("undecided: unless %s, nothing is wrong with %s on %s", r.Doubts[0].Unless,
+			plural(r.Connections, "connection"), plural(judged, "node"))
+	}
+	return fmt.Sprintf("nothing is wrong: %s judged on %s", plural(r.Connections, "connection"), plural(judged, "node"))
+}
+
+// answer is the sentence of a finding with its code.
+func (f *Finding) answer() string {
+	return fmt.Sprintf("%s (%s): %s", f.says(), f.Code, f.blast())
+}
+
+// withoutEndpoint are the services that are served by kube-proxy, and have no endpoint that serves.
+func (e *exam) withoutEndpoint() []string {
+	serves := map[string]bool{}
+	for _, s := range e.cluster.slices() {
+		for i := range s.Endpoints {
+			if len(servingAt(&s.Endpoints[i], 0)) > 0 {
+				serves[serviceOf(s)] = true
+			}
+		}
+	}
+	none := map[string]bool{}
+	for _, s := range e.cluster.services() {
+		name := s.Namespace + "/" + s.Name
+		if s.Spec.ClusterIP != corev1.ClusterIPNone && s.Spec.Type != corev1.ServiceTypeExternalName && !serves[name] {
+			none[name] = true
+		}
+	}
+	return sorted(none)
+}

@@ -1,0 +1,241 @@
+package live
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// How much a report for people has of each kind, so that it is one screen. All of it is in the verbose one.
+const (
+	toldFindings = 2
+	namedOnly    = 6 // further findings, a line each
+	toldRules    = 3
+	toldNotes    = 4
+	toldNames    = 4
+)
+
+// WriteText writes the report for people: the answer, and what hurts most, on one screen. Verbose writes all of it.
+func (r *Report) WriteText(w io.Writer, verbose bool) error {
+	p := &printer{w: w, verbose: verbose}
+	p.printf("%s\n", r.Answer)
+	p.findings(r.Findings)
+	if len(r.Findings)+len(r.Doubts)+len(r.Unjudged)+len(r.Notes)+len(r.Nodes) > 0 {
+		p.printf("\n")
+	}
+	some(p, "doubts", r.Doubts, func(d Doubt) {
+		p.printf("undecided: unless %s (%s on %s)%s\n", d.Unless, plural(d.Connections, "connection"), p.names(d.Nodes), prefixed("; see ", d.See))
+	})
+	some(p, "kinds that were not judged", r.Unjudged, func(u Unjudged) {
+		p.printf("not judged: %s, %s\n", plural(u.Connections, "connection"), u.Why)
+	})
+	some(p, "notes", r.Notes, func(note string) { p.printf("note: %s\n", note) })
+	some(p, "kinds of nodes", nodeLines(r.Nodes), func(n nodeLine) { p.printf("%s: %s\n", p.names(n.nodes), n.text) })
+	return p.err
+}
+
+// printer keeps the first error.
+type printer struct {
+	w       io.Writer
+	verbose bool
+	err     error
+}
+
+func (p *printer) printf(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+// some prints the first of a list, and how many there are beyond.
+func some[T any](p *printer, what string, list []T, one func(T)) {
+	for i, item := range list {
+		if i == toldNotes && !p.verbose && len(list) > toldNotes+1 {
+			p.printf("and %d more %s (-v)\n", len(list)-toldNotes, what)
+			return
+		}
+		one(item)
+	}
+}
+
+// names are the first names of a list.
+func (p *printer) names(all []string) string {
+	if p.verbose || len(all) <= toldNames {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:toldNames-1], ", "), len(all)-toldNames+1)
+}
+
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// findings prints the first ones with all that belongs to them, and names the others.
+func (p *printer) findings(all []Finding) {
+	for i := range all {
+		f := &all[i]
+		switch {
+		case p.verbose || i < toldFindings:
+			p.finding(f)
+		case i < toldFindings+namedOnly:
+			if i == toldFindings {
+				p.printf("\n")
+			}
+			p.printf("%s  %s\n", f.Code, f.sentence())
+		default:
+			p.printf("and %d more (-v)\n", len(all)-i)
+			return
+		}
+	}
+}
+
+// sentence is what is wrong, and how much it hurts.
+func (f *Finding) sentence() string { return f.says() + ": " + f.blast() }
+
+// says is what is wrong and where, as a part of a sentence.
+func (f *Finding) says() string {
+	text := strings.TrimSuffix(f.Says, ".")
+	if len(text) > 1 && unicode.IsUpper(rune(text[0])) && unicode.IsLower(rune(text[1])) || strings.HasPrefix(text, "A ") {
+		text = strings.ToLower(text[:1]) + text[1:]
+	}
+	several := fmt.Sprintf("%d nodes", len(f.Nodes))
+	switch {
+	case len(f.Nodes) == 0, strings.Contains(text, several):
+		return text
+	case len(f.Nodes) == 1 && strings.Contains(text, f.Nodes[0]):
+		return text
+	case len(f.Nodes) == 1:
+		return text + " on " + f.Nodes[0]
+	case f.Host != "" && strings.Contains(text, f.Host):
+		return fmt.Sprintf("%s, and so on %s more", text, plural(len(f.Nodes)-1, "node"))
+	}
+	return text + " on " + several
+}
+
+// blast says how much a finding hurts.
+func (f *Finding) blast() string {
+	suffer := "suffer"
+	if f.Suffering == 1 {
+		suffer = "suffers"
+	}
+	text := fmt.Sprintf("%s, %s %s", plural(len(f.Services), "service"), plural(f.Suffering, "way"), suffer)
+	if len(f.Services) == 0 {
+		text = fmt.Sprintf("%s to no service %s", plural(f.Suffering, "way"), suffer)
+	}
+	if f.Outside {
+		text += ", of clients outside alone"
+	}
+	return text
+}
+
+func (p *printer) finding(f *Finding) {
+	p.printf("\n%s  %s\n", f.Code, f.Says)
+	p.field("nodes", p.names(f.Nodes))
+	p.field("suffers", f.blast()+prefixed(": ", p.names(f.Services)))
+	if f.Owner != "" {
+		p.field("owner", f.Owner)
+	}
+	if f.Remedy != "" {
+		p.field("mend", f.Remedy)
+	}
+	p.evidence(f)
+	for i := range f.Packets {
+		if i > 0 && !p.verbose {
+			return
+		}
+		p.packet(&f.Packets[i])
+	}
+	if more := f.Suffering - len(f.Packets); more > 0 && p.verbose {
+		p.field("", fmt.Sprintf("and %d more", more))
+	}
+}
+
+func (p *printer) field(name, text string) { p.printf("  %-9s %s\n", name, text) }
+
+// evidence prints the rules, the first of them.
+func (p *printer) evidence(f *Finding) {
+	var lines []string
+	for _, kind := range []struct {
+		what  string
+		rules []Rule
+	}{{"missing", f.Missing}, {"foreign", f.Foreign}, {"moved", f.Moved}, {"decided", f.Deciding}} {
+		for _, r := range kind.rules {
+			line := fmt.Sprintf("%-9s %s", kind.what, r)
+			if r.Why != "" {
+				line += "  (" + r.Why + ")"
+			}
+			lines = append(lines, line)
+		}
+	}
+	for _, command := range f.Remembered {
+		lines = append(lines, fmt.Sprintf("%-9s %s", "forget", command))
+	}
+	more := f.MoreMissing + f.MoreForeign + f.MoreMoved
+	if !p.verbose && len(lines) > toldRules {
+		more += len(lines) - toldRules
+		lines = lines[:toldRules]
+	}
+	for _, line := range lines {
+		p.printf("  %s\n", line)
+	}
+	if more > 0 {
+		p.field("", fmt.Sprintf("and %s more", plural(more, "rule")))
+	}
+}
+
+func (p *printer) packet(packet *Packet) {
+	p.field("packet", packet.Packet)
+	p.field("  want", packet.Want)
+	p.field("  got", packet.Got)
+	if !p.verbose {
+		for _, way := range packet.Ways[:min(len(packet.Ways), 1)] {
+			p.field("  way", way)
+		}
+		return
+	}
+	for _, line := range packet.Way {
+		p.printf("      %s\n", line)
+	}
+}
+
+// nodeLine is what is said of some nodes.
+type nodeLine struct {
+	text  string
+	nodes []string
+}
+
+// nodeLines are what is said of the nodes, those of which the same is said together.
+func nodeLines(nodes []NodeReport) []nodeLine {
+	var out []nodeLine
+	for i := range nodes {
+		text := nodes[i].text()
+		at := slices.IndexFunc(out, func(l nodeLine) bool { return l.text == text })
+		if at < 0 {
+			at, out = len(out), append(out, nodeLine{text: text})
+		}
+		out[at].nodes = append(out[at].nodes, nodes[i].Name)
+	}
+	return out
+}
+
+// text is what is said of a node.
+func (n *NodeReport) text() string {
+	switch {
+	case !n.Judged:
+		return "no snapshot"
+	case !n.Proxy.Walked:
+		return fmt.Sprintf("runs %s (%s): its services were not judged", n.Proxy.Name, n.Proxy.Seen)
+	case n.Second != "":
+		return fmt.Sprintf("judged by its %s rules and those of %s beside them; of the %s rules %d of kube-proxy's are missing, "+
+			"%d are not kube-proxy's", n.Dialect, n.Second, n.Dialect, n.Missing, n.Foreign)
+	case n.Missing+n.Foreign > 0:
+		return fmt.Sprintf("judged by its %s rules; %d of kube-proxy's are missing there, %d are not kube-proxy's",
+			n.Dialect, n.Missing, n.Foreign)
+	}
+	return fmt.Sprintf("judged by its %s rules, which are kube-proxy's word for word", n.Dialect)
+}

@@ -1,0 +1,146 @@
+package live
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+)
+
+// units say which of the rules that are other than kube-proxy's have one reason: those for one service, those of one chain that no service
+// has for itself, or where there are many of both all of a node that kube-proxy would write or has written.
+type units struct {
+	services map[string]string // by the chain of a service port or an endpoint
+	whole    map[string]unit   // nodes on which all have one reason
+}
+
+// unit is what one repair mends.
+type unit struct {
+	key string
+	// service is the service that the rules are for, chain the chain "TABLE CHAIN" that all are in; both are empty of all rules of a node.
+	service, chain string
+	none           bool // the node has no rules of kube-proxy
+}
+
+// manyUnits is from how many services and chains on a node its rules have one reason: kube-proxy does not do its work there.
+const manyUnits = 6
+
+// unitsOf finds the units of what is other on the nodes.
+func (e *exam) unitsOf() units {
+	u := units{services: e.cluster.chainOwners(), whole: map[string]unit{}}
+	for _, d := range e.rules {
+		u.learn(d.foreign)
+	}
+	for node, d := range e.rules {
+		seen := map[string]bool{}
+		for i := range d.missing {
+			seen[u.of(&d.missing[i]).key] = true
+		}
+		for i := range d.foreign {
+			if one := u.of(&d.foreign[i]); one.service != "" {
+				seen[one.key] = true
+			}
+		}
+		if !e.hasProxyRules(node) {
+			u.whole[node] = unit{key: "none", none: true}
+		} else if len(seen) >= manyUnits {
+			u.whole[node] = unit{key: "many"}
+		}
+	}
+	return u
+}
+
+// learn takes from the comments of rules which chains are for services that are no more.
+func (u *units) learn(rules []factRule) {
+	for i := range rules {
+		service := rules[i].service()
+		for _, chain := range []string{rules[i].Chain, rules[i].fact.Jump} {
+			if service != "" && u.services[chain] == "" && provenance.IsOfServicePort(chain) {
+				u.services[chain] = service
+			}
+		}
+	}
+}
+
+// hasProxyRules says whether a node has the chain in which packets come to kube-proxy's rules.
+func (e *exam) hasProxyRules(node string) bool {
+	for _, family := range netfilter.Families() {
+		rules := e.lab.Network.Host(node).Rulesets(family)[0]
+		for _, table := range rules.Tables {
+			for chain := range table.Unsorted() {
+				if provenance.BeginsServices(chain.Name) && chain.Len() > 0 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// of is the unit of a rule.
+func (u *units) of(r *factRule) unit {
+	service := u.service(r)
+	if whole, ok := u.whole[r.Node]; ok && (r.missing || service != "") {
+		return whole
+	}
+	if service != "" {
+		return unit{key: "service " + service, service: service}
+	}
+	key := keyOf(r.Table, r.Chain)
+	return unit{key: "chain " + key, chain: key}
+}
+
+// service is the service that a rule of kube-proxy is for, by its chain, the one that it leads to or its comment; empty if it is for none.
+func (u *units) service(r *factRule) string {
+	for _, chain := range []string{r.Chain, r.fact.Jump} {
+		if service := u.services[chain]; service != "" {
+			return service
+		}
+	}
+	if service := r.service(); service != "" {
+		return service
+	}
+	for _, chain := range []string{r.Chain, r.fact.Jump} {
+		if provenance.IsOfServicePort(chain) {
+			return chain // of a service that is no more
+		}
+	}
+	return ""
+}
+
+// chainOwners are the services by the chains that kube-proxy makes for their ports and endpoints.
+func (c *Cluster) chainOwners() map[string]string {
+	out := map[string]string{}
+	for _, s := range c.services() {
+		for i := range s.Spec.Ports {
+			p := &s.Spec.Ports[i]
+			port := provenance.PortOf(s.Namespace, s.Name, p.Name)
+			for _, chain := range provenance.ServiceChains(port, strings.ToLower(string(p.Protocol))) {
+				out[chain] = port.Service()
+			}
+		}
+	}
+	for _, slice := range c.slices() {
+		for _, p := range slice.Ports {
+			if p.Port == nil || p.Name == nil || p.Protocol == nil {
+				continue
+			}
+			port := provenance.PortOf(slice.Namespace, slice.Labels[discoveryv1.LabelServiceName], *p.Name)
+			for i := range slice.Endpoints {
+				for _, text := range slice.Endpoints[i].Addresses {
+					if a, ok := parse(text); ok {
+						out[provenance.EndpointChain(port, strings.ToLower(string(*p.Protocol)), at(a, uint16(*p.Port)))] = port.Service()
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// sorted are the keys of a set, in order.
+func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
