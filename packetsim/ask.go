@@ -8,7 +8,7 @@ import (
 
 // Walk gives every outcome of a packet, the probabilities adding up to 1. The host is unchanged afterwards: no entry
 // is made and nothing is counted. All outcomes are of the rulesets and sets that the first one met, and tools wait to change these sets.
-func (h *Host) Walk(in inet.Input) ([]Outcome, error) { return h.outcomes(in, tellSteps) }
+func (h *Host) Walk(in inet.Input) ([]Outcome, error) { return h.WalkWith(in, WalkOptions{}) }
 
 // WalkOptions say what a walk tells beside the steps, and what it takes for granted.
 type WalkOptions struct {
@@ -17,6 +17,8 @@ type WalkOptions struct {
 	// Guess goes on at a rule that nobody knows, once for each answer it could give (EventOpaque), where Walk ends with an OpaqueError.
 	// An outcome's probability is then that under its answers.
 	Guess bool
+	// Sysctls are settings that the walk finds in the place of the host's, as after SetSysctl.
+	Sysctls map[string]string
 }
 
 // WalkWith is Walk with options.
@@ -28,11 +30,27 @@ func (h *Host) WalkWith(in inet.Input, o WalkOptions) ([]Outcome, error) {
 	if o.Guess {
 		told |= guess
 	}
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if len(o.Sysctls) > 0 {
+		own := h.sysctls
+		defer func() {
+			h.sysctls = own
+			_ = h.readSysctls() // which it was read from before
+		}()
+		if err := h.lendSysctls(o.Sysctls); err != nil {
+			return nil, err
+		}
+	}
 	return h.outcomes(in, told)
 }
 
 // Verdicts is Walk without steps, which takes far less time.
-func (h *Host) Verdicts(in inet.Input) ([]Outcome, error) { return h.outcomes(in, tellDNAT) }
+func (h *Host) Verdicts(in inet.Input) ([]Outcome, error) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return h.outcomes(in, tellDNAT)
+}
 
 // text is what a walk puts into words.
 type text uint8
@@ -47,9 +65,8 @@ const (
 // tellSteps is what Walk tells.
 const tellSteps = tellDNAT | tellEvents
 
+// outcomes enumerates the draws of a walk of the host, which is locked.
 func (h *Host) outcomes(in inet.Input, told text) ([]Outcome, error) {
-	h.lock.Lock()
-	defer h.lock.Unlock()
 	h.memory.sets.freeze()
 	defer h.memory.sets.release()
 	var outcomes []Outcome

@@ -30,6 +30,8 @@ var kernelGroups = []kernelGroup{
 	{name: "routes", family: netfilter.IPv4, rules: routeRules, cases: routeCases},
 	{name: "realms of routes", family: netfilter.IPv4, rules: realmRules, cases: realmCases},
 	{name: "routes of IPv6", family: netfilter.IPv6, rules: routeRules, cases: routeCases6},
+	{name: "packets longer than the MTU", family: netfilter.IPv4, rules: routeRules, cases: longCases},
+	{name: "packets longer than the MTU of IPv6", family: netfilter.IPv6, rules: routeRules, cases: longCases6},
 	{name: "hashes", family: netfilter.IPv4, rules: hashRules(netfilter.IPv4), cases: hashCases},
 	{name: "hashes of IPv6", family: netfilter.IPv6, rules: hashRules(netfilter.IPv6), cases: hashCases6},
 	{name: "authentication headers of IPv6", family: netfilter.IPv6, rules: authenticationRules, cases: authenticationCases},

@@ -73,6 +73,27 @@ var routeCases6 = []kernelCase{
 	}},
 }
 
+// longCases are packets about as long as the MTU of the server's device. One that may be cut goes on in fragments, which are traced as one
+// packet until it leaves.
+var longCases = []kernelCase{
+	{"as long", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:80 len 1400 df"}}},
+	{"longer", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:80 len 1401 df"}}},
+	{"longer, and may be cut", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:80 len 1401"}}},
+	{"longer, to the node", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.1:80 len 1401 df"}}},
+	{"longer, with a hop limit that is spent", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:80 ttl 1 len 1401 df"}}},
+	{"longer, and an error", []kernelPacket{
+		{place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2 type 3/3 len 1401 df", inner: "udp 10.77.2.2:1 > 10.77.1.2:2"},
+	}},
+}
+
+var longCases6 = []kernelCase{
+	{"as long", []kernelPacket{{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:80 len 1400"}}},
+	{"longer", []kernelPacket{{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:80 len 1401"}}},
+	{"longer, with a hop limit that is spent", []kernelPacket{
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:80 ttl 1 len 1401"},
+	}},
+}
+
 // realmRules show which realms the route of a packet has, of both ends.
 const realmRules = traceFirst + `COMMIT
 *mangle

@@ -28,6 +28,9 @@ import (
 // emptyRules take every rule away.
 const emptyRules = "*raw\nCOMMIT\n*mangle\nCOMMIT\n*nat\nCOMMIT\n*filter\nCOMMIT\n"
 
+// serverMTU is the MTU of the node's device to the server.
+const serverMTU = 1400
+
 // kernelLab is a node between a client and a server, each a network namespace. Client and server drop what they
 // get, so that only crafted packets are on the way.
 type kernelLab struct {
@@ -65,6 +68,9 @@ func newKernelLab(t *testing.T) *kernelLab {
 		lab.run("node", "ip", "neigh", "replace", "fd77:"+subnet+"::2", "lladdr", placeMAC(place).String(), "dev", dev, "nud", "permanent")
 		for _, tool := range []string{"iptables-legacy", "ip6tables-legacy"} {
 			lab.run(place, tool, "-t", "raw", "-A", "PREROUTING", "-j", "DROP")
+		}
+		if place == "server" {
+			lab.run("node", "ip", "link", "set", dev, "mtu", strconv.Itoa(serverMTU))
 		}
 		lab.sysctl("net.ipv4.conf."+dev+".rp_filter", "0")
 		lab.sysctl("net.ipv4.conf."+dev+".send_redirects", "0")

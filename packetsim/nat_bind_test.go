@@ -91,7 +91,7 @@ func TestNoFreePortClashes(t *testing.T) {
 		return o
 	}
 	require.Equal(t, Accept, syn("10.244.0.11:1", 1000).Verdict)
-	assert.Equal(t, ReasonConntrackClash, syn("10.244.0.11:2", 2000).Reason)
+	assert.Equal(t, ReasonPortsExhausted, syn("10.244.0.11:2", 2000).Reason)
 
 	for _, s := range []struct {
 		packet  string
@@ -107,7 +107,7 @@ func TestNoFreePortClashes(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, "CLOSE 10 ASSURED", entryText(t, h))
-	assert.Equal(t, ReasonConntrackClash, syn("10.244.0.11:2", 900).Reason, "an older number")
+	assert.Equal(t, ReasonPortsExhausted, syn("10.244.0.11:2", 900).Reason, "an older number")
 	assert.Equal(t, Accept, syn("10.244.0.11:2", 2000).Verdict, "the connection that is over gives its port away")
 }
 

@@ -66,8 +66,12 @@ func (s *skb) wireBytes() *maskedBytes {
 	} else {
 		m.add(0x45, s.TOS)
 		m.add16(uint16(m.size))
-		m.skip(2)            // the identification
-		m.addMasked(0, 0xbf) // whether it may be cut into fragments is not known
+		m.skip(2) // the identification
+		if s.DontFragment {
+			m.add(0x40)
+		} else {
+			m.addMasked(0, 0xbf) // whether it may be cut into fragments is not known
+		}
 		m.add(0, s.HopLimit(), byte(s.Proto))
 		m.skip(2) // the checksum
 	}

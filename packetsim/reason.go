@@ -34,6 +34,7 @@ const (
 // The reasons of devices, bridges and tunnels.
 const (
 	ReasonDeviceDown  Reason = "device is down"
+	ReasonTooLong     Reason = "longer than the MTU"
 	ReasonNoHairpin   Reason = "port is not in hairpin mode"
 	ReasonNoRemote    Reason = "no remote of the tunnel is known"
 	ReasonTunnelsLoop Reason = "tunnel leads into itself"
@@ -43,6 +44,7 @@ const (
 const (
 	ReasonConntrackFull       Reason = "conntrack table full"
 	ReasonConntrackClash      Reason = "connection clashes with another"
+	ReasonPortsExhausted      Reason = "no port is free to translate the source to"
 	ReasonMasqueradeMoved     Reason = "masqueraded connection leaves by another device"
 	ReasonNoMasqueradeAddress Reason = "no address to masquerade with"
 	ReasonTranslatedRedirect  Reason = "redirect of a translated connection"

@@ -67,6 +67,7 @@ var routeReasons = map[Reason]icmpReason{
 	ReasonRouteUnreachable: {"icmp-host-unreachable", inet.ICMPUnreachable, 1, "icmp6-no-route", inet.ICMPv6Unreachable, 0},
 	ReasonRouteProhibited:  {"icmp-admin-prohibited", inet.ICMPUnreachable, 13, "icmp6-adm-prohibited", inet.ICMPv6Unreachable, 1},
 	ReasonTTLExceeded:      {"icmp-time-exceeded", inet.ICMPTimeExceeded, 0, "icmp6-time-exceeded", inet.ICMPv6TimeExceeded, 0},
+	ReasonTooLong:          {"icmp-frag-needed", inet.ICMPUnreachable, 4, "icmp6-packet-too-big", inet.ICMPv6PacketTooBig, 0},
 	ReasonBeyondScope:      {"", 0, 0, "icmp6-beyond-scope", inet.ICMPv6Unreachable, 2},
 }
 

@@ -117,7 +117,8 @@ func TestErrorNameIsTheWordOfReject(t *testing.T) {
 	}
 	assert.Equal(t, "icmp-time-exceeded", ErrorName(&inet.Packet{Proto: inet.ICMP, ICMPType: inet.ICMPTimeExceeded}))
 	assert.Equal(t, "icmp6-beyond-scope", ErrorName(&inet.Packet{Proto: inet.ICMPv6, ICMPType: inet.ICMPv6Unreachable, ICMPCode: 2}))
-	assert.Equal(t, "icmp-3/4", ErrorName(&inet.Packet{Proto: inet.ICMP, ICMPType: inet.ICMPUnreachable, ICMPCode: 4}))
+	assert.Equal(t, "icmp-frag-needed", ErrorName(&inet.Packet{Proto: inet.ICMP, ICMPType: inet.ICMPUnreachable, ICMPCode: 4}))
+	assert.Equal(t, "icmp-12/0", ErrorName(&inet.Packet{Proto: inet.ICMP, ICMPType: 12}))
 	assert.Empty(t, ErrorName(&inet.Packet{Proto: inet.ICMP, ICMPType: inet.ICMP.EchoRequestType()}))
 	assert.Empty(t, ErrorName(&inet.Packet{Proto: inet.TCP}))
 }

@@ -3,6 +3,7 @@ package packetsim
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,20 +14,34 @@ func (h *Host) SetSysctl(name, value string) error {
 	if !strings.HasPrefix(name, "net.") {
 		return fmt.Errorf("sysctl %s: want a name below net", name)
 	}
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	writeSysctl(h.sysctls, name, value)
+	return h.readSysctls()
+}
+
+// writeSysctl writes one setting, and those that are written with it.
+func writeSysctl(values map[string]string, name, value string) {
 	if name == "net.ipv4.ip_forward" {
 		name = "net.ipv4.conf.all.forwarding"
 	}
-	h.lock.Lock()
-	defer h.lock.Unlock()
 	for _, family := range []string{"ipv4", "ipv6"} {
 		if name == "net."+family+".conf.all.forwarding" {
 			prefix, suffix := "net."+family+".conf.", ".forwarding"
-			maps.DeleteFunc(h.sysctls, func(key, _ string) bool {
+			maps.DeleteFunc(values, func(key, _ string) bool {
 				return strings.HasPrefix(key, prefix) && strings.HasSuffix(key, suffix)
 			})
 		}
 	}
-	h.sysctls[name] = value
+	values[name] = value
+}
+
+// lendSysctls puts other settings beside the host's own, which are left as they are.
+func (h *Host) lendSysctls(set map[string]string) error {
+	h.sysctls = maps.Clone(h.sysctls)
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		writeSysctl(h.sysctls, name, set[name])
+	}
 	return h.readSysctls()
 }
 

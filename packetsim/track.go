@@ -103,7 +103,11 @@ func (k *packetTracker) confirm(s *skb) bool {
 		return true
 	}
 	if !k.conns.Insert(s.conn) {
-		k.drop(ReasonConntrackClash)
+		reason := ReasonConntrackClash
+		if s.conn.SrcNAT { // the search for a port ends with one that is taken
+			reason = ReasonPortsExhausted
+		}
+		k.drop(reason)
 		return false
 	}
 	if k.tells() {

@@ -191,12 +191,32 @@ func (w *walk) forward(s *skb) {
 		w.routeError(s, ReasonTTLExceeded)
 		return
 	}
+	if s.exceeds(s.path.out) {
+		w.routeError(s, ReasonTooLong)
+		w.outcome.Why = fmt.Sprintf("%d bytes are more than the MTU of %s", s.Size(), s.path.out.Name)
+		return
+	}
 	s.TTL = s.HopLimit() - 1
 	s.sums &^= sumComplete | sumKept // skb_forward_csum
 	if w.pass(s, forward, s.in, s.path.out) && w.pass(s, postRouting, s.in, s.path.out) {
 		w.leave(s)
 	}
 }
+
+// exceeds says whether a packet is too long for the device that it is forwarded to, and must not be cut (ip_exceeds_mtu in
+// net/ipv4/ip_forward.c, ip6_pkt_too_big in net/ipv6/ip6_output.c). A device whose MTU is not known takes all.
+func (s *skb) exceeds(out *device) bool {
+	switch {
+	case out.MTU == 0:
+		return false
+	case s.Is6():
+		return s.Size() > max(out.MTU, minMTU6)
+	}
+	return s.DontFragment && s.Size() > out.MTU
+}
+
+// minMTU6 is the least MTU of IPv6 (IPV6_MIN_MTU).
+const minMTU6 = 1280
 
 // send takes a packet of the host itself. With anySrc its source need not be the host's.
 func (w *walk) send(s *skb, anySrc bool) {

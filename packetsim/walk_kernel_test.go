@@ -239,7 +239,7 @@ func labHost(t *testing.T, set map[string]string, kernel *fakeipt.Kernel) *Host 
 		Name: "node",
 		Devices: []Device{
 			{Name: "cwpsc", Up: true, MAC: nodeMAC("client").String(), Addresses: addresses("10.77.1.1/24", "fd77:1::1/64")},
-			{Name: "cwpss", Up: true, MAC: nodeMAC("server").String(), Addresses: addresses("10.77.2.1/24", "fd77:2::1/64")},
+			{Name: "cwpss", Up: true, MTU: serverMTU, MAC: nodeMAC("server").String(), Addresses: addresses("10.77.2.1/24", "fd77:2::1/64")},
 		},
 		Routes: append(routeCasesRoutes(), []Route{
 			{Dst: netip.MustParsePrefix("10.99.0.0/16"), Via: netip.MustParseAddr("10.77.2.2"), Dev: "cwpss"},

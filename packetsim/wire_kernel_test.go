@@ -11,6 +11,11 @@ import (
 func wireFormat(p inet.Packet, id uint16) []byte {
 	complete(&p)
 	var payload []byte
+	if p.Length != 0 {
+		headers := p
+		headers.Length = 0
+		payload = make([]byte, p.Length-headers.Size())
+	}
 	if p.Carried != nil {
 		payload = wire.VXLAN(p.VNI, wire.Ethernet(nodeMAC("tunnel"), placeMAC("server"), wireFormat(*p.Carried, 1)))
 	}

@@ -53,6 +53,7 @@ func Decode(b []byte) (p inet.Packet, id uint32, err error) {
 		return p, 0, err
 	}
 	p.Proto, p.TOS, p.Src, p.Dst = h.Proto, h.tos, h.Src, h.Dst
+	p.DontFragment = p.Dst.Is4() && b[6]&0x40 != 0
 	p.SetHopLimit(h.TTL)
 	return p, h.ID, decodeTransport(&p, transport)
 }

@@ -36,7 +36,7 @@ func Encode(p *inet.Packet, f Fields) []byte {
 	b[0], b[1] = 0x45, p.TOS
 	binary.BigEndian.PutUint16(b[2:], uint16(20+len(payload)))
 	binary.BigEndian.PutUint16(b[4:], f.ID)
-	if f.DontFragment {
+	if f.DontFragment || p.DontFragment {
 		b[6] = 0x40
 	}
 	b[8], b[9] = ttl, byte(p.Proto)

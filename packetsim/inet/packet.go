@@ -162,6 +162,8 @@ type Packet struct {
 	// Spent says that the TTL is 0, which no router passes on but a rule can make on the way out.
 	Spent  bool
 	Length int
+	// DontFragment says that no router may cut the IPv4 packet into fragments. IPv6 packets never are.
+	DontFragment bool
 	// TOS is the byte of the IP header that was called type of service, of IPv6 the traffic class: the code point of the service (DSCP) in
 	// its upper six bits, and what is told of congestion (ECN) in the others.
 	TOS uint8
@@ -299,6 +301,7 @@ const (
 	ICMPUnreachable        = 3
 	ICMPTimeExceeded       = 11
 	ICMPv6Unreachable      = 1
+	ICMPv6PacketTooBig     = 2
 	ICMPv6TimeExceeded     = 3
 	ICMPv6ParameterProblem = 4
 

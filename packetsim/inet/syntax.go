@@ -33,6 +33,7 @@ func (e *SyntaxError) Error() string {
 // request. With "local" the source 0.0.0.0 or :: leaves the choice to the host. The words after the addresses come in any order, each
 // once. Mark may be hexadecimal. Further words say what only some rules and hosts look at:
 //
+//	df                    an IPv4 packet that no router may cut into fragments
 //	id N                  the identifier of an ICMP query
 //	seq N, ack N, window N, data N, wscale N, sack-permitted, sack LEFT-RIGHT,...
 //	                      the numbers and options of a TCP segment; each of them makes Numbers, with 0 for what is not given

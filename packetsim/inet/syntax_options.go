@@ -48,6 +48,7 @@ func syntaxOptions() []syntaxOption {
 		{"mark", " N", "a mark such as 0x4000", "", "", (*syntaxParser).mark},
 		{"ttl", " N", "a hop limit from 0 to 255", "", "", (*syntaxParser).ttl},
 		{"len", " N", "a length in bytes", "", "", (*syntaxParser).length},
+		{"df", "", "", "", "", (*syntaxParser).dontFragment},
 		{"tos", " N", "a type of service such as 0x10", "", "", (*syntaxParser).tos},
 		{"checksum-off", " N", "a number such as 0x1e, by which the checksum is wrong", "", "", (*syntaxParser).checksumOff},
 		{"id", " N", "an ICMP identifier", "ICMP", "an identifier", (*syntaxParser).icmpID},
@@ -231,6 +232,14 @@ func (p *syntaxParser) length(_, value word) error {
 		return p.errorAt(value, "shorter than the IP header: write a number from %d to 65535", least)
 	}
 	p.input.Length = int(n)
+	return nil
+}
+
+func (p *syntaxParser) dontFragment(name, _ word) error {
+	if p.input.Dst.Is6() {
+		return p.errorAt(name, "no router cuts an IPv6 packet into fragments: leave it out")
+	}
+	p.input.DontFragment = true
 	return nil
 }
 

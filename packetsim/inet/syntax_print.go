@@ -68,6 +68,9 @@ func (in Input) Full() string {
 
 // writeDetails writes the words between "len" and "nexthop".
 func (p *Packet) writeDetails(b *strings.Builder) {
+	if p.DontFragment && p.Dst.Is4() {
+		b.WriteString(" df")
+	}
 	if p.TOS != 0 {
 		fmt.Fprintf(b, " tos %#x", p.TOS)
 	}

@@ -45,6 +45,8 @@ func TestParseInputReads(t *testing.T) {
 			Input{Packet: v4(Packet{Proto: TCP, SrcPort: 1, DstPort: 2, TCPFlags: SYN})}},
 		{"mark, hop limit and length in any order", "sctp 10.0.0.1:1 > 10.0.0.2:2 len 100 ttl 3 mark 0x4000 in eth0",
 			Input{Packet: v4(Packet{Proto: SCTP, SrcPort: 1, DstPort: 2, Mark: 0x4000, TTL: 3, Length: 100}), In: "eth0"}},
+		{"not to be cut", "udp 10.0.0.1:1 > 10.0.0.2:2 len 1500 df",
+			Input{Packet: v4(Packet{Proto: UDP, SrcPort: 1, DstPort: 2, Length: 1500, DontFragment: true})}},
 		{"service", "udp 10.0.0.1:1 > 10.0.0.2:2 tos 0xb8 ttl 3",
 			Input{Packet: v4(Packet{Proto: UDP, SrcPort: 1, DstPort: 2, TTL: 3, TOS: 0xb8})}},
 		{"segment size", "tcp 10.0.0.1:1 > 10.0.0.2:2 mss 1460",
@@ -276,6 +278,7 @@ func packetGen(v6 bool, depth int) *rapid.Generator[Packet] {
 		}
 		p.Mark, p.TTL, p.TOS = rapid.Uint32().Draw(t, "mark"), rapid.Uint8().Draw(t, "ttl"), rapid.Uint8().Draw(t, "tos")
 		p.Spent = p.TTL == 0 && some("spent")
+		p.DontFragment = !v6 && some("df")
 		switch {
 		case rapid.Bool().Draw(t, "hasLength"):
 			p.Length = rapid.IntRange(40, 65535).Draw(t, "len")

@@ -350,6 +350,11 @@ func (s *NodeSnapshot) checkHooks() error {
 			if err := badWord(path+".hook", c.Hook, nftHooks...); err != nil {
 				return err
 			}
+			for k, effect := range c.May {
+				if err := badWord(fmt.Sprintf("%s.may[%d]", path, k), effect, nfEffects...); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
@@ -359,6 +364,7 @@ func (s *NodeSnapshot) checkHooks() error {
 var (
 	nftFamilies = []string{"ip", "ip6", "inet", "arp", "bridge", "netdev"}
 	nftHooks    = []string{"prerouting", "input", "forward", "output", "postrouting", "ingress", "egress"}
+	nfEffects   = []NFEffect{EffectPass, EffectDrop, EffectReject, EffectQueue, EffectTranslate, EffectChange, EffectUnknown}
 )
 
 func checkNFName(path, name string) error {

@@ -16,7 +16,7 @@ import (
 // conntrack reads the connections by netlink, which needs CAP_NET_ADMIN. The kernel is only
 // asked where it counts connections at all: asking loads nf_conntrack_netlink.
 func (t *taker) conntrack() {
-	const what = "conntrack entries"
+	const what = UnreadConntrack
 	count, err := os.ReadFile(filepath.Join(t.proc, "sys/net/netfilter/nf_conntrack_count"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || strings.TrimSpace(string(count)) == "0":

@@ -37,7 +37,7 @@ func NewHost(s *NodeSnapshot, options HostOptions) (*packetsim.Host, error) {
 		return nil, fmt.Errorf("snapshot of %s: %w", s.Hostname, err)
 	}
 	config := packetsim.HostConfig{
-		Name: s.Hostname, OnlyGivenRoutes: true, Sysctls: s.Sysctls, Clock: options.clock,
+		Name: s.Hostname, OnlyGivenRoutes: true, Sysctls: s.sysctls(), Clock: options.clock,
 	}
 	for i := range s.Devices {
 		config.Devices = append(config.Devices, s.Devices[i].device())

@@ -69,7 +69,7 @@ func TestTraceTakesTheOrderOfTheSnapshot(t *testing.T) {
 			result := traceOf(t, s, HostOptions{First: assumed})
 			assert.Equal(t, want, result.Outcomes[0].Verdict, "%s first", first)
 			assert.Equal(t, first, result.Outcomes[0].Steps[0].Dialect)
-			assert.Empty(t, result.Notes)
+			assert.Empty(t, result.Doubts)
 		}
 	}
 }
@@ -77,22 +77,24 @@ func TestTraceTakesTheOrderOfTheSnapshot(t *testing.T) {
 func TestTraceSaysWhatAnUnknownOrderMeans(t *testing.T) {
 	result := traceOf(t, mixed(t), HostOptions{})
 	assert.Equal(t, packetsim.Accept, result.Outcomes[0].Verdict)
-	assert.Equal(t, []string{"which backend packets meet first in filter FORWARD is not known: nft is taken to be; " +
-		"with legacy first the packet ends OTHERWISE: drop"}, result.Notes)
+	otherwise := func(first string) []packetsim.Doubt {
+		return []packetsim.Doubt{{Kind: packetsim.DoubtOrder, Unless: "packets meet the rules of iptables-" + first + " first in filter FORWARD",
+			See: "nft list hooks"}}
+	}
+	assert.Equal(t, otherwise("legacy"), result.Doubts)
 	result = traceOf(t, mixed(t), HostOptions{First: "legacy"})
 	assert.Equal(t, packetsim.Drop, result.Outcomes[0].Verdict)
-	assert.Contains(t, result.Notes[0], "with nft first the packet ends OTHERWISE: accept, out of eth0 to 192.168.0.1")
+	assert.Equal(t, otherwise("nft"), result.Doubts)
 
 	same := mixed(t)
 	same.IPTables[0].Save = strings.Replace(same.IPTables[0].Save, "! --mark 0x1", "--mark 0x5", 1)
-	assert.Equal(t, []string{"which backend packets meet first in filter FORWARD is not known: nft is taken to be; " +
-		"with legacy first the packet ends the same"}, traceOf(t, same, HostOptions{}).Notes)
+	assert.Empty(t, traceOf(t, same, HostOptions{}).Doubts, "the packet ends the same")
 
 	elsewhere := mixed(t)
 	for i := range elsewhere.IPTables {
 		elsewhere.IPTables[i].Save = strings.Replace(elsewhere.IPTables[i].Save, "-A FORWARD", "-A OUTPUT", 1)
 	}
-	assert.Empty(t, traceOf(t, elsewhere, HostOptions{}).Notes, "the packet does not come to OUTPUT")
+	assert.Empty(t, traceOf(t, elsewhere, HostOptions{}).Doubts, "the packet does not come to OUTPUT")
 }
 
 func TestTraceOfOneBackendNamesTheOther(t *testing.T) {
@@ -117,13 +119,16 @@ func TestTraceNamesWhatIsNotWalked(t *testing.T) {
 	}
 	s.IPTables[0].Save = strings.Replace(s.IPTables[0].Save, "COMMIT", "-A INPUT -m geoip --source-country DE -j DROP\nCOMMIT", 1)
 	s.Unread = []Unread{{What: "nftables table inet guard", Why: "not supported"}, {What: "recent list L", Why: "not supported"}}
-	assert.Equal(t, []string{"not walked: nftables table inet guard (the packet passes it: chain fwd in forward, priority 10, " +
-		"chain early in ingress, priority 0); " +
-		"nftables table ip6 six (the packet does not come near it); nftables table bridge br (the packet does not come near it); " +
-		"nftables table netdev dev (the packet passes it: chain out in egress, priority 0); " +
-		"nftables table arp who (the packet does not come near it); " +
-		"1 rules with extensions that are not known (the packet meets none); " +
-		"recent list L (unread, and the packet may depend on it)"}, traceOf(t, s, HostOptions{}).Notes)
+	result := traceOf(t, s, HostOptions{})
+	assert.Equal(t, []packetsim.Doubt{
+		{Kind: packetsim.DoubtNFTables, Unless: "table inet guard stops or changes it (chain fwd in forward, priority 10)",
+			See: "nft list table inet guard"},
+		{Kind: packetsim.DoubtNFTables, Unless: "table inet guard stops or changes it (chain early in ingress, priority 0)",
+			See: "nft list table inet guard"},
+		{Kind: packetsim.DoubtNFTables, Unless: "table netdev dev stops or changes it (chain out in egress, priority 0)",
+			See: "nft list table netdev dev"},
+	}, result.Doubts)
+	assert.Empty(t, result.Notes)
 
 	host, err := NewHost(s, HostOptions{})
 	require.NoError(t, err)
@@ -166,6 +171,8 @@ func TestReadRefusesBadHooks(t *testing.T) {
 		{"nftables: [{family: ip4, name: x}]", `nftables[0].family: "ip4" is not known`},
 		{"nftables: [{family: ip, name: \"\"}]", "nftables[0].name"},
 		{"nftables: [{family: ip, name: x, chains: [{name: \"\", hook: input, priority: 0}]}]", "nftables[0].chains[0].name"},
+		{"nftables: [{family: ip, name: x, chains: [{name: c, hook: input, priority: 0, may: [log]}]}]",
+			`nftables[0].chains[0].may[0]: "log" is not known`},
 		{"nftables: [{family: ip, name: x, chains: [{name: c, hook: INPUT, priority: 0}]}]", `nftables[0].chains[0].hook: "INPUT" is not known`},
 	} {
 		_, err := Read("n", strings.NewReader("version: 1\nhostname: n\n"+row.text+"\n"))

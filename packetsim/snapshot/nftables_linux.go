@@ -75,19 +75,28 @@ func (t *taker) nativeTables() {
 	if err != nil {
 		t.unread("nftables chains", "%v", err)
 	}
-	for i := range tables {
-		t.nativeTable(&tables[i], chains)
+	rules, err := t.nftMessages(nftGetRule)
+	if err != nil {
+		t.unread("nftables rules", "%v", err)
 	}
-	t.nativeRules()
+	var read *nftReader
+	if err == nil {
+		read = newNFTReader(rules)
+	}
+	for i := range tables {
+		t.nativeTable(&tables[i], chains, read)
+	}
+	t.nativeRules(rules)
 }
 
-// nativeTable notes a table that the tools did not show, or the chains of it that they did not.
-func (t *taker) nativeTable(m *nftMessage, chains []nftMessage) {
+// nativeTable notes a table that the tools did not show, or the chains of it that they did not. Without a reader of their rules nothing is
+// known of what they do.
+func (t *taker) nativeTable(m *nftMessage, chains []nftMessage, read *nftReader) {
 	table := NFTable{Family: nftFamily(m.family), Name: m.attrs[nftTableName].Text()}
 	own := t.ofIPTables(m.family, table.Name)
 	for i := range chains {
 		if c := &chains[i]; c.family == m.family && c.attrs[nftChainTable].Text() == table.Name {
-			table.add(c, own)
+			table.add(c, own, read)
 		}
 	}
 	what := nftTableUnread + table.Family + " " + table.Name
@@ -108,21 +117,12 @@ func (t *taker) nativeTable(m *nftMessage, chains []nftMessage) {
 
 // nativeRules names the chains of iptables' tables with rules that nft made. iptables-nft-save prints those without the parts that it
 // does not know, such as what is looked up in a set, and says nothing.
-func (t *taker) nativeRules() {
-	rules, err := t.nftMessages(nftGetRule)
-	if err != nil {
-		t.unread("nftables rules", "%v", err)
-		return
-	}
-	type place struct {
-		nftTableID
-		chain string
-	}
-	var places []place
-	number, native := map[place]int{}, map[place][]string{}
+func (t *taker) nativeRules(rules []nftMessage) {
+	var places []nftChainID
+	number, native := map[nftChainID]int{}, map[nftChainID][]string{}
 	for i := range rules {
 		r := &rules[i]
-		at := place{nftTableID{r.family, r.attrs[nftRuleTable].Text()}, r.attrs[nftRuleChain].Text()}
+		at := nftChainID{nftTableID{r.family, r.attrs[nftRuleTable].Text()}, r.attrs[nftRuleChain].Text()}
 		number[at]++
 		if !t.ofIPTables(r.family, at.name) || !madeWithNFT(r.attrs[nftRuleExprs].Value) {
 			continue
@@ -168,7 +168,7 @@ func madeWithNFT(expressions []byte) bool {
 
 // add adds a chain that hangs on a hook. In a table of iptables those with the names and the priorities of its built-in chains are read as
 // its rules.
-func (n *NFTable) add(chain *nftMessage, own bool) {
+func (n *NFTable) add(chain *nftMessage, own bool, read *nftReader) {
 	hook, err := attributesByType(chain.attrs[nftChainHook].Value)
 	if err != nil {
 		return
@@ -182,6 +182,9 @@ func (n *NFTable) add(chain *nftMessage, own bool) {
 		Device: hook[nftHookDevice].Text()}
 	if own && c.Name == strings.ToUpper(c.Hook) && legacyTables[c.Priority] == n.Name || c.Hook == "" || c.Name == "" {
 		return
+	}
+	if read != nil {
+		read.know(&c, chain)
 	}
 	n.Chains = append(n.Chains, c)
 }

@@ -181,6 +181,10 @@ type NFChain struct {
 	Priority int32  `json:"priority"`
 	// Device is the only one whose packets come to the chain.
 	Device string `json:"device,omitempty"`
+	// Type is filter, nat or route. Only the first packet of a connection comes to a chain of type nat.
+	Type string `json:"type,omitempty"`
+	// May is what the chain, its policy and the chains that it jumps to can do to a packet. None at all is not known.
+	May []NFEffect `json:"may,omitempty"`
 }
 
 // Connection is a conntrack.Entry in the document.

@@ -168,13 +168,13 @@ func (t *taker) nfacct() {
 	if !t.rulesMention("-m nfacct") && !t.moduleLoaded("nfnetlink_acct") {
 		return
 	}
-	list, ok := t.object("nfacct objects", "nfacct", "list")
+	list, ok := t.object(UnreadNFAcct, "nfacct", "list")
 	if !ok {
 		return
 	}
 	objects, err := ParseNFAcct(list)
 	if err != nil {
-		t.unread("nfacct objects", "%v", err)
+		t.unread(UnreadNFAcct, "%v", err)
 	}
 	t.snapshot.NFAcct = objects
 }

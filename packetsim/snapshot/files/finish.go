@@ -30,9 +30,9 @@ func (r *reader) finish() error {
 		return err
 	}
 	r.defaultRules()
-	r.need(sysctls, "settings are taken to be those of a kernel that has just started, which forwards nothing", "sysctl -a")
+	r.need(snapshot.UnreadSysctls, "settings are taken to be those of a node of Kubernetes, which forwards", "sysctl -a")
 	r.finishSaves()
-	r.need(conntrackEntries, "live connections are not known: every packet is taken for the first of its connection",
+	r.need(snapshot.UnreadConntrack, "live connections are not known: every packet is taken for the first of its connection",
 		"conntrack -L -o extended")
 	r.objects()
 	return r.result.Node.Finish("the files do not say it; \"chainwalk snapshot\" on the node asks the kernel")
@@ -66,8 +66,8 @@ func (r *reader) finishRoutes() error {
 		return err
 	}
 	for _, family := range families {
-		all, local := r.found[routesOf(family)] != "", r.found[routesOf(family)+" of table local"] != ""
-		what, command := routesOf(family), "ip -j route show table all"
+		all, local := r.found[snapshot.UnreadRoutes(family)] != "", r.found[snapshot.UnreadRoutes(family)+" of table local"] != ""
+		what, command := snapshot.UnreadRoutes(family), "ip -j route show table all"
 		if family == netfilter.IPv6 {
 			command = "ip -6 -j route show table all"
 		}
@@ -110,7 +110,7 @@ func kernelRoutes(node *snapshot.NodeSnapshot) ([]snapshot.Route, error) {
 // defaultRules adds the policy rules that every kernel begins with where no file has any.
 func (r *reader) defaultRules() {
 	for _, family := range families {
-		if r.found[policyRulesOf(family)] != "" {
+		if r.found[snapshot.UnreadPolicyRules(family)] != "" {
 			continue
 		}
 		command := "ip -j rule"
@@ -118,7 +118,7 @@ func (r *reader) defaultRules() {
 		if family == netfilter.IPv6 {
 			command, tables = "ip -6 -j rule", tables[:2]
 		}
-		r.need(policyRulesOf(family), "they are taken to be those that a kernel begins with", command)
+		r.need(snapshot.UnreadPolicyRules(family), "they are taken to be those that a kernel begins with", command)
 		for i, table := range tables {
 			priority := [...]uint32{0, 32766, 32767}[i]
 			r.result.Node.PolicyRules = append(r.result.Node.PolicyRules,
@@ -177,8 +177,8 @@ func (r *reader) finishSaves() {
 		return cmp.Compare(a.Dialect, b.Dialect)
 	})
 	r.otherTables()
-	r.need(rulesOf(netfilter.IPv4), "no rules of IPv4 are walked", "iptables-save -c")
-	r.need(rulesOf(netfilter.IPv6), "no rules of IPv6 are walked", "ip6tables-save -c")
+	r.need(snapshot.UnreadRules(netfilter.IPv4), "no rules of IPv4 are walked", "iptables-save -c")
+	r.need(snapshot.UnreadRules(netfilter.IPv6), "no rules of IPv6 are walked", "ip6tables-save -c")
 }
 
 // otherTables says which table is not there that the program always has which wrote the others: people save one with -t, and what they
@@ -190,7 +190,7 @@ func (r *reader) otherTables() {
 		names := tableNames(rules.Save)
 		for _, table := range tables {
 			if !slices.Contains(names, table) {
-				r.unread(fmt.Sprintf("table %s of the %s", table, rulesOf(rules.Family)),
+				r.unread(fmt.Sprintf("table %s of the %s", table, snapshot.UnreadRules(rules.Family)),
 					"none of its rules are walked, and %s has some in it: add what the save tool prints without -t", program)
 			}
 		}
@@ -217,7 +217,7 @@ func (r *reader) objects() {
 	node := r.result.Node
 	for _, rules := range node.IPTables {
 		if namesSet.MatchString(rules.Save) {
-			r.need(ipsets, "rules name sets", "ipset save")
+			r.need(snapshot.UnreadIPSets, "rules name sets", "ipset save")
 		}
 		for _, m := range namedObject.FindAllStringSubmatch(rules.Save, -1) {
 			node.NFAcct = addUnique(node.NFAcct, snapshot.NFAcct{Name: strings.Trim(m[1], `"`)},

@@ -59,20 +59,12 @@ func Read(folder fs.FS, writer Writer) (*Result, error) {
 	return r.result, nil
 }
 
-// The things that files can tell, as Unread calls them.
+// The things that files can tell beside what every snapshot can lack, as Unread calls them.
 const (
-	conntrackEntries = "conntrack entries"
-	ipsets           = "ipsets"
-	nfacctObjects    = "nfacct objects"
-	sysctls          = "sysctls"
-	linkDetails      = "kinds of devices"
-	fdbEntries       = "forwarding databases of bridges and tunnels"
-	neighbourTable   = "neighbour table"
+	linkDetails    = "kinds of devices"
+	fdbEntries     = "forwarding databases of bridges and tunnels"
+	neighbourTable = "neighbour table"
 )
-
-func rulesOf(family netfilter.Family) string       { return fmt.Sprintf("IPv%d rules", family) }
-func routesOf(family netfilter.Family) string      { return fmt.Sprintf("IPv%d routes", family) }
-func policyRulesOf(family netfilter.Family) string { return fmt.Sprintf("IPv%d policy rules", family) }
 
 // reader collects what the files say.
 type reader struct {
@@ -160,19 +152,19 @@ func (r *reader) empty() {
 	family := r.nameFamily()
 	switch {
 	case strings.Contains(base, "conntrack"):
-		r.tell(conntrackEntries)
+		r.tell(snapshot.UnreadConntrack)
 	case strings.Contains(base, "ipset"):
-		r.tell(ipsets)
+		r.tell(snapshot.UnreadIPSets)
 	case strings.Contains(base, "nfacct"):
-		r.tell(nfacctObjects)
+		r.tell(snapshot.UnreadNFAcct)
 	case strings.Contains(base, "tables") && strings.Contains(base, "save"):
-		r.tell(rulesOf(family))
+		r.tell(snapshot.UnreadRules(family))
 	case strings.Contains(base, "fdb"):
 		r.tell(fdbEntries)
 	case strings.Contains(base, "neigh"):
 		r.tell(neighbourTable)
 	case strings.Contains(base, "route"):
-		r.tell(routesOf(family))
+		r.tell(snapshot.UnreadRoutes(family))
 	default:
 		r.ignore("it is empty")
 	}

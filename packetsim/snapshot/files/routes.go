@@ -73,14 +73,14 @@ func (r *reader) addRoutes(routes []route) {
 	for i := range routes {
 		q := &routes[i]
 		family := q.family(r.nameFamily())
-		r.tell(routesOf(family))
+		r.tell(snapshot.UnreadRoutes(family))
 		route, err := q.route(family)
 		if err != nil {
 			r.unread(fmt.Sprintf("IPv%d route %s %s (%s)", family, q.Dst, q.Dev, r.name), "%v", err)
 			continue
 		}
 		if route.Table == packetsim.TableLocal {
-			r.tell(routesOf(family) + " of table local")
+			r.tell(snapshot.UnreadRoutes(family) + " of table local")
 		}
 		r.result.Node.Routes = append(r.result.Node.Routes, route)
 	}
@@ -206,7 +206,7 @@ func (r *reader) addPolicyRules(rules []policyRule) {
 			}
 		}
 	}
-	r.tell(policyRulesOf(family))
+	r.tell(snapshot.UnreadPolicyRules(family))
 	for i := range rules {
 		p, err := rules[i].rule(family)
 		if err != nil {

@@ -62,7 +62,7 @@ func (r *reader) text(text string) error {
 	t.endRules()
 	t.endSave(text)
 	if t.sets.Len() > 0 {
-		t.tell(ipsets)
+		t.tell(snapshot.UnreadIPSets)
 		r.result.Node.IPSets += t.sets.String()
 	}
 	t.endFile(text)
@@ -116,7 +116,7 @@ func (t *textReader) other(line string) bool {
 	case strings.Contains(line, " src=") && strings.Contains(line, " dst="):
 		return t.connection(line)
 	case strings.Contains(line, "flow entries have been shown"):
-		t.tell(conntrackEntries)
+		t.tell(snapshot.UnreadConntrack)
 	case setLine.MatchString(line):
 		t.sets.WriteString(line + "\n")
 	case strings.HasPrefix(line, "{ pkts = "):
@@ -155,7 +155,7 @@ func (t *textReader) say(what, why string) {
 
 // setting takes the settings that a snapshot has. A dot in the name of a device is written as a slash.
 func (t *textReader) setting(name, value string) {
-	t.tell(sysctls)
+	t.tell(snapshot.UnreadSysctls)
 	name = strings.ReplaceAll(name, "/", ".")
 	if name == "kernel.hostname" && t.result.Node.Hostname == "" {
 		t.result.Node.Hostname = value
@@ -170,7 +170,7 @@ func (t *textReader) connection(line string) bool {
 	if err != nil {
 		return false
 	}
-	t.tell(conntrackEntries)
+	t.tell(snapshot.UnreadConntrack)
 	original, reply := tupleIn{c.Original, c.Zone + c.OrigZone}, tupleIn{c.Reply, c.Zone + c.ReplyZone}
 	switch was, known := t.tuples[original]; {
 	case known && was == reply: // files of both families may have it
@@ -194,7 +194,7 @@ func (t *textReader) counter(line string) bool {
 	if err != nil {
 		return false
 	}
-	t.tell(nfacctObjects)
+	t.tell(snapshot.UnreadNFAcct)
 	for _, o := range objects {
 		t.result.Node.NFAcct = addUnique(t.result.Node.NFAcct, o, func(a, b snapshot.NFAcct) bool { return a.Name == b.Name })
 	}
@@ -225,11 +225,11 @@ func (t *textReader) endSave(text string) {
 				s.Dialect = dialect
 			}
 		}
-		t.tell(rulesOf(s.Family))
+		t.tell(snapshot.UnreadRules(s.Family))
 		t.saves = append(t.saves, save{s, t.name})
 		for line := range strings.Lines(s.Text) {
 			if strings.HasPrefix(line, "# Table `") {
-				t.unread(rulesOf(s.Family), "%s", strings.TrimSpace(strings.TrimPrefix(line, "# ")))
+				t.unread(snapshot.UnreadRules(s.Family), "%s", strings.TrimSpace(strings.TrimPrefix(line, "# ")))
 			}
 		}
 	}

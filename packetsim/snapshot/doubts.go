@@ -1,0 +1,190 @@
+package snapshot
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
+
+// Doubts are what the walk of a packet through a Host of the snapshot took for granted, and that this packet met: native nftables, rules with
+// extensions that are not known, the order of both backends, and what was not read. Where the other answer can be walked, it is, and a
+// doubt is only what ends the packet otherwise. The outcomes are those of the walk; what the packet did not meet is not in them.
+//
+// The host is unchanged afterwards. Where nothing is unknown that the packet meets nothing is walked.
+func (s *NodeSnapshot) Doubts(host *packetsim.Host, in inet.Input, outcomes []packetsim.Outcome) []packetsim.Doubt {
+	d := newDoubter(s, host, in, outcomes)
+	d.extensions()
+	d.nativeTables()
+	d.order()
+	d.settings()
+	d.unread()
+	return d.found
+}
+
+// doubter collects the doubts about one packet.
+type doubter struct {
+	*NodeSnapshot
+	host     *packetsim.Host
+	in       inet.Input
+	ways     []packetsim.Outcome
+	outcomes []packetsim.Outcome // the ways, and those of the packets that the host made
+	passed   packetsim.Hooks
+	found    []packetsim.Doubt
+}
+
+func newDoubter(s *NodeSnapshot, host *packetsim.Host, in inet.Input, outcomes []packetsim.Outcome) *doubter {
+	return &doubter{NodeSnapshot: s, host: host, in: in, ways: outcomes, outcomes: withReplies(outcomes), passed: passedBy(outcomes)}
+}
+
+// withReplies are outcomes and those of the packets that the host made.
+func withReplies(outcomes []packetsim.Outcome) []packetsim.Outcome {
+	all := slices.Clone(outcomes)
+	for i := range outcomes {
+		for j := range outcomes[i].Replies {
+			all = append(all, withReplies([]packetsim.Outcome{outcomes[i].Replies[j].Outcome})...)
+		}
+	}
+	return all
+}
+
+// passedBy are the hooks that packets came to, answers included.
+func passedBy(outcomes []packetsim.Outcome) packetsim.Hooks {
+	var passed packetsim.Hooks
+	for _, o := range withReplies(outcomes) {
+		passed |= o.Passed
+	}
+	return passed
+}
+
+// of says whether the packet, or one that carries it, is of the family.
+func (d *doubter) of(family netfilter.Family) bool {
+	if inet.FamilyOf(d.in.Dst) == family {
+		return true
+	}
+	hooks := netfilter.HookNames()
+	return slices.ContainsFunc(hooks[:], func(hook string) bool { return d.passed.Has(family, hook) })
+}
+
+func (d *doubter) doubt(kind packetsim.DoubtKind, see, unless string, args ...any) {
+	one := packetsim.Doubt{Kind: kind, Unless: fmt.Sprintf(unless, args...), See: see}
+	if !slices.Contains(d.found, one) {
+		d.found = append(d.found, one)
+	}
+}
+
+// extensions are the rules that are not known and that the packet met, where it matters what they do.
+func (d *doubter) extensions() {
+	ends := map[string][]packetsim.Outcome{} // by the answers that the rules were taken to give
+	matters := false
+	var met []*packetsim.RuleLook
+	for i := range d.ways {
+		var answers strings.Builder
+		for _, o := range withReplies(d.ways[i : i+1]) {
+			matters = matters || o.Verdict == packetsim.Unknown
+			for _, e := range o.Events {
+				if e.Kind == packetsim.EventOpaque {
+					met = append(met, e.Rule)
+					fmt.Fprintln(&answers, e.Rule, e.Rule.Answer)
+				}
+			}
+		}
+		ends[answers.String()] = append(ends[answers.String()], d.ways[i])
+	}
+	cases := slices.Collect(maps.Values(ends))
+	for _, one := range cases {
+		matters = matters || !slices.EqualFunc(cases[0], one, sameEnd)
+	}
+	if !matters {
+		return
+	}
+	for _, rule := range met {
+		d.doubt(packetsim.DoubtExtension, "", "%s decides otherwise, whose %s is not known", rule, rule.Extension)
+	}
+}
+
+// order is what becomes of the packet if the other backend's chains go first, where nobody knows which do.
+func (d *doubter) order() {
+	unknown := d.unknownOrder(d.host, d.outcomes)
+	if len(unknown) == 0 {
+		return
+	}
+	other := netfilter.Legacy
+	if firstOf(d.host) == other {
+		other = netfilter.NFT
+	}
+	turned, err := NewHost(d.NodeSnapshot, HostOptions{First: other})
+	if err != nil {
+		return // the one that was walked is made of the same
+	}
+	if d.endsOtherwise(turned, packetsim.WalkOptions{}) {
+		d.doubt(packetsim.DoubtOrder, "nft list hooks", "packets meet the rules of iptables-%s first in %s", other, strings.Join(unknown, ", "))
+	}
+}
+
+// firstOf is the backend whose chains packets meet first where both have one and the snapshot does not say.
+func firstOf(host *packetsim.Host) netfilter.Dialect {
+	kernels := fakeipt.Kernels(host.Netfilter())
+	for _, at := range bothHave(kernels) {
+		turn := func(k *fakeipt.Kernel) uint64 { return k.Ruleset(at.family).Table(at.table).Registered(at.hook) }
+		if turn(kernels[1]) > turn(kernels[0]) {
+			return kernels[1].Dialect()
+		}
+		return kernels[0].Dialect()
+	}
+	return ""
+}
+
+// unknownOrder are the hooks and tables that the packet came to, where both backends have chains that are not empty in an order that is
+// not known.
+func (s *NodeSnapshot) unknownOrder(host *packetsim.Host, outcomes []packetsim.Outcome) []string {
+	kernels := fakeipt.Kernels(host.Netfilter())
+	var unknown []string
+	passed, known := passedBy(outcomes), s.knownOrder()
+	decides := func(k *fakeipt.Kernel, at place) bool {
+		chain := k.Ruleset(at.family).Table(at.table).Chain(at.hook)
+		return len(chain.Rules) > 0 || chain.Policy == ruleset.PolicyDrop
+	}
+	for _, at := range bothHave(kernels) {
+		if known[at] == "" && passed.Has(at.family, at.hook) && decides(kernels[0], at) && decides(kernels[1], at) {
+			unknown = append(unknown, at.table+" "+at.hook)
+		}
+	}
+	return unknown
+}
+
+// settings walks again with each setting that was not taken turned the other way.
+func (d *doubter) settings() {
+	for _, one := range d.unknownSettings() {
+		if one.family != 0 && !d.of(one.family) {
+			continue
+		}
+		if d.endsOtherwise(d.host, packetsim.WalkOptions{Sysctls: map[string]string{one.name: one.other}}) {
+			d.doubt(packetsim.DoubtUnread, "sysctl -a > sysctl", "%s is %s", one.name, one.other)
+		}
+	}
+}
+
+// endsOtherwise says whether the packet ends otherwise in a walk than in one through the host as it is now. What cannot be walked ends in
+// no way.
+func (d *doubter) endsOtherwise(host *packetsim.Host, o packetsim.WalkOptions) bool {
+	now, err := d.host.WalkWith(d.in, packetsim.WalkOptions{Guess: true})
+	if err != nil {
+		return false
+	}
+	o.Guess = true
+	then, err := host.WalkWith(d.in, o)
+	return err == nil && !slices.EqualFunc(now, then, sameEnd)
+}
+
+// sameEnd says whether packets end in the same way, whatever rules they met.
+func sameEnd(a, b packetsim.Outcome) bool {
+	return a.Probability == b.Probability && a.Summary() == b.Summary() && a.Final == b.Final && a.DNAT == b.DNAT &&
+		a.Masqueraded == b.Masqueraded
+}
