@@ -147,5 +147,11 @@ func (w *walk) leaveBy(s *skb, port *device) {
 	o.Verdict, o.To, o.Out, o.Port, o.NextHop = Accept, ToForward, s.path.out.Name, port.Name, s.path.nextHop
 }
 
-// bridgeCallSysctls are br_netfilter's switches, by familyIndex. Without the module there are none.
-var bridgeCallSysctls = [2]string{"net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"}
+// BridgeCallSysctl is br_netfilter's switch for IPv4 or IPv6: unless it is 1, the rules do not see what a bridge carries from port to port.
+// Without the module there is none.
+func BridgeCallSysctl(v6 bool) string {
+	if v6 {
+		return "net.bridge.bridge-nf-call-ip6tables"
+	}
+	return "net.bridge.bridge-nf-call-iptables"
+}

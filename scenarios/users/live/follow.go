@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -118,13 +119,20 @@ func (f *Followed) notes(e *exam) {
 		default:
 			for pod := range passed {
 				f.Notes = append(f.Notes, notesAbout(node.Notes, pod)...)
+				f.Notes = appendKnown(f.Notes, node.Assumed[pod])
 			}
+			f.Notes = appendKnown(f.Notes, node.OnLinkNote(slices.Sorted(maps.Keys(passed)), e.cluster.only == scenarios.FamilyIPv6))
 			if note := node.NotWalked(f.hosts[name]); note != "" {
 				f.Notes = append(f.Notes, name+": "+note)
 			}
 		}
 	}
 	slices.Sort(f.Notes)
+}
+
+// appendKnown appends the notes that say something.
+func appendKnown(notes []string, more ...string) []string {
+	return append(notes, slices.DeleteFunc(more, func(note string) bool { return note == "" })...)
 }
 
 // notesAbout are those about the route to a pod.

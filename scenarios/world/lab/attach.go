@@ -15,6 +15,8 @@ type Attached struct {
 	*snapshot.NodeSnapshot
 	Pods  map[string]string // devices by pod
 	Notes []string          // what was added
+	// Assumed is what was taken for granted of a pod's place, by pod.
+	Assumed map[string]string
 }
 
 // Attach plugs the pods of a node in. The snapshot itself stays as it is. Of its tracked connections those are left out that are not to
@@ -27,7 +29,7 @@ func Attach(taken *snapshot.NodeSnapshot, pods []scenarios.Pod, keep func(*snaps
 			own.Conntrack = append(own.Conntrack, taken.Conntrack[i])
 		}
 	}
-	a := &Attached{NodeSnapshot: &own, Pods: map[string]string{}}
+	a := &Attached{NodeSnapshot: &own, Pods: map[string]string{}, Assumed: map[string]string{}}
 	for i := range pods {
 		if pods[i].Node == taken.Hostname {
 			a.plug(&pods[i])
@@ -104,7 +106,7 @@ func (a *Attached) isBridge(name string) bool {
 // portOf is the port of a bridge that a pod is behind. Where the snapshot does not say, it gets the next one
 // that has nobody behind it, or a new one.
 func (a *Attached) portOf(bridge string, pod *scenarios.Pod) string {
-	free := -1
+	var free []int
 	for i := range a.Devices {
 		d := &a.Devices[i]
 		if d.Master != bridge {
@@ -113,18 +115,40 @@ func (a *Attached) portOf(bridge string, pod *scenarios.Pod) string {
 		if slices.ContainsFunc(pod.Addresses, func(p netip.Addr) bool { return slices.Contains(d.Neighbours, p) }) {
 			return d.Name
 		}
-		if len(d.Neighbours) == 0 && free < 0 {
-			free = i
+		if len(d.Neighbours) == 0 {
+			free = append(free, i)
 		}
 	}
-	if free < 0 {
-		hairpins := a.hairpins(bridge)
-		a.addDevice(&scenarios.Pod{})
-		free = len(a.Devices) - 1
-		a.Devices[free].Master, a.Devices[free].Hairpin = bridge, hairpins
+	sure := len(free) > 0
+	if !sure {
+		free = append(free, a.addPort(bridge))
 	}
-	a.Devices[free].Neighbours = slices.Clone(pod.Addresses)
-	return a.Devices[free].Name
+	port := &a.Devices[free[0]]
+	port.Neighbours = slices.Clone(pod.Addresses)
+	for _, i := range free {
+		sure = sure && a.Devices[i].Hairpin == port.Hairpin
+	}
+	if !sure {
+		a.Assumed[pod.Name] = fmt.Sprintf("which port of %s on %s leads to %s is not known: taken to be one with hairpin mode %s",
+			bridge, a.Hostname, pod.Name, onOff(port.Hairpin))
+	}
+	return port.Name
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}
+
+// addPort adds a port to a bridge.
+func (a *Attached) addPort(bridge string) (place int) {
+	hairpins := a.hairpins(bridge)
+	a.addDevice(&scenarios.Pod{})
+	place = len(a.Devices) - 1
+	a.Devices[place].Master, a.Devices[place].Hairpin = bridge, hairpins
+	return place
 }
 
 // hairpins reports whether a bridge gives packets back by the port that they came by: whether no port that it has says otherwise.
