@@ -35,6 +35,7 @@ const (
 const (
 	ReasonDeviceDown  Reason = "device is down"
 	ReasonNoHairpin   Reason = "port is not in hairpin mode"
+	ReasonNoPort      Reason = "no port of the bridge leads there"
 	ReasonNoRemote    Reason = "no remote of the tunnel is known"
 	ReasonTunnelsLoop Reason = "tunnel leads into itself"
 )

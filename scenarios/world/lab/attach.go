@@ -38,6 +38,21 @@ func Attach(taken *snapshot.NodeSnapshot, pods []scenarios.Pod, keep func(*snaps
 	return a
 }
 
+// Place puts pods of a node behind ports of its bridges, and adds nothing else: no route, and a port only where the snapshot has none that is
+// free.
+func Place(taken *snapshot.NodeSnapshot, pods []scenarios.Pod) *Attached {
+	a := Attach(taken, nil, func(*snapshot.Connection) bool { return true })
+	for i := range pods {
+		for _, address := range pods[i].Addresses {
+			if bridge := DeviceTo(taken, address); a.isBridge(bridge) {
+				a.Pods[pods[i].Name] = a.portOf(bridge, &pods[i])
+				break
+			}
+		}
+	}
+	return a
+}
+
 // plug finds the device that leads to a pod, or makes one.
 func (a *Attached) plug(pod *scenarios.Pod) {
 	device := ""
@@ -113,6 +128,7 @@ func (a *Attached) portOf(bridge string, pod *scenarios.Pod) string {
 			continue
 		}
 		if slices.ContainsFunc(pod.Addresses, func(p netip.Addr) bool { return slices.Contains(d.Neighbours, p) }) {
+			d.Neighbours = joined(d.Neighbours, pod.Addresses)
 			return d.Name
 		}
 		if len(d.Neighbours) == 0 {
@@ -133,6 +149,17 @@ func (a *Attached) portOf(bridge string, pod *scenarios.Pod) string {
 			bridge, a.Hostname, pod.Name, onOff(port.Hairpin))
 	}
 	return port.Name
+}
+
+// joined are the neighbours of a port with those that are not among them.
+func joined(known, more []netip.Addr) []netip.Addr {
+	out := slices.Clone(known)
+	for _, address := range more {
+		if !slices.Contains(out, address) {
+			out = append(out, address)
+		}
+	}
+	return out
 }
 
 func onOff(b bool) string {
