@@ -17,6 +17,8 @@ type WalkOptions struct {
 	// Guess goes on at a rule that nobody knows, once for each answer it could give (EventOpaque), where Walk ends with an OpaqueError.
 	// An outcome's probability is then that under its answers.
 	Guess bool
+	// Back also walks the answer to a first packet, in each outcome in which it would be answered (Outcome.Back).
+	Back bool
 }
 
 // WalkWith is Walk with options.
@@ -27,6 +29,9 @@ func (h *Host) WalkWith(in inet.Input, o WalkOptions) ([]Outcome, error) {
 	}
 	if o.Guess {
 		told |= guess
+	}
+	if o.Back {
+		told |= tellBack
 	}
 	return h.outcomes(in, told)
 }
@@ -42,6 +47,7 @@ const (
 	tellEvents
 	tellMissed
 	guess // at rules that nobody knows
+	tellBack
 )
 
 // tellSteps is what Walk tells.
@@ -86,7 +92,11 @@ func (h *Host) Verdict(in inet.Input, c Chance) (Outcome, error) {
 func (h *Host) look(in *inet.Input, c Chance, told text, hooks *familyHooks, o *Outcome) error {
 	mark := h.probe()
 	defer h.endProbe(mark)
-	return h.step(in, c, told, hooks, o)
+	if err := h.step(in, c, told, hooks, o); err != nil || told&tellBack == 0 {
+		return err
+	}
+	h.answered(in, o, told, hooks)
+	return nil
 }
 
 func (o *Outcome) setProbability(p float64) {
