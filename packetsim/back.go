@@ -11,13 +11,16 @@ import (
 // Back is the reply to the first packet of a connection, as far as it passes the host that the packet passed. Whoever got the packet is taken to
 // answer.
 type Back struct {
-	// Packet is the reply as it comes to the host, in the PACKET syntax; empty if it does not come.
+	// Packet is the reply as it comes to the host, in the PACKET syntax; empty if it does not come. A port that the kernel chose for the packet is one
+	// of those that it may choose.
 	Packet string `json:"packet,omitempty"`
 	// Outcome is what the host does with it; nil if it does not come.
 	Outcome *Outcome `json:"outcome,omitempty"`
 	// Heard says that the reply leaves the host as the sender of the packet awaits it: from the address that it called, to its own.
 	Heard bool `json:"heard"`
-	// Why says why it is not heard, or why nobody knows.
+	// Elsewhere says that it does not come, as far as is known: who answers has another way to the sender.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Why says why it is not heard, or why that is not known.
 	Why string `json:"why,omitempty"`
 	// Assumed is what was taken for granted of who answers; empty if nothing that matters was.
 	Assumed string `json:"assumed,omitempty"`
@@ -78,13 +81,13 @@ func (h *Host) backOf(in *inet.Input, o *Outcome) *Back {
 		outer := o.Packet.Answer()
 		outer.SrcPort, outer.DstPort, outer.Carried, outer.VNI = o.Packet.SrcPort, o.Packet.DstPort, &answer, o.Packet.VNI
 		b.Input = inet.Input{Packet: outer, In: o.Out}
-		b.Why = h.goesElsewhere(&answer)
+		b.elsewhere(h, &answer)
 	case out.Kind == "bridge":
 		h.backByBridge(b, in, o, out)
 	default:
 		b.Input.In = o.Out
 		if o.NextHop != asked.Dst || h.isUplink(o.Out) {
-			b.Why = h.goesElsewhere(&answer)
+			b.elsewhere(h, &answer)
 		}
 	}
 	return b
@@ -140,17 +143,18 @@ func (h *Host) isUplink(device string) bool {
 	})
 }
 
-// goesElsewhere says why an answer of a machine behind an uplink does not come back by the host: it does if it is for the host, or for
-// somebody for whom the host is the gateway. Empty if it comes.
-func (h *Host) goesElsewhere(answer *inet.Packet) string {
+// elsewhere notes that an answer of a machine behind an uplink does not come back by the host: it does if it is for the host, or for
+// somebody for whom the host is the gateway.
+func (b *Back) elsewhere(h *Host, answer *inet.Packet) {
 	if h.fib(answer.Dst).isLocal(answer.Dst) {
-		return ""
+		return
 	}
 	to, _, err := h.routeOutput(&flow{dst: answer.Dst, in: loopbackName}, true)
 	if err == nil && to.out != nil && !h.isUplink(to.out.Name) {
-		return ""
+		return
 	}
-	return fmt.Sprintf("%s answers %s by its own routes, which as far as is known do not pass %s", answer.Src, answer.Dst, h.name)
+	b.Elsewhere = true
+	b.Why = fmt.Sprintf("%s answers %s by its own routes, which as far as is known do not pass %s", answer.Src, answer.Dst, h.name)
 }
 
 // judge says whether the sender of a packet takes the answer for one.

@@ -86,6 +86,7 @@ func TestTheReplyPassesTheHostToo(t *testing.T) {
 			assert.Equal(t, tc.heard, back.Heard)
 			assert.Equal(t, tc.back, back.Packet)
 			assert.Equal(t, tc.back != "", back.Outcome != nil)
+			assert.Equal(t, tc.back == "", back.Elsewhere)
 			outcomes[0].Back = nil
 			assert.Equal(t, plain, outcomes, "the packet's own outcome is what it is without its reply")
 			assert.Empty(t, h.Conntrack())

@@ -18,6 +18,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -188,11 +189,7 @@ func (lab *bridgeLab) take(forgetful bool) *snapshot.NodeSnapshot {
 // foretold is what is followed of the same connection.
 func (lab *bridgeLab) foretold(taken *snapshot.NodeSnapshot, from, proto string, to netip.AddrPort) (string, *network.Connection) {
 	cluster := &Cluster{Objects: lab.objects, Snapshots: []*snapshot.NodeSnapshot{taken}}
-	in := inet.Input{Packet: inet.Packet{Proto: inet.TCP, Src: lab.addressOf(from, to.Addr().Is6()), Dst: to.Addr(), SrcPort: 40000,
-		DstPort: to.Port(), TCPFlags: inet.SYN}}
-	if proto == "udp" {
-		in.Proto, in.TCPFlags = inet.UDP, 0
-	}
+	in := lab.firstPacket(from, proto, to)
 	view, err := cluster.View(in.Src, in.Dst)
 	require.NoError(lab.t, err)
 	followed, err := view.Follow(in, "n1")
@@ -203,6 +200,28 @@ func (lab *bridgeLab) foretold(taken *snapshot.NodeSnapshot, from, proto string,
 		return c.Client.Addr().String(), c
 	}
 	return noAnswer, c
+}
+
+// traced is what the node alone does with the same packet, and with the answer.
+func (lab *bridgeLab) traced(taken *snapshot.NodeSnapshot, from, proto string, to netip.AddrPort) packetsim.Outcome {
+	in := lab.firstPacket(from, proto, to)
+	placed := (&Cluster{Objects: lab.objects}).Place(taken, netip.Addr{})
+	if in.In = placed.Pods["shop/"+from]; in.In == "" {
+		in.Local = true
+	}
+	result, err := placed.Trace(in, snapshot.HostOptions{}, packetsim.WalkOptions{Back: true})
+	require.NoError(lab.t, err)
+	require.Len(lab.t, result.Outcomes, 1)
+	return result.Outcomes[0]
+}
+
+func (lab *bridgeLab) firstPacket(from, proto string, to netip.AddrPort) inet.Input {
+	in := inet.Input{Packet: inet.Packet{Proto: inet.TCP, Src: lab.addressOf(from, to.Addr().Is6()), Dst: to.Addr(), SrcPort: 40000,
+		DstPort: to.Port(), TCPFlags: inet.SYN}}
+	if proto == "udp" {
+		in.Proto, in.TCPFlags = inet.UDP, 0
+	}
+	return in
 }
 
 // addressOf is who calls: a pod, or the node by its address on the bridge.
@@ -218,8 +237,14 @@ func (lab *bridgeLab) addressOf(from string, v6 bool) netip.Addr {
 func (lab *bridgeLab) agree(about, from, proto string, to netip.AddrPort) string {
 	really := lab.call(from, proto, to)
 	for _, forgetful := range []bool{false, true} {
-		told, c := lab.foretold(lab.take(forgetful), from, proto, to)
+		taken := lab.take(forgetful)
+		told, c := lab.foretold(taken, from, proto, to)
 		assert.Equal(lab.t, really, told, "%s, forgetful %t: %s", about, forgetful, c.Why)
+		if lab.addressOf(from, to.Addr().Is6()) == to.Addr() {
+			continue // it does not come to the node
+		}
+		o := lab.traced(taken, from, proto, to)
+		assert.Equal(lab.t, really != noAnswer, o.Back != nil && o.Back.Heard, "%s, forgetful %t, on the node: %s", about, forgetful, o.Summary())
 	}
 	return really
 }

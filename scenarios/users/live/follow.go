@@ -119,9 +119,12 @@ func (f *Followed) notes(e *exam) {
 		default:
 			for pod := range passed {
 				f.Notes = append(f.Notes, notesAbout(node.Notes, pod)...)
-				f.Notes = appendKnown(f.Notes, node.Assumed[pod])
 			}
-			f.Notes = appendKnown(f.Notes, node.OnLinkNote(slices.Sorted(maps.Keys(passed)), e.cluster.only == scenarios.FamilyIPv6))
+			for i := range f.Connections {
+				f.Notes = addNew(f.Notes, node.Assumed[f.Connections[i].Socket.Addr()])
+				f.Notes = addNew(f.Notes, node.Assumed[f.Connections[i].Asked.Addr()])
+			}
+			f.Notes = addNew(f.Notes, node.OnLinkNote(slices.Sorted(maps.Keys(passed)), e.cluster.only == scenarios.FamilyIPv6))
 			if note := node.NotWalked(f.hosts[name]); note != "" {
 				f.Notes = append(f.Notes, name+": "+note)
 			}
@@ -130,9 +133,12 @@ func (f *Followed) notes(e *exam) {
 	slices.Sort(f.Notes)
 }
 
-// appendKnown appends the notes that say something.
-func appendKnown(notes []string, more ...string) []string {
-	return append(notes, slices.DeleteFunc(more, func(note string) bool { return note == "" })...)
+// addNew adds a note that says something, if it is not there.
+func addNew(notes []string, note string) []string {
+	if note == "" || slices.Contains(notes, note) {
+		return notes
+	}
+	return append(notes, note)
 }
 
 // notesAbout are those about the route to a pod.

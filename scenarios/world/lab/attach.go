@@ -15,8 +15,8 @@ type Attached struct {
 	*snapshot.NodeSnapshot
 	Pods  map[string]string // devices by pod
 	Notes []string          // what was added
-	// Assumed is what was taken for granted of a pod's place, by pod.
-	Assumed map[string]string
+	// Assumed is what was taken for granted of the place of who has an address.
+	Assumed map[netip.Addr]string
 }
 
 // Attach plugs the pods of a node in. The snapshot itself stays as it is. Of its tracked connections those are left out that are not to
@@ -29,7 +29,7 @@ func Attach(taken *snapshot.NodeSnapshot, pods []scenarios.Pod, keep func(*snaps
 			own.Conntrack = append(own.Conntrack, taken.Conntrack[i])
 		}
 	}
-	a := &Attached{NodeSnapshot: &own, Pods: map[string]string{}, Assumed: map[string]string{}}
+	a := &Attached{NodeSnapshot: &own, Pods: map[string]string{}, Assumed: map[netip.Addr]string{}}
 	for i := range pods {
 		if pods[i].Node == taken.Hostname {
 			a.plug(&pods[i])
@@ -38,16 +38,22 @@ func Attach(taken *snapshot.NodeSnapshot, pods []scenarios.Pod, keep func(*snaps
 	return a
 }
 
-// Place puts pods of a node behind ports of its bridges, and adds nothing else: no route, and a port only where the snapshot has none that is
-// free.
+// Place puts pods of a node behind ports of its bridges, and adds nothing else, neither routes nor devices.
 func Place(taken *snapshot.NodeSnapshot, pods []scenarios.Pod) *Attached {
 	a := Attach(taken, nil, func(*snapshot.Connection) bool { return true })
 	for i := range pods {
-		for _, address := range pods[i].Addresses {
-			if bridge := DeviceTo(taken, address); a.isBridge(bridge) {
-				a.Pods[pods[i].Name] = a.portOf(bridge, &pods[i])
-				break
+		pod := &pods[i]
+		for _, address := range pod.Addresses {
+			bridge := DeviceTo(taken, address)
+			if !a.isBridge(bridge) {
+				continue
 			}
+			port := a.portOf(bridge, pod)
+			if a.Pods[pod.Name] = port; port == "" {
+				a.assume(pod, "no port of %s on %s is known to lead to %s: what it sends is taken to begin at the bridge, and hairpin mode is not looked at",
+					bridge, a.Hostname, pod.Name)
+			}
+			break
 		}
 	}
 	return a
@@ -68,7 +74,9 @@ func (a *Attached) plug(pod *scenarios.Pod) {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to %s (%v), an endpoint without a pod: judged as if it had one",
 			a.Hostname, pod.Name, pod.Addresses))
 	case a.isBridge(device):
-		a.Pods[pod.Name] = a.portOf(device, pod)
+		if a.Pods[pod.Name] = a.portOf(device, pod); a.Pods[pod.Name] == "" {
+			a.Pods[pod.Name] = a.addPort(device, pod)
+		}
 		return
 	}
 	a.Pods[pod.Name] = device
@@ -119,9 +127,9 @@ func (a *Attached) isBridge(name string) bool {
 }
 
 // portOf is the port of a bridge that a pod is behind. Where the snapshot does not say, it gets the next one
-// that has nobody behind it, or a new one.
+// that has nobody behind it; empty if there is none.
 func (a *Attached) portOf(bridge string, pod *scenarios.Pod) string {
-	var free []int
+	var free []*snapshot.Device
 	for i := range a.Devices {
 		d := &a.Devices[i]
 		if d.Master != bridge {
@@ -132,23 +140,43 @@ func (a *Attached) portOf(bridge string, pod *scenarios.Pod) string {
 			return d.Name
 		}
 		if len(d.Neighbours) == 0 {
-			free = append(free, i)
+			free = append(free, d)
 		}
 	}
-	sure := len(free) > 0
-	if !sure {
-		free = append(free, a.addPort(bridge))
+	if len(free) == 0 {
+		return ""
 	}
-	port := &a.Devices[free[0]]
+	port := free[0]
 	port.Neighbours = slices.Clone(pod.Addresses)
-	for _, i := range free {
-		sure = sure && a.Devices[i].Hairpin == port.Hairpin
-	}
-	if !sure {
-		a.Assumed[pod.Name] = fmt.Sprintf("which port of %s on %s leads to %s is not known: taken to be one with hairpin mode %s",
-			bridge, a.Hostname, pod.Name, onOff(port.Hairpin))
+	if slices.ContainsFunc(free, func(d *snapshot.Device) bool { return d.Hairpin != port.Hairpin }) {
+		a.assumePort(bridge, pod, port)
 	}
 	return port.Name
+}
+
+// addPort adds a port to a bridge, with a pod behind it.
+func (a *Attached) addPort(bridge string, pod *scenarios.Pod) string {
+	hairpins := a.hairpins(bridge)
+	a.addDevice(&scenarios.Pod{})
+	port := &a.Devices[len(a.Devices)-1]
+	port.Master, port.Hairpin, port.Neighbours = bridge, hairpins, slices.Clone(pod.Addresses)
+	a.assumePort(bridge, pod, port)
+	return port.Name
+}
+
+// assumePort says that another port may be the pod's.
+func (a *Attached) assumePort(bridge string, pod *scenarios.Pod, port *snapshot.Device) {
+	mode := "off"
+	if port.Hairpin {
+		mode = "on"
+	}
+	a.assume(pod, "which port of %s on %s leads to %s is not known: taken to be one with hairpin mode %s", bridge, a.Hostname, pod.Name, mode)
+}
+
+func (a *Attached) assume(pod *scenarios.Pod, format string, args ...any) {
+	for _, address := range pod.Addresses {
+		a.Assumed[address] = fmt.Sprintf(format, args...)
+	}
 }
 
 // joined are the neighbours of a port with those that are not among them.
@@ -160,22 +188,6 @@ func joined(known, more []netip.Addr) []netip.Addr {
 		}
 	}
 	return out
-}
-
-func onOff(b bool) string {
-	if b {
-		return "on"
-	}
-	return "off"
-}
-
-// addPort adds a port to a bridge.
-func (a *Attached) addPort(bridge string) (place int) {
-	hairpins := a.hairpins(bridge)
-	a.addDevice(&scenarios.Pod{})
-	place = len(a.Devices) - 1
-	a.Devices[place].Master, a.Devices[place].Hairpin = bridge, hairpins
-	return place
 }
 
 // hairpins reports whether a bridge gives packets back by the port that they came by: whether no port that it has says otherwise.

@@ -92,18 +92,20 @@ func TestPodsArePutBehindPorts(t *testing.T) {
 		{"those that are free are alike", []bool{false, true, true}, "veth2", ""},
 		{"those that are free differ", []bool{false, true, false}, "veth2",
 			"which port of cni0 on node1 leads to unknown is not known: taken to be one with hairpin mode on"},
-		{"none is free", []bool{false}, "pod3", "which port of cni0 on node1 leads to unknown is not known: taken to be one with hairpin mode off"},
+		{"none is free", []bool{false}, "", "no port of cni0 on node1 is known to lead to unknown: what it sends is taken to begin at the bridge, and " +
+			"hairpin mode is not looked at"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			taken := bridgedNode(tc.hairpins...)
 			taken.Devices[1].Neighbours = addresses("10.244.1.5")
 			a := Place(taken, []scenarios.Pod{unknown, known})
 			assert.Equal(t, map[string]string{"known": "veth1", "unknown": tc.port}, a.Pods)
-			assert.Equal(t, tc.assumed, a.Assumed["unknown"])
-			assert.Empty(t, a.Assumed["known"])
+			assert.Equal(t, tc.assumed, a.Assumed[unknown.Addresses[0]])
+			assert.Empty(t, a.Assumed[known.Addresses[0]])
 			assert.Equal(t, known.Addresses, a.Devices[1].Neighbours, "the pod's other address too")
 			assert.Equal(t, addresses("10.244.1.5"), taken.Devices[1].Neighbours, "the snapshot itself is left alone")
 			assert.Equal(t, taken.Routes, a.Routes)
+			assert.Len(t, a.Devices, len(taken.Devices))
 		})
 	}
 }
