@@ -19,6 +19,8 @@ type WalkOptions struct {
 	Guess bool
 	// Sysctls are settings that the walk finds in the place of the host's, as after SetSysctl.
 	Sysctls map[string]string
+	// Back also walks the answer to a first packet, in each outcome in which it would be answered (Outcome.Back).
+	Back bool
 }
 
 // WalkWith is Walk with options.
@@ -29,6 +31,9 @@ func (h *Host) WalkWith(in inet.Input, o WalkOptions) ([]Outcome, error) {
 	}
 	if o.Guess {
 		told |= guess
+	}
+	if o.Back {
+		told |= tellBack
 	}
 	h.lock.Lock()
 	defer h.lock.Unlock()
@@ -60,6 +65,7 @@ const (
 	tellEvents
 	tellMissed
 	guess // at rules that nobody knows
+	tellBack
 )
 
 // tellSteps is what Walk tells.
@@ -103,7 +109,11 @@ func (h *Host) Verdict(in inet.Input, c Chance) (Outcome, error) {
 func (h *Host) look(in *inet.Input, c Chance, told text, hooks *familyHooks, o *Outcome) error {
 	mark := h.probe()
 	defer h.endProbe(mark)
-	return h.step(in, c, told, hooks, o)
+	if err := h.step(in, c, told, hooks, o); err != nil || told&tellBack == 0 {
+		return err
+	}
+	h.answered(in, o, told, hooks)
+	return nil
 }
 
 func (o *Outcome) setProbability(p float64) {

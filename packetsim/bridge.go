@@ -38,19 +38,22 @@ func (h *routing) portTo(bridge *device, addr netip.Addr) *device {
 }
 
 // receiveFrame takes a packet that came in by a port of a bridge (net/bridge/br_input.c). The bridge takes it up as
-// its own, or hands it to another port.
+// its own, or hands it to another port. Nobody answers a sender that asks for a neighbour whom no port leads to.
 func (w *walk) receiveFrame(s *skb, bridge *device, nextHop netip.Addr) {
 	port := s.in
 	if !port.Up || !bridge.Up {
 		w.drop(ReasonDeviceDown)
 		return
 	}
-	if !nextHop.IsValid() {
+	given := nextHop.IsValid()
+	if !given {
 		nextHop = s.Dst
 	}
 	to := w.h.portTo(bridge, nextHop)
 	s.in = bridge
 	switch {
+	case to == nil && given && !w.h.fib(nextHop).isLocal(nextHop):
+		w.dropSaying(ReasonNoPort, fmt.Sprintf("no port of %s is known to lead to %s", bridge.Name, nextHop))
 	case w.h.fib(s.Dst).isToMany(s.Dst) || s.cameToMany():
 		w.fail(errors.New("not supported: a frame to many by a port of a bridge, which goes to the other ports as well"))
 	case w.h.bridgeCalls(s):
@@ -112,8 +115,10 @@ func (w *walk) filterFrame(s *skb, bridge, to *device) {
 		return
 	}
 	if to = w.h.portTo(bridge, way.nextHop); to == nil {
-		w.fail(fmt.Errorf("bridge %s: no port is known for %s: write it to the Neighbours of a port", bridge.Name, way.nextHop))
-		return
+		to = &device{}            // it is taken to be another one than that by which the frame came
+		if way.nextHop == s.Src { // whom the bridge has learned from this frame
+			to = s.bridged.in
+		}
 	}
 	w.bridge(s, bridge, to)
 }
@@ -147,5 +152,11 @@ func (w *walk) leaveBy(s *skb, port *device) {
 	o.Verdict, o.To, o.Out, o.Port, o.NextHop = Accept, ToForward, s.path.out.Name, port.Name, s.path.nextHop
 }
 
-// bridgeCallSysctls are br_netfilter's switches, by familyIndex. Without the module there are none.
-var bridgeCallSysctls = [2]string{"net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"}
+// BridgeCallSysctl is br_netfilter's switch for IPv4 or IPv6: unless it is 1, the rules do not see what a bridge carries from port to port.
+// Without the module there is none.
+func BridgeCallSysctl(v6 bool) string {
+	if v6 {
+		return "net.bridge.bridge-nf-call-ip6tables"
+	}
+	return "net.bridge.bridge-nf-call-iptables"
+}

@@ -67,6 +67,27 @@ func TestBridgedPackets(t *testing.T) {
 			assert.Equal(t, row.port, o.Port)
 		})
 	}
-	_, err := bridgeHost(t, "1", false).Walk(parse(t, "tcp 10.244.0.11:1 > 10.96.0.3:80 in veth1"))
-	require.ErrorContains(t, err, "no port is known for 10.244.0.99")
+}
+
+// TestNeighboursThatNoPortLeadsTo: what the node sends to one goes out by the bridge, and nobody gets it; a pod that asks for one gets no
+// answer. The sender of a frame itself is behind the port that it came by.
+func TestNeighboursThatNoPortLeadsTo(t *testing.T) {
+	for _, row := range []struct{ name, calls, packet, want, port string }{
+		{"translated to one", "1", "tcp 10.244.0.11:1 > 10.96.0.3:80 in veth1", "accept forward cbr0 10.244.0.11:1>10.244.0.99:80", ""},
+		{"translated to one, routed", "0", "tcp 10.244.0.11:1 > 10.96.0.3:80 in veth1", "accept forward cbr0 10.244.0.11:1>10.244.0.99:80", ""},
+		{"translated to the sender, whom no table has", "1", "tcp 10.244.0.99:1 > 10.96.0.3:80 in veth1",
+			"drop port veth1 is not in hairpin mode", ""},
+		{"asked for", "1", "tcp 10.244.0.11:1 > 10.244.0.99:80 in veth1 nexthop 10.244.0.99",
+			"drop no port of cbr0 is known to lead to 10.244.0.99", ""},
+		{"asked for, with rules that do not see frames", "0", "tcp 10.244.0.11:1 > 10.244.0.99:80 in veth1 nexthop 10.244.0.99",
+			"drop no port of cbr0 is known to lead to 10.244.0.99", ""},
+		{"the node is asked", "1", "tcp 10.244.0.11:1 > 192.168.0.9:80 in veth1 nexthop 10.244.0.1",
+			"accept forward eth0 10.244.0.11:1>192.168.0.9:80", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := walkOne(t, bridgeHost(t, row.calls, false), row.packet)
+			assert.Equal(t, row.want, brief(o))
+			assert.Equal(t, row.port, o.Port)
+		})
+	}
 }

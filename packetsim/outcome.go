@@ -101,6 +101,8 @@ type Outcome struct {
 	Steps []Step `json:"steps"`
 	// Events are what happened beside the steps: conntrack, routing, changes of the header.
 	Events []Event `json:"events,omitempty"`
+	// Back is the reply on its way back through the host; nil if the packet is none that is answered, or nobody asked (WalkOptions.Back).
+	Back *Back `json:"back,omitempty"`
 
 	// Passed are the hooks that the packet came to, whether or not it met a rule there.
 	Passed Hooks `json:"-"`

@@ -36,6 +36,7 @@ const (
 	ReasonDeviceDown  Reason = "device is down"
 	ReasonTooLong     Reason = "longer than the MTU"
 	ReasonNoHairpin   Reason = "port is not in hairpin mode"
+	ReasonNoPort      Reason = "no port of the bridge leads there"
 	ReasonNoRemote    Reason = "no remote of the tunnel is known"
 	ReasonTunnelsLoop Reason = "tunnel leads into itself"
 )

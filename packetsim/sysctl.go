@@ -155,8 +155,8 @@ func (r *sysctlReader) host() hostSysctls {
 		fwmarkReflect6: r.number(0, "net.ipv6.fwmark_reflect") != 0,
 		defaultTTL:     r.number(64, "net.ipv4.ip_default_ttl"),
 	}
-	for i, name := range bridgeCallSysctls {
-		conf.bridgeCalls[i] = r.number(0, name) != 0
+	for i := range conf.bridgeCalls {
+		conf.bridgeCalls[i] = r.number(0, BridgeCallSysctl(i == 1)) != 0
 	}
 	return conf
 }

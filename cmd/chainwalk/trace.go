@@ -142,18 +142,21 @@ func writeStory(s streams, o traceOptions, told *story.Story, writeJSON func() e
 // traceResult walks a packet through a host, and says what the objects say of that. The host's name is empty if nobody knows it.
 func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResult, whynot.Answer, string, error) {
 	if len(o.snapshots) > 0 {
-		node, err := readSnapshot(s, o.snapshots[0])
+		taken, err := readSnapshot(s, o.snapshots[0])
 		if err != nil {
 			return packetsim.TraceResult{}, whynot.Answer{}, "", err
 		}
-		p.arrive(node)
+		node, assumed := p.arrive(taken)
 		if err := checkArrival(node, p.Input); err != nil {
 			return packetsim.TraceResult{}, whynot.Answer{}, "", err
 		}
-		result, err := node.Trace(p.Input, snapshot.HostOptions{Dialect: netfilter.Dialect(o.tools)}, o.walk())
+		walk := o.walk()
+		walk.Back = true
+		result, err := node.Trace(p.Input, snapshot.HostOptions{Dialect: netfilter.Dialect(o.tools)}, walk)
 		if err != nil {
 			return result, whynot.Answer{}, "", err
 		}
+		addAssumed(assumed, &result)
 		why, err := p.whyNot(node, o, &result)
 		result.Notes = append(result.Notes, why.Notes...)
 		return result, why, node.Hostname, err

@@ -59,21 +59,6 @@ func (p *namedPacket) names() story.Names {
 	return p.book
 }
 
-// arrive says how a packet of a named object comes to a node, if the packet does not.
-func (p *namedPacket) arrive(node *snapshot.NodeSnapshot) {
-	if p.source == nil || p.In != "" || p.Local {
-		return
-	}
-	if p.source.Host && p.source.Node == node.Hostname {
-		p.Local = true
-		return
-	}
-	p.In = arrivesBy(node, p.source.Address)
-	if p.In == "local" {
-		p.In, p.Local = "", true
-	}
-}
-
 // whyNot is what the objects say of a packet that a node had.
 func (p *namedPacket) whyNot(node *snapshot.NodeSnapshot, o traceOptions, result *packetsim.TraceResult) (whynot.Answer, error) {
 	if p.book == nil {

@@ -34,47 +34,6 @@ func onePacket(_ *cobra.Command, args []string) error {
 		" (without them the shell takes > for a redirection and writes a file of that name)")
 }
 
-// checkArrival wants to know how a packet comes to a node.
-func checkArrival(node *snapshot.NodeSnapshot, in inet.Input) error {
-	var names []string
-	for i := range node.Devices {
-		if node.Devices[i].Name == in.In {
-			return nil
-		}
-		names = append(names, node.Devices[i].Name)
-	}
-	switch {
-	case in.Local:
-		return nil
-	case in.In != "":
-		return fmt.Errorf("packet: node %s has no device %q: write one of %s", node.Hostname, in.In, strings.Join(names, ", "))
-	}
-	advice := fmt.Sprintf("\"in DEVICE\" (one of %s), or \"local\" for what the node sends itself", strings.Join(names, ", "))
-	if device := arrivesBy(node, in.Src); device == "local" {
-		advice = fmt.Sprintf("\"local\", since %s is its own address", in.Src)
-	} else if device != "" {
-		advice = fmt.Sprintf("\"in %s\", where its route to %s goes, or \"local\" for what the node sends itself", device, in.Src)
-	}
-	return fmt.Errorf("packet: it does not say how it comes to node %s: write %s", node.Hostname, advice)
-}
-
-// arrivesBy is the device that the main table has for an address, "local" for an address of the node, "" if neither is known.
-func arrivesBy(node *snapshot.NodeSnapshot, addr netip.Addr) string {
-	device, bits := "", -1
-	for i := range node.Routes {
-		r := &node.Routes[i]
-		if r.Table == packetsim.TableMain && r.Dev != "" && r.Dst.Contains(addr) && r.Dst.Bits() > bits {
-			device, bits = r.Dev, r.Dst.Bits()
-		}
-	}
-	for i := range node.Devices {
-		if slices.ContainsFunc(node.Devices[i].Addresses, func(a snapshot.Address) bool { return a.Prefix.Addr() == addr }) {
-			return "local"
-		}
-	}
-	return device
-}
-
 // rulesHost is a host of which no more is known than the rules of --rules and the addresses of --local.
 type rulesHost struct {
 	*packetsim.Host

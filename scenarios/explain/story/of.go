@@ -2,6 +2,7 @@ package story
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -37,6 +38,7 @@ func Of(r packetsim.TraceResult, o Options) Story {
 		way := &r.Outcomes[i]
 		endings[i] = endingOf(r.Input, way, names)
 		endings[i].assumed = assumed(way)
+		endings[i].backed(way.Back)
 		s.Outcomes[i] = outcomeOf(r.Input, way, o.host(), names)
 		s.Outcomes[i].Sentence = endings[i].sentence()
 	}
@@ -57,6 +59,14 @@ func outcomeOf(in inet.Input, way *packetsim.Outcome, host string, names Names) 
 	o.Assumed = assumed(way)
 	for i := range way.Replies {
 		o.Passages = append(o.Passages, PassageOfReply(Node, host, &way.Replies[i], names))
+	}
+	if back := way.Back; back != nil && back.Outcome != nil {
+		p := PassageOf(Back, Node, host, back.Input, back.Outcome, names)
+		p.folded = back.Heard
+		if way.Final.SrcPort == 0 { // the kernel chooses it
+			p.Came.Dst = netip.AddrPortFrom(p.Came.Dst.Addr(), 0)
+		}
+		o.Passages = append(o.Passages, p)
 	}
 	return o
 }

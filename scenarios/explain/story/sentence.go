@@ -66,6 +66,16 @@ func endingOf(in inet.Input, way *packetsim.Outcome, names Names) ending {
 	return e
 }
 
+// backed adds that the sender does not hear the answer: what comes back is dropped, or from an address that was not called, or the answer of
+// who has another address takes another way, where nothing translates it back.
+func (e *ending) backed(back *packetsim.Back) {
+	if back == nil || back.Heard || back.Outcome == nil && (e.target == "" || !back.Elsewhere) {
+		return
+	}
+	e.result += e.nextHop + ", but " + back.Why
+	e.nextHop, e.ends = "", true
+}
+
 // read notes what a step says about the service.
 func (e *ending) read(s *packetsim.Step) {
 	e.services = e.services || provenance.BeginsServices(s.Chain)

@@ -12,6 +12,9 @@ func (o *Outcome) parts() []part {
 	for i := range o.Passages {
 		p := &o.Passages[i]
 		parts = append(parts, part{begins: p})
+		if p.folded {
+			continue
+		}
 		for _, line := range p.Lines {
 			parts = append(parts, part{line: line})
 		}

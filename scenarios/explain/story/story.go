@@ -79,6 +79,8 @@ type Passage struct {
 	// Result is what the host did with it: "forwarded by eth0 to 172.18.0.2".
 	Result string `json:"result"`
 	Lines  []Line `json:"lines"`
+
+	folded bool // its text is the heading alone
 }
 
 // Header is what a person looks at of a packet.

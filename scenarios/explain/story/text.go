@@ -220,9 +220,19 @@ func (t *textWriter) passage(p *Passage) {
 		fmt.Fprintf(&t.b, "  %s answers: %s; %s\n", p.Host, header, p.Result)
 	case p.Direction == Copy && !t.hosts:
 		fmt.Fprintf(&t.b, "  %s makes a copy: %s; %s\n", p.Host, header, p.Result)
+	case p.Direction == Back && !t.hosts:
+		fmt.Fprintf(&t.b, "  the answer comes back %s: %s; %s\n", inText(p.In), header, p.Result)
 	case t.hosts:
 		fmt.Fprintf(&t.b, "  %s, %s: %s in %s; %s\n", t.color(bold, p.Host), p.Direction, header, p.In, p.Result)
 	}
+}
+
+// inText is how a packet comes to a host.
+func inText(device string) string {
+	if device == local {
+		return "from the host itself"
+	}
+	return "by " + device
 }
 
 // text is the header in the PACKET syntax.

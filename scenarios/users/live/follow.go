@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -119,12 +120,25 @@ func (f *Followed) notes(e *exam) {
 			for pod := range passed {
 				f.Notes = append(f.Notes, notesAbout(node.Notes, pod)...)
 			}
+			for i := range f.Connections {
+				f.Notes = addNew(f.Notes, node.Assumed[f.Connections[i].Socket.Addr()])
+				f.Notes = addNew(f.Notes, node.Assumed[f.Connections[i].Asked.Addr()])
+			}
+			f.Notes = addNew(f.Notes, node.OnLinkNote(slices.Sorted(maps.Keys(passed)), e.cluster.only == scenarios.FamilyIPv6))
 			if note := node.NotWalked(f.hosts[name]); note != "" {
 				f.Notes = append(f.Notes, name+": "+note)
 			}
 		}
 	}
 	slices.Sort(f.Notes)
+}
+
+// addNew adds a note that says something, if it is not there.
+func addNew(notes []string, note string) []string {
+	if note == "" || slices.Contains(notes, note) {
+		return notes
+	}
+	return append(notes, note)
 }
 
 // notesAbout are those about the route to a pod.

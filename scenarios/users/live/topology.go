@@ -222,20 +222,12 @@ func (s *survey) endpoints() map[netip.Addr]bool {
 // podAddresses are the addresses of a pod that is there with a network of its own: one of each family.
 func (s *survey) podAddresses(pod *corev1.Pod) ([]netip.Addr, bool) {
 	onNode := slices.ContainsFunc(s.out.Nodes, func(n scenarios.Node) bool { return n.Name == pod.Spec.NodeName })
-	if pod.Spec.HostNetwork || !onNode || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+	if pod.Spec.HostNetwork || !onNode || hasEnded(pod) {
 		return nil, false
 	}
-	texts := []string{pod.Status.PodIP}
-	if len(pod.Status.PodIPs) > 0 {
-		texts = nil
-		for _, ip := range pod.Status.PodIPs {
-			texts = append(texts, ip.IP)
-		}
-	}
 	var out []netip.Addr
-	for _, text := range texts {
-		a, ok := parse(text)
-		if ok && s.has(a) && !s.taken[a] && !slices.ContainsFunc(out, func(b netip.Addr) bool { return a.Is6() == b.Is6() }) {
+	for _, a := range addressesOf(pod) {
+		if s.has(a) && !s.taken[a] && !slices.ContainsFunc(out, func(b netip.Addr) bool { return a.Is6() == b.Is6() }) {
 			out = append(out, a)
 		}
 	}

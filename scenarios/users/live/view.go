@@ -42,7 +42,7 @@ func (c *Cluster) View(src, dst netip.Addr) (*View, error) {
 // destination that is in the world outside.
 func (c *Cluster) needed(src, dst netip.Addr) []netip.Addr {
 	var out []netip.Addr
-	if src.IsValid() && !src.IsUnspecified() && !src.IsLoopback() {
+	if src.IsValid() && !src.IsUnspecified() && !src.IsLoopback() && c.nodeWith(src) == "" {
 		out = append(out, src)
 	}
 	isPod := slices.ContainsFunc(c.pods(), func(p *corev1.Pod) bool {
@@ -52,6 +52,16 @@ func (c *Cluster) needed(src, dst netip.Addr) []netip.Addr {
 		out = append(out, dst)
 	}
 	return out
+}
+
+// nodeWith is the node whose snapshot shows that it has an address; empty if none does.
+func (c *Cluster) nodeWith(a netip.Addr) string {
+	for _, taken := range c.Snapshots {
+		if device, _ := labs.DeviceWith(taken, a); device != "" {
+			return taken.Hostname
+		}
+	}
+	return ""
 }
 
 // isServices says whether an address is one of a service's, or a rule is about packets to it.

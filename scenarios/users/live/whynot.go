@@ -39,6 +39,9 @@ func (v *View) clientOf(node string, in *inet.Input) string {
 			return m.Name
 		}
 	}
+	if owner := v.exam.cluster.nodeWith(in.Src); owner != "" && !in.Src.IsLoopback() {
+		return owner
+	}
 	return v.exam.clientOf(node, in.Src)
 }
 

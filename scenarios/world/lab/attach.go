@@ -15,6 +15,8 @@ type Attached struct {
 	*snapshot.NodeSnapshot
 	Pods  map[string]string // devices by pod
 	Notes []string          // what was added
+	// Assumed is what was taken for granted of the place of who has an address.
+	Assumed map[netip.Addr]string
 }
 
 // Attach plugs the pods of a node in. The snapshot itself stays as it is. Of its tracked connections those are left out that are not to
@@ -27,10 +29,31 @@ func Attach(taken *snapshot.NodeSnapshot, pods []scenarios.Pod, keep func(*snaps
 			own.Conntrack = append(own.Conntrack, taken.Conntrack[i])
 		}
 	}
-	a := &Attached{NodeSnapshot: &own, Pods: map[string]string{}}
+	a := &Attached{NodeSnapshot: &own, Pods: map[string]string{}, Assumed: map[netip.Addr]string{}}
 	for i := range pods {
 		if pods[i].Node == taken.Hostname {
 			a.plug(&pods[i])
+		}
+	}
+	return a
+}
+
+// Place puts pods of a node behind ports of its bridges, and adds nothing else, neither routes nor devices.
+func Place(taken *snapshot.NodeSnapshot, pods []scenarios.Pod) *Attached {
+	a := Attach(taken, nil, func(*snapshot.Connection) bool { return true })
+	for i := range pods {
+		pod := &pods[i]
+		for _, address := range pod.Addresses {
+			bridge := DeviceTo(taken, address)
+			if !a.isBridge(bridge) {
+				continue
+			}
+			port := a.portOf(bridge, pod)
+			if a.Pods[pod.Name] = port; port == "" {
+				a.assume(pod, "no port of %s on %s is known to lead to %s: what it sends is taken to begin at the bridge, and hairpin mode is not looked at",
+					bridge, a.Hostname, pod.Name)
+			}
+			break
 		}
 	}
 	return a
@@ -51,7 +74,9 @@ func (a *Attached) plug(pod *scenarios.Pod) {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to %s (%v), an endpoint without a pod: judged as if it had one",
 			a.Hostname, pod.Name, pod.Addresses))
 	case a.isBridge(device):
-		a.Pods[pod.Name] = a.portOf(device, pod)
+		if a.Pods[pod.Name] = a.portOf(device, pod); a.Pods[pod.Name] == "" {
+			a.Pods[pod.Name] = a.addPort(device, pod)
+		}
 		return
 	}
 	a.Pods[pod.Name] = device
@@ -102,29 +127,67 @@ func (a *Attached) isBridge(name string) bool {
 }
 
 // portOf is the port of a bridge that a pod is behind. Where the snapshot does not say, it gets the next one
-// that has nobody behind it, or a new one.
+// that has nobody behind it; empty if there is none.
 func (a *Attached) portOf(bridge string, pod *scenarios.Pod) string {
-	free := -1
+	var free []*snapshot.Device
 	for i := range a.Devices {
 		d := &a.Devices[i]
 		if d.Master != bridge {
 			continue
 		}
 		if slices.ContainsFunc(pod.Addresses, func(p netip.Addr) bool { return slices.Contains(d.Neighbours, p) }) {
+			d.Neighbours = joined(d.Neighbours, pod.Addresses)
 			return d.Name
 		}
-		if len(d.Neighbours) == 0 && free < 0 {
-			free = i
+		if len(d.Neighbours) == 0 {
+			free = append(free, d)
 		}
 	}
-	if free < 0 {
-		hairpins := a.hairpins(bridge)
-		a.addDevice(&scenarios.Pod{})
-		free = len(a.Devices) - 1
-		a.Devices[free].Master, a.Devices[free].Hairpin = bridge, hairpins
+	if len(free) == 0 {
+		return ""
 	}
-	a.Devices[free].Neighbours = slices.Clone(pod.Addresses)
-	return a.Devices[free].Name
+	port := free[0]
+	port.Neighbours = slices.Clone(pod.Addresses)
+	if slices.ContainsFunc(free, func(d *snapshot.Device) bool { return d.Hairpin != port.Hairpin }) {
+		a.assumePort(bridge, pod, port)
+	}
+	return port.Name
+}
+
+// addPort adds a port to a bridge, with a pod behind it.
+func (a *Attached) addPort(bridge string, pod *scenarios.Pod) string {
+	hairpins := a.hairpins(bridge)
+	a.addDevice(&scenarios.Pod{})
+	port := &a.Devices[len(a.Devices)-1]
+	port.Master, port.Hairpin, port.Neighbours = bridge, hairpins, slices.Clone(pod.Addresses)
+	a.assumePort(bridge, pod, port)
+	return port.Name
+}
+
+// assumePort says that another port may be the pod's.
+func (a *Attached) assumePort(bridge string, pod *scenarios.Pod, port *snapshot.Device) {
+	mode := "off"
+	if port.Hairpin {
+		mode = "on"
+	}
+	a.assume(pod, "which port of %s on %s leads to %s is not known: taken to be one with hairpin mode %s", bridge, a.Hostname, pod.Name, mode)
+}
+
+func (a *Attached) assume(pod *scenarios.Pod, format string, args ...any) {
+	for _, address := range pod.Addresses {
+		a.Assumed[address] = fmt.Sprintf(format, args...)
+	}
+}
+
+// joined are the neighbours of a port with those that are not among them.
+func joined(known, more []netip.Addr) []netip.Addr {
+	out := slices.Clone(known)
+	for _, address := range more {
+		if !slices.Contains(out, address) {
+			out = append(out, address)
+		}
+	}
+	return out
 }
 
 // hairpins reports whether a bridge gives packets back by the port that they came by: whether no port that it has says otherwise.

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -59,6 +60,54 @@ func TestPodsArePluggedInWhereRoutesLead(t *testing.T) {
 	_, err := snapshot.NewHost(&snapshot.NodeSnapshot{Version: snapshot.Version, Hostname: "node1", Devices: a.Devices, Routes: a.Routes},
 		snapshot.HostOptions{})
 	assert.NoError(t, err)
+}
+
+// bridgedNode is a node with a bridge of three ports, of which the tables know one pod by its IPv4 address.
+func bridgedNode(hairpins ...bool) *snapshot.NodeSnapshot {
+	taken := &snapshot.NodeSnapshot{
+		Version: snapshot.Version, Hostname: "node1",
+		Devices: []snapshot.Device{{Name: "cni0", Index: 1, Kind: "bridge", Up: true,
+			Addresses: []snapshot.Address{{Prefix: prefix("10.244.1.1/24")}, {Prefix: prefix("fd00:1::1/64")}}}},
+		Routes: []snapshot.Route{{Dst: prefix("10.244.1.0/24"), Dev: "cni0", Table: packetsim.TableMain},
+			{Dst: prefix("fd00:1::/64"), Dev: "cni0", Table: packetsim.TableMain}},
+	}
+	for i, hairpin := range hairpins {
+		taken.Devices = append(taken.Devices, snapshot.Device{Name: fmt.Sprintf("veth%d", i+1), Index: i + 2, Master: "cni0", Up: true, Hairpin: hairpin})
+	}
+	return taken
+}
+
+// TestPodsArePutBehindPorts: a pod is behind the port that the tables say, else behind one that is free; what had to be assumed is said where
+// it matters.
+func TestPodsArePutBehindPorts(t *testing.T) {
+	known := scenarios.Pod{Name: "known", Node: "node1", Addresses: addresses("10.244.1.5", "fd00:1::5")}
+	unknown := scenarios.Pod{Name: "unknown", Node: "node1", Addresses: addresses("10.244.1.6", "fd00:1::6")}
+	for _, tc := range []struct {
+		name     string
+		hairpins []bool
+		port     string
+		assumed  string
+	}{
+		{"one port is free", []bool{false, true}, "veth2", ""},
+		{"those that are free are alike", []bool{false, true, true}, "veth2", ""},
+		{"those that are free differ", []bool{false, true, false}, "veth2",
+			"which port of cni0 on node1 leads to unknown is not known: taken to be one with hairpin mode on"},
+		{"none is free", []bool{false}, "", "no port of cni0 on node1 is known to lead to unknown: what it sends is taken to begin at the bridge, and " +
+			"hairpin mode is not looked at"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			taken := bridgedNode(tc.hairpins...)
+			taken.Devices[1].Neighbours = addresses("10.244.1.5")
+			a := Place(taken, []scenarios.Pod{unknown, known})
+			assert.Equal(t, map[string]string{"known": "veth1", "unknown": tc.port}, a.Pods)
+			assert.Equal(t, tc.assumed, a.Assumed[unknown.Addresses[0]])
+			assert.Empty(t, a.Assumed[known.Addresses[0]])
+			assert.Equal(t, known.Addresses, a.Devices[1].Neighbours, "the pod's other address too")
+			assert.Equal(t, addresses("10.244.1.5"), taken.Devices[1].Neighbours, "the snapshot itself is left alone")
+			assert.Equal(t, taken.Routes, a.Routes)
+			assert.Len(t, a.Devices, len(taken.Devices))
+		})
+	}
 }
 
 func TestTheUnderlayIsThatOfTheSnapshots(t *testing.T) {

@@ -25,9 +25,16 @@ type Lab struct {
 // New joins the hosts of the nodes that are known, by name, with everything else.
 func New(cluster *scenarios.Cluster, nodes map[string]*Attached, hosts map[string]*packetsim.Host) (*Lab, error) {
 	l := &Lab{Network: network.New(), Plan: plan.Of(cluster), Pods: map[network.Port]string{}, entrances: map[[2]string]string{}}
+	pods := map[string]*scenarios.Pod{}
+	for i := range cluster.Pods {
+		pods[cluster.Pods[i].Name] = &cluster.Pods[i]
+	}
 	for i := range l.Plan.Hosts {
 		h := &l.Plan.Hosts[i]
 		host := hosts[h.Name]
+		if pod := pods[h.Name]; pod != nil && nodes[pod.Node] != nil {
+			nodes[pod.Node].onLink(pod, h)
+		}
 		if host == nil {
 			var err error
 			host, err = packetsim.NewHost(packetsim.HostConfig{
@@ -41,7 +48,7 @@ func New(cluster *scenarios.Cluster, nodes map[string]*Attached, hosts map[strin
 			return nil, err
 		}
 	}
-	if err := l.join(cluster, nodes); err != nil {
+	if err := l.join(pods, nodes); err != nil {
 		return nil, err
 	}
 	underlay := underlayPorts(l.Plan.Segment, cluster, nodes)
@@ -52,7 +59,7 @@ func New(cluster *scenarios.Cluster, nodes map[string]*Attached, hosts map[strin
 }
 
 // join links pods and machines to the device of who hears them. Some networks have one device of a node for all pods of it.
-func (l *Lab) join(cluster *scenarios.Cluster, nodes map[string]*Attached) error {
+func (l *Lab) join(pods map[string]*scenarios.Pod, nodes map[string]*Attached) error {
 	var near []network.Port
 	far := map[network.Port][]network.Port{}
 	for _, link := range l.Plan.Links {
@@ -70,7 +77,7 @@ func (l *Lab) join(cluster *scenarios.Cluster, nodes map[string]*Attached) error
 		join := func() error { return l.Network.Star(port, behind...) }
 		if len(behind) == 1 {
 			join = func() error { return l.Network.Link(port, behind[0]) }
-			if cluster.Pod(behind[0].Host) != nil {
+			if pods[behind[0].Host] != nil {
 				l.Pods[port] = behind[0].Host
 			}
 		}
