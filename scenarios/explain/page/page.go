@@ -59,7 +59,18 @@ func Write(w io.Writer, p *Page) error {
 
 // functions are those of the template.
 func functions() template.FuncMap {
-	return template.FuncMap{"style": style, "header": headerOf, "percent": percent, "apart": apart}
+	return template.FuncMap{"style": style, "header": headerOf, "percent": percent, "apart": apart, "stateOf": stateOf}
+}
+
+// stateOf is the colour of a verdict, which has a word as well.
+func stateOf(v story.Verdict) string {
+	switch v {
+	case story.Passes:
+		return "good"
+	case story.NotKnown:
+		return "open"
+	}
+	return "bad"
 }
 
 // apart are the ends of several ways, which reports join by semicolons, each in a line of its own.

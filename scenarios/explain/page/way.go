@@ -18,6 +18,8 @@ type Way struct {
 	*story.Story
 	ID       string
 	Outcomes []outcome
+	// Cards are the outcomes, those that are alike in one.
+	Cards []card
 	// Brief are the outcomes whose way is left out.
 	Brief []story.Outcome
 }
@@ -28,13 +30,20 @@ type outcome struct {
 	ID       string
 	Number   int
 	Of       int
-	Width    declaration // of the bar that shows the probability
 	Lanes    lanes
 	Passages []passage
 	// Deciding is the line where the decision fell; nil if no rule decided.
 	Deciding *line
 
 	lines []*line
+}
+
+// card are outcomes that are alike.
+type card struct {
+	Text     string // of several
+	Verdict  story.Verdict
+	Width    declaration
+	Outcomes []*outcome
 }
 
 // passage is one packet's way through one host.
@@ -93,7 +102,19 @@ func NewWay(s *story.Story, prefix string) *Way {
 		w.Outcomes = append(w.Outcomes, o)
 	}
 	w.markOwn()
+	for _, alike := range s.Alike(full) {
+		c := card{Text: alike.Text, Verdict: s.Outcomes[alike.Places[0]].Verdict, Width: width(alike.Share)}
+		for _, i := range alike.Places {
+			c.Outcomes = append(c.Outcomes, &w.Outcomes[i])
+		}
+		w.Cards = append(w.Cards, c)
+	}
 	return w
+}
+
+// width is that of a bar that shows a share.
+func width(share float64) declaration {
+	return declaration(fmt.Sprintf("width:%.4g%%", 100*min(share, 1)))
 }
 
 // markOwn finds the lines that are not in all outcomes.
@@ -117,7 +138,7 @@ func (w *Way) markOwn() {
 }
 
 func outcomeOf(of *story.Outcome, id string) outcome {
-	o := outcome{Outcome: of, ID: id, Width: declaration(fmt.Sprintf("width:%.4g%%", 100*of.Probability))}
+	o := outcome{Outcome: of, ID: id}
 	for i := range of.Passages {
 		decided := -1
 		if of.Decided != nil && of.Decided.Passage == i {

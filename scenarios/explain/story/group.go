@@ -12,23 +12,53 @@ import (
 const fewAlike = 3
 
 // groups are the places of outcomes that are alike, in the order of their first. Up to fewAlike of them stay alone.
-func (s *Story) groups() [][]int {
+func (s *Story) groups() [][]int { return alike(s.Outcomes, fewAlike) }
+
+// Alike are outcomes that are alike but for their endpoint: what leads there, and their share of the packets.
+type Alike struct {
+	// Places are those of the outcomes, the first one first.
+	Places []int
+	// Share is what they have together, and Text what each has: "3 endpoints, 1/3 each"; empty of one outcome alone.
+	Share float64
+	Text  string
+}
+
+// Alike puts the first outcomes of a story together that are alike, in the order of their first.
+func (s *Story) Alike(first int) []Alike {
+	var out []Alike
+	for _, places := range alike(s.Outcomes[:min(first, len(s.Outcomes))], 1) {
+		one := Alike{Places: places}
+		var shares []float64
+		for _, i := range places {
+			shares = append(shares, s.Outcomes[i].Probability)
+			one.Share += s.Outcomes[i].Probability
+		}
+		if len(places) > 1 {
+			one.Text = fmt.Sprintf("%d endpoints, %s", len(places), sharesText(shares))
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// alike are the places of outcomes that are alike, in the order of their first. Up to few of them stay alone.
+func alike(outcomes []Outcome, few int) [][]int {
 	var order []string
-	alike := map[string][]int{}
-	for i := range s.Outcomes {
-		key := s.Outcomes[i].likeness()
-		if alike[key] == nil {
+	same := map[string][]int{}
+	for i := range outcomes {
+		key := outcomes[i].likeness()
+		if same[key] == nil {
 			order = append(order, key)
 		}
-		alike[key] = append(alike[key], i)
+		same[key] = append(same[key], i)
 	}
 	var out [][]int
 	for _, key := range order {
-		if group := alike[key]; len(group) > fewAlike {
+		if group := same[key]; len(group) > few {
 			out = append(out, group)
 			continue
 		}
-		for _, i := range alike[key] {
+		for _, i := range same[key] {
 			out = append(out, []int{i})
 		}
 	}

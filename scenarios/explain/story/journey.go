@@ -17,7 +17,9 @@ func OfConnections(packet string, ways []network.Connection, o Options) Story {
 	for i := range ways {
 		c := &ways[i]
 		endings[i] = endingOfConnection(c, names)
-		s.Outcomes[i] = Outcome{Probability: c.Probability, Sentence: endings[i].sentence(), Passages: passagesOf(c, names)}
+		s.Outcomes[i] = Outcome{
+			Probability: c.Probability, Verdict: verdictOfConnection(c), Sentence: endings[i].sentence(), Passages: passagesOf(c, names),
+		}
 		s.Outcomes[i].Decided = decidedOfJourney(&c.Forward, s.Outcomes[i].Passages)
 	}
 	s.Sentence = sentenceOf(endings)

@@ -1,19 +1,22 @@
 package story
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 // drawnOutcomes is as many outcomes as a diagram has room for.
 const drawnOutcomes = 12
 
 // WriteMermaid writes the story as a flowchart in the language of Mermaid, which GitHub and others draw within Markdown: the packet, the
-// rules with a name that it met, what they changed, and a branch for each outcome, the twelve likeliest.
+// hooks in which rules of a named object met it, the rules that decided, what they changed, and a branch for each outcome, the twelve likeliest.
 func (s *Story) WriteMermaid(w io.Writer) error {
 	root := &branch{label: []string{s.Packet, s.Sentence}}
 	drawn := min(len(s.Outcomes), drawnOutcomes)
@@ -40,6 +43,8 @@ type box struct {
 	label   string
 	begins  bool // a new box begins with it
 	decided bool
+	at      string // of a decision: the place of the rule, whose name for people others may have
+	object  string // what a rule was written for, with its hook
 }
 
 // branch is a box, with what follows it in the outcomes that it is part of.
@@ -69,7 +74,7 @@ func (b *branch) grow(chance float64, boxes []box) {
 	next.grow(chance, boxes[1:])
 }
 
-func (m *box) key() string { return fmt.Sprint(m.begins, m.decided, m.label) }
+func (m *box) key() string { return fmt.Sprint(m.begins, m.decided, m.at, m.label) }
 
 // drawing are the boxes of one outcome.
 func drawing(o *Outcome) []box {
@@ -90,7 +95,9 @@ func drawing(o *Outcome) []box {
 		for j := range p.Lines {
 			l := &p.Lines[j]
 			decided := o.Decided != nil && *o.Decided == Place{i, j}
-			out = append(out, drawn(l, &before, named, decided)...)
+			for _, next := range drawn(l, &before, named, decided) {
+				out = append(withoutSame(out, &next), next)
+			}
 			if l.After != nil {
 				before = *l.After
 			}
@@ -98,6 +105,15 @@ func drawing(o *Outcome) []box {
 		out = append(out, box{label: p.Result})
 	}
 	return out
+}
+
+// withoutSame are boxes without the last one, if another one of the same object follows it: it says no less.
+func withoutSame(boxes []box, next *box) []box {
+	last := len(boxes) - 1
+	if next.object != "" && boxes[last].object == next.object && !boxes[last].decided {
+		return boxes[:last]
+	}
+	return boxes
 }
 
 // hasObject says whether any rule has a name.
@@ -114,11 +130,14 @@ func drawn(l *Line, before *Header, named, decided bool) []box {
 		if !decided && (l.Kind == Policy || l.Kind == Rule && named && l.Object == "") {
 			return nil
 		}
-		label := l.At
+		one := box{label: placeDrawn(l, decided), decided: decided}
 		if l.Object != "" {
-			label += " (" + l.Object + ")"
+			one.object = l.Hook + " " + l.Object
 		}
-		return []box{{label: label, decided: decided}}
+		if decided {
+			one.at = l.At
+		}
+		return []box{one}
 	case Rewrite, Marked:
 		var out []box
 		add := func(what, from, to, name string) {
@@ -138,6 +157,26 @@ func drawn(l *Line, before *Header, named, decided bool) []box {
 		return out
 	}
 	return nil
+}
+
+// placeDrawn says in which hook a rule stands and for what it was written, and of the one where the decision fell also in which chain. The
+// hashes of kube-proxy's chains tell a person nothing.
+func placeDrawn(l *Line, decided bool) string {
+	words := strings.SplitN(l.At, ":", 4)
+	if len(words) < 4 {
+		return l.At
+	}
+	table, chain, kind, number := words[0], provenance.WithoutHashes(words[1]), words[2], words[3]
+	hook := cmp.Or(l.Hook, chain)
+	switch {
+	case decided && l.Kind == Policy:
+		return fmt.Sprintf("%s: policy of %s %s", hook, table, chain)
+	case decided && l.Object != "":
+		return fmt.Sprintf("%s: %s, by a rule of %s %s", hook, l.Object, table, chain)
+	case l.Object != "":
+		return hook + ": " + l.Object
+	}
+	return fmt.Sprintf("%s: %s %s %s %s", hook, table, chain, kind, number)
 }
 
 func hex(mark uint32) string { return "0x" + strconv.FormatUint(uint64(mark), 16) }

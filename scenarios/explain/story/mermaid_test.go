@@ -1,6 +1,7 @@
 package story
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -15,17 +16,18 @@ import (
 func twoWays() *Story {
 	came := Header{Proto: inet.TCP, Src: netip.MustParseAddrPort("10.0.0.2:40000"), Dst: netip.MustParseAddrPort("10.96.0.1:80")}
 	s := &Story{Packet: "tcp 10.0.0.2:40000 > 10.96.0.1:80", Sentence: "shop/web -> 2 endpoints"}
-	for _, server := range []string{"10.244.1.2:8080", "10.244.1.3:8080"} {
+	for i, server := range []string{"10.244.1.2:8080", "10.244.1.3:8080"} {
 		after := came
 		after.Dst, after.DstName = netip.MustParseAddrPort(server), "pod web"
-		s.Outcomes = append(s.Outcomes, Outcome{Probability: 0.5, Decided: &Place{0, 3}, Passages: []Passage{{
+		s.Outcomes = append(s.Outcomes, Outcome{Probability: 0.5, Decided: &Place{0, 4}, Passages: []Passage{{
 			Direction: There, Host: "worker", Role: Node, Came: came, In: "eth0", Left: after, Result: "forwarded by eth1",
 			Lines: []Line{
 				{Kind: Policy, At: "mangle:PREROUTING:policy:1"},
-				{Kind: Rule, At: "nat:PREROUTING:rule:1"},
-				{Kind: Rule, At: "nat:KUBE-SERVICES:rule:2", Object: "service shop/web"},
-				{Kind: Rule, At: "nat:SEP-" + server + ":rule:1", Object: "pod web"},
-				{Kind: Rewrite, After: &after},
+				{Hook: "PREROUTING", Kind: Rule, At: "nat:PREROUTING:rule:1"},
+				{Hook: "PREROUTING", Kind: Rule, At: "nat:KUBE-SERVICES:rule:2", Object: "service shop/web"},
+				{Hook: "PREROUTING", Kind: Rule, At: "nat:KUBE-SVC-AAAAAAAAAAAAAAAA:rule:1", Object: "service shop/web"},
+				{Hook: "PREROUTING", Kind: Rule, At: fmt.Sprintf("nat:KUBE-SEP-AAAAAAAAAAAAAAA%c:rule:1", 'A'+i), Object: "pod web"},
+				{Hook: "PREROUTING", Kind: Rewrite, After: &after},
 			},
 		}}})
 	}
@@ -42,10 +44,10 @@ func mermaidOf(t *testing.T, s *Story) string {
 func TestMermaidBranchesWhereOutcomesDiffer(t *testing.T) {
 	assert.Equal(t, `flowchart TD
   n1["tcp 10.0.0.2:40000 > 10.96.0.1:80<br>shop/web -> 2 endpoints"]
-  n2["there: node worker, in eth0<br>nat:KUBE-SERVICES:rule:2 (service shop/web)"]
-  n3["nat:SEP-10.244.1.2:8080:rule:1 (pod web)<br>destination becomes 10.244.1.2:8080 (pod web)<br>forwarded by eth1"]:::decided
+  n2["there: node worker, in eth0<br>PREROUTING: service shop/web"]
+  n3["PREROUTING: pod web, by a rule of nat KUBE-SEP<br>destination becomes 10.244.1.2:8080 (pod web)<br>forwarded by eth1"]:::decided
   n2 -->|50 %| n3
-  n4["nat:SEP-10.244.1.3:8080:rule:1 (pod web)<br>destination becomes 10.244.1.3:8080 (pod web)<br>forwarded by eth1"]:::decided
+  n4["PREROUTING: pod web, by a rule of nat KUBE-SEP<br>destination becomes 10.244.1.3:8080 (pod web)<br>forwarded by eth1"]:::decided
   n2 -->|50 %| n4
   n1 --> n2
   classDef decided stroke-width:3px
@@ -59,7 +61,9 @@ func TestMermaidShowsRulesWithoutNamesWhereNoneHasOne(t *testing.T) {
 			s.Outcomes[i].Passages[0].Lines[j].Object = ""
 		}
 	}
-	assert.Contains(t, mermaidOf(t, s), "in eth0<br>nat:PREROUTING:rule:1<br>nat:KUBE-SERVICES:rule:2\"]")
+	assert.Contains(t, mermaidOf(t, s), "in eth0<br>PREROUTING: nat PREROUTING rule 1<br>PREROUTING: nat KUBE-SERVICES rule 2"+
+		"<br>PREROUTING: nat KUBE-SVC rule 1\"]")
+	assert.NotRegexp(t, "KUBE-[A-Z]+-A", mermaidOf(t, s), "a hash")
 }
 
 // TestMermaidEscapes: what others wrote is text in the diagram and in the page that it is drawn in.

@@ -54,7 +54,7 @@ func sortOutcomes(outcomes []Outcome) {
 
 // outcomeOf is one way through one host, with the answers that the host made.
 func outcomeOf(in inet.Input, way *packetsim.Outcome, host string, names Names) Outcome {
-	o := Outcome{Probability: way.Probability, Passages: []Passage{PassageOf(There, Node, host, in, way, names)}}
+	o := Outcome{Probability: way.Probability, Verdict: verdictOf(way), Passages: []Passage{PassageOf(There, Node, host, in, way, names)}}
 	o.Decided = decided(way, o.Passages[0].Lines)
 	o.Assumed = assumed(way)
 	for i := range way.Replies {

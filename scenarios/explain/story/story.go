@@ -27,6 +27,8 @@ type Story struct {
 // Outcome is one way.
 type Outcome struct {
 	Probability float64 `json:"probability"`
+	// Verdict is what became of the packet, in a word.
+	Verdict Verdict `json:"verdict,omitempty"`
 	// Sentence says how this way ends: "to 10.244.1.2:8080 (pod shop/web-1), source kept, forwarded by eth0".
 	Sentence string    `json:"sentence"`
 	Passages []Passage `json:"passages"`

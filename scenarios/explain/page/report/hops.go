@@ -46,7 +46,7 @@ func (t teller) ways(ways []scenarios.Way) *story.Story {
 }
 
 func (t teller) outcome(w *scenarios.Way) story.Outcome {
-	o := story.Outcome{Probability: w.Probability, Sentence: w.Describe()}
+	o := story.Outcome{Probability: w.Probability, Verdict: verdicts[w.End], Sentence: w.Describe()}
 	o.Passages = t.hops(o.Passages, w.Forward, story.There)
 	o.Decided = decidedAt(o.Passages, w.Rule)
 	if w.End == scenarios.Rejected {
@@ -54,6 +54,12 @@ func (t teller) outcome(w *scenarios.Way) story.Outcome {
 	}
 	o.Passages = t.hops(o.Passages, w.Back, story.Back)
 	return o
+}
+
+// verdicts are the ends of ways in the words of stories.
+var verdicts = map[scenarios.End]story.Verdict{
+	scenarios.Delivered: story.Passes, scenarios.Refused: story.Rejected, scenarios.Rejected: story.Rejected,
+	scenarios.Dropped: story.Dropped, scenarios.Lost: story.Lost,
 }
 
 // hops adds the hosts of one packet's way.

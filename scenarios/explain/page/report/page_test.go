@@ -291,8 +291,11 @@ func TestTracePageTellsTheWholeStory(t *testing.T) {
 	seen := pageText(t, text)
 	says(t, seen, s.Sentence)
 	says(t, seen, s.Packet)
-	assert.Equal(t, 3*2, strings.Count(text, "33.3 %")+strings.Count(text, `style="width:33.33%"`),
-		"a probability with its bar for each outcome")
+	assert.Equal(t, 1, strings.Count(text, `<div class="card many">`), "outcomes that are alike are one card")
+	says(t, seen, "3 endpoints, 1/3 each")
+	says(t, text, `style="width:100%"`)
+	assert.Equal(t, 3, strings.Count(text, `<a href="#wo1"`)+strings.Count(text, `<a href="#wo2"`)+strings.Count(text, `<a href="#wo3"`),
+		"each of them can be chosen")
 	for i := range s.Outcomes {
 		o := &s.Outcomes[i]
 		says(t, seen, o.Sentence)

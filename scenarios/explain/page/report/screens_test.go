@@ -125,6 +125,7 @@ func TestPagesInABrowser(t *testing.T) {
 				b.screen(width, "light")
 				assert.LessOrEqual(t, b.number("document.documentElement.scrollWidth"), float64(width), "nothing is beyond the right edge")
 			}
+			b.narrow(t, paths[name], filepath.Join(out, name+"-390.png"))
 			b.withoutScript(t, paths[name])
 			b.printed(t, paths[name])
 			assert.Empty(t, b.complaints)
@@ -140,6 +141,29 @@ func TestPagesInABrowser(t *testing.T) {
 	b.open(paths["trace"])
 	b.picture(filepath.Join(out, "readme.png"), b.number(`document.querySelector(".passages li.rewrite").getBoundingClientRect().bottom + 4`))
 	assert.Empty(t, b.complaints)
+}
+
+// scrolled are the elements that a hand could move sideways, with all that is folded unfolded.
+const scrolled = `(document.querySelectorAll("details").forEach(d => { d.open = true }), [...document.querySelectorAll("body, body *")]
+	.filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(e).overflowX))
+	.map(e => e.tagName + "." + e.className))`
+
+// beside are the hosts of ways that stand beside another one rather than below it.
+const beside = `[...document.querySelectorAll(".direction > .grid")].filter(g => g.checkVisibility()).filter(g => new Set([...g.querySelectorAll(".stop")]
+	.map(s => s.getBoundingClientRect().left)).size > 1).length`
+
+// narrow: on a telephone the hosts of a way stand below one another, and nothing moves sideways.
+func (b *browser) narrow(t *testing.T, path, picture string) {
+	t.Helper()
+	b.screen(390, "light")
+	b.open(path)
+	var moved []string
+	b.ask(scrolled, &moved)
+	assert.Empty(t, moved, "what moves sideways")
+	assert.Zero(t, b.number(beside), "hosts beside one another")
+	assert.LessOrEqual(t, b.number("document.documentElement.scrollWidth"), 390.0)
+	b.open(path)
+	b.picture(picture, 0)
 }
 
 // lightness is how light the page's ground is, from 0 to 1.
@@ -197,9 +221,9 @@ func (b *browser) outcomes(t *testing.T, path string) {
 	b.screen(1280, "light")
 	b.open(path)
 	assert.True(t, b.soon(chosen+` == "wo1"`), "the first outcome is shown")
-	b.click(`.outcomes a:nth-child(3)`)
+	b.click(`.outcomes a[href="#wo3"]`)
 	assert.True(t, b.soon(chosen+` == "wo3"`), "by the mouse")
-	assert.Equal(t, "true", b.text(`document.querySelector(".outcomes a:nth-child(3)").getAttribute("aria-current")`))
+	assert.Equal(t, "true", b.text(`document.querySelector('.outcomes a[href="#wo3"]').getAttribute("aria-current")`))
 	assert.Equal(t, float64(1), b.number(`document.querySelectorAll(".outcomes [aria-current]").length`))
 	b.ask(`document.querySelector(".outcomes a").focus() || true`, new(bool))
 	b.press("Tab")
