@@ -12,7 +12,7 @@ type Try struct {
 	// From is the machine that asks: a pod, a node, or outside. SourcePort is 0 if the kernel shall choose it.
 	From       string
 	SourcePort uint16
-	// To is what it asks: "svc/NAME" or "svc/NAME:PORT" for a Service's cluster IP, "lb/NAME" for its load balancer, "node1:PORT", or "ADDRESS:PORT".
+	// To is what it asks: "svc/NAME" or "svc/NAME:PORT" for a Service's cluster IP, "lb/NAME" for its load balancer, "pod/NAME" for a server itself, "node1:PORT", or "ADDRESS:PORT".
 	To  string
 	UDP bool
 	// Bytes is how much the server is to send back.
@@ -68,6 +68,8 @@ func (t *Try) target(o Objects, v6 bool) (netip.AddrPort, error) {
 		if port == 0 {
 			port = int(o.service(name).Spec.Ports[0].Port)
 		}
+	case kind == "pod":
+		a, port = addressOf(name, v6), 8080
 	case o.node(name) != nil:
 		var own []string
 		for _, one := range o.node(name).Status.Addresses {

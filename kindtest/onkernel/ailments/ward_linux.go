@@ -115,9 +115,12 @@ func (m *machine) account(rules string) error {
 	return nil
 }
 
-// Run runs command lines of the form "MACHINE: PROGRAM WORDS...". The iptables tools are those of the ward's dialect.
+// Run runs command lines of the form "MACHINE: PROGRAM WORDS...". The iptables tools are those of the ward's dialect; {node1} and {node2}
+// stand for the paths of the nodes' namespaces.
 func (w *Ward) Run(lines ...string) error {
+	paths := strings.NewReplacer("{node1}", w.machines["node1"].Path(), "{node2}", w.machines["node2"].Path())
 	for _, line := range lines {
+		line = paths.Replace(line)
 		name, command, _ := strings.Cut(line, ": ")
 		m := w.machines[name]
 		if m == nil {

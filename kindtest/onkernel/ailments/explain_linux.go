@@ -1,0 +1,137 @@
+package ailments
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
+)
+
+// diagnosis is what doctor said.
+type diagnosis struct {
+	code cause.Code // of the first finding
+	text string
+}
+
+// diagnose asks doctor.
+func diagnose(ctx context.Context, cluster *live.Cluster) (diagnosis, error) {
+	report, err := cluster.Examine(ctx)
+	if err != nil {
+		return diagnosis{}, err
+	}
+	var text strings.Builder
+	if err := report.WriteText(&text); err != nil {
+		return diagnosis{}, err
+	}
+	d := diagnosis{text: text.String()}
+	if len(report.Findings) > 0 {
+		d.code = "WRONG"
+	}
+	return d, nil
+}
+
+// trace follows the asked connection.
+func (a *Ailment) trace(w *Ward, cluster *live.Cluster) (cause.Code, string, error) {
+	t := a.asked()
+	v6 := w.Families.each()[0]
+	to, err := t.target(w.Objects, v6)
+	if err != nil {
+		return "", "", err
+	}
+	in := inet.Input{Packet: inet.Packet{Proto: inet.TCP, Src: t.source(v6), Dst: to.Addr(), SrcPort: 40000, DstPort: to.Port(), TCPFlags: inet.SYN}}
+	if t.UDP {
+		in.Proto, in.TCPFlags = inet.UDP, 0
+	}
+	if t.SourcePort != 0 {
+		in.SrcPort = t.SourcePort
+	}
+	if to.Addr().IsLoopback() {
+		in.Src = to.Addr()
+	}
+	view, err := cluster.View(in.Src, in.Dst)
+	if err != nil {
+		return "", err.Error(), nil
+	}
+	followed, err := view.Follow(in, t.via())
+	if err != nil {
+		return "", err.Error(), nil
+	}
+	var text strings.Builder
+	var code cause.Code
+	for i := range followed.Connections {
+		c := &followed.Connections[i]
+		found, stopped := cause.Of(c, cause.World{Node: snapshotsOf(cluster)})
+		if stopped && code == "" {
+			code = found.Code
+		}
+		fmt.Fprintf(&text, "%g made %v server %s asked %v client %v: %s | %s %s [%s]\n", c.Probability, c.Made, c.Server, c.Asked, c.Client, c.Why, found.Code, found.Says, found.Remedy)
+	}
+	return code, text.String() + strings.Join(followed.Notes, "\n"), nil
+}
+
+// snapshotsOf finds the nodes' snapshots.
+func snapshotsOf(cluster *live.Cluster) func(string) *snapshot.NodeSnapshot {
+	return func(host string) *snapshot.NodeSnapshot {
+		for _, s := range cluster.Snapshots {
+			if s.Hostname == host {
+				return s
+			}
+		}
+		return nil
+	}
+}
+
+// why asks for the two ends alone.
+func (a *Ailment) why(ctx context.Context, cluster *live.Cluster) (cause.Code, string, error) {
+	t := a.asked()
+	answer, err := cluster.Why(ctx, t.client(), t.server())
+	if err != nil {
+		return "", err.Error(), nil
+	}
+	var text strings.Builder
+	if err := answer.WriteText(&text); err != nil {
+		return "", "", err
+	}
+	if len(answer.Causes) == 0 {
+		return "", text.String(), nil
+	}
+	return answer.Causes[0].Code, text.String(), nil
+}
+
+// client is who asks, as why wants it.
+func (t *Try) client() string {
+	switch {
+	case t.From == "outside":
+		return outsideAt.of(false)
+	case strings.HasPrefix(t.From, "node"):
+		return "node/" + t.From
+	}
+	return "pod/" + t.From
+}
+
+// server is what is asked, as why wants it.
+func (t *Try) server() string {
+	switch kind, rest, _ := strings.Cut(t.To, "/"); {
+	case kind == "lb":
+		return "svc/" + rest
+	case strings.HasPrefix(t.To, "node"):
+		return "node/" + t.To
+	}
+	if _, err := netip.ParseAddrPort(t.To); err == nil {
+		return t.To
+	}
+	return t.To
+}
+
+// via is the node that a packet from outside comes to.
+func (t *Try) via() string {
+	if name, _, ok := strings.Cut(t.To, ":"); ok && strings.HasPrefix(name, "node") {
+		return name
+	}
+	return ""
+}
