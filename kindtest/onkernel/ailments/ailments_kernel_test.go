@@ -11,8 +11,14 @@ import (
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
+// needKernel skips a test that is not asked to use the machine's kernel and tools.
+func needKernel(t *testing.T) {
+	t.Helper()
+	kerneltest.Need(t, "nft", "nfacct", "conntrack", "bridge", "sysctl", "iptables-legacy", "iptables-nft", "ip6tables-legacy", "ip6tables-nft")
+}
+
 func TestKernelAilments(t *testing.T) {
-	kerneltest.Need(t, "nft", "conntrack", "bridge")
+	needKernel(t)
 	for _, a := range Ailments() {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()

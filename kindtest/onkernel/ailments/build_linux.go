@@ -42,7 +42,9 @@ func bits(v6, host bool) int {
 	return 24
 }
 
-func nodeAt(n int) pair { return pair{fmt.Sprintf("192.168.0.%d", n+1), fmt.Sprintf("2001:db8::%d", n+1)} }
+func nodeAt(n int) pair {
+	return pair{fmt.Sprintf("192.168.0.%d", n+1), fmt.Sprintf("2001:db8::%d", n+1)}
+}
 func podAt(n, host int) pair {
 	return pair{fmt.Sprintf("10.244.%d.%d", n, host), fmt.Sprintf("fd00:10:244:%d::%d", n, host)}
 }
@@ -78,7 +80,9 @@ type script struct {
 	lines    []string
 }
 
-func (s *script) add(format string, args ...any) { s.lines = append(s.lines, fmt.Sprintf(format, args...)) }
+func (s *script) add(format string, args ...any) {
+	s.lines = append(s.lines, fmt.Sprintf(format, args...))
+}
 
 // address gives a device an address in its network, or alone.
 func (s *script) address(device string, at pair, alone bool) {
@@ -191,7 +195,7 @@ func (w *Ward) buildNode(n int) error {
 		s.route(podsOf(other), nodeAt(other), "")
 	}
 	m := w.machines[fmt.Sprintf("node%d", n)]
-	if err := m.configure(append(settings(true), "net.ipv4.conf.all.route_localnet=1"), s.lines); err != nil {
+	if err := m.configure(settings(true), s.lines); err != nil {
 		return err
 	}
 	return w.forwardingEntry(m, other)
@@ -215,7 +219,9 @@ func (w *Ward) joinPod(s *script, p place) {
 func overlayMAC(n int) string { return fmt.Sprintf("02:c4:00:00:01:%02x", n) }
 
 // overlayAt is a node's address on the overlay, the first one of its pods' network as flannel has it.
-func overlayAt(n int) pair { return pair{fmt.Sprintf("10.244.%d.0", n), fmt.Sprintf("fd00:10:244:%d::", n)} }
+func overlayAt(n int) pair {
+	return pair{fmt.Sprintf("10.244.%d.0", n), fmt.Sprintf("fd00:10:244:%d::", n)}
+}
 
 // overlay joins two nodes by VXLAN, as flannel does: a route on the overlay, a neighbour, and an entry of the forwarding database.
 func (w *Ward) overlay(s *script, n, other int) {

@@ -14,8 +14,9 @@ import (
 
 // diagnosis is what doctor said.
 type diagnosis struct {
-	code cause.Code // of the first finding
-	text string
+	code     cause.Code // of the first finding
+	findings int
+	text     string
 }
 
 // diagnose asks doctor.
@@ -28,7 +29,7 @@ func diagnose(ctx context.Context, cluster *live.Cluster) (diagnosis, error) {
 	if err := report.WriteText(&text); err != nil {
 		return diagnosis{}, err
 	}
-	d := diagnosis{text: text.String()}
+	d := diagnosis{text: text.String(), findings: len(report.Findings)}
 	if len(report.Findings) > 0 {
 		d.code = "WRONG"
 	}

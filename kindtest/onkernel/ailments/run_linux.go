@@ -23,7 +23,9 @@ type Result struct {
 }
 
 // Named reports whether all of them named the cause first.
-func (r *Result) Named(want cause.Code) bool { return r.Doctor == want && r.Trace == want && r.Why == want }
+func (r *Result) Named(want cause.Code) bool {
+	return r.Doctor == want && r.Trace == want && r.Why == want
+}
 
 // Run makes an ailment in a ward of its own, makes its connections, and asks what is wrong.
 func (a *Ailment) Run(ctx context.Context) (r *Result, err error) {

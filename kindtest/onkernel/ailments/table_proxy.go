@@ -139,9 +139,11 @@ var objects = []Ailment{
 	},
 	{
 		Name: "externalTrafficPolicy Local, and the endpoint is on another node", Options: onPTP,
-		Objects: func(o Objects) { o.service("far").Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal },
-		Tries:   []Try{{From: "outside", To: "node1:30012", Is: "silent"}},
-		Cause:   cause.LocalOnly,
+		Objects: func(o Objects) {
+			o.service("far").Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
+		},
+		Tries: []Try{{From: "outside", To: "node1:30012", Is: "silent"}},
+		Cause: cause.LocalOnly,
 	},
 	{
 		Name: "internalTrafficPolicy Local, and the endpoint is on another node", Options: onBridge,
@@ -183,7 +185,9 @@ var objects = []Ailment{
 }
 
 // Ailments are all of them.
-func Ailments() []Ailment { return slices.Concat(foreignRules, settingsAndMemory, linksAndRoutes, proxies, objects) }
+func Ailments() []Ailment {
+	return slices.Concat(foreignRules, settingsAndMemory, linksAndRoutes, proxies, objects)
+}
 
 // keepEndpoint leaves a service the endpoint of one pod.
 func keepEndpoint(o Objects, service, pod string) {

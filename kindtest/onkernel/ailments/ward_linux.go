@@ -78,6 +78,11 @@ func (w *Ward) SyncRules(node string, change func(*kubeproxyconfig.KubeProxyConf
 	if err != nil {
 		return err
 	}
+	if len(config.NodePortAddresses) == 0 { // it serves them at loopback addresses, too
+		if err := w.machines[node].SetSysctl("net.ipv4.conf.all.route_localnet", "1"); err != nil {
+			return err
+		}
+	}
 	for _, v6 := range Dual.each() { // also those of the family that the cluster does not use
 		family, tool := netfilter.IPv4, "iptables"
 		if v6 {
