@@ -26,6 +26,31 @@ type Ailment struct {
 	Tries []Try
 	// Cause is what doctor, trace and why must name first.
 	Cause cause.Code
+	// Unpromised: the objects promise no more than what happens, so that doctor must find nothing wrong.
+	Unpromised bool
+	// Reached: new connections reach a server for all that, so that why must answer yes; so must trace, unless its packet is of the connection that
+	// suffers.
+	Reached bool
+	// Unseen: no snapshot of a node shows it, so that nobody can name it.
+	Unseen bool
+}
+
+// verdicts are the causes that each command names first.
+type verdicts struct{ doctor, trace, why cause.Code }
+
+// want is what they must be.
+func (a *Ailment) want() verdicts {
+	v := verdicts{a.Cause, a.Cause, a.Cause}
+	if a.Unpromised || a.Unseen {
+		v.doctor = ""
+	}
+	if a.Reached || a.Unseen {
+		v.why = ""
+	}
+	if a.Reached && a.asked().SourcePort == 0 || a.Unseen {
+		v.trace = ""
+	}
+	return v
 }
 
 // asked is the connection of which trace and why are asked.

@@ -3,6 +3,8 @@
 package ailments
 
 import (
+	"flag"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +12,25 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
+
+var tableFile = flag.String("table", "", "`FILE` to write what became of all ailments and healthy wards to")
+
+// table is filled by the tests.
+var table Table
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if *tableFile != "" {
+		file, err := os.Create(*tableFile)
+		if err == nil {
+			err = table.Write(file)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(status)
+}
 
 // needKernel skips a test that is not asked to use the machine's kernel and tools.
 func needKernel(t *testing.T) {
@@ -24,10 +45,23 @@ func TestKernelAilments(t *testing.T) {
 			t.Parallel()
 			r, err := a.Run(t.Context())
 			require.NoError(t, err)
+			table.addAilment(&a, r)
 			assert.Empty(t, r.Wrong, "what the kernel does")
-			if !r.Named(a.Cause) {
-				t.Errorf("want %s first: doctor %q, trace %q, why %q\n%s", a.Cause, r.Doctor, r.Trace, r.Why, r.Report)
-			}
+			assert.Equal(t, a.want(), r.Named, r.Report)
+		})
+	}
+}
+
+func TestKernelHealthyWards(t *testing.T) {
+	needKernel(t)
+	for _, h := range Healthies() {
+		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel()
+			c, err := h.Run(t.Context())
+			require.NoError(t, err)
+			table.addHealthy(&h, c)
+			assert.Empty(t, c.Wrong, "what the kernel does")
+			assert.Zero(t, c.Findings, c.Report)
 		})
 	}
 }

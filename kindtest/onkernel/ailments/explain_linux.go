@@ -3,9 +3,10 @@ package ailments
 import (
 	"context"
 	"fmt"
-	"net/netip"
+	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
@@ -26,14 +27,36 @@ func diagnose(ctx context.Context, cluster *live.Cluster) (diagnosis, error) {
 		return diagnosis{}, err
 	}
 	var text strings.Builder
-	if err := report.WriteText(&text); err != nil {
+	if err := report.WriteText(&text, false); err != nil {
 		return diagnosis{}, err
 	}
 	d := diagnosis{text: text.String(), findings: len(report.Findings)}
-	if len(report.Findings) > 0 {
-		d.code = "WRONG"
-	}
+	d.code = firstOf(report)
 	return d, nil
+}
+
+// firstOf is what a report names first: what is wrong, then what it cannot say of a node, then what it took for granted.
+func firstOf(r *live.Report) cause.Code {
+	switch {
+	case len(r.Findings) > 0:
+		return r.Findings[0].Code
+	case slices.ContainsFunc(r.Nodes, func(n live.NodeReport) bool { return n.Proxy.Name != "" && !n.Proxy.Walked }):
+		return cause.OtherProxy
+	case len(r.Doubts) > 0:
+		return codeOf(r.Doubts[0].Kind)
+	}
+	return ""
+}
+
+// codeOf is the code of what a walk took for granted.
+func codeOf(kind packetsim.DoubtKind) cause.Code {
+	switch kind {
+	case packetsim.DoubtNFTables:
+		return cause.NotWalked
+	case packetsim.DoubtExtension:
+		return cause.UnknownRule
+	}
+	return cause.Unread
 }
 
 // trace follows the asked connection.
@@ -88,9 +111,20 @@ func snapshotsOf(cluster *live.Cluster) func(string) *snapshot.NodeSnapshot {
 }
 
 // why asks for the two ends alone.
-func (a *Ailment) why(ctx context.Context, cluster *live.Cluster) (cause.Code, string, error) {
+func (a *Ailment) why(ctx context.Context, w *Ward, cluster *live.Cluster) (cause.Code, string, error) {
 	t := a.asked()
-	answer, err := cluster.Why(ctx, t.client(), t.server())
+	server := t.To
+	switch {
+	case strings.HasPrefix(server, "lb/"): // the service has other addresses, too
+		to, err := t.target(w.Objects, w.Families.each()[0])
+		if err != nil {
+			return "", "", err
+		}
+		server = to.String()
+	case strings.HasPrefix(server, "node"):
+		server = "node/" + server
+	}
+	answer, err := cluster.Why(ctx, t.client(), server)
 	if err != nil {
 		return "", err.Error(), nil
 	}
@@ -98,10 +132,13 @@ func (a *Ailment) why(ctx context.Context, cluster *live.Cluster) (cause.Code, s
 	if err := answer.WriteText(&text); err != nil {
 		return "", "", err
 	}
-	if len(answer.Causes) == 0 {
-		return "", text.String(), nil
+	switch {
+	case len(answer.Causes) > 0:
+		return answer.Causes[0].Code, text.String(), nil
+	case len(answer.Doubts) > 0:
+		return codeOf(answer.Doubts[0].Kind), text.String(), nil
 	}
-	return answer.Causes[0].Code, text.String(), nil
+	return "", text.String(), nil
 }
 
 // client is who asks, as why wants it.
@@ -115,22 +152,11 @@ func (t *Try) client() string {
 	return "pod/" + t.From
 }
 
-// server is what is asked, as why wants it.
-func (t *Try) server() string {
-	switch kind, rest, _ := strings.Cut(t.To, "/"); {
-	case kind == "lb":
-		return "svc/" + rest
-	case strings.HasPrefix(t.To, "node"):
-		return "node/" + t.To
-	}
-	if _, err := netip.ParseAddrPort(t.To); err == nil {
-		return t.To
-	}
-	return t.To
-}
-
-// via is the node that a packet from outside comes to.
+// via is the node that a packet from outside comes to, or that sends it.
 func (t *Try) via() string {
+	if strings.HasPrefix(t.From, "node") {
+		return t.From
+	}
 	if name, _, ok := strings.Cut(t.To, ":"); ok && strings.HasPrefix(name, "node") {
 		return name
 	}

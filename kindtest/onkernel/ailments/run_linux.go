@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
@@ -14,17 +13,12 @@ import (
 type Result struct {
 	// Kernel is what became of the last connection.
 	Kernel answer
-	// Doctor, Trace and Why are the causes that each named first; nothing if it named none.
-	Doctor, Trace, Why cause.Code
+	// Named are the causes that each command named first; nothing if it named none.
+	Named verdicts
 	// Wrong is what the kernel did otherwise than expected.
 	Wrong []string
 	// Report is what each said.
 	Report string
-}
-
-// Named reports whether all of them named the cause first.
-func (r *Result) Named(want cause.Code) bool {
-	return r.Doctor == want && r.Trace == want && r.Why == want
 }
 
 // Run makes an ailment in a ward of its own, makes its connections, and asks what is wrong.
@@ -104,11 +98,11 @@ func (a *Ailment) explain(ctx context.Context, w *Ward, cluster *live.Cluster, r
 	var trace, why string
 	doctor, err := diagnose(ctx, cluster)
 	if err == nil {
-		r.Doctor = doctor.code
-		r.Trace, trace, err = a.trace(w, cluster)
+		r.Named.doctor = doctor.code
+		r.Named.trace, trace, err = a.trace(w, cluster)
 	}
 	if err == nil {
-		r.Why, why, err = a.why(ctx, cluster)
+		r.Named.why, why, err = a.why(ctx, w, cluster)
 	}
 	r.Report = fmt.Sprintf("doctor:\n%s\ntrace:\n%s\n\nwhy:\n%s", doctor.text, trace, why)
 	return err

@@ -58,8 +58,10 @@ var settingsAndMemory = []Ailment{
 		Fault: []string{
 			"node1: conntrack -I -p udp -s 10.244.1.2 -d 10.96.0.53 --sport 40053 --dport 53 -r 10.244.1.9 -q 10.244.1.2 --reply-port-src 5353 --reply-port-dst 40053 -u SEEN_REPLY,ASSURED -t 120",
 		},
-		Tries: []Try{{From: "client1", SourcePort: 40053, To: "svc/dns", UDP: true, Is: "silent"}},
-		Cause: cause.ConntrackStale,
+		Tries: []Try{
+			{From: "client1", To: "svc/dns", UDP: true, Is: "web2"}, {From: "client1", SourcePort: 40053, To: "svc/dns", UDP: true, Is: "silent"},
+		},
+		Cause: cause.ConntrackStale, Reached: true,
 	},
 	{
 		Name: "masquerading has one port, which is taken", Options: onPTP,
@@ -182,7 +184,7 @@ var linksAndRoutes = []Ailment{
 	},
 	{
 		Name: "a rule keeps node ports from being masqueraded", Options: onPTP,
-		Fault: []string{"node1: iptables -t nat -I POSTROUTING -p tcp --dport 8080 -j ACCEPT"},
+		Fault: []string{"node1: iptables -t nat -I POSTROUTING -s 198.51.100.0/24 -p tcp --dport 8080 -j ACCEPT"},
 		Tries: []Try{{From: "outside", To: "node1:30012", Was: "web2", Is: "silent"}},
 		Cause: cause.ReplyElsewhere,
 	},

@@ -89,7 +89,7 @@ var proxies = []Ailment{
 		Name: "clusterCIDR leaves the pods out", Options: onPTP,
 		Misled: func(c *kubeproxyconfig.KubeProxyConfiguration) { c.ClusterCIDR = "10.32.0.0/16" },
 		Tries:  []Try{{From: "client1", To: "svc/far", Is: "web2 seeing node1"}},
-		Cause:  cause.RuleForeign,
+		Cause:  cause.RuleMissing, Reached: true,
 	},
 }
 
@@ -104,7 +104,7 @@ var objects = []Ailment{
 			}
 		},
 		Tries: []Try{{From: "client1", To: "svc/far", Is: "refused"}},
-		Cause: cause.NoEndpoints,
+		Cause: cause.NoEndpoints, Unpromised: true,
 	},
 	{
 		Name: "the selector selects no pod", Options: onPTP,
@@ -115,7 +115,7 @@ var objects = []Ailment{
 			}
 		},
 		Tries: []Try{{From: "client1", To: "svc/far", Is: "refused"}},
-		Cause: cause.SelectsNothing,
+		Cause: cause.SelectsNothing, Unpromised: true,
 	},
 	{
 		Name: "no endpoint is ready", Options: onBridge,
@@ -124,7 +124,7 @@ var objects = []Ailment{
 			o.endpoints("far", func(e *discoveryv1.Endpoint) { e.Conditions.Ready = &no })
 		},
 		Tries: []Try{{From: "client1", To: "svc/far", Is: "refused"}},
-		Cause: cause.NotReady,
+		Cause: cause.NotReady, Unpromised: true,
 	},
 	{
 		Name: "no endpoint has the port's name", Options: onPTP,
@@ -135,7 +135,7 @@ var objects = []Ailment{
 			}
 		},
 		Tries: []Try{{From: "client1", To: "svc/far", Is: "refused"}},
-		Cause: cause.PortName,
+		Cause: cause.PortName, Unpromised: true,
 	},
 	{
 		Name: "externalTrafficPolicy Local, and the endpoint is on another node", Options: onPTP,
@@ -143,7 +143,7 @@ var objects = []Ailment{
 			o.service("far").Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
 		},
 		Tries: []Try{{From: "outside", To: "node1:30012", Is: "silent"}},
-		Cause: cause.LocalOnly,
+		Cause: cause.LocalOnly, Unpromised: true,
 	},
 	{
 		Name: "internalTrafficPolicy Local, and the endpoint is on another node", Options: onBridge,
@@ -152,23 +152,23 @@ var objects = []Ailment{
 			o.service("far").Spec.InternalTrafficPolicy = &local
 		},
 		Tries: []Try{{From: "client1", To: "svc/far", Is: "silent"}},
-		Cause: cause.LocalOnly,
+		Cause: cause.LocalOnly, Unpromised: true,
 	},
 	{
 		Name: "loadBalancerSourceRanges leave the client out", Options: onPTP,
 		Objects: func(o Objects) { o.service("far").Spec.LoadBalancerSourceRanges = []string{"198.51.100.64/26"} },
 		Tries:   []Try{{From: "outside", To: "lb/far", Is: "silent"}},
-		Cause:   cause.SourceRange,
+		Cause:   cause.SourceRange, Unpromised: true,
 	},
 	{
 		Name: "the service has no such port", Options: onPTP,
 		Tries: []Try{{From: "client1", To: "svc/far:81", Is: "silent"}},
-		Cause: cause.NoSuchPort,
+		Cause: cause.NoSuchPort, Unpromised: true,
 	},
 	{
 		Name: "no service has the address", Options: onPTP,
 		Tries: []Try{{From: "client1", To: "10.96.0.99:80", Is: "silent"}},
-		Cause: cause.NoService,
+		Cause: cause.NoService, Unpromised: true,
 	},
 	{
 		Name: "nothing listens at the target port", Options: onPTP,
@@ -180,7 +180,7 @@ var objects = []Ailment{
 			}
 		},
 		Tries: []Try{{From: "client1", To: "svc/far", Is: "refused"}},
-		Cause: cause.NobodyListens,
+		Cause: cause.NobodyListens, Unseen: true,
 	},
 }
 

@@ -111,7 +111,7 @@ var foreignRules = []Ailment{
 			"node2: iptables -A KUBE-POD-FW-XG4BVCBWOIIBGCJQ -m mark ! --mark 0x10000/0x10000 -j REJECT",
 		},
 		Tries: []Try{{From: "client1", To: "svc/far", Was: "web2", Is: "refused"}},
-		Cause: cause.PolicyRules,
+		Cause: cause.PolicyRules, Unpromised: true,
 	},
 	{
 		Name: "a native table of nftables drops packets to the pod", Options: onPTP,
