@@ -1,0 +1,57 @@
+package ailments
+
+import (
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+)
+
+// Ailment is one thing that is wrong, and what it does to connections.
+type Ailment struct {
+	Name string
+	Options
+	// Objects changes what the API server has before kube-proxy reads it.
+	Objects func(Objects)
+	// Idle are the nodes on which kube-proxy has never run.
+	Idle []string
+	// Misled changes the configuration of node1's kube-proxy alone.
+	Misled func(*kubeproxyconfig.KubeProxyConfiguration)
+	// Before are command lines of things that are as they should be (Ward.Run), before any connection is made.
+	Before []string
+	// Fault are the command lines that break something.
+	Fault []string
+	// Later changes what the API server has, with no kube-proxy to hear of it.
+	Later func(Objects)
+	// Tries are the connections. The last one is that of which trace and why are asked.
+	Tries []Try
+	// Cause is what doctor, trace and why must name first.
+	Cause cause.Code
+	// Unpromised: the objects promise no more than what happens, so that doctor must find nothing wrong.
+	Unpromised bool
+	// Reached: new connections reach a server for all that, so that why must answer yes; so must trace, unless its packet is of the connection that
+	// suffers.
+	Reached bool
+	// Unseen: no snapshot of a node shows it, so that nobody can name it.
+	Unseen bool
+}
+
+// verdicts are the causes that each command names first.
+type verdicts struct{ doctor, trace, why cause.Code }
+
+// want is what they must be.
+func (a *Ailment) want() verdicts {
+	v := verdicts{a.Cause, a.Cause, a.Cause}
+	if a.Unpromised || a.Unseen {
+		v.doctor = ""
+	}
+	if a.Reached || a.Unseen {
+		v.why = ""
+	}
+	if a.Reached && a.asked().SourcePort == 0 || a.Unseen {
+		v.trace = ""
+	}
+	return v
+}
+
+// asked is the connection of which trace and why are asked.
+func (a *Ailment) asked() *Try { return &a.Tries[len(a.Tries)-1] }

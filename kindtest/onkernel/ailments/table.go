@@ -1,0 +1,109 @@
+package ailments
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+)
+
+// Table is what became of all ailments and healthy wards. Several may add to it at once.
+type Table struct {
+	mu      sync.Mutex
+	ailing  []ailing
+	healthy []healthy
+}
+
+type ailing struct {
+	name        string
+	kernel      string
+	want, named verdicts
+	cause       cause.Code
+	bites       bool // the kernel does what was expected
+	unseen      bool
+}
+
+type healthy struct {
+	name                         string
+	connections, wrong, findings int
+}
+
+// addAilment adds what became of an ailment.
+func (t *Table) addAilment(a *Ailment, r *Result) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ailing = append(t.ailing, ailing{
+		name: a.Name, kernel: r.Kernel.String(), want: a.want(), named: r.Named, cause: a.Cause, bites: len(r.Wrong) == 0, unseen: a.Unseen,
+	})
+}
+
+// addHealthy adds what became of a healthy ward.
+func (t *Table) addHealthy(h *Healthy, c *Checkup) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.healthy = append(t.healthy, healthy{h.Name, c.Connections, len(c.Wrong), c.Findings})
+}
+
+// Write prints the table and its sums, in the order of names.
+func (t *Table) Write(out io.Writer) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slices.SortFunc(t.ailing, func(a, b ailing) int { return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(t.healthy, func(a, b healthy) int { return cmp.Compare(a.name, b.name) })
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CAUSE\tAILMENT\tTHE KERNEL\tDOCTOR\tTRACE\tWHY\t")
+	for _, a := range t.ailing {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.cause, a.name, a.kernel, said(a.named.doctor), said(a.named.trace), said(a.named.why), a.mistake())
+	}
+	fmt.Fprintln(w, "\nHEALTHY WARD\tCONNECTIONS\tFINDINGS\t")
+	for _, h := range t.healthy {
+		fmt.Fprintf(w, "%s\t%d, %d failed\t%d\t\n", h.name, h.connections, h.wrong, h.findings)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%s\n", t.sum())
+	return err
+}
+
+// said is a code, or a sign that there is none.
+func said(c cause.Code) string { return cmp.Or(string(c), "-") }
+
+// mistake says what is otherwise than it must be.
+func (a *ailing) mistake() string {
+	var out []string
+	if !a.bites {
+		out = append(out, "the kernel does something else")
+	}
+	if a.named != a.want {
+		out = append(out, fmt.Sprintf("want %s %s %s", said(a.want.doctor), said(a.want.trace), said(a.want.why)))
+	}
+	return strings.Join(out, "; ")
+}
+
+// sum is the last line.
+func (t *Table) sum() string {
+	made, named, unseen, findings := 0, 0, 0, 0
+	for i := range t.ailing {
+		a := &t.ailing[i]
+		switch {
+		case a.unseen:
+			unseen++
+			continue
+		case a.bites:
+			made++
+		}
+		if a.bites && a.named == a.want {
+			named++
+		}
+	}
+	for _, h := range t.healthy {
+		findings += h.findings
+	}
+	return fmt.Sprintf("%d made, %d named first (and %d that no snapshot shows); %d healthy, %d findings", made, named, unseen, len(t.healthy), findings)
+}
