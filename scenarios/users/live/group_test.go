@@ -121,3 +121,27 @@ func TestAnotherServiceProxyIsNamed(t *testing.T) {
 		assert.Empty(t, report.Findings[0].Services)
 	})
 }
+
+// A rule of others that takes packets before kube-proxy's rules is named, and no endpoint is said to be stale.
+func TestARuleThatTakesPacketsIsNamed(t *testing.T) {
+	for _, tc := range []struct{ name, rule string }{
+		{"redirected", "-A PREROUTING -p tcp -m tcp --dport 80 -j REDIRECT --to-ports 15001"},
+		{"to another pod", "-A PREROUTING -d 10.96.125.22/32 -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.244.1.2:9999"},
+		{"let by", "-A PREROUTING -d 10.96.125.22/32 -p tcp -m tcp --dport 80 -j ACCEPT"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cluster := recorded(t, "legacy", dumpNodes...)
+			edit(t, cluster.Snapshots[1], netfilter.IPv4, "-A PREROUTING -m comment", tc.rule+"\n[0:0] -A PREROUTING -m comment")
+			report := examined(t, cluster)
+			text := screenOf(t, report)
+			require.Len(t, report.Findings, 1, text)
+			f := &report.Findings[0]
+			assert.Equal(t, cause.ForeignNAT, f.Code, text)
+			assert.Equal(t, "iptables -t nat "+tc.rule, f.What)
+			assert.Equal(t, []string{"demo-worker"}, f.Nodes)
+			assert.Contains(t, f.Services, "shop/web")
+			require.Len(t, f.Foreign, 1, text)
+			assert.Equal(t, tc.rule, f.Foreign[0].Text)
+		})
+	}
+}
