@@ -72,7 +72,10 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 	if err := write(s.out); err != nil {
 		return err
 	}
-	if len(report.Findings) == 0 {
+	switch {
+	case report.Silent():
+		return toolStatus(exitUsage) // the answer says why
+	case len(report.Findings)+len(report.Doubts) == 0:
 		return nil
 	}
 	if o.out != "" {

@@ -57,6 +57,16 @@ func TestRulesDiffOfTheDump(t *testing.T) {
 		assert.Contains(t, out, "- demo-worker: iptables -t nat -A KUBE-SVC-67NZLRHBNDSAWJRO -j RETURN\n")
 		assert.NotContains(t, out, "-A PREROUTING", "a rule of others is no drift")
 
+		redirect := "-A PREROUTING -p tcp -m tcp --dport 80 -j REDIRECT --to-ports 15001"
+		elsewhere := "-A PREROUTING -d 203.0.113.99/32 -p tcp -m tcp --dport 80 -j REDIRECT --to-ports 15001"
+		first := regexp.MustCompile(`(?m)^.*-A PREROUTING .*-j KUBE-SERVICES\n`).FindString(saved)
+		status, out, _ = diff(strings.Replace(saved, first, redirect+"\n"+elsewhere+"\n"+first, 1), "-")
+		assert.Equal(t, exitNotHeld, status)
+		assert.Equal(t, "! demo-worker: iptables -t nat "+redirect+"\n1 rule of others comes before those of kube-proxy and could take packets to "+
+			"services (!), which kube-proxy leaves alone\n", out)
+		status, out, _ = diff(strings.Replace(saved, first, first+redirect+"\n", 1), "-")
+		assert.Equal(t, exitHeld, status, "behind kube-proxy's: "+out)
+
 		status, out, _ = diff(lost, "-", "-o", "json")
 		assert.Equal(t, exitNotHeld, status)
 		var document struct {

@@ -32,11 +32,8 @@ func Of(c *network.Connection, w World) (Cause, bool) {
 	if c.Made {
 		return Cause{}, false
 	}
-	for i := range c.Forward.Hops {
-		hop := &c.Forward.Hops[i]
-		if found, ok := foreignNAT(hop.Host, hop.Input, &hop.Outcome); ok {
-			return found, true
-		}
+	if found, ok := Taken(c); ok {
+		return found, true
 	}
 	switch {
 	case len(c.Forward.Hops) == 0:
@@ -51,6 +48,37 @@ func Of(c *network.Connection, w World) (Cause, bool) {
 		return ofJourney(c.Third, w, thePacket), true
 	}
 	return w.untranslated(c), true
+}
+
+// Taken is a rule of others that translated the destination of a connection, whatever became of it then; false if there is none.
+func Taken(c *network.Connection) (Cause, bool) {
+	for i := range c.Forward.Hops {
+		hop := &c.Forward.Hops[i]
+		if found, ok := foreignNAT(hop.Host, hop.Input, &hop.Outcome); ok {
+			return found, true
+		}
+	}
+	return Cause{}, false
+}
+
+// Bypassed is a rule of others that ended the way of a connection's first packet through the table nat before kube-proxy's rules there, though
+// the packet is for a service; false if there is none.
+func Bypassed(c *network.Connection) (Cause, bool) {
+	for i := range c.Forward.Hops {
+		hop := &c.Forward.Hops[i]
+		for k := range hop.Outcome.Steps {
+			s := &hop.Outcome.Steps[k]
+			if s.Rule == nil || s.Table != "nat" || s.Hook != "PREROUTING" && s.Hook != "OUTPUT" || writerOf(s).IsKubernetes() ||
+				s.Rule.Fact.Verdict != netfilter.Accept && (s.Rule.Fact.Verdict != netfilter.Return || s.Chain != s.Hook) {
+				continue
+			}
+			at := setting{host: hop.Host, in: hop.Input, outcome: &hop.Outcome, about: thePacket}
+			found := at.cause(ForeignNAT, at.command(s), "%s of %s keeps the packet from kube-proxy's rules", at.ruleOf(s), hop.Host)
+			found.Owner, found.Remedy = string(writerOf(s)), at.without(s)
+			return found, true
+		}
+	}
+	return Cause{}, false
 }
 
 // OfOutcome is what stopped a packet in one host; false if the host let it go on. The snapshot is the host's; it may be nil.

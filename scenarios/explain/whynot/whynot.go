@@ -1,6 +1,7 @@
 package whynot
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	stories "github.com/chainwalk/chainwalk/scenarios/explain/story"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -165,8 +167,8 @@ func (w *asked) service(served *oracle.Served) {
 	}
 	for _, p := range served.Passed {
 		if w.reaches(p.Endpoint) {
-			w.out.Notes = append(w.out.Notes, fmt.Sprintf("%s is reached, though by the objects it should not be (%s): the rules of %s are older",
-				w.named(p.Endpoint), p.Why, w.Host.Name()))
+			w.out.Notes = append(w.out.Notes, fmt.Sprintf("%s is reached, though by the objects it should not be (%s): %s",
+				w.named(p.Endpoint), p.Why, w.ledBy(p.Endpoint)))
 			continue
 		}
 		w.add(p.Endpoint, p.Why)
@@ -299,9 +301,41 @@ func (w *asked) stale(served *oracle.Served) {
 			continue
 		}
 		seen = append(seen, to)
-		w.out.Notes = append(w.out.Notes, fmt.Sprintf("stale: %s is reached and is by the objects no endpoint of %s: the rules of %s are older",
-			w.named(to), served.Answer.Service, w.Host.Name()))
+		if taken := w.taker(to); taken != "" {
+			w.out.Notes = append(w.out.Notes, fmt.Sprintf("%s is reached and is by the objects no endpoint of %s: %s", w.named(to),
+				served.Answer.Service, taken))
+			continue
+		}
+		w.out.Notes = append(w.out.Notes, fmt.Sprintf("stale: %s is reached and is by the objects no endpoint of %s: %s",
+			w.named(to), served.Answer.Service, w.ledBy(to)))
 	}
+}
+
+// ledBy says what led the packet to an endpoint that the objects do not have for it.
+func (w *asked) ledBy(to netip.AddrPort) string {
+	if taken := w.taker(to); taken != "" {
+		return taken
+	}
+	return fmt.Sprintf("the rules of %s are older", w.Host.Name())
+}
+
+// taker is the rule of others that translated the packet to a place, in words; empty if there is none.
+func (w *asked) taker(to netip.AddrPort) string {
+	for i := range w.Outcomes {
+		o := &w.Outcomes[i]
+		if o.Final.Dst != to.Addr() || o.Final.DstPort != to.Port() && to.Port() != 0 {
+			continue
+		}
+		step := packetsim.DecisionOf(o.Steps).Translation
+		if step == nil {
+			continue
+		}
+		writer := provenance.OfRule(step.Table, step.Chain, &step.Rule.Fact)
+		if !writer.IsKubernetes() {
+			return fmt.Sprintf("a rule of %s takes the packet before kube-proxy's rules can (%s)", cmp.Or(string(writer), "somebody else"), step.Text())
+		}
+	}
+	return ""
 }
 
 // leadsTo says whether a node has a rule that translates destinations to an address and a port, and to no other.

@@ -18,6 +18,9 @@ import (
 // are for, or past the endpoints that there are.
 func (e *exam) findStale(g *groups) {
 	for _, taken := range e.cluster.Snapshots {
+		if !e.walked(taken.Hostname) {
+			continue
+		}
 		for i := range taken.Conntrack {
 			c := &taken.Conntrack[i]
 			if c.Original.Proto != inet.UDP || !e.hasFamily(c.Original.Dst) {

@@ -25,12 +25,14 @@ type Drift struct {
 	// moved are the rules of a chain that stand in another order than kube-proxy would give them. The order of services in the chains that
 	// they share means nothing, and kube-proxy itself draws it.
 	moved []driftRule
+	// before are the rules of others that stand before kube-proxy's and could keep packets to services from them. kube-proxy leaves them alone.
+	before []driftRule
 	// Warnings say what in the configuration is likely to be a mistake.
 	Warnings []string
 }
 
 // DriftOf lets our proxier sync on a node that has rules, and says what it changes in those of the families. What is not kube-proxy's it
-// leaves alone, and so it is no drift. Node makes the node with its rules; it is called twice.
+// leaves alone, and so it is no drift, unless it stands before kube-proxy's rules and could take packets from them. Node makes the node with its rules; it is called twice.
 func DriftOf(in sim.RulesInput, families []netfilter.Family, node func() (*packetsim.Host, error)) (*Drift, error) {
 	is, err := node()
 	if err != nil {
@@ -44,8 +46,10 @@ func DriftOf(in sim.RulesInput, families []netfilter.Family, node func() (*packe
 		return nil, fmt.Errorf("what kube-proxy would write on %s: %w", in.Node.Name, err)
 	}
 	drift, sum := &Drift{node: in.Node.Name, families: families, Warnings: rules.Warnings}, difference{}
+	services, others := calledOn(in.Objects, in.Node), []factRule{}
 	for _, family := range families {
 		sum.add(changed(in.Node.Name, family, is, in.Host))
+		others = append(others, before(in.Node.Name, is.Rulesets(family)[0], services)...)
 	}
 	of := func(rules []factRule) []driftRule {
 		var out []driftRule
@@ -54,7 +58,7 @@ func DriftOf(in sim.RulesInput, families []netfilter.Family, node func() (*packe
 		}
 		return out
 	}
-	drift.missing, drift.foreign = of(sum.missing), of(sum.foreign)
+	drift.missing, drift.foreign, drift.before = of(sum.missing), of(sum.foreign), of(others)
 	drift.moved = of(slices.DeleteFunc(sum.moved, func(r factRule) bool { return provenance.IsShared(r.Chain) && r.service() != "" }))
 	return drift, nil
 }
@@ -70,7 +74,7 @@ func changed(node string, family netfilter.Family, have, healed *packetsim.Host)
 }
 
 // None says whether the rules are as they should be.
-func (d *Drift) None() bool { return len(d.missing)+len(d.foreign)+len(d.moved) == 0 }
+func (d *Drift) None() bool { return len(d.missing)+len(d.foreign)+len(d.moved)+len(d.before) == 0 }
 
 // DriftVersion is the version of the JSON of a Drift, and DriftKind its kind.
 const (
@@ -103,15 +107,16 @@ func (d *Drift) WriteJSON(w io.Writer) error {
 		Foreign  []driftRule `json:"foreign"`  // kube-proxy would remove them
 		Missing  []driftRule `json:"missing"`  // kube-proxy would add them
 		Moved    []driftRule `json:"moved"`    // they stand in another order than kube-proxy would give them
-	}{driftVersion, driftKind, d.node, families, of(d.foreign), of(d.missing), of(d.moved)})
+		Before   []driftRule `json:"before"`   // of others: they stand before kube-proxy's and could take packets to services
+	}{driftVersion, driftKind, d.node, families, of(d.foreign), of(d.missing), of(d.moved), of(d.before)})
 }
 
-// WriteText writes a line for each rule: + is missing, - is foreign, ~ is in another order.
+// WriteText writes a line for each rule: + is missing, - is foreign, ~ is in another order, ! is of others and comes before.
 func (d *Drift) WriteText(w io.Writer) error {
 	for _, part := range []struct {
 		sign  string
 		rules []driftRule
-	}{{"-", d.foreign}, {"+", d.missing}, {"~", d.moved}} {
+	}{{"-", d.foreign}, {"+", d.missing}, {"~", d.moved}, {"!", d.before}} {
 		for _, r := range part.rules {
 			service := ""
 			if r.Service != "" {
@@ -131,8 +136,22 @@ func (d *Drift) WriteText(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "no drift: the rules of %s are those that kube-proxy would leave\n", of)
 		return err
 	}
+	if len(d.before) > 0 {
+		_, err := fmt.Fprintf(w, "%s of others %s before those of kube-proxy and could take packets to services (!), which kube-proxy leaves alone\n",
+			plural(len(d.before), "rule"), comes(len(d.before)))
+		if err != nil || len(d.missing)+len(d.foreign)+len(d.moved) == 0 {
+			return err
+		}
+	}
 	_, err := fmt.Fprintf(w, "drift of %s: %d rules are missing (+), %d are stale or strange in kube-proxy's chains (-), %d are in another "+
 		"order (~); "+
 		"kube-proxy would mend it with its next full sync\n", of, len(d.missing), len(d.foreign), len(d.moved))
 	return err
+}
+
+func comes(n int) string {
+	if n == 1 {
+		return "comes"
+	}
+	return "come"
 }

@@ -29,6 +29,9 @@ type live struct {
 func (e *exam) established() []errand {
 	var out []errand
 	for _, taken := range e.cluster.Snapshots {
+		if !e.walked(taken.Hostname) {
+			continue
+		}
 		for i := range taken.Conntrack {
 			c := &taken.Conntrack[i]
 			if isLive(c) && e.hasFamily(c.Original.Dst) {

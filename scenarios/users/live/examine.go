@@ -52,6 +52,7 @@ type exam struct {
 	units       units
 	services    map[string]bool // that there are, by NAMESPACE/NAME
 	clusterIPs  map[netip.Addr]bool
+	others      map[string]string // service proxies whose work is not walked, by their nodes
 
 	intended int // packets that rules of others stop, and that nobody was promised to come through
 	policies int // packets that rules for NetworkPolicies stop
@@ -68,8 +69,14 @@ func (c *Cluster) exam() (*exam, error) {
 	}
 	for i := range e.topology.Nodes {
 		name := e.topology.Nodes[i].Name
-		report := NodeReport{Name: name, Judged: hosts[name] != nil, Proxy: Proxy{Walked: true}}
+		report := NodeReport{Name: name, Judged: hosts[name] != nil}
 		if report.Judged {
+			if report.Proxy, err = proxyOf(e.nodes[name].NodeSnapshot); err != nil {
+				return nil, err
+			}
+			if !report.Proxy.Walked {
+				e.others[name] = report.Proxy.Name
+			}
 			rules := hosts[name].Rulesets(netfilter.IPv4)
 			report.Dialect = rules[0].Dialect
 			if len(rules) > 1 {
@@ -80,6 +87,9 @@ func (c *Cluster) exam() (*exam, error) {
 			}
 		}
 		e.report.Nodes = append(e.report.Nodes, report)
+	}
+	if err := e.noteModes(); err != nil {
+		return nil, err
 	}
 	if e.lab, err = newLab(e.topology, e.nodes, hosts); err != nil {
 		return nil, err
@@ -105,7 +115,7 @@ func (e *exam) compare() error {
 	e.hostsHealed, e.rules = hosts, map[string]difference{}
 	for _, object := range e.cluster.nodes() {
 		host := hosts[object.Name]
-		if host == nil {
+		if host == nil || !e.walked(object.Name) {
 			continue
 		}
 		if err := e.cluster.heal(host, object, e.topology.Configs[object.Name]); err != nil {
@@ -155,7 +165,7 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 		return nil, err
 	}
 	labs.Widen(resolved, c.Snapshots)
-	e := &exam{cluster: c, topology: resolved, nodes: map[string]*labs.Attached{},
+	e := &exam{cluster: c, topology: resolved, nodes: map[string]*labs.Attached{}, others: map[string]string{},
 		report: &Report{Version: reportVersion, Findings: []Finding{}, Notes: notes}}
 	for _, taken := range c.Snapshots {
 		node := labs.Attach(taken, resolved.Pods, keep)
@@ -279,6 +289,9 @@ func (e *exam) unknown(a oracle.Attempt) string {
 	}
 	if a.Via != "" && e.nodes[a.Via] == nil {
 		return fmt.Sprintf("from outside by %s: there is no snapshot of it", a.Via)
+	}
+	if node := e.decidedByOther(a); node != "" {
+		return fmt.Sprintf("which %s decides: it runs %s", node, e.others[node])
 	}
 	return ""
 }

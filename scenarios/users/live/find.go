@@ -77,7 +77,7 @@ func (e *exam) diagnose(p errand) (*suffering, error) {
 		stopped = would // what is left when kube-proxy has done its part
 	}
 	for i := range stopped {
-		s.addStop(e.stopOf(&stopped[i]))
+		s.addStop(e.stopOf(&stopped[i], s.answer.Fate == oracle.ToEndpoint))
 	}
 	return s, nil
 }
@@ -121,19 +121,25 @@ func (s *suffering) addStop(one stop) {
 	}
 }
 
-// stopOf is what stopped a connection, or a packet of one.
-func (e *exam) stopOf(s *story) (out stop) {
+// stopOf is what stopped a connection, or a packet of one. Of a connection to a service it is also who took it elsewhere.
+func (e *exam) stopOf(s *story, toService bool) (out stop) {
+	var found bool
 	out.rule, _ = s.decided()
-	if s.connection != nil {
+	switch {
+	case s.connection != nil:
 		if j := s.unheard(); j != nil {
-			return e.stopOf(&story{journeys: []*network.Journey{j}})
+			return e.stopOf(&story{journeys: []*network.Journey{j}}, false)
 		}
-		if !s.made() {
+		if out.cause, found = cause.Taken(s.connection); !found && toService && s.untranslated() {
+			out.cause, found = cause.Bypassed(s.connection)
+		}
+		if found {
+			out.rule = s.ruleOf(&out.cause)
+		} else {
 			out.cause, _ = cause.Of(s.connection, e.world())
 		}
-		return out
-	}
-	if hops := s.journeys[0].Hops; len(hops) > 0 {
+	case len(s.journeys[0].Hops) > 0:
+		hops := s.journeys[0].Hops
 		last := &hops[len(hops)-1]
 		out.cause, _ = cause.OfOutcome(last.Host, last.Input, &last.Outcome, e.world().Node(last.Host))
 	}
@@ -150,6 +156,22 @@ func among(rules []factRule, met map[Rule]bool) []factRule {
 			out = append(out, r)
 		}
 	}
+	return out
+}
+
+// untranslated says that the first packet ended where it was sent to.
+func (s *story) untranslated() bool {
+	first := &s.connection.Forward
+	return len(first.Hops) > 0 && first.Packet.Dst == first.Hops[0].Input.Dst && first.Packet.DstPort == first.Hops[0].Input.DstPort
+}
+
+// ruleOf is the rule that a cause names, of those that the packets met.
+func (s *story) ruleOf(c *cause.Cause) (out factRule) {
+	eachStep(s.journeys[0], func(host string, family netfilter.Family, step *packetsim.Step) {
+		if r := ruleOf(host, family, step); step.Rule != nil && host == c.Host && r.command() == c.What {
+			out = factRule{Rule: r, fact: step.Rule.Fact}
+		}
+	})
 	return out
 }
 

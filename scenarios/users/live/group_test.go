@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
@@ -74,4 +75,73 @@ func TestANodeWithoutRulesOfKubeProxyIsOneThing(t *testing.T) {
 	require.Len(t, report.Findings, 1, text)
 	assert.Equal(t, cause.NoProxyRules, report.Findings[0].Code)
 	assert.Equal(t, []string{"demo-worker"}, report.Findings[0].Nodes)
+}
+
+// A node with another service proxy is no node whose rules are missing.
+func TestAnotherServiceProxyIsNamed(t *testing.T) {
+	other := func(c *Cluster, i int) {
+		c.Snapshots[i].IPTables = nil
+		c.Snapshots[i].NFTables = []snapshot.NFTable{{Family: "ip", Name: "kube-proxy", Chains: []snapshot.NFChain{{Name: "nat-prerouting", Hook: "prerouting", Priority: -100}}}}
+	}
+	t.Run("one node", func(t *testing.T) {
+		cluster := recorded(t, "legacy", dumpNodes...)
+		other(cluster, 1)
+		report := examined(t, cluster)
+		text := screenOf(t, report)
+		assert.Empty(t, report.Findings, text)
+		assert.False(t, report.Silent())
+		assert.Regexp(t, "^nothing is wrong: [0-9]+ connections judged on 2 nodes; services by demo-worker were not judged, "+
+			"which runs kube-proxy in mode nftables\n", text)
+		assert.Contains(t, text, "which demo-worker decides: it runs kube-proxy in mode nftables\n")
+		assert.Contains(t, text, "demo-worker: runs kube-proxy in mode nftables (table ip kube-proxy of nftables)")
+		assert.Contains(t, textOf(t, report), "note: kube-proxy is configured for mode iptables, and demo-worker runs kube-proxy in mode nftables")
+		assert.Equal(t, Proxy{Name: "kube-proxy in mode iptables", Seen: "chain KUBE-SERVICES", Walked: true}, report.Nodes[0].Proxy)
+	})
+	t.Run("all nodes", func(t *testing.T) {
+		cluster := recorded(t, "legacy", dumpNodes...)
+		for i := range dumpNodes {
+			other(cluster, i)
+		}
+		report := examined(t, cluster)
+		text := screenOf(t, report)
+		assert.Empty(t, report.Findings, text)
+		assert.True(t, report.Silent())
+		assert.True(t, strings.HasPrefix(text, "nothing can be said of services: "), text)
+	})
+	t.Run("what pods send one another is judged", func(t *testing.T) {
+		cluster := recorded(t, "legacy", dumpNodes...)
+		for i := range dumpNodes {
+			other(cluster, i)
+			cluster.Snapshots[i].IPTables = []snapshot.Rules{{Dialect: "nft", Family: netfilter.IPv4, Save: "*filter\n:FORWARD DROP [0:0]\nCOMMIT\n"}}
+		}
+		report := examined(t, cluster)
+		text := screenOf(t, report)
+		require.Len(t, report.Findings, 1, text)
+		assert.Equal(t, cause.Policy, report.Findings[0].Code)
+		assert.Empty(t, report.Findings[0].Services)
+	})
+}
+
+// A rule of others that takes packets before kube-proxy's rules is named, and no endpoint is said to be stale.
+func TestARuleThatTakesPacketsIsNamed(t *testing.T) {
+	for _, tc := range []struct{ name, rule string }{
+		{"redirected", "-A PREROUTING -p tcp -m tcp --dport 80 -j REDIRECT --to-ports 15001"},
+		{"to another pod", "-A PREROUTING -d 10.96.125.22/32 -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.244.1.2:9999"},
+		{"let by", "-A PREROUTING -d 10.96.125.22/32 -p tcp -m tcp --dport 80 -j ACCEPT"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cluster := recorded(t, "legacy", dumpNodes...)
+			edit(t, cluster.Snapshots[1], netfilter.IPv4, "-A PREROUTING -m comment", tc.rule+"\n[0:0] -A PREROUTING -m comment")
+			report := examined(t, cluster)
+			text := screenOf(t, report)
+			require.Len(t, report.Findings, 1, text)
+			f := &report.Findings[0]
+			assert.Equal(t, cause.ForeignNAT, f.Code, text)
+			assert.Equal(t, "iptables -t nat "+tc.rule, f.What)
+			assert.Equal(t, []string{"demo-worker"}, f.Nodes)
+			assert.Contains(t, f.Services, "shop/web")
+			require.Len(t, f.Foreign, 1, text)
+			assert.Equal(t, tc.rule, f.Foreign[0].Text)
+		})
+	}
 }

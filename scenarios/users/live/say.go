@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -25,22 +26,31 @@ func (e *exam) say() {
 
 // answer is the whole answer in one line.
 func (r *Report) answer() string {
-	judged := 0
-	for i := range r.Nodes {
-		if r.Nodes[i].Judged && r.Nodes[i].Proxy.Walked {
-			judged++
+	judged, others := 0, nodeLines(nil)
+	for _, line := range nodeLines(r.Nodes) {
+		if line.runs == "" {
+			judged += line.judged
+			continue
 		}
+		others = append(others, line)
+	}
+	p := printer{}
+	beside := ""
+	for _, line := range others {
+		beside += fmt.Sprintf("; services by %s were not judged, which runs %s", p.names(line.nodes), line.runs)
 	}
 	switch n := len(r.Findings); {
+	case r.Silent():
+		return fmt.Sprintf("nothing can be said of services: %s", strings.TrimPrefix(beside, "; "))
 	case n == 1:
-		return fmt.Sprintf("1 thing is wrong: %s", r.Findings[0].answer())
+		return fmt.Sprintf("1 thing is wrong: %s", r.Findings[0].answer()) + beside
 	case n > 1:
-		return fmt.Sprintf("%d things are wrong; what hurts most: %s", n, r.Findings[0].answer())
+		return fmt.Sprintf("%d things are wrong; what hurts most: %s", n, r.Findings[0].answer()) + beside
 	case len(r.Doubts) > 0:
 		return fmt.Sprintf("undecided: unless %s, nothing is wrong with %s on %s", r.Doubts[0].Unless,
-			plural(r.Connections, "connection"), plural(judged, "node"))
+			plural(r.Connections, "connection"), plural(judged, "node")) + beside
 	}
-	return fmt.Sprintf("nothing is wrong: %s judged on %s", plural(r.Connections, "connection"), plural(judged, "node"))
+	return fmt.Sprintf("nothing is wrong: %s judged on %s", plural(r.Connections, "connection"), plural(judged, "node")) + beside
 }
 
 // answer is the sentence of a finding with its code.

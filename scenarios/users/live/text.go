@@ -205,8 +205,10 @@ func (p *printer) packet(packet *Packet) {
 
 // nodeLine is what is said of some nodes.
 type nodeLine struct {
-	text  string
-	nodes []string
+	text   string
+	nodes  []string
+	judged int
+	runs   string // a proxy whose work is not walked
 }
 
 // nodeLines are what is said of the nodes, those of which the same is said together.
@@ -219,6 +221,12 @@ func nodeLines(nodes []NodeReport) []nodeLine {
 			at, out = len(out), append(out, nodeLine{text: text})
 		}
 		out[at].nodes = append(out[at].nodes, nodes[i].Name)
+		if nodes[i].Judged {
+			out[at].judged++
+		}
+		if nodes[i].Judged && !nodes[i].Proxy.Walked {
+			out[at].runs = nodes[i].Proxy.Name
+		}
 	}
 	return out
 }
@@ -229,7 +237,8 @@ func (n *NodeReport) text() string {
 	case !n.Judged:
 		return "no snapshot"
 	case !n.Proxy.Walked:
-		return fmt.Sprintf("runs %s (%s): its services were not judged", n.Proxy.Name, n.Proxy.Seen)
+		return fmt.Sprintf("runs %s (%s), whose work chainwalk does not walk: what pods send one another was judged, and no service",
+			n.Proxy.Name, n.Proxy.Seen)
 	case n.Second != "":
 		return fmt.Sprintf("judged by its %s rules and those of %s beside them; of the %s rules %d of kube-proxy's are missing, "+
 			"%d are not kube-proxy's", n.Dialect, n.Second, n.Dialect, n.Missing, n.Foreign)
