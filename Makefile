@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore page browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
+.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long ailments lint fmt bench bench-kernel bench-peer fuzz rejudge explore page browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,11 +58,16 @@ kernel: ## compare with the real kernel and tools, and print the numbers; root o
 		CHAINWALK_KERNEL=1 $(GO) test -race -vet=off -count=1 -timeout 5m -parallel 8 -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
 		CHAINWALK_KERNEL=1 $(GO) test -race -vet=off -count=1 -timeout 5m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./internal/libc ./fakeipt/toolstate ./proxier/iptables \
 			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier ./scenarios/users/live ./kindtest/internal/socket ./kindtest/probe ./kindtest/onkind/kind ./cmd/chainwalk && \
+		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 5m -parallel 4 -run Kernel -json ./kindtest/onkernel/ailments && \
 		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 10m -run Kernel -json ./kindtest/onkernel/differ; \
 	} 2>&1 | $(GO) run ./kindtest/onkernel/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME)
 
 kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps
 	GOGC=400 CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns
+
+ailments: ## make the failures of Services for real in network namespaces, and print what the kernel does and which cause doctor, trace and why name first; root on Linux
+	@mkdir -p bin; CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 5m -parallel 4 -run Kernel ./kindtest/onkernel/ailments -table $(abspath bin/ailments.txt) || failed=1; \
+		cat bin/ailments.txt; test -z "$$failed"
 
 DIFFER_TIME ?= 90s
 DIFFER_OUT  ?= bin/differ

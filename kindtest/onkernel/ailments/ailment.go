@@ -1,6 +1,8 @@
 package ailments
 
 import (
+	"fmt"
+
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
@@ -37,6 +39,10 @@ type Ailment struct {
 
 // verdicts are the causes that each command names first.
 type verdicts struct{ doctor, trace, why cause.Code }
+
+func (v verdicts) String() string {
+	return fmt.Sprintf("doctor %s, trace %s, why %s", said(v.doctor), said(v.trace), said(v.why))
+}
 
 // want is what they must be.
 func (a *Ailment) want() verdicts {

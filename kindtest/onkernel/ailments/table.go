@@ -81,7 +81,7 @@ func (a *ailing) mistake() string {
 		out = append(out, "the kernel does something else")
 	}
 	if a.named != a.want {
-		out = append(out, fmt.Sprintf("want %s %s %s", said(a.want.doctor), said(a.want.trace), said(a.want.why)))
+		out = append(out, "want "+a.want.String())
 	}
 	return strings.Join(out, "; ")
 }
