@@ -41,5 +41,6 @@
 // Refused with an error that begins "not supported": matches and targets that have no file here, groups of which the host is not told
 // whether a program has joined them (Device.Groups), and frames to a group or to all by a port of a bridge. A match that asks for
 // something that the packet does not say is an error that names the field. Fragments (a packet that may be cut goes on whole), path
-// MTUs that a host has learned, redirects, routing of groups (mc_forwarding), conntrack helpers, ICMP rate limits and VRFs are not imitated.
+// MTUs that a host has learned, redirects, routing of groups (mc_forwarding), conntrack helpers, ICMP rate limits and VRFs are not
+// imitated.
 package packetsim

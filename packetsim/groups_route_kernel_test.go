@@ -80,7 +80,9 @@ var longCases = []kernelCase{
 	{"longer", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:80 len 1401 df"}}},
 	{"longer, and may be cut", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:80 len 1401"}}},
 	{"longer, to the node", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.1:80 len 1401 df"}}},
-	{"longer, with a hop limit that is spent", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:80 ttl 1 len 1401 df"}}},
+	{"longer, with a hop limit that is spent", []kernelPacket{
+		{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:80 ttl 1 len 1401 df"},
+	}},
 	{"longer, and an error", []kernelPacket{
 		{place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2 type 3/3 len 1401 df", inner: "udp 10.77.2.2:1 > 10.77.1.2:2"},
 	}},

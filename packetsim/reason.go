@@ -1,6 +1,7 @@
 package packetsim
 
-// Reason says why a packet was dropped or rejected without a rule: one of the constants. It is an error, too: the one that routing ends with.
+// Reason says why a packet was dropped or rejected without a rule: one of the constants. It is an error, too: the one that routing ends
+// with.
 type Reason string
 
 // Error is the reason in words.

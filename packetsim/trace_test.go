@@ -59,8 +59,9 @@ func traceNode(t *testing.T, rules string) *Host {
 func TestTraceHasNoNullLists(t *testing.T) {
 	in, err := inet.ParseInput("udp 10.0.0.1:1 > 10.0.0.2:2")
 	require.NoError(t, err)
-	outcomes := []Outcome{{Probability: 1, Verdict: Drop, To: ToNone, Reason: ReasonNoRoute, Why: "no route", Final: Final{Proto: inet.UDP, Src: in.Src,
-		Dst: in.Dst}}}
+	outcomes := []Outcome{{Probability: 1, Verdict: Drop, To: ToNone, Reason: ReasonNoRoute, Why: "no route",
+		Final: Final{Proto: inet.UDP, Src: in.Src,
+			Dst: in.Dst}}}
 	var b strings.Builder
 	require.NoError(t, NewTraceResult(in, outcomes).WriteJSON(&b))
 	assert.Contains(t, b.String(), `"steps": []`)

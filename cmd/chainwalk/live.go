@@ -79,20 +79,13 @@ func (o *liveOptions) read(s streams) (*live.Cluster, error) {
 	return cluster, nil
 }
 
-// readSnapshot reads a NodeSnapshot, or makes one of the files in a folder, and says what it lacks.
+// readSnapshot reads a NodeSnapshot, or makes one of the files in a folder. What it lacks is said in the answer, where it matters.
 func readSnapshot(s streams, file string) (*snapshot.NodeSnapshot, error) {
 	read := readSnapshotFile
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		read = snapshotOfFiles
 	}
-	node, err := read(s, file)
-	if err != nil {
-		return nil, err
-	}
-	for _, unread := range node.Unread {
-		fmt.Fprintf(s.errOut, "chainwalk: warning: the snapshot lacks %s: %s\n", unread.What, unread.Why)
-	}
-	return node, nil
+	return read(s, file)
 }
 
 func readSnapshotFile(s streams, file string) (*snapshot.NodeSnapshot, error) {

@@ -106,7 +106,7 @@ func runTrace(s streams, o traceOptions, text string) error {
 		if err != nil {
 			return err
 		}
-		return writeStory(s, o, &document.Story, func() error { return writeDocument(s, document) })
+		return decided(document.Doubts, writeStory(s, o, &document.Story, func() error { return writeDocument(s, document) }))
 	}
 	result, why, host, err := traceResult(s, o, p)
 	if err != nil {
@@ -122,6 +122,14 @@ func runTrace(s streams, o traceOptions, text string) error {
 	})
 	if err == nil && result.Opaque != nil {
 		err = fmt.Errorf("host %s: %w", result.Opaque.Host, result.Opaque)
+	}
+	return decided(result.Doubts, err)
+}
+
+// decided is not held where there are doubts about what was written.
+func decided(doubts []packetsim.Doubt, err error) error {
+	if err == nil && len(doubts) > 0 {
+		return errNotHeld
 	}
 	return err
 }

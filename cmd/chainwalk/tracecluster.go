@@ -85,7 +85,7 @@ func followPacket(s streams, o traceOptions, p *namedPacket) (*connectionDocumen
 	if err != nil {
 		return nil, err
 	}
-	document.Story = story.OfConnections(p.Full(), followed.Connections, story.Options{Names: p.names()})
+	document.Story = story.OfConnections(p.Full(), followed.Connections, story.Options{Names: p.names(), Doubts: followed.Doubts})
 	document.Notes = append(document.Notes, followed.Notes...)
 	if p.book != nil {
 		why := view.WhyNotFollowed(followed, p.book)

@@ -34,7 +34,7 @@ type doubter struct {
 	host     *packetsim.Host
 	in       inet.Input
 	ways     []packetsim.Outcome
-	outcomes []packetsim.Outcome // the ways, and those of the packets that the host made
+	outcomes []packetsim.Outcome // the ways, and those of the answers to the packet
 	passed   packetsim.Hooks
 	found    []packetsim.Doubt
 }
@@ -43,12 +43,15 @@ func newDoubter(s *NodeSnapshot, host *packetsim.Host, in inet.Input, outcomes [
 	return &doubter{NodeSnapshot: s, host: host, in: in, ways: outcomes, outcomes: withReplies(outcomes), passed: passedBy(outcomes)}
 }
 
-// withReplies are outcomes and those of the packets that the host made.
+// withReplies are outcomes and those of the packets that the host made, and of the replies that passed it.
 func withReplies(outcomes []packetsim.Outcome) []packetsim.Outcome {
 	all := slices.Clone(outcomes)
 	for i := range outcomes {
 		for j := range outcomes[i].Replies {
 			all = append(all, withReplies([]packetsim.Outcome{outcomes[i].Replies[j].Outcome})...)
+		}
+		if back := outcomes[i].Back; back != nil && back.Outcome != nil {
+			all = append(all, withReplies([]packetsim.Outcome{*back.Outcome})...)
 		}
 	}
 	return all
@@ -174,11 +177,12 @@ func (d *doubter) settings() {
 // endsOtherwise says whether the packet ends otherwise in a walk than in one through the host as it is now. What cannot be walked ends in
 // no way.
 func (d *doubter) endsOtherwise(host *packetsim.Host, o packetsim.WalkOptions) bool {
-	now, err := d.host.WalkWith(d.in, packetsim.WalkOptions{Guess: true})
+	back := slices.ContainsFunc(d.ways, func(o packetsim.Outcome) bool { return o.Back != nil })
+	now, err := d.host.WalkWith(d.in, packetsim.WalkOptions{Guess: true, Back: back})
 	if err != nil {
 		return false
 	}
-	o.Guess = true
+	o.Guess, o.Back = true, back
 	then, err := host.WalkWith(d.in, o)
 	return err == nil && !slices.EqualFunc(now, then, sameEnd)
 }
@@ -186,5 +190,8 @@ func (d *doubter) endsOtherwise(host *packetsim.Host, o packetsim.WalkOptions) b
 // sameEnd says whether packets end in the same way, whatever rules they met.
 func sameEnd(a, b packetsim.Outcome) bool {
 	return a.Probability == b.Probability && a.Summary() == b.Summary() && a.Final == b.Final && a.DNAT == b.DNAT &&
-		a.Masqueraded == b.Masqueraded
+		a.Masqueraded == b.Masqueraded && isHeard(&a) == isHeard(&b)
 }
+
+// isHeard says whether the reply to the packet was walked and leaves the host as its sender awaits it.
+func isHeard(o *packetsim.Outcome) bool { return o.Back != nil && o.Back.Heard }

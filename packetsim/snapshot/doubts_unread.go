@@ -45,6 +45,7 @@ func unreadKinds() []unreadKind {
 		{what: "nftables chains", meets: always, unless: native, see: "nft list ruleset"},
 		{what: "chain ", meets: (*doubter).passedChain, unless: "chain %s does otherwise, where nft made rules"},
 		{what: "end of ", meets: always, unless: "a rule stops or changes it that was cut off at the end of %s"},
+		{what: "kinds of devices", meets: always},
 		{what: "rules in ", meets: always},
 		{what: "file ", meets: always},
 		{what: "line of ", meets: always},

@@ -23,6 +23,7 @@ func OfConnections(packet string, ways []network.Connection, o Options) Story {
 		s.Outcomes[i].Decided = decidedOfJourney(&c.Forward, s.Outcomes[i].Passages)
 	}
 	s.Sentence = sentenceOf(endings)
+	s.doubt(o.Doubts)
 	sortOutcomes(s.Outcomes)
 	return s
 }

@@ -32,7 +32,7 @@ func (s *Story) WriteMermaid(w io.Writer) error {
 	}
 	m := &mermaid{}
 	m.printf("flowchart TD\n")
-	m.node(root)
+	m.doubts(s.Doubts, m.node(root))
 	m.printf("  classDef decided stroke-width:3px\n")
 	_, err := io.WriteString(w, m.String())
 	return err

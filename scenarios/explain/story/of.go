@@ -15,6 +15,8 @@ type Options struct {
 	Host string
 	// Names are the objects behind addresses and rules; nil knows none.
 	Names Names
+	// Doubts are those about a connection through several hosts; a TraceResult has its own.
+	Doubts []packetsim.Doubt
 }
 
 func (o Options) host() string { return cmp.Or(o.Host, "node") }
@@ -43,6 +45,7 @@ func Of(r packetsim.TraceResult, o Options) Story {
 		s.Outcomes[i].Sentence = endings[i].sentence()
 	}
 	s.Sentence = sentenceOf(endings)
+	s.doubt(r.Doubts)
 	sortOutcomes(s.Outcomes)
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -16,6 +17,8 @@ type Story struct {
 	Packet string `json:"packet"`
 	// Sentence says what happened, all outcomes together: "shop/web:http -> 3 endpoints, 1/3 each, source kept, forwarded by eth0".
 	Sentence string `json:"sentence"`
+	// Doubts are what was taken for granted, and may end the packet otherwise. With any, the sentence begins with the first.
+	Doubts []packetsim.Doubt `json:"doubts,omitempty"`
 	// Outcomes are the ways that the packet can take, the likeliest first; those of one probability in the order of the rules.
 	Outcomes []Outcome `json:"outcomes"`
 	// Unreached are the endpoints that could have been expected and are in no outcome.

@@ -49,6 +49,7 @@ type textWriter struct {
 
 func (t *textWriter) head() {
 	fmt.Fprintf(&t.b, "%s\npacket: %s\n", t.color(bold, t.story.Sentence), t.story.Packet)
+	t.doubts()
 }
 
 // summary is a line for each outcome, if the sentence does not say all.

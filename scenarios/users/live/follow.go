@@ -20,6 +20,8 @@ import (
 type Followed struct {
 	// Connections are all ways that it can take, the likeliest first.
 	Connections []network.Connection
+	// Doubts are what packets met on the way that was not walked, or not known.
+	Doubts []packetsim.Doubt
 	// Notes say what of the network was assumed.
 	Notes []string
 
@@ -104,6 +106,11 @@ func (f *Followed) notes(e *exam) {
 	passed := map[string]bool{}
 	for i := range f.Connections {
 		c := &f.Connections[i]
+		for _, d := range e.doubtsOf(f.hosts, c) {
+			if !slices.Contains(f.Doubts, d) {
+				f.Doubts = append(f.Doubts, d)
+			}
+		}
 		for _, j := range []*network.Journey{&c.Forward, c.Back, c.Third} {
 			for k := 0; j != nil && k < len(j.Hops); k++ {
 				passed[j.Hops[k].Host] = true
@@ -125,9 +132,6 @@ func (f *Followed) notes(e *exam) {
 				f.Notes = addNew(f.Notes, node.Assumed[f.Connections[i].Asked.Addr()])
 			}
 			f.Notes = addNew(f.Notes, node.OnLinkNote(slices.Sorted(maps.Keys(passed)), e.cluster.only == scenarios.FamilyIPv6))
-			if note := node.NotWalked(f.hosts[name]); note != "" {
-				f.Notes = append(f.Notes, name+": "+note)
-			}
 		}
 	}
 	slices.Sort(f.Notes)
