@@ -8,7 +8,6 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
-	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
@@ -85,29 +84,24 @@ func (a *Ailment) trace(w *Ward, cluster *live.Cluster) (cause.Code, string, err
 	if err != nil {
 		return "", err.Error(), nil
 	}
+	causes, err := view.Causes(followed)
+	if err != nil {
+		return "", "", err
+	}
 	var text strings.Builder
-	var code cause.Code
 	for i := range followed.Connections {
 		c := &followed.Connections[i]
-		found, stopped := cause.Of(c, cause.World{Node: snapshotsOf(cluster)})
-		if stopped && code == "" {
-			code = found.Code
+		fmt.Fprintf(&text, "%g made %v server %s asked %v client %v: %s\n", c.Probability, c.Made, c.Server, c.Asked, c.Client, c.Why)
+	}
+	var code cause.Code
+	for i := range causes {
+		c := &causes[i]
+		if i == 0 {
+			code = c.Code
 		}
-		fmt.Fprintf(&text, "%g made %v server %s asked %v client %v: %s | %s %s [%s]\n", c.Probability, c.Made, c.Server, c.Asked, c.Client, c.Why, found.Code, found.Says, found.Remedy)
+		fmt.Fprintf(&text, "%s %s %s [%s]\n", c.Code, c.Says, c.What, c.Remedy)
 	}
 	return code, text.String() + strings.Join(followed.Notes, "\n"), nil
-}
-
-// snapshotsOf finds the nodes' snapshots.
-func snapshotsOf(cluster *live.Cluster) func(string) *snapshot.NodeSnapshot {
-	return func(host string) *snapshot.NodeSnapshot {
-		for _, s := range cluster.Snapshots {
-			if s.Hostname == host {
-				return s
-			}
-		}
-		return nil
-	}
 }
 
 // why asks for the two ends alone.

@@ -14,7 +14,9 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
-func address(text string) snapshot.Address { return snapshot.Address{Prefix: netip.MustParsePrefix(text)} }
+func address(text string) snapshot.Address {
+	return snapshot.Address{Prefix: netip.MustParsePrefix(text)}
+}
 
 // node is a node with an underlay, a pod's device and a bridge with two ports, and rules of one table.
 func node(rules string) *snapshot.NodeSnapshot {

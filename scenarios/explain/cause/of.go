@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 
@@ -39,7 +40,11 @@ func Of(c *network.Connection, w World) (Cause, bool) {
 	case len(c.Forward.Hops) == 0:
 		return Cause{Code: NoSource, What: c.Why, Says: "The client has no address to send from: " + c.Why + "."}, true
 	case c.Forward.End != network.EndDelivered:
-		return ofJourney(&c.Forward, w, thePacket), true
+		found := ofJourney(&c.Forward, w, thePacket)
+		if hop := translator(&c.Forward); hop != nil && isOfWay(found.Code) && isRemembered(hop) {
+			return stale(hop), true
+		}
+		return found, true
 	case c.Refused && c.RefusedBy.IsValid() && c.Back != nil && c.Third == nil:
 		return nobodyListens(c), true
 	case c.Back != nil && c.Back.End != network.EndDelivered:
@@ -228,6 +233,30 @@ func hostsOf(j *network.Journey) []string {
 		out = append(out, j.Hops[i].Host)
 	}
 	return out
+}
+
+// isOfWay says whether a cause is one that a packet meets which goes where nobody is.
+func isOfWay(code Code) bool {
+	return slices.Contains([]Code{NoRoute, RouteRefuses, Astray, Loop, NoNeighbour, Martian}, code)
+}
+
+// isRemembered says whether a host translated the destination by an entry of conntrack: no rule that the packet met did.
+func isRemembered(hop *network.Hop) bool {
+	return !slices.ContainsFunc(hop.Outcome.Steps, func(s packetsim.Step) bool {
+		return s.Rule != nil && translatesDestination(&s.Rule.Fact)
+	})
+}
+
+// stale is an entry of conntrack that sends packets to who is there no more.
+func stale(hop *network.Hop) Cause {
+	in, to := &hop.Input, &hop.Outcome.Packet
+	at := setting{host: hop.Host, in: *in, outcome: &hop.Outcome, about: thePacket}
+	c := at.cause(ConntrackStale,
+		fmt.Sprintf("the conntrack entry of %s from %s", netip.AddrPortFrom(in.Dst, in.DstPort), netip.AddrPortFrom(in.Src, in.SrcPort)),
+		"conntrack of %s remembers the connection, and sends its packets to %s, which takes none", hop.Host,
+		netip.AddrPortFrom(to.Dst, to.DstPort))
+	c.Remedy = fmt.Sprintf("conntrack -D -p %s --orig-dst %s --reply-src %s", in.Proto, in.Dst, to.Dst)
+	return c
 }
 
 func loop(last *network.Hop, about who) Cause {

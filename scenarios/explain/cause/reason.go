@@ -33,13 +33,17 @@ func (s *setting) reason() Cause {
 			"conntrack of %s is full: it takes no new connection", s.host)
 		c.Remedy = "raise net.netfilter.nf_conntrack_max (kube-proxy: conntrack.maxPerCore)"
 		return c
-	case packetsim.ReasonConntrackClash:
+	case packetsim.ReasonConntrackClash, packetsim.ReasonPortsExhausted:
 		c := s.cause(PortsExhausted, "the ports of masqueraded connections to "+s.destination(),
 			"%s finds no free port to masquerade another connection to %s", s.host, s.destination())
 		c.Remedy = "conntrack -L -d " + s.outcome.Packet.Dst.String() + ": fewer connections, more source addresses, or a wider range of ports"
 		return c
 	case packetsim.ReasonNoSource, packetsim.ReasonNoMasqueradeAddress:
 		return s.cause(NoSource, "the addresses of "+s.host, "%s has no address to send %s from", s.host, s.about)
+	case packetsim.ReasonTooLong, packetsim.ReasonNoSegmentFits:
+		return s.tooLong()
+	case packetsim.ReasonNoRemote, packetsim.ReasonNoPort:
+		return s.noNeighbour()
 	case packetsim.ReasonNoHairpin:
 		return s.hairpin()
 	}
@@ -134,5 +138,23 @@ func (s *setting) hairpin() Cause {
 	c := s.cause(Hairpin, "port "+port+" is not in hairpin mode", "%s would have to leave %s by the port %s that it came by, which is not in hairpin mode",
 		s.about, s.host, port)
 	c.Remedy = "bridge link set dev " + port + " hairpin on (kubelet: hairpinMode, CNI bridge: hairpinMode true)"
+	return c
+}
+
+// tooLong is a packet that is longer than the MTU of the device that it should leave by.
+func (s *setting) tooLong() Cause {
+	c := s.cause(TooLong, "the MTU of "+s.outcome.Out, "%s is longer than the MTU of %s of %s, and may not be fragmented", s.about, s.outcome.Out, s.host)
+	c.Remedy = "let ICMP \"fragmentation needed\" pass, or lower the MTU of the pods' devices"
+	return c
+}
+
+// noNeighbour is a bridge or a tunnel that does not know behind what a destination is.
+func (s *setting) noNeighbour() Cause {
+	to := s.outcome.NextHop
+	if !to.IsValid() {
+		to = s.outcome.Packet.Dst
+	}
+	c := s.cause(NoNeighbour, "the neighbour "+to.String(), "%s does not know where %s is: %s", s.host, to, s.outcome.Reason)
+	c.Remedy = "bridge fdb show; ip neigh show " + to.String() + " (what the network plugin should have written)"
 	return c
 }

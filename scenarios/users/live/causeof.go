@@ -2,6 +2,7 @@ package live
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
@@ -42,6 +43,22 @@ func (e *exam) causeOf(a oracle.Attempt, conn *network.Connection) (cause.Cause,
 	return ended, nil
 }
 
+// whole is causeOf after what the objects lack, and after what another service proxy of the node does.
+func (e *exam) whole(a oracle.Attempt, conn *network.Connection) (cause.Cause, error) {
+	if found := e.lacks(a); found != nil {
+		return *found, nil
+	}
+	if found := e.otherProxy(a); found != nil {
+		return *found, nil
+	}
+	if e.rules == nil {
+		if err := e.compare(); err != nil {
+			return cause.Cause{}, err
+		}
+	}
+	return e.causeOf(a, conn)
+}
+
 // causesOfRules are what is wrong with kube-proxy's rules that an errand met, or would meet.
 func (e *exam) causesOfRules(s *suffering) []cause.Cause {
 	g := newGroups(e)
@@ -52,4 +69,16 @@ func (e *exam) causesOfRules(s *suffering) []cause.Cause {
 		out = append(out, f.Cause)
 	}
 	return out
+}
+
+// otherProxy is the service proxy that decides about an attempt and whose work is not walked; nil if none does.
+func (e *exam) otherProxy(a oracle.Attempt) *cause.Cause {
+	node := e.decidedByOther(a)
+	if node == "" {
+		return nil
+	}
+	return &cause.Cause{
+		Code: cause.OtherProxy, Host: node, What: "the service proxy of " + node, Owner: e.others[node],
+		Says: fmt.Sprintf("%s runs %s, and chainwalk does not walk what that does with packets for services.", node, e.others[node]),
+	}
 }

@@ -8,11 +8,15 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 	labs "github.com/chainwalk/chainwalk/scenarios/world/lab"
 )
 
@@ -26,6 +30,8 @@ type Followed struct {
 	Notes []string
 
 	hosts map[string]*packetsim.Host
+	lab   *labs.Lab
+	asked oracle.Attempt
 }
 
 // ErrNoFirstPacket says that a packet is not the plain first one of a connection.
@@ -60,7 +66,10 @@ func (v *View) Follow(in inet.Input, via string) (*Followed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Followed{hosts: hosts}
+	f := &Followed{hosts: hosts, lab: l}
+	f.asked = oracle.Attempt{
+		From: v.clientOf(via, &in), Source: at(in.Src, cmp.Or(in.SrcPort, in.ICMPID)), Protocol: oracleProtocol(in.Proto), To: at(in.Dst, in.DstPort), Via: via,
+	}
 	f.Connections, err = l.Network.Connect(network.Connect{
 		From: v.clientOf(via, &in), Proto: in.Proto, To: at(in.Dst, in.DstPort), Source: in.Src, SourcePort: cmp.Or(in.SrcPort, in.ICMPID),
 		Via: l.Plan.Gateway(via, in.Dst.Is6()),
@@ -68,6 +77,50 @@ func (v *View) Follow(in inet.Input, via string) (*Followed, error) {
 	slices.SortStableFunc(f.Connections, func(a, b network.Connection) int { return cmp.Compare(b.Probability, a.Probability) })
 	f.notes(e)
 	return f, err
+}
+
+// oracleProtocol is a protocol as the API has it.
+func oracleProtocol(p inet.Proto) corev1.Protocol {
+	if p.IsICMP() {
+		return oracle.ICMP
+	}
+	return corev1.Protocol(strings.ToUpper(p.String()))
+}
+
+// Causes are what stopped the ways that did not end well, each once, the likeliest first: what the service lacks by its objects, what is wrong with
+// the rules of kube-proxy, or what ended the packet or its reply. With none and with doubts they are the doubts.
+func (v *View) Causes(f *Followed) ([]cause.Cause, error) {
+	e := v.exam
+	e.lab = &lab{f.lab}
+	if err := e.findProxies(); err != nil {
+		return nil, err
+	}
+	var out []cause.Cause
+	add := func(found cause.Cause) {
+		if !slices.ContainsFunc(out, func(c cause.Cause) bool { return c.Key() == found.Key() }) {
+			out = append(out, found)
+		}
+	}
+	if found := e.otherProxy(f.asked); found != nil {
+		add(*found)
+	}
+	for i := range f.Connections {
+		c := &f.Connections[i]
+		if c.Made {
+			continue
+		}
+		found, err := e.whole(f.asked, c)
+		if err != nil {
+			return nil, err
+		}
+		add(found)
+	}
+	for _, d := range f.Doubts {
+		if len(out) == 0 || d.Kind != packetsim.DoubtAssumed {
+			add(cause.OfDoubt(d))
+		}
+	}
+	return out, nil
 }
 
 // checkFirst refuses packets that are more than a first one.

@@ -33,6 +33,20 @@ func proxyOf(taken *snapshot.NodeSnapshot) (Proxy, error) {
 	return Proxy{Name: found.Name, Seen: found.Seen, Walked: found.InRules}, nil
 }
 
+// findProxies finds the nodes that run another service proxy than those whose rules are walked.
+func (e *exam) findProxies() error {
+	for name, node := range e.nodes {
+		found, err := proxyOf(node.NodeSnapshot)
+		if err != nil {
+			return err
+		}
+		if !found.Walked {
+			e.others[name] = found.Name
+		}
+	}
+	return nil
+}
+
 func chainsWithRules(rulesets []netfilter.RulesetView) []string {
 	var out []string
 	for _, rules := range rulesets {

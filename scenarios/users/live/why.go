@@ -113,16 +113,19 @@ type Way struct {
 // questions ask about ends of a cluster, by an examination that has them.
 type questions struct {
 	exam   *exam
+	hosts  map[string]*packetsim.Host // the nodes with a snapshot
 	counts map[string]float64 // of causes, by their keys
 	why    *Why
 }
 
-// questions prepares the network for connections between ends.
+// questions prepares the network for connections between ends, of which the first is a client.
 func (c *Cluster) questions(ends ...*names.End) (*questions, error) {
 	own := *c
-	for _, e := range ends {
+	for i, e := range ends {
 		for _, a := range e.Addresses {
-			if e.Service == nil && !e.Host && !c.isServices(a) {
+			// Nobody is made up for an address of the cluster that is called and that nobody has.
+			called := i > 0 && e.Node == "" && a.IsPrivate()
+			if e.Service == nil && !e.Host && !called && !c.isServices(a) {
 				own.ends = append(own.ends, a)
 			}
 		}
@@ -131,7 +134,11 @@ func (c *Cluster) questions(ends ...*names.End) (*questions, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &questions{exam: e}, nil
+	q := &questions{exam: e, hosts: map[string]*packetsim.Host{}}
+	for name := range e.nodes {
+		q.hosts[name] = e.lab.Network.Host(name).Host
+	}
+	return q, nil
 }
 
 // answer asks every call of a client to a server.
@@ -312,9 +319,10 @@ func (q *questions) plainCalls(client, server *names.End) ([]call, error) {
 			}
 			made.Protocol, made.To = corev1.ProtocolTCP, netip.AddrPortFrom(a, uint16(port))
 		}
-		if client.IsOutside() {
+		if q.exam.topology.Pod(from) == nil && q.exam.topology.Node(from) == nil {
 			made.Via = q.exam.cluster.Snapshots[0].Hostname
 		}
+		made.lacks = q.exam.lacks(made.Attempt)
 		out = append(out, made)
 	}
 	return out, nil
@@ -340,6 +348,11 @@ func (q *questions) ask(c *call) error {
 		out.Answer, out.Unknown = WhyUnknown, why
 		return nil
 	}
+	if other := q.exam.otherProxy(c.Attempt); other != nil {
+		q.count(other, 1)
+		out.Answer, out.Unknown = WhyUnknown, other.Says
+		return nil
+	}
 	connections, err := q.exam.lab.Network.Connect(sim.ConnectOf(q.exam.lab.Plan, c.Attempt))
 	var opaque *packetsim.OpaqueError
 	if errors.As(err, &opaque) {
@@ -354,6 +367,11 @@ func (q *questions) ask(c *call) error {
 		way, err := q.way(c, &connections[i])
 		if err != nil {
 			return err
+		}
+		for _, d := range q.exam.doubtsOf(q.hosts, &connections[i]) {
+			if !slices.Contains(out.doubts, d) {
+				out.doubts = append(out.doubts, d)
+			}
 		}
 		if way.Cause == nil {
 			out.Reached += way.Probability

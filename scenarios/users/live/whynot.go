@@ -31,7 +31,7 @@ func (v *View) question(host *packetsim.Host, in inet.Input, outcomes []packetsi
 
 // clientOf is who sends a packet that a node has.
 func (v *View) clientOf(node string, in *inet.Input) string {
-	if in.Local || in.Src.IsUnspecified() {
+	if in.Local || in.Src.IsUnspecified() || in.Src.IsLoopback() {
 		return node
 	}
 	for i := range v.exam.topology.Outside {

@@ -33,6 +33,11 @@ func (q *questions) conclude() {
 			w.Answer = WhyUnknown
 		}
 	}
+	if w.Answer == WhyUnknown {
+		for _, d := range w.Doubts {
+			w.Causes = append(w.Causes, cause.OfDoubt(d))
+		}
+	}
 	w.Sentence = w.sentence()
 }
 
