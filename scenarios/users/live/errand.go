@@ -234,6 +234,15 @@ func (l *lab) try(spec *oracle.Spec, p errand, tell bool) (wrong []oracle.Violat
 	return l.answer(spec, p, flow, way, tell)
 }
 
+// tell makes an errand and tells the whole story.
+func (l *lab) tell(spec *oracle.Spec, p errand) ([]story, error) {
+	if p.act == actConnect {
+		return l.follow(p.attempt)
+	}
+	_, told, err := l.try(spec, p, true)
+	return told, err
+}
+
 func (l *lab) connect(spec *oracle.Spec, p errand, tell bool) ([]oracle.Violation, []story, error) {
 	ways, err := l.reach(p.attempt)
 	if err != nil || !tell {

@@ -244,6 +244,10 @@ func (e *exam) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracle.Cl
 		if node == nil {
 			continue
 		}
+		// A planned node has an address for its pods, which not every network plugin gives a real one.
+		n.Addresses = slices.DeleteFunc(slices.Clone(n.Addresses), func(a netip.Addr) bool {
+			return e.nodeAt[a] == nil && !e.isOwn(n.Name, a)
+		})
 		for _, device := range node.Devices {
 			for _, address := range device.Addresses {
 				a := address.Prefix.Addr()
@@ -304,8 +308,8 @@ func (e *exam) unknown(a oracle.Attempt) string {
 
 // judge makes errands on the nodes as they are, and returns those that suffer. Those that meet a rule with an extension that nobody knows
 // are not judged.
-func (e *exam) judge(ctx context.Context, errands []errand) ([]errand, error) {
-	var out []errand
+func (e *exam) judge(ctx context.Context, errands []errand) ([]*suffering, error) {
+	var out []*suffering
 	for _, p := range errands {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -321,7 +325,7 @@ func (e *exam) judge(ctx context.Context, errands []errand) ([]errand, error) {
 		}
 		e.report.Connections++
 		if len(violations) > 0 {
-			out = append(out, p)
+			out = append(out, &suffering{errand: p, wrong: violations})
 		}
 	}
 	return out, nil

@@ -20,14 +20,14 @@ import (
 const shownWays = 2
 
 // find gives names to what is wrong with those that suffer.
-func (e *exam) find(all []errand) error {
+func (e *exam) find(all []*suffering) error {
 	g := newGroups(e)
-	for _, p := range all {
-		s, err := e.diagnose(p)
-		if err != nil {
+	for i, s := range all {
+		if err := e.diagnose(s); err != nil {
 			return err
 		}
 		g.add(s)
+		all[i] = nil // the groups keep what they show
 	}
 	e.findStale(g)
 	e.report.Findings = g.findings()
@@ -52,26 +52,25 @@ type suffering struct {
 
 // diagnose finds what makes the difference between the nodes as they are and as kube-proxy would leave them: the rules that the packets meet
 // on one of them only. Where there is none, it is what stopped the packets, or the rules that decided.
-func (e *exam) diagnose(p errand) (*suffering, error) {
-	s := &suffering{errand: p, answer: e.spec.Expect(p.attempt)}
-	wrong, is, err := e.lab.try(e.spec, p, true)
+func (e *exam) diagnose(s *suffering) error {
+	s.answer = e.spec.Expect(s.attempt)
+	is, err := e.lab.tell(e.spec, s.errand)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s.wrong = wrong
-	still, would, err := e.afterSync(p)
+	still, would, err := e.afterSync(s.errand)
 	var opaque *packetsim.OpaqueError
 	if errors.As(err, &opaque) {
-		still, err = wrong, nil // nobody can say whether a sync heals it
+		still, err = s.wrong, nil // nobody can say whether a sync heals it
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.heals = len(still) == 0
 	s.ways = wrongOf(is, would)
 	e.compareWays(s, is, would)
 	if s.heals && len(s.missing)+len(s.foreign)+len(s.moved) > 0 {
-		return s, nil
+		return nil
 	}
 	stopped := s.ways
 	if len(s.missing)+len(s.foreign) > 0 {
@@ -80,7 +79,7 @@ func (e *exam) diagnose(p errand) (*suffering, error) {
 	for i := range stopped {
 		s.addStop(e.stopOf(&stopped[i], s.answer.Fate == oracle.ToEndpoint))
 	}
-	return s, nil
+	return nil
 }
 
 // afterSync makes an errand on the nodes as kube-proxy would leave them.
