@@ -69,6 +69,7 @@ func (c *carrier) enter(h *Host) {
 			return
 		}
 	}
+	c.network.open(h)
 	h.Steer(c.via)
 	open := h.Probe
 	if c.keeps {

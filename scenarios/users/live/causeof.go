@@ -36,7 +36,7 @@ func (e *exam) causeOf(a oracle.Attempt, conn *network.Connection) (cause.Cause,
 	}
 	is := []story{{journeys: []*network.Journey{&conn.Forward, conn.Back, conn.Third}, connection: conn}}
 	s := &suffering{heals: true}
-	e.compareWays(s, matched(is), matched(would))
+	e.compareWays(s, is, would)
 	if found := e.causesOfRules(s); len(found) > 0 {
 		return found[0], nil
 	}

@@ -40,7 +40,7 @@ func (e *exam) hasFamily(a netip.Addr) bool {
 // attemptOf is the attempt that a connection began with, by somebody in the client's place, and what would become of it.
 func (e *exam) attemptOf(node string, c *snapshot.Connection, protocol corev1.Protocol) (oracle.Attempt, oracle.Answer) {
 	a := oracle.Attempt{From: e.clientOf(node, c.Original.Src), Protocol: protocol, To: at(c.Original.Dst, c.Original.DstPort), Via: node}
-	if e.topology.Pod(a.From) != nil || e.topology.Node(a.From) != nil {
+	if e.isInside(a.From) {
 		a.Via = ""
 	}
 	return a, e.spec.Expect(a)

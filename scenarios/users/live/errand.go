@@ -1,7 +1,6 @@
 package live
 
 import (
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -94,17 +93,18 @@ func (e *exam) errands() []errand {
 
 // hairpins are the attempts of an attempt's endpoints to reach themselves, by the service's cluster IP.
 func (e *exam) hairpins(a oracle.Attempt) []oracle.Attempt {
-	pod := e.topology.Pod(a.From)
+	if e.pods[a.From] == nil || a.Via != "" {
+		return nil
+	}
 	answer := e.spec.Expect(a)
-	if pod == nil || answer.Fate != oracle.ToEndpoint {
+	if answer.Fate != oracle.ToEndpoint {
 		return nil
 	}
 	var out []oracle.Attempt
-	for i := range e.topology.Pods {
-		own := e.topology.Pods[i].Addresses
-		if slices.ContainsFunc(answer.Endpoints, func(at netip.AddrPort) bool { return slices.Contains(own, at.Addr()) }) && a.Via == "" {
+	for _, endpoint := range answer.Endpoints {
+		if own := e.podAt[endpoint.Addr()]; own != nil {
 			self := a
-			self.From = e.topology.Pods[i].Name
+			self.From = own.Name
 			out = append(out, self)
 		}
 	}
@@ -154,7 +154,11 @@ func (e *exam) callers(node string, protocol corev1.Protocol, to netip.AddrPort)
 func (e *exam) later(first []errand) []errand {
 	affine := e.affine()
 	var out []errand
-	flows := map[string]bool{}
+	type flow struct {
+		from       string
+		v6, beside bool
+	}
+	flows := map[flow]bool{}
 	for _, p := range first {
 		if p.act != actConnect {
 			continue
@@ -172,7 +176,7 @@ func (e *exam) later(first []errand) []errand {
 			continue
 		}
 		for i, endpoint := range answer.Endpoints {
-			key := fmt.Sprint(p.attempt.From, endpoint.Addr().Is6(), e.sharesNode(p.attempt.From, endpoint.Addr()))
+			key := flow{p.attempt.From, endpoint.Addr().Is6(), e.sharesNode(p.attempt.From, endpoint.Addr())}
 			if !flows[key] && answer.Heard(i) {
 				flows[key] = true
 				out = append(out, errand{attempt: p.attempt, act: actInvalid, pick: endpoint},
@@ -185,10 +189,8 @@ func (e *exam) later(first []errand) []errand {
 
 // sharesNode reports whether an address is that of another pod of the client's node.
 func (e *exam) sharesNode(client string, a netip.Addr) bool {
-	pod := e.topology.Pod(client)
-	return pod != nil && slices.ContainsFunc(e.topology.Pods, func(p scenarios.Pod) bool {
-		return p.Node == pod.Node && p.Name != client && slices.Contains(p.Addresses, a)
-	})
+	pod, other := e.pods[client], e.podAt[a]
+	return pod != nil && other != nil && pod != other && pod.Node == other.Node
 }
 
 // affine are the services with session affinity.
@@ -221,7 +223,7 @@ func (l *lab) try(spec *oracle.Spec, p errand, tell bool) (wrong []oracle.Violat
 	case actLive:
 		return l.goOn(spec, p)
 	}
-	defer l.Network.Checkpoint()()
+	defer l.Network.CheckpointOnTheWay()()
 	flow, way, err := l.keep(p)
 	if err != nil || way.End != oracle.Delivered || !way.Heard {
 		return nil, nil, err // the connection itself is wrong, or there is none to the endpoint: other errands say so
@@ -230,6 +232,15 @@ func (l *lab) try(spec *oracle.Spec, p errand, tell bool) (wrong []oracle.Violat
 		return l.again(spec, p, way, tell)
 	}
 	return l.answer(spec, p, flow, way, tell)
+}
+
+// tell makes an errand and tells the whole story.
+func (l *lab) tell(spec *oracle.Spec, p errand) ([]story, error) {
+	if p.act == actConnect {
+		return l.follow(p.attempt)
+	}
+	_, told, err := l.try(spec, p, true)
+	return told, err
 }
 
 func (l *lab) connect(spec *oracle.Spec, p errand, tell bool) ([]oracle.Violation, []story, error) {
@@ -280,7 +291,7 @@ func (l *lab) answer(spec *oracle.Spec, p errand, flow *network.Flow, first orac
 	packet := network.FlowPacket{OutOfWindow: p.act == actInvalid}
 	var told []story
 	if tell {
-		end := l.Network.Checkpoint()
+		end := l.Network.CheckpointOnTheWay()
 		journeys, err := flow.Send(network.FromServer, packet)
 		end()
 		if err != nil {

@@ -75,21 +75,6 @@ func (e *exam) packetsOf(node string, c *snapshot.Connection) []errand {
 	return out
 }
 
-// hostOf is who has an address; empty if nobody is known to.
-func (e *exam) hostOf(a netip.Addr) string {
-	for i := range e.topology.Nodes {
-		if n := &e.topology.Nodes[i]; slices.Contains(n.Addresses, a) || slices.Contains(n.ExtraAddresses, a) {
-			return n.Name
-		}
-	}
-	for i := range e.topology.Pods {
-		if p := &e.topology.Pods[i]; slices.Contains(p.Addresses, a) {
-			return p.Name
-		}
-	}
-	return ""
-}
-
 func at(a netip.Addr, port uint16) netip.AddrPort { return netip.AddrPortFrom(a, port) }
 
 // segment is data of an established connection.
@@ -105,11 +90,9 @@ func (e *exam) arrive(node string, in *inet.Input) bool {
 		in.Local = true
 		return true
 	}
-	for i := range e.topology.Pods {
-		if p := &e.topology.Pods[i]; p.Node == node && slices.Contains(p.Addresses, in.Src) {
-			in.In = e.lab.Entrance(p.Name, node)
-			return true
-		}
+	if p := e.podAt[in.Src]; p != nil && p.Node == node {
+		in.In = e.lab.Entrance(p.Name, node)
+		return true
 	}
 	if slices.ContainsFunc(e.topology.Node(node).PodCIDRs, func(p netip.Prefix) bool { return p.Contains(in.Src) }) {
 		return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -41,10 +42,11 @@ func (c *Cluster) Examine(ctx context.Context) (*Report, error) {
 type exam struct {
 	cluster  *Cluster
 	topology *scenarios.Cluster
-	spec     *oracle.Spec
-	nodes    map[string]*labs.Attached
-	lab      *lab // the nodes as they are
-	report   *Report
+	*directory
+	spec   *oracle.Spec
+	nodes  map[string]*labs.Attached
+	lab    *lab // the nodes as they are
+	report *Report
 
 	hostsHealed map[string]*packetsim.Host // the nodes after kube-proxy has synced
 	healed      *lab                       // these joined, once somebody asks for it
@@ -101,7 +103,13 @@ func (c *Cluster) exam() (*exam, error) {
 func (e *exam) healedLab() (*lab, error) {
 	var err error
 	if e.healed == nil {
-		e.healed, err = newLab(e.topology, e.nodes, e.hostsHealed)
+		hosts := maps.Clone(e.hostsHealed)
+		for _, name := range e.lab.Network.Hosts() {
+			if hosts[name] == nil {
+				hosts[name] = e.lab.Network.Host(name).Host // it is left as it was after each packet, and so is the same in both
+			}
+		}
+		e.healed, err = newLab(e.topology, e.nodes, hosts)
 	}
 	return e.healed, err
 }
@@ -126,6 +134,7 @@ func (e *exam) compare() error {
 		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			sum.add(changed(object.Name, family, have, host))
 		}
+		sum.index()
 		e.rules[object.Name] = sum
 		for i := range e.report.Nodes {
 			if n := &e.report.Nodes[i]; n.Name == object.Name {
@@ -165,7 +174,7 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 		return nil, err
 	}
 	labs.Widen(resolved, c.Snapshots)
-	e := &exam{cluster: c, topology: resolved, nodes: map[string]*labs.Attached{}, others: map[string]string{},
+	e := &exam{cluster: c, topology: resolved, directory: directoryOf(resolved), nodes: map[string]*labs.Attached{}, others: map[string]string{},
 		report: &Report{Version: reportVersion, Findings: []Finding{}, Notes: notes}}
 	for _, taken := range c.Snapshots {
 		node := labs.Attach(taken, resolved.Pods, keep)
@@ -235,6 +244,10 @@ func (e *exam) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracle.Cl
 		if node == nil {
 			continue
 		}
+		// A planned node has an address for its pods, which not every network plugin gives a real one.
+		n.Addresses = slices.DeleteFunc(slices.Clone(n.Addresses), func(a netip.Addr) bool {
+			return e.nodeAt[a] == nil && !e.isOwn(n.Name, a)
+		})
 		for _, device := range node.Devices {
 			for _, address := range device.Addresses {
 				a := address.Prefix.Addr()
@@ -275,17 +288,14 @@ func (e *exam) split(all []errand) (judged []errand) {
 // unknown says which node without a snapshot decides about an attempt; empty if none does.
 func (e *exam) unknown(a oracle.Attempt) string {
 	client := a.From
-	if pod := e.topology.Pod(a.From); pod != nil {
+	if pod := e.pods[a.From]; pod != nil {
 		client = pod.Node
 	}
 	if e.topology.Node(client) != nil && e.nodes[client] == nil {
 		return fmt.Sprintf("from %s and its pods: there is no snapshot of it", client)
 	}
-	for i := range e.topology.Nodes {
-		n := &e.topology.Nodes[i]
-		if (slices.Contains(n.Addresses, a.To.Addr()) || slices.Contains(n.ExtraAddresses, a.To.Addr())) && e.nodes[n.Name] == nil {
-			return fmt.Sprintf("to addresses of %s: there is no snapshot of it", n.Name)
-		}
+	if n := e.nodeAt[a.To.Addr()]; n != nil && e.nodes[n.Name] == nil {
+		return fmt.Sprintf("to addresses of %s: there is no snapshot of it", n.Name)
 	}
 	if a.Via != "" && e.nodes[a.Via] == nil {
 		return fmt.Sprintf("from outside by %s: there is no snapshot of it", a.Via)
@@ -298,8 +308,8 @@ func (e *exam) unknown(a oracle.Attempt) string {
 
 // judge makes errands on the nodes as they are, and returns those that suffer. Those that meet a rule with an extension that nobody knows
 // are not judged.
-func (e *exam) judge(ctx context.Context, errands []errand) ([]errand, error) {
-	var out []errand
+func (e *exam) judge(ctx context.Context, errands []errand) ([]*suffering, error) {
+	var out []*suffering
 	for _, p := range errands {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -315,7 +325,7 @@ func (e *exam) judge(ctx context.Context, errands []errand) ([]errand, error) {
 		}
 		e.report.Connections++
 		if len(violations) > 0 {
-			out = append(out, p)
+			out = append(out, &suffering{errand: p, wrong: violations})
 		}
 	}
 	return out, nil

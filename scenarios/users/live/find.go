@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,14 +20,14 @@ import (
 const shownWays = 2
 
 // find gives names to what is wrong with those that suffer.
-func (e *exam) find(all []errand) error {
+func (e *exam) find(all []*suffering) error {
 	g := newGroups(e)
-	for _, p := range all {
-		s, err := e.diagnose(p)
-		if err != nil {
+	for i, s := range all {
+		if err := e.diagnose(s); err != nil {
 			return err
 		}
 		g.add(s)
+		all[i] = nil // the groups keep what they show
 	}
 	e.findStale(g)
 	e.report.Findings = g.findings()
@@ -51,26 +52,25 @@ type suffering struct {
 
 // diagnose finds what makes the difference between the nodes as they are and as kube-proxy would leave them: the rules that the packets meet
 // on one of them only. Where there is none, it is what stopped the packets, or the rules that decided.
-func (e *exam) diagnose(p errand) (*suffering, error) {
-	s := &suffering{errand: p, answer: e.spec.Expect(p.attempt)}
-	wrong, is, err := e.lab.try(e.spec, p, true)
+func (e *exam) diagnose(s *suffering) error {
+	s.answer = e.spec.Expect(s.attempt)
+	is, err := e.lab.tell(e.spec, s.errand)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s.wrong = wrong
-	still, would, err := e.afterSync(p)
+	still, would, err := e.afterSync(s.errand)
 	var opaque *packetsim.OpaqueError
 	if errors.As(err, &opaque) {
-		still, err = wrong, nil // nobody can say whether a sync heals it
+		still, err = s.wrong, nil // nobody can say whether a sync heals it
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.heals = len(still) == 0
 	s.ways = wrongOf(is, would)
-	e.compareWays(s, matched(is), matched(would))
+	e.compareWays(s, is, would)
 	if s.heals && len(s.missing)+len(s.foreign)+len(s.moved) > 0 {
-		return s, nil
+		return nil
 	}
 	stopped := s.ways
 	if len(s.missing)+len(s.foreign) > 0 {
@@ -79,7 +79,7 @@ func (e *exam) diagnose(p errand) (*suffering, error) {
 	for i := range stopped {
 		s.addStop(e.stopOf(&stopped[i], s.answer.Fate == oracle.ToEndpoint))
 	}
-	return s, nil
+	return nil
 }
 
 // afterSync makes an errand on the nodes as kube-proxy would leave them.
@@ -92,18 +92,53 @@ func (e *exam) afterSync(p errand) ([]oracle.Violation, []story, error) {
 }
 
 // compareWays finds the rules that are met on the nodes as they are or as they should be, and not on both.
-func (e *exam) compareWays(s *suffering, met, wouldMeet map[Rule]bool) {
-	for _, node := range slices.Sorted(maps.Keys(e.rules)) {
-		d := e.rules[node]
-		s.missing = append(s.missing, among(d.missing, wouldMeet)...)
-		s.foreign = append(s.foreign, among(d.foreign, met)...)
-		if s.heals {
-			s.moved = append(s.moved, among(d.moved, met)...)
-		}
+func (e *exam) compareWays(s *suffering, is, would []story) {
+	missing, foreign, moved := newPicked(), newPicked(), newPicked()
+	eachMet(would, func(r *Rule) {
+		missing.pick(e.rules, r, func(d *difference) []factRule { return d.missing })
+	})
+	eachMet(is, func(r *Rule) {
+		foreign.pick(e.rules, r, func(d *difference) []factRule { return d.foreign })
+		moved.pick(e.rules, r, func(d *difference) []factRule { return d.moved })
+	})
+	s.missing, s.foreign = missing.sorted(), foreign.sorted()
+	if s.heals && len(s.missing)+len(s.foreign) == 0 {
+		s.moved = moved.sorted()
 	}
-	if len(s.missing)+len(s.foreign) > 0 {
-		s.moved = nil
+}
+
+// picked are rules of differences that packets met, each once.
+type picked map[Rule]pickedRule
+
+type pickedRule struct {
+	factRule
+	place int
+}
+
+func newPicked() picked { return picked{} }
+
+// pick takes a rule that a packet met, if it is in the list of its node.
+func (p picked) pick(rules map[string]difference, r *Rule, of func(*difference) []factRule) {
+	d, known := rules[r.Node]
+	if !known {
+		return
 	}
+	i, there := d.places[*r]
+	if list := of(&d); there && i < len(list) && list[i].Rule == *r {
+		p[*r] = pickedRule{list[i], i}
+	}
+}
+
+// sorted are the rules by their nodes, in the order of the lists.
+func (p picked) sorted() []factRule {
+	all := slices.SortedFunc(maps.Values(p), func(a, b pickedRule) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.place, b.place))
+	})
+	var out []factRule
+	for i := range all {
+		out = append(out, all[i].factRule)
+	}
+	return out
 }
 
 // stop is what stopped a way of an errand.
@@ -146,19 +181,6 @@ func (e *exam) stopOf(s *story, toService bool) (out stop) {
 	return out
 }
 
-// among are the rules that packets met, each once.
-func among(rules []factRule, met map[Rule]bool) []factRule {
-	var out []factRule
-	seen := map[Rule]bool{}
-	for _, r := range rules {
-		if met[r.Rule] && !seen[r.Rule] {
-			seen[r.Rule] = true
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
 // untranslated says that the first packet ended where it was sent to.
 func (s *story) untranslated() bool {
 	first := &s.connection.Forward
@@ -189,19 +211,18 @@ func (s *story) unheard() *network.Journey {
 	return nil
 }
 
-// matched are the rules that the packets of stories matched, there and back.
-func matched(stories []story) map[Rule]bool {
-	out := map[Rule]bool{}
+// eachMet goes through the rules that the packets of stories matched, there and back.
+func eachMet(stories []story, do func(*Rule)) {
 	for _, s := range stories {
 		for _, j := range s.journeys {
 			eachStep(j, func(host string, family netfilter.Family, step *packetsim.Step) {
 				if step.Rule != nil {
-					out[ruleOf(host, family, step)] = true
+					r := ruleOf(host, family, step)
+					do(&r)
 				}
 			})
 		}
 	}
-	return out
 }
 
 // ruleOf is the rule of a step, or a command for its policy.

@@ -153,7 +153,7 @@ func (e *exam) promises(s *suffering) bool {
 	case oracle.ToEndpoint:
 		return inside || !e.clusterIPs[s.attempt.To.Addr()]
 	case oracle.Untouched:
-		return s.answer.IsHealthPort() || inside && e.topology.Pod(s.answer.Host) != nil
+		return s.answer.IsHealthPort() || inside && e.pods[s.answer.Host] != nil
 	}
 	return false
 }

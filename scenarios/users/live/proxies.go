@@ -88,7 +88,7 @@ func (e *exam) walked(node string) bool { return e.others[node] == "" }
 // decidedByOther is the node with another service proxy that decides about an attempt; empty if none does. What pods send one another it
 // leaves alone.
 func (e *exam) decidedByOther(a oracle.Attempt) string {
-	if len(e.others) == 0 || e.topology.Pod(a.From) != nil && e.betweenPods(a) {
+	if len(e.others) == 0 || e.pods[a.From] != nil && e.betweenPods(a) {
 		return ""
 	}
 	for _, node := range []string{e.clientNode(a), a.Via, e.hostOf(a.To.Addr())} {
@@ -102,15 +102,15 @@ func (e *exam) decidedByOther(a oracle.Attempt) string {
 // betweenPods says whether an attempt goes to a pod's own address.
 func (e *exam) betweenPods(a oracle.Attempt) bool {
 	answer := e.spec.Expect(a)
-	return answer.Service.Name == "" && answer.Fate == oracle.Untouched && e.topology.Pod(answer.Host) != nil
+	return answer.Service.Name == "" && answer.Fate == oracle.Untouched && e.pods[answer.Host] != nil
 }
 
 // clientNode is the node that an attempt begins at; empty if it comes from outside.
 func (e *exam) clientNode(a oracle.Attempt) string {
-	if pod := e.topology.Pod(a.From); pod != nil {
+	if pod := e.pods[a.From]; pod != nil {
 		return pod.Node
 	}
-	if e.topology.Node(a.From) != nil {
+	if e.directory.nodes[a.From] != nil {
 		return a.From
 	}
 	return ""

@@ -103,6 +103,17 @@ func (r *factRule) service() string {
 // moved are on both sides, in another order.
 type difference struct {
 	missing, foreign, moved []factRule
+	places                  map[Rule]int // of each rule in its list, filled in by index
+}
+
+// index prepares for rules being looked up.
+func (d *difference) index() {
+	d.places = make(map[Rule]int, len(d.missing)+len(d.foreign)+len(d.moved))
+	for _, rules := range [][]factRule{d.moved, d.foreign, d.missing} {
+		for i := range slices.Backward(rules) {
+			d.places[rules[i].Rule] = i
+		}
+	}
 }
 
 func (d *difference) add(other difference) {

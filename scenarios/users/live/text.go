@@ -184,7 +184,7 @@ func (p *printer) evidence(f *Finding) {
 		p.printf("  %s\n", line)
 	}
 	if more > 0 {
-		p.field("", fmt.Sprintf("and %s more", plural(more, "rule")))
+		p.field("", fmt.Sprintf("and %s", plural(more, "more rule")))
 	}
 }
 
