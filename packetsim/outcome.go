@@ -130,6 +130,14 @@ type Reply struct {
 	After int
 }
 
+// Inside is the header at the end of the packet that was asked about: of the one that a tunnel of the host has put into another, or Final.
+func (o *Outcome) Inside() Final {
+	if inside := o.Packet.Carried; inside != nil {
+		return FinalOf(inside)
+	}
+	return o.Final
+}
+
 // Summary is the verdict with where the packet went, or why it did not.
 func (o *Outcome) Summary() string {
 	text := string(o.Verdict)

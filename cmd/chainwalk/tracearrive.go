@@ -55,7 +55,7 @@ func addAssumed(assumed map[netip.Addr]string, result *packetsim.TraceResult) {
 		case !doubted:
 			doubted = true
 			result.Doubts = append(result.Doubts, packetsim.Doubt{Kind: packetsim.DoubtAssumed,
-				Unless: "hairpin mode is another one there: " + text, See: "bridge -d -j link; bridge -j fdb; ip -j neigh"})
+				Unless: "hairpin mode is another one there: " + text, See: "ip -d -j link; bridge -j fdb; ip -j neigh"})
 		}
 	}
 	for i := range result.Outcomes {
@@ -82,7 +82,7 @@ func addNew(notes []string, note string) []string {
 func endsOf(result *packetsim.TraceResult) []netip.Addr {
 	ends := []netip.Addr{result.Input.Src}
 	for i := range result.Outcomes {
-		if to := result.Outcomes[i].Final.Dst; !slices.Contains(ends, to) {
+		if to := result.Outcomes[i].Inside().Dst; !slices.Contains(ends, to) {
 			ends = append(ends, to)
 		}
 	}

@@ -69,8 +69,9 @@ func (p Port) String() string { return p.Host + "/" + p.Device }
 type wire struct {
 	name   string
 	link   bool
-	centre Port   // of a star
-	ports  []plug // sorted by host, then device
+	centre Port                    // of a star
+	ports  []plug                  // sorted by host, then device
+	behind map[Port][]netip.Prefix // of a tunnel: what each end takes
 }
 
 // plug is a port with its host at hand.
@@ -177,6 +178,24 @@ func (n *Network) Star(centre Port, leaves ...Port) error {
 	return n.plug(&wire{name: "of " + centre.String(), centre: centre}, slices.Concat([]Port{centre}, leaves)...)
 }
 
+// TunnelEnd is a device that takes what is for some addresses out of a tunnel.
+type TunnelEnd struct {
+	Port
+	// Takes are the addresses of next hops whose packets come out here.
+	Takes []netip.Prefix
+}
+
+// Tunnel joins devices that carry packets to one another in others, where what carries them is not looked at (IPIP, WireGuard). A packet comes
+// out where its next hop is taken, by the longest prefix.
+func (n *Network) Tunnel(name string, ends ...TunnelEnd) error {
+	w := &wire{name: name, behind: map[Port][]netip.Prefix{}}
+	var ports []Port
+	for _, end := range ends {
+		ports, w.behind[end.Port] = append(ports, end.Port), slices.Clone(end.Takes)
+	}
+	return n.plug(w, ports...)
+}
+
 func (n *Network) plug(w *wire, ports ...Port) error {
 	ports = slices.Clone(ports)
 	slices.SortFunc(ports, comparePorts)
@@ -209,6 +228,9 @@ func (h *Host) deliver(device string, nextHop netip.Addr) *plug {
 	if w == nil {
 		return nil
 	}
+	if w.behind != nil {
+		return w.takes(h, nextHop)
+	}
 	var first *plug
 	for i := range w.ports {
 		p := &w.ports[i]
@@ -228,6 +250,21 @@ func (h *Host) deliver(device string, nextHop netip.Addr) *plug {
 		}
 	}
 	return first
+}
+
+// takes is the end of a tunnel where what a host sends comes out; nil if none takes the next hop.
+func (w *wire) takes(from *Host, nextHop netip.Addr) *plug {
+	var best *plug
+	bits := -1
+	for i := range w.ports {
+		p := &w.ports[i]
+		for _, prefix := range w.behind[p.Port] {
+			if p.host != from && prefix.Contains(nextHop) && prefix.Bits() > bits {
+				best, bits = p, prefix.Bits()
+			}
+		}
+	}
+	return best
 }
 
 // owns says whether a port answers for an address: any of the host's IPv4 addresses (arp_ignore

@@ -187,3 +187,47 @@ func TestDoubtsAboutWhatIsUnread(t *testing.T) {
 		})
 	}
 }
+
+// bridgedPods are a node with two pods behind a bridge, of which no port is in hairpin mode.
+const bridgedPods = `version: 1
+hostname: node
+devices:
+- {name: cbr0, kind: bridge, up: true, addresses: [{address: 10.244.0.1/24}]}
+- {name: veth1, master: cbr0, up: true, neighbours: [10.244.0.11]}
+- {name: veth2, master: cbr0, up: true, neighbours: [10.244.0.12]}
+routes: [{dst: 10.244.0.0/24, dev: cbr0, table: 254}, {dst: 10.244.0.1/32, dev: cbr0, type: local, table: 255}]
+sysctls: {net.ipv4.ip_forward: "1", net.bridge.bridge-nf-call-iptables: "1"}
+iptables:
+- {backend: legacy, family: 4, save: "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -d 10.96.0.1/32 -j DNAT --to-destination 10.244.0.11\nCOMMIT\n"}
+`
+
+// TestDoubtsAboutWhatIsBehindPorts: tables that say who is behind the ports of a bridge, and its modes, matter where a packet ends by them.
+func TestDoubtsAboutWhatIsBehindPorts(t *testing.T) {
+	const (
+		toItself = "tcp 10.244.0.11:1 > 10.96.0.1:80 in veth1"
+		toOther  = "tcp 10.244.0.12:1 > 10.96.0.1:80 in veth2"
+		toNobody = "tcp 10.244.0.11:1 > 10.244.0.99:80 in veth1 nexthop 10.244.0.99"
+	)
+	for _, row := range []struct{ what, packet, unless, see string }{
+		{"hairpin mode of veth1", toItself, "port veth1 is in the other hairpin mode", "ip -d -j link > ip-link.json"},
+		{"hairpin mode of veth2", toItself, "", ""},
+		{"hairpin mode of veth2", toOther, "", ""},
+		{UnreadForwarding, toNobody, "the forwarding database says who is there", "bridge -j fdb > bridge-fdb.json"},
+		{UnreadNeighbours, toNobody, "the neighbour table says who is there", "ip -j neigh > ip-neigh.json"},
+		{UnreadForwarding, toOther, "", ""},
+	} {
+		t.Run(row.what+" "+row.packet, func(t *testing.T) {
+			s, err := Read("node.yaml", strings.NewReader(bridgedPods+"unread: [{what: "+row.what+", why: no file}]\n"))
+			require.NoError(t, err)
+			in, err := inet.ParseInput(row.packet)
+			require.NoError(t, err)
+			result, err := s.Trace(in, HostOptions{}, packetsim.WalkOptions{})
+			require.NoError(t, err)
+			var want []packetsim.Doubt
+			if row.unless != "" {
+				want = []packetsim.Doubt{{Kind: packetsim.DoubtUnread, Unless: row.unless, See: row.see}}
+			}
+			assert.Equal(t, want, result.Doubts)
+		})
+	}
+}

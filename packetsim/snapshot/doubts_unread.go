@@ -27,7 +27,7 @@ type unreadKind struct {
 }
 
 // unreadKinds are the kinds of which a packet may depend on one, the first that fits being its kind. What else a snapshot lacks decides
-// nothing, or is the business of others: the settings, native tables, and what is behind the devices.
+// nothing, or is the business of others: the settings and native tables.
 func unreadKinds() []unreadKind {
 	const (
 		rules     = "a rule that was not read stops or changes it"
@@ -39,6 +39,9 @@ func unreadKinds() []unreadKind {
 		{what: "route to ", meets: (*doubter).goesTo, unless: elsewhere},
 		{what: UnreadConntrack, meets: (*doubter).mayBeKnown, unless: "conntrack knows its connection, and translates it otherwise",
 			see: "conntrack -L -o extended > conntrack"},
+		{what: UnreadForwarding, meets: (*doubter).findsNobody, unless: "the forwarding database says who is there", see: "bridge -j fdb > bridge-fdb.json"},
+		{what: UnreadNeighbours, meets: (*doubter).findsNobody, unless: "the neighbour table says who is there", see: "ip -j neigh > ip-neigh.json"},
+		{what: unreadHairpin, meets: (*doubter).hairpins, unless: "port %s is in the other hairpin mode", see: "ip -d -j link > ip-link.json"},
 		{what: "recent list ", meets: (*doubter).asksForList},
 		{what: "native nftables tables", meets: always, unless: native, see: "chainwalk snapshot"},
 		{what: "nftables tables", meets: always, unless: native, see: "nft list ruleset"},
@@ -130,6 +133,21 @@ func (d *doubter) looksBeyondLocal() bool {
 func (d *doubter) goesTo(u *Unread) bool {
 	to, err := netip.ParsePrefix(strings.TrimPrefix(u.What, "route to "))
 	return err == nil && slices.ContainsFunc(d.outcomes, func(o packetsim.Outcome) bool { return to.Contains(o.Final.Dst) })
+}
+
+// findsNobody says whether the packet ended because nobody is known behind the port of a bridge or a tunnel.
+func (d *doubter) findsNobody(*Unread) bool {
+	return slices.ContainsFunc(d.outcomes, func(o packetsim.Outcome) bool {
+		return o.Reason == packetsim.ReasonNoPort || o.Reason == packetsim.ReasonNoRemote
+	})
+}
+
+// hairpins says whether a port was to give the packet back to where it came from.
+func (d *doubter) hairpins(u *Unread) bool {
+	port := strings.TrimPrefix(u.What, unreadHairpin)
+	return d.in.In == port && slices.ContainsFunc(d.outcomes, func(o packetsim.Outcome) bool {
+		return o.Reason == packetsim.ReasonNoHairpin || o.Port == port
+	})
 }
 
 // mayBeKnown says whether the packet was taken for the first one of a connection, which it may not be: the first packet of TCP says itself

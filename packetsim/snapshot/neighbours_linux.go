@@ -14,14 +14,14 @@ import (
 func (t *taker) neighbours(links []netlink.Link) {
 	entries, err := dump(func() ([]netlink.Neigh, error) { return t.netlink.NeighList(0, unix.AF_BRIDGE) })
 	if err != nil {
-		t.unread("forwarding databases of bridges and tunnels", "%v", err)
+		t.unread(UnreadForwarding, "%v", err)
 		return
 	}
 	var known []netlink.Neigh
 	for _, family := range bothFamilies() {
 		list, err := dump(func() ([]netlink.Neigh, error) { return t.netlink.NeighList(0, netlinkFamily(family)) })
 		if err != nil {
-			t.unread("neighbour table", "%v", err)
+			t.unread(UnreadNeighbours, "%v", err)
 			return
 		}
 		known = append(known, list...)
@@ -41,7 +41,7 @@ func (t *taker) neighbours(links []netlink.Link) {
 // bridgePort fills what a port of a bridge has.
 func (t *taker) bridgePort(d *Device, link netlink.Link, entries, known []netlink.Neigh) {
 	if info, err := t.netlink.LinkGetProtinfo(link); err != nil {
-		t.unread("hairpin mode of "+d.Name, "%v", err)
+		t.unread(unreadHairpin+d.Name, "%v", err)
 	} else {
 		d.Hairpin = info.Hairpin
 	}

@@ -15,6 +15,11 @@ const (
 	UnreadConntrack = "conntrack entries"
 	UnreadIPSets    = "ipsets"
 	UnreadNFAcct    = "nfacct objects"
+	// These tables say who is behind the ports of bridges and behind tunnels.
+	UnreadForwarding = "forwarding databases of bridges and tunnels"
+	UnreadNeighbours = "neighbour table"
+
+	unreadHairpin = "hairpin mode of " // a port
 )
 
 // UnreadRules is what Unread calls the rules of a family.

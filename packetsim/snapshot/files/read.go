@@ -62,8 +62,8 @@ func Read(folder fs.FS, writer Writer) (*Result, error) {
 // The things that files can tell beside what every snapshot can lack, as Unread calls them.
 const (
 	linkDetails    = "kinds of devices"
-	fdbEntries     = "forwarding databases of bridges and tunnels"
-	neighbourTable = "neighbour table"
+	fdbEntries     = snapshot.UnreadForwarding
+	neighbourTable = snapshot.UnreadNeighbours
 )
 
 // reader collects what the files say.

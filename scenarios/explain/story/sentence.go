@@ -58,9 +58,8 @@ func endingOf(in inet.Input, way *packetsim.Outcome, names Names) ending {
 		e.read(&way.Steps[i])
 	}
 	e.known = knownText(way.Events)
-	if way.Final.Dst != in.Dst || way.Final.DstPort != in.DstPort {
-		e.target = withName(endText(way.Final.Dst, way.Final.DstPort, in.Proto), nameOf(names, in.Proto, netip.AddrPortFrom(way.Final.Dst,
-			way.Final.DstPort)))
+	if final := way.Inside(); final.Dst != in.Dst || final.DstPort != in.DstPort {
+		e.target = withName(endText(final.Dst, final.DstPort, in.Proto), nameOf(names, in.Proto, netip.AddrPortFrom(final.Dst, final.DstPort)))
 	}
 	e.source = sourceText(in, way)
 	return e
@@ -138,7 +137,7 @@ func sourceText(in inet.Input, way *packetsim.Outcome) string {
 			src = route.Src
 		}
 	}
-	final := &way.Final
+	final := way.Inside()
 	switch {
 	case final.Src == src && final.SrcPort == in.SrcPort:
 		return kept

@@ -26,9 +26,10 @@ func (q Question) Policies() Answer {
 	}
 	for i := range q.Outcomes {
 		o := &q.Outcomes[i]
+		final := o.Inside()
 		ends := []end{
-			{pod: p.pods[o.Final.Dst], direction: networkingv1.PolicyTypeIngress, peer: o.Final.Src, proto: o.Final.Proto, port: o.Final.DstPort},
-			{pod: p.pods[o.Final.Src], direction: networkingv1.PolicyTypeEgress, peer: o.Final.Dst, proto: o.Final.Proto, port: o.Final.DstPort},
+			{pod: p.pods[final.Dst], direction: networkingv1.PolicyTypeIngress, peer: final.Src, proto: final.Proto, port: final.DstPort},
+			{pod: p.pods[final.Src], direction: networkingv1.PolicyTypeEgress, peer: final.Dst, proto: final.Proto, port: final.DstPort},
 		}
 		tool, direction := stoppedBy(o)
 		for _, e := range ends {

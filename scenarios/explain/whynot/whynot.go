@@ -206,7 +206,8 @@ func (w *asked) named(endpoint netip.AddrPort) string {
 // reaches says whether an outcome goes to an endpoint, whatever becomes of it on the way.
 func (w *asked) reaches(endpoint netip.AddrPort) bool {
 	return slices.ContainsFunc(w.Outcomes, func(o packetsim.Outcome) bool {
-		return o.Final.Dst == endpoint.Addr() && (o.Final.DstPort == endpoint.Port() || endpoint.Port() == 0)
+		final := o.Inside()
+		return final.Dst == endpoint.Addr() && (final.DstPort == endpoint.Port() || endpoint.Port() == 0)
 	})
 }
 
@@ -292,7 +293,8 @@ func (w *asked) stale(served *oracle.Served) {
 	var seen []netip.AddrPort
 	for i := range w.Outcomes {
 		o := &w.Outcomes[i]
-		to := netip.AddrPortFrom(o.Final.Dst, o.Final.DstPort)
+		final := o.Inside()
+		to := netip.AddrPortFrom(final.Dst, final.DstPort)
 		known := slices.Contains(served.Answer.Endpoints, to) ||
 			slices.ContainsFunc(served.Passed, func(p oracle.Passed) bool {
 				return p.Endpoint == to || p.Endpoint.Port() == 0 && p.Endpoint.Addr() == to.Addr()

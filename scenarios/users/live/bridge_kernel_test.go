@@ -8,12 +8,14 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
@@ -56,18 +58,18 @@ type bridgeLab struct {
 	objects []manifest.Object
 	node    *kerneltest.Namespace
 	pods    map[string]*kerneltest.Namespace
+	last    map[string]string // numbers of the addresses that clients have
 }
 
 func newBridgeLab(t *testing.T) *bridgeLab {
 	t.Helper()
 	kerneltest.Need(t, "ip", "bridge", "sysctl", "iptables-legacy-restore", "ip6tables-legacy-restore", "nfacct", "conntrack")
-	lab := &bridgeLab{t: t, node: kerneltest.New(t), pods: map[string]*kerneltest.Namespace{}}
+	lab := &bridgeLab{t: t, node: kerneltest.New(t), pods: map[string]*kerneltest.Namespace{},
+		last: map[string]string{"web-1": "5", "client": "6", "n1": "1"}}
 	objects, err := manifest.ReadObjects("objects.yaml", strings.NewReader(bridgeObjects))
 	require.NoError(t, err)
 	lab.objects = objects
-	quiet := []string{"sysctl -qw net.ipv6.conf.default.accept_dad=0", "sysctl -qw net.ipv6.conf.default.router_solicitations=0",
-		"ip link set lo up"}
-	lab.node.Must(quiet...)
+	lab.node.Must(quietly...)
 	lab.node.Must("sysctl -qw net.ipv4.ip_forward=1", "sysctl -qw net.ipv6.conf.all.forwarding=1",
 		"ip link add cni0 type bridge forward_delay 0 mcast_snooping 0", "ip addr add 10.244.1.1/24 dev cni0",
 		"ip addr add fd00:244:1::1/64 dev cni0 nodad", "ip link set cni0 up",
@@ -77,28 +79,33 @@ func newBridgeLab(t *testing.T) *bridgeLab {
 	for i, name := range []string{"web-1", "client"} {
 		pod := kerneltest.New(t)
 		lab.pods[name] = pod
-		pod.Must(quiet...)
+		pod.Must(quietly...)
 		lab.node.Must(fmt.Sprintf("ip link add veth%d type veth peer name eth0 netns %s", i+1, pod.Path()),
 			fmt.Sprintf("ip link set veth%d master cni0 up", i+1))
 		pod.Must(fmt.Sprintf("ip addr add 10.244.1.%d/24 dev eth0", i+5), fmt.Sprintf("ip addr add fd00:244:1::%d/64 dev eth0 nodad", i+5),
 			"ip link set eth0 up", "ip route add default via 10.244.1.1", "ip -6 route add default via fd00:244:1::1")
 	}
-	lab.sync()
+	lab.sync("n1", lab.node)
 	lab.serve()
 	return lab
 }
 
-// sync has the kernel hold what kube-proxy writes.
-func (lab *bridgeLab) sync() {
-	cluster := &Cluster{Objects: lab.objects}
-	config := &kubeproxyconfig.KubeProxyConfiguration{ClusterCIDR: "10.244.0.0/16,fd00:244::/32", HostnameOverride: "n1"}
-	rules, err := sim.Rules(sim.RulesInput{Objects: lab.objects, Configuration: config, Node: cluster.nodes()[0], Dialect: netfilter.Legacy})
+// quietly has a namespace send nothing of its own accord.
+var quietly = []string{"sysctl -qw net.ipv6.conf.default.accept_dad=0", "sysctl -qw net.ipv6.conf.default.router_solicitations=0",
+	"ip link set lo up"}
+
+// sync has the kernel of a node hold what kube-proxy writes there.
+func (lab *bridgeLab) sync(name string, space *kerneltest.Namespace) {
+	nodes := (&Cluster{Objects: lab.objects}).nodes()
+	at := slices.IndexFunc(nodes, func(n *corev1.Node) bool { return n.Name == name })
+	config := &kubeproxyconfig.KubeProxyConfiguration{ClusterCIDR: "10.244.0.0/16,fd00:244::/32", HostnameOverride: name}
+	rules, err := sim.Rules(sim.RulesInput{Objects: lab.objects, Configuration: config, Node: nodes[at], Dialect: netfilter.Legacy})
 	require.NoError(lab.t, err)
-	lab.node.Must("nfacct add ct_state_invalid_dropped_pkts", "nfacct add localhost_nps_accepted_pkts")
+	space.Must("nfacct add ct_state_invalid_dropped_pkts", "nfacct add localhost_nps_accepted_pkts")
 	for family, tool := range map[netfilter.Family]string{netfilter.IPv4: "iptables-legacy-restore", netfilter.IPv6: "ip6tables-legacy-restore"} {
 		var text bytes.Buffer
 		require.NoError(lab.t, rules.Save(family, &text))
-		lab.node.Feed(text.String(), tool)
+		space.Feed(text.String(), tool)
 	}
 }
 
@@ -170,14 +177,7 @@ func (lab *bridgeLab) call(from, proto string, to netip.AddrPort) string {
 
 // take is the node as it is, without the connections that it has come to know. Of one that has forgotten its pods no neighbours are known.
 func (lab *bridgeLab) take(forgetful bool) *snapshot.NodeSnapshot {
-	lab.node.Must("conntrack -F")
-	var taken *snapshot.NodeSnapshot
-	lab.node.Do(func() {
-		var err error
-		taken, err = snapshot.Take(lab.t.Context(), lab.node.Exec())
-		require.NoError(lab.t, err)
-	})
-	taken.Hostname = "n1"
+	taken := takeOf(lab.t, "n1", lab.node)
 	for i := range taken.Devices {
 		if forgetful {
 			taken.Devices[i].Neighbours = nil
@@ -186,9 +186,22 @@ func (lab *bridgeLab) take(forgetful bool) *snapshot.NodeSnapshot {
 	return taken
 }
 
+// takeOf is a node as it is, without the connections that it has come to know.
+func takeOf(t *testing.T, name string, space *kerneltest.Namespace) *snapshot.NodeSnapshot {
+	space.Must("conntrack -F")
+	var taken *snapshot.NodeSnapshot
+	space.Do(func() {
+		var err error
+		taken, err = snapshot.Take(t.Context(), space.Exec())
+		require.NoError(t, err)
+	})
+	taken.Hostname = name
+	return taken
+}
+
 // foretold is what is followed of the same connection.
-func (lab *bridgeLab) foretold(taken *snapshot.NodeSnapshot, from, proto string, to netip.AddrPort) (string, *network.Connection) {
-	cluster := &Cluster{Objects: lab.objects, Snapshots: []*snapshot.NodeSnapshot{taken}}
+func (lab *bridgeLab) foretold(from, proto string, to netip.AddrPort, taken ...*snapshot.NodeSnapshot) (string, *network.Connection) {
+	cluster := &Cluster{Objects: lab.objects, Snapshots: taken}
 	in := lab.firstPacket(from, proto, to)
 	view, err := cluster.View(in.Src, in.Dst)
 	require.NoError(lab.t, err)
@@ -224,9 +237,9 @@ func (lab *bridgeLab) firstPacket(from, proto string, to netip.AddrPort) inet.In
 	return in
 }
 
-// addressOf is who calls: a pod, or the node by its address on the bridge.
+// addressOf is who calls: a pod, or the node by its address where its pods are.
 func (lab *bridgeLab) addressOf(from string, v6 bool) netip.Addr {
-	last := map[string]string{"web-1": "5", "client": "6", "n1": "1"}[from]
+	last := lab.last[from]
 	if v6 {
 		return netip.MustParseAddr("fd00:244:1::" + last)
 	}
@@ -238,7 +251,7 @@ func (lab *bridgeLab) agree(about, from, proto string, to netip.AddrPort) string
 	really := lab.call(from, proto, to)
 	for _, forgetful := range []bool{false, true} {
 		taken := lab.take(forgetful)
-		told, c := lab.foretold(taken, from, proto, to)
+		told, c := lab.foretold(from, proto, to, taken)
 		assert.Equal(lab.t, really, told, "%s, forgetful %t: %s", about, forgetful, c.Why)
 		if lab.addressOf(from, to.Addr().Is6()) == to.Addr() {
 			continue // it does not come to the node
@@ -254,6 +267,9 @@ func (lab *bridgeLab) agree(about, from, proto string, to netip.AddrPort) string
 func TestBridgedRepliesAsKernel(t *testing.T) {
 	lab := newBridgeLab(t)
 	unanswered := 0
+	for _, to := range []string{"10.244.1.77:8080", "[fd00:244:1::77]:8080"} {
+		assert.Equal(t, noAnswer, lab.agree("an address that no pod has: "+to, "client", "tcp", netip.MustParseAddrPort(to)))
+	}
 	for _, calls := range [][2]string{{"1", "1"}, {"0", "0"}, {"1", "0"}} {
 		for _, hairpin := range []string{"on", "off"} {
 			lab.node.Must("sysctl -qw net.bridge.bridge-nf-call-iptables="+calls[0], "sysctl -qw net.bridge.bridge-nf-call-ip6tables="+calls[1],

@@ -320,9 +320,13 @@ func (l *lab) inject(spec *oracle.Spec, p errand) ([]oracle.Violation, []story, 
 	var told []story
 	for i := range outcomes {
 		o := &outcomes[i]
+		final := o.Packet
+		if final.Carried != nil {
+			final = *final.Carried
+		}
 		way := oracle.Way{
 			Probability: o.Probability, End: oracle.Lost, Host: node.Name(), Sender: netip.AddrPortFrom(in.Src, in.SrcPort),
-			Client: netip.AddrPortFrom(o.Packet.Src, o.Packet.SrcPort), Server: netip.AddrPortFrom(o.Packet.Dst, o.Packet.DstPort),
+			Client: netip.AddrPortFrom(final.Src, final.SrcPort), Server: netip.AddrPortFrom(final.Dst, final.DstPort),
 		}
 		switch {
 		case o.Verdict == packetsim.Drop && o.Reason == "":

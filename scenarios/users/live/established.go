@@ -131,9 +131,13 @@ func (l *lab) goOn(spec *oracle.Spec, p errand) ([]oracle.Violation, []story, er
 
 // way is what became of the packet: the rest of its way is no matter of the node's, so that it has arrived if it leaves as it should.
 func (l *live) way(o *packetsim.Outcome) oracle.Way {
+	final := o.Packet
+	if final.Carried != nil {
+		final = *final.Carried
+	}
 	out := oracle.Way{
 		Probability: o.Probability, End: oracle.Lost, Host: l.node, Sender: l.first.Sender,
-		Client: at(o.Packet.Src, o.Packet.SrcPort), Server: at(o.Packet.Dst, o.Packet.DstPort),
+		Client: at(final.Src, final.SrcPort), Server: at(final.Dst, final.DstPort),
 	}
 	switch {
 	case o.Verdict == packetsim.Drop && o.Reason == "":

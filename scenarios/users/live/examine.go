@@ -182,6 +182,7 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 		e.report.Notes = append(e.report.Notes, node.Notes...)
 		e.report.Notes = append(e.report.Notes, c.newerThan(taken)...)
 	}
+	labs.FillTunnels(resolved, e.nodes)
 	e.spec = oracle.New(e.oracleCluster(plan.Of(resolved), d.objects))
 	return e, nil
 }

@@ -156,7 +156,7 @@ func (v *View) listen(in *inet.Input) {
 
 // notes are about the hosts that packets went through.
 func (f *Followed) notes(e *exam) {
-	passed := map[string]bool{}
+	passed := map[string][]*packetsim.Outcome{}
 	for i := range f.Connections {
 		c := &f.Connections[i]
 		for _, d := range e.doubtsOf(f.hosts, c) {
@@ -166,28 +166,37 @@ func (f *Followed) notes(e *exam) {
 		}
 		for _, j := range []*network.Journey{&c.Forward, c.Back, c.Third} {
 			for k := 0; j != nil && k < len(j.Hops); k++ {
-				passed[j.Hops[k].Host] = true
+				hop := &j.Hops[k]
+				passed[hop.Host] = append(passed[hop.Host], &hop.Outcome)
 			}
 		}
 	}
 	for i := range e.topology.Nodes {
 		name := e.topology.Nodes[i].Name
 		switch node := e.nodes[name]; {
-		case !passed[name]:
+		case passed[name] == nil:
 		case node == nil:
 			f.Notes = append(f.Notes, fmt.Sprintf("there is no snapshot of %s: packets pass it as if it had no rules", name))
 		default:
-			for pod := range passed {
-				f.Notes = append(f.Notes, notesAbout(node.Notes, pod)...)
-			}
-			for i := range f.Connections {
-				f.Notes = addNew(f.Notes, node.Assumed[f.Connections[i].Socket.Addr()])
-				f.Notes = addNew(f.Notes, node.Assumed[f.Connections[i].Asked.Addr()])
-			}
-			f.Notes = addNew(f.Notes, node.OnLinkNote(slices.Sorted(maps.Keys(passed)), e.cluster.only == scenarios.FamilyIPv6))
+			f.assumed(node, passed, e.cluster.only == scenarios.FamilyIPv6)
 		}
 	}
 	slices.Sort(f.Notes)
+}
+
+// assumed notes what was taken for granted of what is around a node.
+func (f *Followed) assumed(node *labs.Attached, passed map[string][]*packetsim.Outcome, v6 bool) {
+	for host := range passed {
+		f.Notes = append(f.Notes, notesAbout(node.Notes, host)...)
+	}
+	for i := range f.Connections {
+		f.Notes = addNew(f.Notes, node.Assumed[f.Connections[i].Socket.Addr()])
+		f.Notes = addNew(f.Notes, node.Assumed[f.Connections[i].Asked.Addr()])
+	}
+	f.Notes = addNew(f.Notes, node.OnLinkNote(slices.Sorted(maps.Keys(passed)), v6))
+	for _, o := range passed[node.Hostname] {
+		f.Notes = addNew(f.Notes, node.TunnelNote(o))
+	}
 }
 
 // addNew adds a note that says something, if it is not there.

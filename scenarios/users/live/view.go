@@ -126,7 +126,7 @@ func (c *Cluster) addFound(ends ...netip.Addr) error {
 func (c *Cluster) addPod(a netip.Addr, nodes []*snapshot.NodeSnapshot) error {
 	for _, taken := range nodes {
 		device := labs.DeviceTo(taken, a)
-		if device == "" || slices.Contains(underlayDevices(taken), device) {
+		if device == "" || slices.Contains(underlayDevices(taken), device) || isTunnel(taken, device) {
 			continue
 		}
 		object, err := manifest.New(&corev1.Pod{
@@ -140,6 +140,11 @@ func (c *Cluster) addPod(a netip.Addr, nodes []*snapshot.NodeSnapshot) error {
 		return nil
 	}
 	return nil
+}
+
+// isTunnel says whether a device of a node carries packets to other nodes.
+func isTunnel(taken *snapshot.NodeSnapshot, device string) bool {
+	return slices.ContainsFunc(taken.Devices, func(d snapshot.Device) bool { return d.Name == device && labs.IsTunnel(&d) })
 }
 
 // underlayDevices are the devices of a node's default routes; the first that has an address for others if it has no such route.

@@ -17,6 +17,8 @@ type Attached struct {
 	Notes []string          // what was added
 	// Assumed is what was taken for granted of the place of who has an address.
 	Assumed map[netip.Addr]string
+	// Tunnels is what was taken for granted of the machines behind tunnels, by device.
+	Tunnels map[string]string
 }
 
 // Attach plugs the pods of a node in. The snapshot itself stays as it is. Of its tracked connections those are left out that are not to
@@ -29,7 +31,7 @@ func Attach(taken *snapshot.NodeSnapshot, pods []scenarios.Pod, keep func(*snaps
 			own.Conntrack = append(own.Conntrack, taken.Conntrack[i])
 		}
 	}
-	a := &Attached{NodeSnapshot: &own, Pods: map[string]string{}, Assumed: map[netip.Addr]string{}}
+	a := &Attached{NodeSnapshot: &own, Pods: map[string]string{}, Assumed: map[netip.Addr]string{}, Tunnels: map[string]string{}}
 	for i := range pods {
 		if pods[i].Node == taken.Hostname {
 			a.plug(&pods[i])

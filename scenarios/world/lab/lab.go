@@ -29,6 +29,7 @@ func New(cluster *scenarios.Cluster, nodes map[string]*Attached, hosts map[strin
 	for i := range cluster.Pods {
 		pods[cluster.Pods[i].Name] = &cluster.Pods[i]
 	}
+	l.dig(cluster, nodes)
 	for i := range l.Plan.Hosts {
 		h := &l.Plan.Hosts[i]
 		host := hosts[h.Name]
@@ -49,6 +50,9 @@ func New(cluster *scenarios.Cluster, nodes map[string]*Attached, hosts map[strin
 		}
 	}
 	if err := l.join(pods, nodes); err != nil {
+		return nil, err
+	}
+	if err := l.joinTunnels(cluster, nodes); err != nil {
 		return nil, err
 	}
 	underlay := underlayPorts(l.Plan.Segment, cluster, nodes)
