@@ -44,8 +44,8 @@ func FailureGroups(results []*Result) []FailureGroup {
 				kinds = append(kinds, k)
 			}
 			rules[k][c.differs(r)+c.decided(func(rule string) string { return rule })] = true
-			if files := groups[k].Files; len(files) == 0 || files[len(files)-1] != r.File {
-				groups[k].Files = append(files, r.File)
+			if g := groups[k]; len(g.Files) == 0 || g.Files[len(g.Files)-1] != r.File {
+				g.Files = append(g.Files, r.File)
 			}
 		}
 	}
