@@ -146,8 +146,13 @@ PEER_MOD      = $(if $(filter-out 1.37,$(UPSTREAM)),-modfile=versions/$(UPSTREAM
 PEER_FLAGS    = $(PEER_MOD) $(if $(PEER_MOD),-tags=upstream_$(subst .,_,$(UPSTREAM)))
 # Of v1.35 only what the peer compares is held: which findings it has, and which feature gates, nobody has written down.
 PEER_TESTS   ?= $(if $(filter 1.35,$(UPSTREAM)),./cases ./judge ./cmd/peer,./...)
-peer: ## compare with kube-proxy's own proxier: rules, packets and metrics after PEER_CASES (1000) sequences of changes (SEED=1, UPSTREAM=1.36 or 1.35 for that version and not 1.37)
-	cd proxier/upstream && $(GO) mod tidy -diff $(PEER_MOD) && $(GO) vet $(PEER_FLAGS) ./... && $(GO) test $(PEER_FLAGS) $(PEER_TESTS) && \
+# KUBERNETES is a checkout of kubernetes to take kube-proxy from. UPSTREAM says then whose interfaces it has, where that cannot be told.
+ifdef KUBERNETES
+FROM_CHECKOUT = flags=$$($(GO) run ./internal/checkout/modfile -kubernetes "$(KUBERNETES)" $(if $(filter-out file,$(origin UPSTREAM)),-line $(UPSTREAM))) &&
+PEER_FLAGS    = $$flags
+endif
+peer: ## compare with kube-proxy's own proxier: rules, packets and metrics after PEER_CASES (1000) sequences of changes (SEED=1, UPSTREAM=1.36 or 1.35 for that version and not 1.37, KUBERNETES=DIR for a checkout)
+	$(FROM_CHECKOUT) cd proxier/upstream && $(if $(KUBERNETES),,$(GO) mod tidy -diff $(PEER_MOD) && $(GO) vet $(PEER_FLAGS) ./... && $(GO) test $(PEER_FLAGS) $(PEER_TESTS) &&) \
 		$(GO) run $(PEER_FLAGS) ./cmd/peer -seed $(SEED) -cases $(PEER_CASES)
 
 peer-matrix: ## make peer with each version of kube-proxy that links: 1.35, 1.36 and 1.37
@@ -157,17 +162,17 @@ peer-matrix: ## make peer with each version of kube-proxy that links: 1.35, 1.36
 
 HUNT_RUNS ?= 3000
 HUNT_OUT  ?= bin/hunt
-hunt: ## play HUNT_RUNS (3000) generated cases (SEED=1) with kube-proxy's own proxier (UPSTREAM as for peer), and judge them by the specification; what breaks it goes to HUNT_OUT
-	cd proxier/upstream && $(GO) run $(PEER_FLAGS) ./cmd/hunt -seed $(SEED) -runs $(HUNT_RUNS) -out $(abspath $(HUNT_OUT))
+hunt: ## play HUNT_RUNS (3000) generated cases (SEED=1) with kube-proxy's own proxier (UPSTREAM and KUBERNETES as for peer), and judge them by the specification; what breaks it goes to HUNT_OUT
+	$(FROM_CHECKOUT) cd proxier/upstream && $(GO) run $(PEER_FLAGS) ./cmd/hunt -seed $(SEED) -runs $(HUNT_RUNS) -out $(abspath $(HUNT_OUT))
 
 bench-peer: ## measure time, bytes and memory beside kube-proxy's own proxier in one run
 	cd proxier/upstream && $(GO) run ./cmd/bench
 
 # Without cgo, as the nodes have the same packages without it: one build in place of two.
 E2E_OUT ?= bin/kind-e2e
-E2E_FLAGS = -out $(E2E_OUT) $(if $(KEEP),-keep) $(if $(CLUSTER),-cluster $(CLUSTER)) $(if $(NODE_IMAGE),-image $(NODE_IMAGE)) $(if $(PROXY),-proxy $(PROXY)) \
+E2E_FLAGS = -out $(E2E_OUT) $(if $(KEEP),-keep) $(if $(CLUSTER),-cluster $(CLUSTER)) $(if $(NODE_IMAGE),-image $(NODE_IMAGE)) $(if $(KUBERNETES),-kubernetes "$(KUBERNETES)" -proxy kube-proxy,$(if $(PROXY),-proxy $(PROXY))) \
 	$(if $(MODE),-mode $(MODE)) $(if $(TOOL),-tool $(TOOL)) $(if $(FAMILY),-family $(FAMILY)) $(if $(FAULT),-fault $(FAULT)) $(if $(ONLY),-only $(ONLY)) $(if $(SINGLE),-single)
-kind-e2e: ## run the scenarios, and changes under traffic, on kind clusters: expected, predicted, happened (docs/kind.md: PROXY, MODE, TOOL, FAMILY, FAULT, KEEP, CLUSTER, SINGLE, NODE_IMAGE, E2E_CASES)
+kind-e2e: ## run the scenarios, and changes under traffic, on kind clusters: expected, predicted, happened (docs/kind.md: PROXY, KUBERNETES, MODE, TOOL, FAMILY, FAULT, KEEP, CLUSTER, SINGLE, NODE_IMAGE, E2E_CASES)
 	CGO_ENABLED=0 $(GO) run ./kindtest/onkind/e2e $(E2E_FLAGS) $(E2E_CASES)
 
 kind-remove: ## delete the clusters that KEEP=1 has left (CLUSTER, chainwalk if not given, and the one beside it), with volumes, network and containers outside

@@ -30,52 +30,46 @@ func (g *FailureGroup) String() string {
 
 // FailureGroups groups what failed, those with the most files first.
 func FailureGroups(results []*Result) []FailureGroup {
-	type kind struct{ rule, difference string }
-	groups, rules := map[kind]*FailureGroup{}, map[kind]map[string]bool{}
-	var kinds []kind
+	groups, rules := map[string]*FailureGroup{}, map[string]map[string]bool{}
+	var kinds []string
 	for _, r := range results {
 		for i := range r.Checks {
 			c := &r.Checks[i]
 			if c.Passed {
 				continue
 			}
-			rule := c.decidedBy()
-			k := kind{kindOf(rule), c.differs(r)}
+			k := c.differs(r) + c.decided(kindOf)
 			if groups[k] == nil {
 				groups[k], rules[k] = &FailureGroup{}, map[string]bool{}
 				kinds = append(kinds, k)
 			}
-			rules[k][rule] = true
-			if files := groups[k].Files; len(files) == 0 || files[len(files)-1] != r.File {
-				groups[k].Files = append(files, r.File)
+			rules[k][c.differs(r)+c.decided(func(rule string) string { return rule })] = true
+			if g := groups[k]; len(g.Files) == 0 || g.Files[len(g.Files)-1] != r.File {
+				g.Files = append(g.Files, r.File)
 			}
 		}
 	}
 	var out []FailureGroup
 	for _, k := range kinds {
-		g := groups[k]
-		g.What = k.difference
-		if k.rule != "" {
-			g.What += ", decided by " + k.rule
-		}
+		groups[k].What = k
 		if len(rules[k]) == 1 {
-			for rule := range rules[k] {
-				g.What = strings.Replace(g.What, k.rule, rule, 1)
+			for only := range rules[k] { // there is no need to leave its names out
+				groups[k].What = only
 			}
 		}
-		out = append(out, *g)
+		out = append(out, *groups[k])
 	}
 	slices.SortStableFunc(out, func(a, b FailureGroup) int { return cmp.Compare(len(b.Files), len(a.Files)) })
 	return out
 }
 
-// BrokenBy is how the first check that failed differs from what was expected, and the kind of the rule that decided there; empty if no rule
-// did. It is the same for what the same fault breaks in other scenarios.
+// BrokenBy is how the first check that failed differs from what was expected, and the kind of the rule that decided there, or the reason without a
+// rule; empty if there is neither. It is the same for what the same fault breaks in other scenarios.
 func (r *Result) BrokenBy() string {
 	for i := range r.Checks {
 		if c := &r.Checks[i]; !c.Passed {
-			if kind := kindOf(c.decidedBy()); kind != "" {
-				return c.differs(r) + ", decided by " + kind
+			if by := c.decided(kindOf); by != "" {
+				return c.differs(r) + by
 			}
 			return ""
 		}
@@ -83,12 +77,18 @@ func (r *Result) BrokenBy() string {
 	return ""
 }
 
-// decidedBy is the rule that decided about the packet of a check; empty if none did.
-func (c *Check) decidedBy() string {
+// decided says which rule decided about the packet of a check, as it is to be spelled, or why it ended without one; empty if neither is known.
+func (c *Check) decided(spell func(rule string) string) string {
 	if len(c.Ways) == 0 {
 		return ""
 	}
-	return c.Ways[max(c.faulty, 0)].Rule
+	switch w := &c.Ways[max(c.faulty, 0)]; {
+	case w.Rule != "":
+		return ", decided by " + spell(w.Rule)
+	case w.Reason != "":
+		return ": " + w.Reason
+	}
+	return ""
 }
 
 // quoted is a comment of several words, in the text of a rule.
@@ -109,9 +109,9 @@ func (c *Check) differs(r *Result) string {
 	case r.Unread:
 		return "could not be read"
 	case c.Error:
-		return "could not " + c.Name
+		return fmt.Sprintf("the step could not be made (%s)", c.Name)
 	case c.difference != "":
-		return c.difference
+		return strings.TrimSuffix(c.difference, "; ")
 	}
 	return "another answer to: " + c.Name
 }

@@ -24,6 +24,7 @@ import (
 type runOptions struct {
 	backend        string
 	match          string
+	diff           string
 	list           bool
 	watch          bool
 	failFast       bool
@@ -54,13 +55,20 @@ variants of the tools where they agree.
 Folders are searched for *.yaml and *.yml files; files of Kubernetes objects among them are what scenarios include. - is standard input. A file that
 cannot be read is a failure, and the others are run. Likely mistakes in objects are warned of, as "chainwalk check" finds them.
 
+With --diff BUILD1 BUILD2 two builds of chainwalk run the scenarios, whatever these expect, and it says which packets fare otherwise: where
+they end, with which probability, from which source they are seen to come. The status is 0 if none does.
+
 Exit status: 0 all held, 1 a scenario failed or the run was interrupted, 2 a file could not be read, or bad usage.`,
 		Example: `  chainwalk run scenarios/testdata/cases
   chainwalk run hairpin.yaml --ways all
   chainwalk run scenarios/testdata/cases --run 'node-port|hairpin' --watch
-  chainwalk run scenarios/testdata/cases -o junit > report.xml`,
+  chainwalk run scenarios/testdata/cases -o junit > report.xml
+  chainwalk run --diff ./before ./after scenarios/testdata/cases`,
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("diff") {
+				return diffRuns(cmd.Context(), s, args, o)
+			}
 			return runScenarios(cmd.Context(), s, args, o)
 		},
 	}
@@ -68,6 +76,7 @@ Exit status: 0 all held, 1 a scenario failed or the run was interrupted, 2 a fil
 	flags.StringVar(&o.backend, "on", scenarios.BackendSim,
 		"the backend to run on: sim, netns for this machine's kernel (Linux, root), or kind for a kind cluster (Docker)")
 	flags.StringVar(&o.match, "run", "", "run only scenarios with this regular expression in their name or the path of their file")
+	flags.StringVar(&o.diff, "diff", "", "BUILD1, with BUILD2 before the paths: say which packets change between these builds of chainwalk")
 	flags.BoolVar(&o.list, "list", false, "print the scenarios that would run, and run none")
 	flags.BoolVar(&o.failFast, "fail-fast", false, "end with the first scenario that fails")
 	flags.IntVar(&o.parallel, "parallel", 0, "how many scenarios run at once, on sim and netns; 0: one for each core")

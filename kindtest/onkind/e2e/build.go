@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/chainwalk/chainwalk/internal/checkout"
 	"github.com/chainwalk/chainwalk/internal/overlay"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/nodeimage"
@@ -55,6 +56,9 @@ func (o *options) binaries(ctx context.Context) (own, proxy string, err error) {
 
 // kubeProxy is the kube-proxy that was built here; empty, for the node image's own, where none was or another image is asked for.
 func (o *options) kubeProxy(ctx context.Context, root string) (string, error) {
+	if o.kubernetes != "" {
+		return o.buildKubeProxy(ctx, root)
+	}
 	if o.image != "" && o.image != nodeimage.Tag {
 		return "", nil
 	}
@@ -70,4 +74,28 @@ func (o *options) kubeProxy(ctx context.Context, root string) (string, error) {
 		return "", nil
 	}
 	return "", err
+}
+
+// buildKubeProxy builds the kube-proxy of a checkout of kubernetes, with the modules of the node image where the checkout asks for no newer ones.
+func (o *options) buildKubeProxy(ctx context.Context, root string) (string, error) {
+	from, err := checkout.Open(ctx, o.kubernetes)
+	if err != nil {
+		return "", err
+	}
+	folder, err := filepath.Abs(o.folder)
+	if err != nil {
+		return "", err
+	}
+	module, modfile := nodeimage.Module(root), filepath.Join(folder, "kubernetes.mod")
+	if err := from.WriteModFile(ctx, filepath.Join(module, "go.mod"), modfile); err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "kube-proxy")
+	build := exec.CommandContext(ctx, "go", "build", "-modfile="+modfile, "-mod=mod", "-trimpath", "-ldflags=-s -w", "-o", path, "k8s.io/kubernetes/cmd/kube-proxy")
+	build.Dir = module
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=")
+	if output, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the kube-proxy of %s: %w\n%s", from.Dir, err, output)
+	}
+	return path, nil
 }

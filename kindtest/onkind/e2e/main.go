@@ -55,7 +55,7 @@ type options struct {
 	cluster, image              string
 	proxy, mode                 string
 	tool, family, fault, folder string
-	only, binary                string
+	only, binary, kubernetes    string
 	workers                     int
 }
 
@@ -65,6 +65,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.image, "image", "",
 		"the node image (default the one that is built here if it is there, else the one that kind publishes)")
 	flags.StringVar(&o.proxy, "proxy", cluster.Chainwalk, "the service proxy: chainwalk or kube-proxy")
+	flags.StringVar(&o.kubernetes, "kubernetes", "", "with -proxy kube-proxy: the root of a clone of kubernetes to build it from")
 	flags.StringVar(&o.mode, "mode", "iptables", "the proxy's mode: iptables, or nftables for kube-proxy")
 	flags.StringVar(&o.tool, "tool", string(netfilter.NFT), "the iptables of the nodes: nft or legacy")
 	flags.StringVar(&o.family, "family", string(scenarios.FamilyDual), "the addresses: ipv4, ipv6 or dual")
@@ -83,7 +84,8 @@ func (o *options) valid(args []string) bool {
 	if o.join {
 		return len(args) > 1
 	}
-	return (o.only == "" || o.only == partScenarios || o.only == partChanges) && !(o.fault != "" && o.proxy != cluster.Chainwalk)
+	return (o.only == "" || o.only == partScenarios || o.only == partChanges) && !(o.fault != "" && o.proxy != cluster.Chainwalk) &&
+		!(o.kubernetes != "" && o.proxy != cluster.KubeProxy)
 }
 
 // The parts of a run.

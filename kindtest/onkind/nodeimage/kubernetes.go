@@ -46,25 +46,25 @@ func BuildBinaries(ctx context.Context, o Options) (Binaries, error) {
 	}
 	folder, err := keep(o.Cache, binariesName, k, func(folder string) error {
 		fmt.Fprintf(o.Out, "building Kubernetes %s and etcd; the first time this takes several minutes\n", kubernetesVersion)
-		return compile(ctx, module(o.Source), folder)
+		return compile(ctx, Module(o.Source), folder)
 	})
 	return Binaries{folder}, err
 }
 
 const binariesName = "kubernetes"
 
-// module is the folder of the nested module.
-func module(source string) string {
+// Module is the folder of the nested module that says of which modules Kubernetes is built, in chainwalk's source tree.
+func Module(source string) string {
 	return filepath.Join(source, "kindtest", "onkind", "nodeimage", "kubernetes")
 }
 
 // binariesKey is of what the programs are built from. Modules do not change once go.sum has them.
 func binariesKey(ctx context.Context, source string) (key, error) {
-	text, err := textOf(os.DirFS(module(source)))
+	text, err := textOf(os.DirFS(Module(source)))
 	if err != nil {
 		return "", fmt.Errorf("%w; give the folder of chainwalk's source tree", err)
 	}
-	toolchain, err := command{argv: []string{"go", "env", "GOVERSION", "GOOS", "GOARCH", "GOAMD64"}, dir: module(source)}.run(ctx)
+	toolchain, err := command{argv: []string{"go", "env", "GOVERSION", "GOOS", "GOARCH", "GOAMD64"}, dir: Module(source)}.run(ctx)
 	return keyOf(text, toolchain, strings.Join(buildFlags(), "\n")), err
 }
 

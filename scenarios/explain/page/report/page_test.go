@@ -418,3 +418,21 @@ func TestFuzzPage(t *testing.T) {
 	none := written(t, func(w io.Writer) error { return Fuzz(w, &Search{Cases: 3}) })
 	says(t, pageText(t, none), "no clause of the specification was broken")
 }
+
+// TestPagesPutTogetherWhatLooksLikeOne: failures by what decided, and clauses that the same mistake breaks.
+func TestPagesPutTogetherWhatLooksLikeOne(t *testing.T) {
+	broken := func(file string) *scenarios.Result {
+		return &scenarios.Result{Name: file, File: file, Checks: []scenarios.Check{{Name: "c", Wrong: "w", Ways: []scenarios.Way{{Rule: "-A KUBE-FW -j DROP"}}}}}
+	}
+	var text strings.Builder
+	require.NoError(t, Run(&text, []*scenarios.Result{broken("a.yaml"), broken("b.yaml")}, RunOptions{}))
+	says(t, pageText(t, text.String()), "2 files: another answer to: c, decided by -A KUBE-FW -j DROP")
+	text.Reset()
+	require.NoError(t, Run(&text, []*scenarios.Result{broken("a.yaml")}, RunOptions{}))
+	assert.NotContains(t, pageText(t, text.String()), "By what decided", "one failure needs no list")
+
+	text.Reset()
+	require.NoError(t, Fuzz(&text, &Search{Findings: []Finding{{Clause: "hairpin", Again: "fuzz --case 1", Also: []Again{{"client-address", "fuzz --case 7"}}}}}))
+	says(t, pageText(t, text.String()), "also breaks client-address:")
+	says(t, pageText(t, text.String()), "fuzz --case 7")
+}
