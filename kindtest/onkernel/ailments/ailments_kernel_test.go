@@ -47,6 +47,7 @@ func TestKernelAilments(t *testing.T) {
 			require.NoError(t, err)
 			table.addAilment(&a, r)
 			assert.Empty(t, r.Wrong, "what the kernel does")
+			assert.NotEqual(t, noHelp, r.Repaired, "what the remedy does")
 			if r.Named != a.want() {
 				t.Errorf("want %s first, got %s\n%s", a.want(), r.Named, r.Report)
 			}

@@ -13,39 +13,37 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
-// diagnosis is what doctor said.
-type diagnosis struct {
-	code     cause.Code // of the first finding
-	findings int
+// statement is what a command said: the cause that it named first, and its text.
+type statement struct {
+	cause    cause.Cause
 	text     string
+	findings int // of doctor
 }
 
 // diagnose asks doctor.
-func diagnose(ctx context.Context, cluster *live.Cluster) (diagnosis, error) {
+func diagnose(ctx context.Context, cluster *live.Cluster) (statement, error) {
 	report, err := cluster.Examine(ctx)
 	if err != nil {
-		return diagnosis{}, err
+		return statement{}, err
 	}
 	var text strings.Builder
 	if err := report.WriteText(&text, false); err != nil {
-		return diagnosis{}, err
+		return statement{}, err
 	}
-	d := diagnosis{text: text.String(), findings: len(report.Findings)}
-	d.code = firstOf(report)
-	return d, nil
+	return statement{firstOf(report), text.String(), len(report.Findings)}, nil
 }
 
 // firstOf is what a report names first: what is wrong, then what it cannot say of a node, then what it took for granted.
-func firstOf(r *live.Report) cause.Code {
+func firstOf(r *live.Report) cause.Cause {
 	switch {
 	case len(r.Findings) > 0:
-		return r.Findings[0].Code
+		return r.Findings[0].Cause
 	case slices.ContainsFunc(r.Nodes, func(n live.NodeReport) bool { return n.Proxy.Name != "" && !n.Proxy.Walked }):
-		return cause.OtherProxy
+		return cause.Cause{Code: cause.OtherProxy}
 	case len(r.Doubts) > 0:
-		return codeOf(r.Doubts[0].Kind)
+		return cause.Cause{Code: codeOf(r.Doubts[0].Kind)}
 	}
-	return ""
+	return cause.Cause{}
 }
 
 // codeOf is the code of what a walk took for granted.
@@ -59,14 +57,11 @@ func codeOf(kind packetsim.DoubtKind) cause.Code {
 	return cause.Unread
 }
 
-// trace follows the asked connection.
-func (a *Ailment) trace(w *Ward, cluster *live.Cluster) (cause.Code, string, error) {
+// packet is the first packet of the asked connection.
+func (a *Ailment) packet(w *Ward) (inet.Input, error) {
 	t := a.asked()
 	v6 := w.Families.each()[0]
 	to, err := t.target(w.Objects, v6)
-	if err != nil {
-		return "", "", err
-	}
 	in := inet.Input{Packet: inet.Packet{Proto: inet.TCP, Src: t.source(v6), Dst: to.Addr(), SrcPort: 40000, DstPort: to.Port(), TCPFlags: inet.SYN}}
 	if t.UDP {
 		in.Proto, in.TCPFlags = inet.UDP, 0
@@ -77,25 +72,34 @@ func (a *Ailment) trace(w *Ward, cluster *live.Cluster) (cause.Code, string, err
 	if to.Addr().IsLoopback() {
 		in.Src = to.Addr()
 	}
+	return in, err
+}
+
+// trace follows the asked connection.
+func (a *Ailment) trace(w *Ward, cluster *live.Cluster) (statement, error) {
+	in, err := a.packet(w)
+	if err != nil {
+		return statement{}, err
+	}
 	view, err := cluster.View(in.Src, in.Dst)
 	if err != nil {
-		return "", err.Error(), nil
+		return statement{text: err.Error()}, nil
 	}
-	followed, err := view.Follow(in, t.via())
+	followed, err := view.Follow(in, a.asked().via())
 	if err != nil {
-		return "", err.Error(), nil
+		return statement{text: err.Error()}, nil
 	}
-	var text strings.Builder
-	var code cause.Code
+	var said statement
 	for i := range followed.Connections {
 		c := &followed.Connections[i]
 		found, stopped := cause.Of(c, cause.World{Node: snapshotsOf(cluster)})
-		if stopped && code == "" {
-			code = found.Code
+		if stopped && said.cause.Code == "" {
+			said.cause = found
 		}
-		fmt.Fprintf(&text, "%g made %v server %s asked %v client %v: %s | %s %s [%s]\n", c.Probability, c.Made, c.Server, c.Asked, c.Client, c.Why, found.Code, found.Says, found.Remedy)
+		said.text += fmt.Sprintf("%.3g: %s %s %s\n", c.Probability, found.Code, found.Says, c.Why)
 	}
-	return code, text.String() + strings.Join(followed.Notes, "\n"), nil
+	said.text += strings.Join(followed.Notes, "\n")
+	return said, nil
 }
 
 // snapshotsOf finds the nodes' snapshots.
@@ -111,14 +115,14 @@ func snapshotsOf(cluster *live.Cluster) func(string) *snapshot.NodeSnapshot {
 }
 
 // why asks for the two ends alone.
-func (a *Ailment) why(ctx context.Context, w *Ward, cluster *live.Cluster) (cause.Code, string, error) {
+func (a *Ailment) why(ctx context.Context, w *Ward, cluster *live.Cluster) (statement, error) {
 	t := a.asked()
 	server := t.To
 	switch {
 	case strings.HasPrefix(server, "lb/"): // the service has other addresses, too
 		to, err := t.target(w.Objects, w.Families.each()[0])
 		if err != nil {
-			return "", "", err
+			return statement{}, err
 		}
 		server = to.String()
 	case strings.HasPrefix(server, "node"):
@@ -126,19 +130,20 @@ func (a *Ailment) why(ctx context.Context, w *Ward, cluster *live.Cluster) (caus
 	}
 	answer, err := cluster.Why(ctx, t.client(), server)
 	if err != nil {
-		return "", err.Error(), nil
+		return statement{text: err.Error()}, nil
 	}
 	var text strings.Builder
 	if err := answer.WriteText(&text); err != nil {
-		return "", "", err
+		return statement{}, err
 	}
+	said := statement{text: text.String()}
 	switch {
 	case len(answer.Causes) > 0:
-		return answer.Causes[0].Code, text.String(), nil
+		said.cause = answer.Causes[0]
 	case len(answer.Doubts) > 0:
-		return codeOf(answer.Doubts[0].Kind), text.String(), nil
+		said.cause.Code = codeOf(answer.Doubts[0].Kind)
 	}
-	return "", text.String(), nil
+	return said, nil
 }
 
 // client is who asks, as why wants it.

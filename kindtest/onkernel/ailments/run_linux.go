@@ -17,6 +17,8 @@ type Result struct {
 	Named verdicts
 	// Wrong is what the kernel did otherwise than expected.
 	Wrong []string
+	// Repaired is what the remedy does that why names.
+	Repaired repaired
 	// Report is what each said.
 	Report string
 }
@@ -93,17 +95,28 @@ func (a *Ailment) ask(w *Ward, r *Result, expected func(*Try) string) error {
 	return nil
 }
 
-// explain asks doctor, trace and why.
+// explain asks doctor, trace and why, and does what is said to help.
 func (a *Ailment) explain(ctx context.Context, w *Ward, cluster *live.Cluster, r *Result) error {
-	var trace, why string
 	doctor, err := diagnose(ctx, cluster)
-	if err == nil {
-		r.Named.doctor = doctor.code
-		r.Named.trace, trace, err = a.trace(w, cluster)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		r.Named.why, why, err = a.why(ctx, w, cluster)
+	trace, err := a.trace(w, cluster)
+	if err != nil {
+		return err
 	}
-	r.Report = fmt.Sprintf("doctor:\n%s\ntrace:\n%s\n\nwhy:\n%s", doctor.text, trace, why)
-	return err
+	why, err := a.why(ctx, w, cluster)
+	if err != nil {
+		return err
+	}
+	r.Named = verdicts{doctor.cause.Code, trace.cause.Code, why.cause.Code}
+	r.Report = fmt.Sprintf("doctor:\n%s\ntrace:\n%s\n\nwhy:\n%s", doctor.text, trace.text, why.text)
+	for _, said := range []statement{why, doctor} {
+		if said.cause.Code == a.Cause && r.Repaired == notTried {
+			if r.Repaired, err = a.mend(w, &said.cause); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

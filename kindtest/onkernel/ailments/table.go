@@ -12,6 +12,15 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
+// repaired says what became of a connection after the remedy of its cause was applied.
+type repaired string
+
+const (
+	notTried repaired = ""        // the remedy is no command for a node
+	mended   repaired = "mended"  // the connection is made as before
+	noHelp   repaired = "no help" // it is not
+)
+
 // Table is what became of all ailments and healthy wards. Several may add to it at once.
 type Table struct {
 	mu      sync.Mutex
@@ -26,6 +35,7 @@ type ailing struct {
 	cause       cause.Code
 	bites       bool // the kernel does what was expected
 	unseen      bool
+	repaired    repaired
 }
 
 type healthy struct {
@@ -39,6 +49,7 @@ func (t *Table) addAilment(a *Ailment, r *Result) {
 	defer t.mu.Unlock()
 	t.ailing = append(t.ailing, ailing{
 		name: a.Name, kernel: r.Kernel.String(), want: a.want(), named: r.Named, cause: a.Cause, bites: len(r.Wrong) == 0, unseen: a.Unseen,
+		repaired: r.Repaired,
 	})
 }
 
@@ -56,9 +67,10 @@ func (t *Table) Write(out io.Writer) error {
 	slices.SortFunc(t.ailing, func(a, b ailing) int { return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.name, b.name)) })
 	slices.SortFunc(t.healthy, func(a, b healthy) int { return cmp.Compare(a.name, b.name) })
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CAUSE\tAILMENT\tTHE KERNEL\tDOCTOR\tTRACE\tWHY\t")
+	fmt.Fprintln(w, "CAUSE\tAILMENT\tTHE KERNEL\tDOCTOR\tTRACE\tWHY\tREMEDY\t")
 	for _, a := range t.ailing {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.cause, a.name, a.kernel, said(a.named.doctor), said(a.named.trace), said(a.named.why), a.mistake())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.cause, a.name, a.kernel, said(a.named.doctor), said(a.named.trace), said(a.named.why),
+			a.repaired, a.mistake())
 	}
 	fmt.Fprintln(w, "\nHEALTHY WARD\tCONNECTIONS\tFINDINGS\t")
 	for _, h := range t.healthy {
