@@ -7,17 +7,6 @@ import (
 	"slices"
 )
 
-// Checkup is what became of a healthy ward.
-type Checkup struct {
-	// Connections is how many were made.
-	Connections int
-	// Wrong are those that did not become what the objects promise.
-	Wrong []string
-	// Report is what doctor said, and Findings how much it found.
-	Report   string
-	Findings int
-}
-
 // Run builds the ward, makes every promised connection, and asks doctor.
 func (h *Healthy) Run(ctx context.Context) (c *Checkup, err error) {
 	w, err := New(h.Options)

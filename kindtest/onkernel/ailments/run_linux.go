@@ -9,20 +9,6 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
-// Result is what an ailment did, and what was said of it.
-type Result struct {
-	// Kernel is what became of the last connection.
-	Kernel answer
-	// Named are the causes that each command named first; nothing if it named none.
-	Named verdicts
-	// Wrong is what the kernel did otherwise than expected.
-	Wrong []string
-	// Repaired is what the remedy does that why names.
-	Repaired repaired
-	// Report is what each said.
-	Report string
-}
-
 // Run makes an ailment in a ward of its own, makes its connections, and asks what is wrong.
 func (a *Ailment) Run(ctx context.Context) (r *Result, err error) {
 	w, err := New(a.Options)

@@ -10,19 +10,6 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// Healthy is a ward in which nothing is wrong, however it may look.
-type Healthy struct {
-	Name string
-	Options
-	// Objects changes what the API server has before kube-proxy reads it.
-	Objects func(Objects)
-	// Beside are command lines of what is there beside (Ward.Run). kube-proxy has put its jumps first, as it does, when they run.
-	Beside []string
-	// Tries are connections beside those that every ward promises, and Without are targets that this one does not serve.
-	Tries   []Try
-	Without []string
-}
-
 // plain are wards without anything beside, of every kind.
 func plain() []Healthy {
 	var out []Healthy

@@ -75,6 +75,15 @@ var proxies = []Ailment{
 		Cause: cause.RuleForeign,
 	},
 	{
+		Name: "the rules that masquerade stand in another order", Options: onBridge,
+		Fault: []string{
+			"node1: iptables -t nat -D KUBE-POSTROUTING -m mark ! --mark 0x4000/0x4000 -j RETURN",
+			"node1: iptables -t nat -A KUBE-POSTROUTING -m mark ! --mark 0x4000/0x4000 -j RETURN",
+		},
+		Tries: []Try{{From: "client1", To: "svc/far", Was: "web2 seeing client1", Is: "web2 seeing node1"}},
+		Cause: cause.RulesMoved, Reached: true,
+	},
+	{
 		Name: "the node runs kube-proxy of mode nftables", Options: onPTP, Idle: []string{"node1"},
 		Fault: []string{
 			"node1: nft add table ip kube-proxy",
