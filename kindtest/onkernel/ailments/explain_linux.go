@@ -98,6 +98,9 @@ func (a *Ailment) trace(w *Ward, cluster *live.Cluster) (statement, error) {
 		}
 		said.text += fmt.Sprintf("%.3g: %s %s %s\n", c.Probability, found.Code, found.Says, c.Why)
 	}
+	if len(followed.Doubts) > 0 && said.cause.Code == "" {
+		said.cause.Code = codeOf(followed.Doubts[0].Kind)
+	}
 	said.text += strings.Join(followed.Notes, "\n")
 	return said, nil
 }

@@ -1,5 +1,7 @@
 package ailments
 
+import "github.com/chainwalk/chainwalk/scenarios/users/live"
+
 // Healthy is a ward in which nothing is wrong, however it may look.
 type Healthy struct {
 	Name string
@@ -11,6 +13,8 @@ type Healthy struct {
 	// Tries are connections beside those that every ward promises, and Without are targets that this one does not serve.
 	Tries   []Try
 	Without []string
+	// Seen changes what is known of the ward from outside.
+	Seen func(*live.Cluster)
 }
 
 // Checkup is what became of a healthy ward.

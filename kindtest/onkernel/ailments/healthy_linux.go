@@ -33,6 +33,9 @@ func (h *Healthy) Run(ctx context.Context) (c *Checkup, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if h.Seen != nil {
+		h.Seen(cluster)
+	}
 	report, err := diagnose(ctx, cluster)
 	c.Report, c.Findings = report.text, report.findings
 	return c, err
@@ -41,10 +44,8 @@ func (h *Healthy) Run(ctx context.Context) (c *Checkup, err error) {
 // connect makes the connections.
 func (h *Healthy) connect(w *Ward, c *Checkup) error {
 	for _, v6 := range w.Families.each() {
-		for _, t := range append(promised(), h.Tries...) {
-			if slices.Contains(h.Without, t.To) {
-				continue
-			}
+		all := slices.DeleteFunc(promised(), func(t Try) bool { return slices.Contains(h.Without, t.To) })
+		for _, t := range append(all, h.Tries...) {
 			got, err := w.Ask(&t, v6, t.Is)
 			if err != nil {
 				return fmt.Errorf("%s: %w", &t, err)

@@ -2,12 +2,15 @@ package ailments
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
 // plain are wards without anything beside, of every kind.
@@ -110,6 +113,10 @@ var beside = []Healthy{
 	{Name: "a policy rule has a table for pods", Options: onBridge, Beside: []string{
 		"node1: ip route add 10.244.2.0/24 via 192.168.0.3 table 77", "node1: ip rule add from 10.244.1.0/24 to 10.244.2.0/24 lookup 77"}},
 	{Name: "more addresses on the loopback device", Options: onPTP, Beside: onBoth("ip addr add 203.0.113.200/32 dev lo")},
+	{Name: "a node's block of pods is a black hole beside the routes of its pods", Options: onPTP, Beside: []string{
+		"node1: ip route add blackhole 10.244.1.0/24", "node2: ip route add blackhole 10.244.2.0/24"}},
+	{Name: "a default route of two ways", Options: onPTP, Beside: onBoth(
+		"ip route replace default nexthop via 192.168.0.1 dev eth0 nexthop via 192.168.0.1 dev eth0 weight 2")},
 	{Name: "a second network", Options: onPTP, Beside: secondWay[:3:3]},
 }
 
@@ -154,6 +161,28 @@ var configured = []Healthy{
 	}},
 }
 
+// seen are wards of which less is known, and wards with connections that are open.
+var seen = []Healthy{
+	{Name: "connections that are open", Options: onPTP, Tries: []Try{
+		{From: "client1", To: "svc/far", Keep: true, Is: "web2"}, {From: "web1", To: "svc/near", Keep: true, Is: "web1"},
+		{From: "outside", To: "node1:30012", Keep: true, Is: "web2"}, {From: "node2", To: "svc/near", Keep: true, Is: "web1"},
+		{From: "client2", SourcePort: 40053, To: "svc/dns", UDP: true, Keep: true, Is: "web1 or web2"},
+	}},
+	{Name: "a node without a snapshot", Options: onPTP, Seen: func(c *live.Cluster) { c.Snapshots = c.Snapshots[:1] }},
+	{Name: "no pod among the objects", Options: onBridge, Seen: func(c *live.Cluster) {
+		c.Objects = slices.DeleteFunc(c.Objects, func(o manifest.Object) bool { _, isPod := o.Object.(*corev1.Pod); return isPod })
+	}},
+	{Name: "nobody says how kube-proxy is configured", Options: onPTP, Seen: func(c *live.Cluster) { c.Config = nil }},
+	{Name: "a service that has no endpoint, and one that is a name", Options: onPTP, Objects: func(o Objects) {
+		peers := o.service("peers")
+		peers.Spec.Type, peers.Spec.ExternalName, peers.Spec.Selector = corev1.ServiceTypeExternalName, "example.org", nil
+		peers.Spec.ClusterIP, peers.Spec.ClusterIPs, peers.Spec.IPFamilies, peers.Spec.IPFamilyPolicy = "", nil, nil, nil
+		for _, s := range append(o.slices("agent"), o.slices("peers")...) {
+			s.Endpoints = nil
+		}
+	}, Without: []string{"svc/agent"}, Tries: []Try{{From: "client1", To: "svc/agent", Is: "refused"}}},
+}
+
 // with is a kind of ward with another configuration of kube-proxy.
 func with(o Options, configure func(*kubeproxyconfig.KubeProxyConfiguration)) Options {
 	o.Configure = configure
@@ -162,5 +191,5 @@ func with(o Options, configure func(*kubeproxyconfig.KubeProxyConfiguration)) Op
 
 // Healthies are all of them.
 func Healthies() []Healthy {
-	return append(append(plain(), beside...), configured...)
+	return slices.Concat(plain(), beside, configured, seen)
 }

@@ -49,6 +49,18 @@ var proxies = []Ailment{
 		Cause: cause.RuleMissing,
 	},
 	{
+		Name: "packets to masquerade get another mark", Options: onBridge,
+		Fault: []string{"node1: iptables -t nat -R KUBE-MARK-MASQ 1 -j MARK --set-xmark 0x8000/0x8000"},
+		Tries: []Try{{From: "outside", To: "node1:30012", Was: "web2", Is: "silent"}},
+		Cause: cause.RuleMissing,
+	},
+	{
+		Name: "nothing leads to the rules of node ports", Options: onPTP,
+		Fault: []string{"node1: iptables -t nat -F KUBE-NODEPORTS"},
+		Tries: []Try{{From: "outside", To: "node1:30012", Was: "web2", Is: "refused"}},
+		Cause: cause.RuleMissing,
+	},
+	{
 		Name: "the rules are older than the endpoint", Options: onPTP,
 		Objects: func(o Objects) { moveEndpoint(o, "far", "10.244.2.9") },
 		Later:   func(o Objects) { moveEndpoint(o, "far", "10.244.2.3") },
