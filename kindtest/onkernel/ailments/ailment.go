@@ -30,8 +30,8 @@ type Ailment struct {
 	Cause cause.Code
 	// Unpromised: the objects promise no more than what happens, so that doctor must find nothing wrong.
 	Unpromised bool
-	// Reached: new connections reach a server for all that, so that why must answer yes; so must trace, unless its packet is of the connection that
-	// suffers.
+	// Reached: new connections reach a server for all that, so that why must answer yes; so must trace, unless its packet is of the
+	// connection that suffers.
 	Reached bool
 	// Unseen: no snapshot of a node shows it, so that nobody can name it.
 	Unseen bool

@@ -62,7 +62,9 @@ func (a *Ailment) packet(w *Ward) (inet.Input, error) {
 	t := a.asked()
 	v6 := w.Families.each()[0]
 	to, err := t.target(w.Objects, v6)
-	in := inet.Input{Packet: inet.Packet{Proto: inet.TCP, Src: t.source(v6), Dst: to.Addr(), SrcPort: 40000, DstPort: to.Port(), TCPFlags: inet.SYN}}
+	in := inet.Input{Packet: inet.Packet{
+		Proto: inet.TCP, Src: t.source(v6), Dst: to.Addr(), SrcPort: 40000, DstPort: to.Port(), TCPFlags: inet.SYN,
+	}}
 	if t.UDP {
 		in.Proto, in.TCPFlags = inet.UDP, 0
 	}
@@ -117,21 +119,25 @@ func snapshotsOf(cluster *live.Cluster) func(string) *snapshot.NodeSnapshot {
 	}
 }
 
-// why asks for the two ends alone.
-func (a *Ailment) why(ctx context.Context, w *Ward, cluster *live.Cluster) (statement, error) {
-	t := a.asked()
+// ask asks why for the two ends of a connection.
+func (t *Try) ask(ctx context.Context, w *Ward, cluster *live.Cluster) (*live.Why, error) {
 	server := t.To
 	switch {
 	case strings.HasPrefix(server, "lb/"): // the service has other addresses, too
 		to, err := t.target(w.Objects, w.Families.each()[0])
 		if err != nil {
-			return statement{}, err
+			return nil, err
 		}
 		server = to.String()
 	case strings.HasPrefix(server, "node"):
 		server = "node/" + server
 	}
-	answer, err := cluster.Why(ctx, t.client(), server)
+	return cluster.Why(ctx, t.client(w.Families), server)
+}
+
+// why asks for the two ends alone.
+func (a *Ailment) why(ctx context.Context, w *Ward, cluster *live.Cluster) (statement, error) {
+	answer, err := a.asked().ask(ctx, w, cluster)
 	if err != nil {
 		return statement{text: err.Error()}, nil
 	}
@@ -150,10 +156,10 @@ func (a *Ailment) why(ctx context.Context, w *Ward, cluster *live.Cluster) (stat
 }
 
 // client is who asks, as why wants it.
-func (t *Try) client() string {
+func (t *Try) client(families Families) string {
 	switch {
 	case t.From == "outside":
-		return outsideAt.of(false)
+		return outsideAt.of(families == V6)
 	case strings.HasPrefix(t.From, "node"):
 		return "node/" + t.From
 	}

@@ -23,6 +23,8 @@ type Checkup struct {
 	Connections int
 	// Wrong are those that did not become what the objects promise.
 	Wrong []string
+	// No are the answers of why that say no.
+	No []string
 	// Report is what doctor said, and Findings how much it found.
 	Report   string
 	Findings int

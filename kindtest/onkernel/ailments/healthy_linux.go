@@ -5,6 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
 // Run builds the ward, makes every promised connection, and asks doctor.
@@ -37,8 +42,29 @@ func (h *Healthy) Run(ctx context.Context) (c *Checkup, err error) {
 		h.Seen(cluster)
 	}
 	report, err := diagnose(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
 	c.Report, c.Findings = report.text, report.findings
-	return c, err
+	return c, h.ask(ctx, w, cluster, c)
+}
+
+// ask asks why of some connections.
+func (h *Healthy) ask(ctx context.Context, w *Ward, cluster *live.Cluster, c *Checkup) error {
+	asked := []Try{{From: "node1", To: "svc/far"}, {From: "outside", To: "node1:30012"}}
+	if len(manifest.Of[*corev1.Pod](cluster.Objects)) > 0 {
+		asked = append(asked, Try{From: "client1", To: "svc/web"}, Try{From: "client2", To: "svc/near"})
+	}
+	for _, t := range asked {
+		answer, err := t.ask(ctx, w, cluster)
+		if err != nil {
+			return err
+		}
+		if answer.Answer == live.WhyNo {
+			c.No = append(c.No, answer.Sentence)
+		}
+	}
+	return nil
 }
 
 // connect makes the connections.

@@ -39,8 +39,8 @@ type ailing struct {
 }
 
 type healthy struct {
-	name                         string
-	connections, wrong, findings int
+	name                             string
+	connections, wrong, findings, no int
 }
 
 // addAilment adds what became of an ailment.
@@ -57,7 +57,7 @@ func (t *Table) addAilment(a *Ailment, r *Result) {
 func (t *Table) addHealthy(h *Healthy, c *Checkup) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.healthy = append(t.healthy, healthy{h.Name, c.Connections, len(c.Wrong), c.Findings})
+	t.healthy = append(t.healthy, healthy{h.Name, c.Connections, len(c.Wrong), c.Findings, len(c.No)})
 }
 
 // Write prints the table and its sums, in the order of names.
@@ -69,12 +69,12 @@ func (t *Table) Write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CAUSE\tAILMENT\tTHE KERNEL\tDOCTOR\tTRACE\tWHY\tREMEDY\t")
 	for _, a := range t.ailing {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.cause, a.name, a.kernel, said(a.named.doctor), said(a.named.trace), said(a.named.why),
-			a.repaired, a.mistake())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.cause, a.name, a.kernel, said(a.named.doctor), said(a.named.trace),
+			said(a.named.why), a.repaired, a.mistake())
 	}
-	fmt.Fprintln(w, "\nHEALTHY WARD\tCONNECTIONS\tFINDINGS\t")
+	fmt.Fprintln(w, "\nHEALTHY WARD\tCONNECTIONS\tFINDINGS\tNO OF WHY\t")
 	for _, h := range t.healthy {
-		fmt.Fprintf(w, "%s\t%d, %d failed\t%d\t\n", h.name, h.connections, h.wrong, h.findings)
+		fmt.Fprintf(w, "%s\t%d, %d failed\t%d\t%d\t\n", h.name, h.connections, h.wrong, h.findings, h.no)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -117,5 +117,6 @@ func (t *Table) sum() string {
 	for _, h := range t.healthy {
 		findings += h.findings
 	}
-	return fmt.Sprintf("%d made, %d named first (and %d that no snapshot shows); %d healthy, %d findings", made, named, unseen, len(t.healthy), findings)
+	return fmt.Sprintf("%d made, %d named first (and %d that no snapshot shows); %d healthy, %d findings", made, named, unseen, len(t.healthy),
+		findings)
 }

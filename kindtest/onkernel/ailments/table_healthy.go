@@ -44,7 +44,8 @@ var dockerRules = onBoth(
 	"ip link add docker0 type bridge", "ip addr add 172.17.0.1/16 dev docker0", "ip link set docker0 up",
 	"iptables -P FORWARD DROP", "iptables -N DOCKER", "iptables -N DOCKER-USER", "iptables -N DOCKER-ISOLATION-STAGE-1",
 	"iptables -N DOCKER-ISOLATION-STAGE-2", "iptables -A DOCKER-USER -j RETURN",
-	"iptables -A DOCKER-ISOLATION-STAGE-1 -i docker0 ! -o docker0 -j DOCKER-ISOLATION-STAGE-2", "iptables -A DOCKER-ISOLATION-STAGE-1 -j RETURN",
+	"iptables -A DOCKER-ISOLATION-STAGE-1 -i docker0 ! -o docker0 -j DOCKER-ISOLATION-STAGE-2",
+	"iptables -A DOCKER-ISOLATION-STAGE-1 -j RETURN",
 	"iptables -A DOCKER-ISOLATION-STAGE-2 -o docker0 -j DROP", "iptables -A DOCKER-ISOLATION-STAGE-2 -j RETURN",
 	"iptables -A FORWARD -j DOCKER-USER", "iptables -A FORWARD -j DOCKER-ISOLATION-STAGE-1",
 	"iptables -A FORWARD -o docker0 -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT", "iptables -A FORWARD -o docker0 -j DOCKER",
@@ -60,7 +61,8 @@ func hostFirewall(tool, pods, nodes string) []string {
 	return onBoth(
 		tool+" -N fw-before-input", tool+" -N fw-user-input", tool+" -N fw-before-forward", tool+" -N fw-not-local",
 		tool+" -A fw-before-input -i lo -j ACCEPT", tool+" -A fw-before-input -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT",
-		tool+" -A fw-before-input -m conntrack --ctstate INVALID -j DROP", tool+" -A fw-before-input -m addrtype --dst-type LOCAL -j fw-not-local",
+		tool+" -A fw-before-input -m conntrack --ctstate INVALID -j DROP",
+		tool+" -A fw-before-input -m addrtype --dst-type LOCAL -j fw-not-local",
 		tool+" -A fw-not-local -m addrtype --dst-type MULTICAST -j RETURN", tool+" -A fw-before-input -j fw-user-input",
 		tool+" -A fw-user-input -s "+pods+" -j ACCEPT", tool+" -A fw-user-input -s "+nodes+" -j ACCEPT",
 		tool+" -A fw-user-input -p tcp -m tcp --dport 22 -j ACCEPT", tool+" -A fw-user-input -p tcp -m multiport --dports 30000:32767 -j ACCEPT",
@@ -70,21 +72,11 @@ func hostFirewall(tool, pods, nodes string) []string {
 	)
 }
 
-// policyRulesThatLetPass are rules for a NetworkPolicy that the clients satisfy.
-var policyRulesThatLetPass = []string{
-	"node2: iptables -N KUBE-ROUTER-FORWARD", "node2: iptables -N KUBE-POD-FW-XG4BVCBWOIIBGCJQ", "node2: iptables -N KUBE-NWPLCY-LQ5DXRWPCBZFZSYV",
-	"node2: iptables -I FORWARD -j KUBE-ROUTER-FORWARD", "node2: iptables -A KUBE-ROUTER-FORWARD -d 10.244.2.3 -j KUBE-POD-FW-XG4BVCBWOIIBGCJQ",
-	"node2: iptables -A KUBE-POD-FW-XG4BVCBWOIIBGCJQ -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT",
-	"node2: iptables -A KUBE-POD-FW-XG4BVCBWOIIBGCJQ -j KUBE-NWPLCY-LQ5DXRWPCBZFZSYV",
-	"node2: iptables -A KUBE-NWPLCY-LQ5DXRWPCBZFZSYV -j MARK --set-xmark 0x10000/0x10000",
-	"node2: iptables -A KUBE-POD-FW-XG4BVCBWOIIBGCJQ -m mark ! --mark 0x10000/0x10000 -j REJECT",
-	"node2: iptables -A KUBE-POD-FW-XG4BVCBWOIIBGCJQ -j MARK --set-xmark 0x0/0x10000",
-}
-
 // nativeTable is a firewall of nftables' own that accepts.
 var nativeTable = onBoth(
 	"nft add table inet firewalld", "nft add chain inet firewalld filter_FORWARD { type filter hook forward priority 10 ; policy accept ; }",
-	"nft add rule inet firewalld filter_FORWARD ct state established,related accept", "nft add rule inet firewalld filter_FORWARD ct status dnat accept",
+	"nft add rule inet firewalld filter_FORWARD ct state established,related accept",
+	"nft add rule inet firewalld filter_FORWARD ct status dnat accept",
 	"nft add chain inet firewalld filter_INPUT { type filter hook input priority 10 ; policy accept ; }",
 	"nft add rule inet firewalld filter_INPUT iifname lo accept",
 )
@@ -93,11 +85,12 @@ var nativeTable = onBoth(
 var beside = []Healthy{
 	{Name: "a container engine beside, legacy", Options: onBridge, Beside: dockerRules},
 	{Name: "a container engine beside, nft", Options: onVXLAN, Beside: dockerRules},
-	{Name: "a host firewall that lets pods and node ports in", Options: onPTP, Beside: hostFirewall("iptables", "10.244.0.0/16", "192.168.0.0/24")},
+	{Name: "a host firewall that lets pods and node ports in", Options: onPTP,
+		Beside: hostFirewall("iptables", "10.244.0.0/16", "192.168.0.0/24")},
 	{Name: "a host firewall for IPv6", Options: onIPv6, Beside: append(
 		onBoth("ip6tables -A INPUT -p ipv6-icmp -j ACCEPT"), hostFirewall("ip6tables", "fd00:10:244::/56", "2001:db8::/64")...)},
 	{Name: "a native table of nftables that accepts", Options: onPTP, Beside: nativeTable},
-	{Name: "rules for a NetworkPolicy that the clients satisfy", Options: onBridge, Beside: policyRulesThatLetPass},
+	{Name: "rules for a NetworkPolicy that the clients satisfy", Options: onBridge, Beside: policyRules("-s 10.244.0.0/16")},
 	{Name: "pods that leave the cluster are masqueraded", Options: onBridge, Beside: onBoth(
 		"iptables -t nat -A POSTROUTING -s 10.244.0.0/16 ! -d 10.244.0.0/16 -m addrtype ! --dst-type LOCAL -j MASQUERADE")},
 	{Name: "the rules of another backend beside", Options: onPTP, Beside: onBoth(
