@@ -30,8 +30,8 @@ type Ailment struct {
 	Cause cause.Code
 	// Unpromised: the objects promise no more than what happens, so that doctor must find nothing wrong.
 	Unpromised bool
-	// Reached: new connections reach a server for all that, so that why must answer yes; so must trace, unless its packet is of the connection that
-	// suffers.
+	// Reached: new connections reach a server for all that, so that why must answer yes; so must trace, unless its packet is of the
+	// connection that suffers.
 	Reached bool
 	// Unseen: no snapshot of a node shows it, so that nobody can name it.
 	Unseen bool
@@ -61,3 +61,17 @@ func (a *Ailment) want() verdicts {
 
 // asked is the connection of which trace and why are asked.
 func (a *Ailment) asked() *Try { return &a.Tries[len(a.Tries)-1] }
+
+// Result is what an ailment did, and what was said of it.
+type Result struct {
+	// Kernel is what became of the last connection.
+	Kernel answer
+	// Named are the causes that each command named first; nothing if it named none.
+	Named verdicts
+	// Wrong is what the kernel did otherwise than expected.
+	Wrong []string
+	// Repaired is what the remedy does that why names.
+	Repaired repaired
+	// Report is what each said.
+	Report string
+}

@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 // needKernel skips a test that is not asked to use the machine's kernel and tools.
 func needKernel(t *testing.T) {
 	t.Helper()
-	kerneltest.Need(t, "nft", "nfacct", "conntrack", "bridge", "sysctl", "iptables-legacy", "iptables-nft", "ip6tables-legacy", "ip6tables-nft")
+	kerneltest.Need(t, "nft", "nfacct", "conntrack", "bridge", "sysctl",
+		"iptables-legacy", "iptables-nft", "ip6tables-legacy", "ip6tables-nft")
 }
 
 func TestKernelAilments(t *testing.T) {
@@ -47,6 +48,7 @@ func TestKernelAilments(t *testing.T) {
 			require.NoError(t, err)
 			table.addAilment(&a, r)
 			assert.Empty(t, r.Wrong, "what the kernel does")
+			assert.NotEqual(t, noHelp, r.Repaired, "what the remedy does")
 			if r.Named != a.want() {
 				t.Errorf("want %s first, got %s\n%s", a.want(), r.Named, r.Report)
 			}
@@ -64,6 +66,7 @@ func TestKernelHealthyWards(t *testing.T) {
 			table.addHealthy(&h, c)
 			assert.Empty(t, c.Wrong, "what the kernel does")
 			assert.Zero(t, c.Findings, c.Report)
+			assert.Empty(t, c.No, "what why says")
 		})
 	}
 }

@@ -109,7 +109,8 @@ func (s *script) route(to, via pair, more string) {
 // wire makes a device whose other end is eth0 of another machine.
 func (w *Ward) wire(s *script, from, device string, mtu int, to string) {
 	near, far := w.nextMAC(from, device), w.nextMAC(to, "eth0")
-	s.add("link add %s address %s mtu %d type veth peer name eth0 address %s mtu %d netns %s", device, near, mtu, far, mtu, w.machines[to].Path())
+	s.add("link add %s address %s mtu %d type veth peer name eth0 address %s mtu %d netns %s", device, near, mtu, far, mtu,
+		w.machines[to].Path())
 }
 
 var everywhere = pair{"default", "default"}
@@ -156,8 +157,8 @@ func (w *Ward) buildRouter() error {
 	s.add("link set wan up")
 	s.address("wan", routerOutside, false)
 	s.route(balancers, nodeAt(1), "")
-	return w.machines["router"].configure(append(settings(true), "net.bridge.bridge-nf-call-iptables=0", "net.bridge.bridge-nf-call-ip6tables=0"),
-		s.lines)
+	routes := append(settings(true), "net.bridge.bridge-nf-call-iptables=0", "net.bridge.bridge-nf-call-ip6tables=0")
+	return w.machines["router"].configure(routes, s.lines)
 }
 
 func (w *Ward) buildOutside() error {
@@ -272,7 +273,8 @@ func (w *Ward) listen() error {
 				continue
 			}
 			m := w.machines[p.name]
-			if err := errors.Join(m.serve(p.name, "tcp", netip.AddrPortFrom(at, 8080)), m.serve(p.name, "udp", netip.AddrPortFrom(at, 5353))); err != nil {
+			err := errors.Join(m.serve(p.name, "tcp", netip.AddrPortFrom(at, 8080)), m.serve(p.name, "udp", netip.AddrPortFrom(at, 5353)))
+			if err != nil {
 				return err
 			}
 		}

@@ -12,39 +12,37 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
-// diagnosis is what doctor said.
-type diagnosis struct {
-	code     cause.Code // of the first finding
-	findings int
+// statement is what a command said: the cause that it named first, and its text.
+type statement struct {
+	cause    cause.Cause
 	text     string
+	findings int // of doctor
 }
 
 // diagnose asks doctor.
-func diagnose(ctx context.Context, cluster *live.Cluster) (diagnosis, error) {
+func diagnose(ctx context.Context, cluster *live.Cluster) (statement, error) {
 	report, err := cluster.Examine(ctx)
 	if err != nil {
-		return diagnosis{}, err
+		return statement{}, err
 	}
 	var text strings.Builder
 	if err := report.WriteText(&text, false); err != nil {
-		return diagnosis{}, err
+		return statement{}, err
 	}
-	d := diagnosis{text: text.String(), findings: len(report.Findings)}
-	d.code = firstOf(report)
-	return d, nil
+	return statement{firstOf(report), text.String(), len(report.Findings)}, nil
 }
 
 // firstOf is what a report names first: what is wrong, then what it cannot say of a node, then what it took for granted.
-func firstOf(r *live.Report) cause.Code {
+func firstOf(r *live.Report) cause.Cause {
 	switch {
 	case len(r.Findings) > 0:
-		return r.Findings[0].Code
+		return r.Findings[0].Cause
 	case slices.ContainsFunc(r.Nodes, func(n live.NodeReport) bool { return n.Proxy.Name != "" && !n.Proxy.Walked }):
-		return cause.OtherProxy
+		return cause.Cause{Code: cause.OtherProxy}
 	case len(r.Doubts) > 0:
-		return codeOf(r.Doubts[0].Kind)
+		return cause.Cause{Code: codeOf(r.Doubts[0].Kind)}
 	}
-	return ""
+	return cause.Cause{}
 }
 
 // codeOf is the code of what a walk took for granted.
@@ -58,15 +56,14 @@ func codeOf(kind packetsim.DoubtKind) cause.Code {
 	return cause.Unread
 }
 
-// trace follows the asked connection.
-func (a *Ailment) trace(w *Ward, cluster *live.Cluster) (cause.Code, string, error) {
+// packet is the first packet of the asked connection.
+func (a *Ailment) packet(w *Ward) (inet.Input, error) {
 	t := a.asked()
 	v6 := w.Families.each()[0]
 	to, err := t.target(w.Objects, v6)
-	if err != nil {
-		return "", "", err
-	}
-	in := inet.Input{Packet: inet.Packet{Proto: inet.TCP, Src: t.source(v6), Dst: to.Addr(), SrcPort: 40000, DstPort: to.Port(), TCPFlags: inet.SYN}}
+	in := inet.Input{Packet: inet.Packet{
+		Proto: inet.TCP, Src: t.source(v6), Dst: to.Addr(), SrcPort: 40000, DstPort: to.Port(), TCPFlags: inet.SYN,
+	}}
 	if t.UDP {
 		in.Proto, in.TCPFlags = inet.UDP, 0
 	}
@@ -76,70 +73,83 @@ func (a *Ailment) trace(w *Ward, cluster *live.Cluster) (cause.Code, string, err
 	if to.Addr().IsLoopback() {
 		in.Src = to.Addr()
 	}
+	return in, err
+}
+
+// trace follows the asked connection.
+func (a *Ailment) trace(w *Ward, cluster *live.Cluster) (statement, error) {
+	in, err := a.packet(w)
+	if err != nil {
+		return statement{}, err
+	}
 	view, err := cluster.View(in.Src, in.Dst)
 	if err != nil {
-		return "", err.Error(), nil
+		return statement{text: err.Error()}, nil
 	}
-	followed, err := view.Follow(in, t.via())
+	followed, err := view.Follow(in, a.asked().via())
 	if err != nil {
-		return "", err.Error(), nil
+		return statement{text: err.Error()}, nil
 	}
 	causes, err := view.Causes(followed)
 	if err != nil {
-		return "", "", err
+		return statement{}, err
 	}
-	var text strings.Builder
+	var said statement
 	for i := range followed.Connections {
 		c := &followed.Connections[i]
-		fmt.Fprintf(&text, "%g made %v server %s asked %v client %v: %s\n", c.Probability, c.Made, c.Server, c.Asked, c.Client, c.Why)
+		said.text += fmt.Sprintf("%.3g: made %v, server %s asked at %v: %s\n", c.Probability, c.Made, c.Server, c.Asked, c.Why)
 	}
-	var code cause.Code
 	for i := range causes {
-		c := &causes[i]
-		if i == 0 {
-			code = c.Code
-		}
-		fmt.Fprintf(&text, "%s %s %s [%s]\n", c.Code, c.Says, c.What, c.Remedy)
+		said.text += fmt.Sprintf("%s %s %s\n", causes[i].Code, causes[i].Says, causes[i].What)
 	}
-	return code, text.String() + strings.Join(followed.Notes, "\n"), nil
+	if len(causes) > 0 {
+		said.cause = causes[0]
+	}
+	said.text += strings.Join(followed.Notes, "\n")
+	return said, nil
 }
 
-// why asks for the two ends alone.
-func (a *Ailment) why(ctx context.Context, w *Ward, cluster *live.Cluster) (cause.Code, string, error) {
-	t := a.asked()
+// ask asks why for the two ends of a connection.
+func (t *Try) ask(ctx context.Context, w *Ward, cluster *live.Cluster) (*live.Why, error) {
 	server := t.To
 	switch {
 	case strings.HasPrefix(server, "lb/"): // the service has other addresses, too
 		to, err := t.target(w.Objects, w.Families.each()[0])
 		if err != nil {
-			return "", "", err
+			return nil, err
 		}
 		server = to.String()
 	case strings.HasPrefix(server, "node"):
 		server = "node/" + server
 	}
-	answer, err := cluster.Why(ctx, t.client(), server)
+	return cluster.Why(ctx, t.client(w.Families), server)
+}
+
+// why asks for the two ends alone.
+func (a *Ailment) why(ctx context.Context, w *Ward, cluster *live.Cluster) (statement, error) {
+	answer, err := a.asked().ask(ctx, w, cluster)
 	if err != nil {
-		return "", err.Error(), nil
+		return statement{text: err.Error()}, nil
 	}
 	var text strings.Builder
 	if err := answer.WriteText(&text); err != nil {
-		return "", "", err
+		return statement{}, err
 	}
+	said := statement{text: text.String()}
 	switch {
 	case len(answer.Causes) > 0:
-		return answer.Causes[0].Code, text.String(), nil
+		said.cause = answer.Causes[0]
 	case len(answer.Doubts) > 0:
-		return codeOf(answer.Doubts[0].Kind), text.String(), nil
+		said.cause.Code = codeOf(answer.Doubts[0].Kind)
 	}
-	return "", text.String(), nil
+	return said, nil
 }
 
 // client is who asks, as why wants it.
-func (t *Try) client() string {
+func (t *Try) client(families Families) string {
 	switch {
 	case t.From == "outside":
-		return outsideAt.of(false)
+		return outsideAt.of(families == V6)
 	case strings.HasPrefix(t.From, "node"):
 		return "node/" + t.From
 	}

@@ -36,7 +36,8 @@ func (o Objects) of(families Families) (Objects, error) {
 		case *corev1.Node:
 			object.Spec.PodCIDRs = slices.DeleteFunc(object.Spec.PodCIDRs, families.lacks)
 			object.Spec.PodCIDR = object.Spec.PodCIDRs[0]
-			object.Status.Addresses = slices.DeleteFunc(object.Status.Addresses, func(a corev1.NodeAddress) bool { return families.lacks(a.Address) })
+			object.Status.Addresses = slices.DeleteFunc(object.Status.Addresses,
+				func(a corev1.NodeAddress) bool { return families.lacks(a.Address) })
 		case *corev1.Pod:
 			object.Status.PodIPs = slices.DeleteFunc(object.Status.PodIPs, func(ip corev1.PodIP) bool { return families.lacks(ip.IP) })
 			object.Status.PodIP = object.Status.PodIPs[0].IP

@@ -11,6 +11,7 @@ type Options struct {
 	Layout   Layout
 	Dialect  netfilter.Dialect
 	Families Families
-	// Configure changes the configuration of the kube-proxies; nil: the pods' range is their clusterCIDR, and the rest is kube-proxy's default.
+	// Configure changes the configuration of the kube-proxies; nil: the pods' range is their clusterCIDR, and the rest is kube-proxy's
+	// default.
 	Configure func(*kubeproxyconfig.KubeProxyConfiguration)
 }

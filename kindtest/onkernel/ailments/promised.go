@@ -7,7 +7,8 @@ func promised() []Try {
 		out = append(out,
 			Try{From: from, To: "svc/web", Is: "web1 or web2"}, Try{From: from, To: "svc/near", Is: "web1"},
 			Try{From: from, To: "svc/far", Is: "web2"}, Try{From: from, To: "svc/dns", UDP: true, Is: "web1 or web2"},
-			Try{From: from, To: "svc/agent", Is: "agent"}, Try{From: from, To: "node1:30012", Is: "web2"}, Try{From: from, To: "node2:30012", Is: "web2"},
+			Try{From: from, To: "svc/agent", Is: "agent"}, Try{From: from, To: "node1:30012", Is: "web2"},
+			Try{From: from, To: "node2:30012", Is: "web2"},
 		)
 	}
 	return append(out,

@@ -9,18 +9,6 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
-// Result is what an ailment did, and what was said of it.
-type Result struct {
-	// Kernel is what became of the last connection.
-	Kernel answer
-	// Named are the causes that each command named first; nothing if it named none.
-	Named verdicts
-	// Wrong is what the kernel did otherwise than expected.
-	Wrong []string
-	// Report is what each said.
-	Report string
-}
-
 // Run makes an ailment in a ward of its own, makes its connections, and asks what is wrong.
 func (a *Ailment) Run(ctx context.Context) (r *Result, err error) {
 	w, err := New(a.Options)
@@ -93,17 +81,28 @@ func (a *Ailment) ask(w *Ward, r *Result, expected func(*Try) string) error {
 	return nil
 }
 
-// explain asks doctor, trace and why.
+// explain asks doctor, trace and why, and does what is said to help.
 func (a *Ailment) explain(ctx context.Context, w *Ward, cluster *live.Cluster, r *Result) error {
-	var trace, why string
 	doctor, err := diagnose(ctx, cluster)
-	if err == nil {
-		r.Named.doctor = doctor.code
-		r.Named.trace, trace, err = a.trace(w, cluster)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		r.Named.why, why, err = a.why(ctx, w, cluster)
+	trace, err := a.trace(w, cluster)
+	if err != nil {
+		return err
 	}
-	r.Report = fmt.Sprintf("doctor:\n%s\ntrace:\n%s\n\nwhy:\n%s", doctor.text, trace, why)
-	return err
+	why, err := a.why(ctx, w, cluster)
+	if err != nil {
+		return err
+	}
+	r.Named = verdicts{doctor.cause.Code, trace.cause.Code, why.cause.Code}
+	r.Report = fmt.Sprintf("doctor:\n%s\ntrace:\n%s\n\nwhy:\n%s", doctor.text, trace.text, why.text)
+	for _, said := range []statement{why, doctor} {
+		if said.cause.Code == a.Cause && r.Repaired == notTried {
+			if r.Repaired, err = a.mend(w, &said.cause); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

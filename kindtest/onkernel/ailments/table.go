@@ -12,6 +12,15 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
+// repaired says what became of a connection after the remedy of its cause was applied.
+type repaired string
+
+const (
+	notTried repaired = ""        // the remedy is no command for a node
+	mended   repaired = "mended"  // the connection is made as before
+	noHelp   repaired = "no help" // it is not
+)
+
 // Table is what became of all ailments and healthy wards. Several may add to it at once.
 type Table struct {
 	mu      sync.Mutex
@@ -26,11 +35,12 @@ type ailing struct {
 	cause       cause.Code
 	bites       bool // the kernel does what was expected
 	unseen      bool
+	repaired    repaired
 }
 
 type healthy struct {
-	name                         string
-	connections, wrong, findings int
+	name                             string
+	connections, wrong, findings, no int
 }
 
 // addAilment adds what became of an ailment.
@@ -39,6 +49,7 @@ func (t *Table) addAilment(a *Ailment, r *Result) {
 	defer t.mu.Unlock()
 	t.ailing = append(t.ailing, ailing{
 		name: a.Name, kernel: r.Kernel.String(), want: a.want(), named: r.Named, cause: a.Cause, bites: len(r.Wrong) == 0, unseen: a.Unseen,
+		repaired: r.Repaired,
 	})
 }
 
@@ -46,7 +57,7 @@ func (t *Table) addAilment(a *Ailment, r *Result) {
 func (t *Table) addHealthy(h *Healthy, c *Checkup) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.healthy = append(t.healthy, healthy{h.Name, c.Connections, len(c.Wrong), c.Findings})
+	t.healthy = append(t.healthy, healthy{h.Name, c.Connections, len(c.Wrong), c.Findings, len(c.No)})
 }
 
 // Write prints the table and its sums, in the order of names.
@@ -56,13 +67,14 @@ func (t *Table) Write(out io.Writer) error {
 	slices.SortFunc(t.ailing, func(a, b ailing) int { return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.name, b.name)) })
 	slices.SortFunc(t.healthy, func(a, b healthy) int { return cmp.Compare(a.name, b.name) })
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CAUSE\tAILMENT\tTHE KERNEL\tDOCTOR\tTRACE\tWHY\t")
+	fmt.Fprintln(w, "CAUSE\tAILMENT\tTHE KERNEL\tDOCTOR\tTRACE\tWHY\tREMEDY\t")
 	for _, a := range t.ailing {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.cause, a.name, a.kernel, said(a.named.doctor), said(a.named.trace), said(a.named.why), a.mistake())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.cause, a.name, a.kernel, said(a.named.doctor), said(a.named.trace),
+			said(a.named.why), a.repaired, a.mistake())
 	}
-	fmt.Fprintln(w, "\nHEALTHY WARD\tCONNECTIONS\tFINDINGS\t")
+	fmt.Fprintln(w, "\nHEALTHY WARD\tCONNECTIONS\tFINDINGS\tNO OF WHY\t")
 	for _, h := range t.healthy {
-		fmt.Fprintf(w, "%s\t%d, %d failed\t%d\t\n", h.name, h.connections, h.wrong, h.findings)
+		fmt.Fprintf(w, "%s\t%d, %d failed\t%d\t%d\t\n", h.name, h.connections, h.wrong, h.findings, h.no)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -105,5 +117,6 @@ func (t *Table) sum() string {
 	for _, h := range t.healthy {
 		findings += h.findings
 	}
-	return fmt.Sprintf("%d made, %d named first (and %d that no snapshot shows); %d healthy, %d findings", made, named, unseen, len(t.healthy), findings)
+	return fmt.Sprintf("%d made, %d named first (and %d that no snapshot shows); %d healthy, %d findings", made, named, unseen, len(t.healthy),
+		findings)
 }

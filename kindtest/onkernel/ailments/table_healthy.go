@@ -2,26 +2,16 @@ package ailments
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
-
-// Healthy is a ward in which nothing is wrong, however it may look.
-type Healthy struct {
-	Name string
-	Options
-	// Objects changes what the API server has before kube-proxy reads it.
-	Objects func(Objects)
-	// Beside are command lines of what is there beside (Ward.Run). kube-proxy has put its jumps first, as it does, when they run.
-	Beside []string
-	// Tries are connections beside those that every ward promises, and Without are targets that this one does not serve.
-	Tries   []Try
-	Without []string
-}
 
 // plain are wards without anything beside, of every kind.
 func plain() []Healthy {
@@ -54,7 +44,8 @@ var dockerRules = onBoth(
 	"ip link add docker0 type bridge", "ip addr add 172.17.0.1/16 dev docker0", "ip link set docker0 up",
 	"iptables -P FORWARD DROP", "iptables -N DOCKER", "iptables -N DOCKER-USER", "iptables -N DOCKER-ISOLATION-STAGE-1",
 	"iptables -N DOCKER-ISOLATION-STAGE-2", "iptables -A DOCKER-USER -j RETURN",
-	"iptables -A DOCKER-ISOLATION-STAGE-1 -i docker0 ! -o docker0 -j DOCKER-ISOLATION-STAGE-2", "iptables -A DOCKER-ISOLATION-STAGE-1 -j RETURN",
+	"iptables -A DOCKER-ISOLATION-STAGE-1 -i docker0 ! -o docker0 -j DOCKER-ISOLATION-STAGE-2",
+	"iptables -A DOCKER-ISOLATION-STAGE-1 -j RETURN",
 	"iptables -A DOCKER-ISOLATION-STAGE-2 -o docker0 -j DROP", "iptables -A DOCKER-ISOLATION-STAGE-2 -j RETURN",
 	"iptables -A FORWARD -j DOCKER-USER", "iptables -A FORWARD -j DOCKER-ISOLATION-STAGE-1",
 	"iptables -A FORWARD -o docker0 -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT", "iptables -A FORWARD -o docker0 -j DOCKER",
@@ -70,7 +61,8 @@ func hostFirewall(tool, pods, nodes string) []string {
 	return onBoth(
 		tool+" -N fw-before-input", tool+" -N fw-user-input", tool+" -N fw-before-forward", tool+" -N fw-not-local",
 		tool+" -A fw-before-input -i lo -j ACCEPT", tool+" -A fw-before-input -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT",
-		tool+" -A fw-before-input -m conntrack --ctstate INVALID -j DROP", tool+" -A fw-before-input -m addrtype --dst-type LOCAL -j fw-not-local",
+		tool+" -A fw-before-input -m conntrack --ctstate INVALID -j DROP",
+		tool+" -A fw-before-input -m addrtype --dst-type LOCAL -j fw-not-local",
 		tool+" -A fw-not-local -m addrtype --dst-type MULTICAST -j RETURN", tool+" -A fw-before-input -j fw-user-input",
 		tool+" -A fw-user-input -s "+pods+" -j ACCEPT", tool+" -A fw-user-input -s "+nodes+" -j ACCEPT",
 		tool+" -A fw-user-input -p tcp -m tcp --dport 22 -j ACCEPT", tool+" -A fw-user-input -p tcp -m multiport --dports 30000:32767 -j ACCEPT",
@@ -80,21 +72,11 @@ func hostFirewall(tool, pods, nodes string) []string {
 	)
 }
 
-// policyRulesThatLetPass are rules for a NetworkPolicy that the clients satisfy.
-var policyRulesThatLetPass = []string{
-	"node2: iptables -N KUBE-ROUTER-FORWARD", "node2: iptables -N KUBE-POD-FW-XG4BVCBWOIIBGCJQ", "node2: iptables -N KUBE-NWPLCY-LQ5DXRWPCBZFZSYV",
-	"node2: iptables -I FORWARD -j KUBE-ROUTER-FORWARD", "node2: iptables -A KUBE-ROUTER-FORWARD -d 10.244.2.3 -j KUBE-POD-FW-XG4BVCBWOIIBGCJQ",
-	"node2: iptables -A KUBE-POD-FW-XG4BVCBWOIIBGCJQ -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT",
-	"node2: iptables -A KUBE-POD-FW-XG4BVCBWOIIBGCJQ -j KUBE-NWPLCY-LQ5DXRWPCBZFZSYV",
-	"node2: iptables -A KUBE-NWPLCY-LQ5DXRWPCBZFZSYV -j MARK --set-xmark 0x10000/0x10000",
-	"node2: iptables -A KUBE-POD-FW-XG4BVCBWOIIBGCJQ -m mark ! --mark 0x10000/0x10000 -j REJECT",
-	"node2: iptables -A KUBE-POD-FW-XG4BVCBWOIIBGCJQ -j MARK --set-xmark 0x0/0x10000",
-}
-
 // nativeTable is a firewall of nftables' own that accepts.
 var nativeTable = onBoth(
 	"nft add table inet firewalld", "nft add chain inet firewalld filter_FORWARD { type filter hook forward priority 10 ; policy accept ; }",
-	"nft add rule inet firewalld filter_FORWARD ct state established,related accept", "nft add rule inet firewalld filter_FORWARD ct status dnat accept",
+	"nft add rule inet firewalld filter_FORWARD ct state established,related accept",
+	"nft add rule inet firewalld filter_FORWARD ct status dnat accept",
 	"nft add chain inet firewalld filter_INPUT { type filter hook input priority 10 ; policy accept ; }",
 	"nft add rule inet firewalld filter_INPUT iifname lo accept",
 )
@@ -103,11 +85,12 @@ var nativeTable = onBoth(
 var beside = []Healthy{
 	{Name: "a container engine beside, legacy", Options: onBridge, Beside: dockerRules},
 	{Name: "a container engine beside, nft", Options: onVXLAN, Beside: dockerRules},
-	{Name: "a host firewall that lets pods and node ports in", Options: onPTP, Beside: hostFirewall("iptables", "10.244.0.0/16", "192.168.0.0/24")},
+	{Name: "a host firewall that lets pods and node ports in", Options: onPTP,
+		Beside: hostFirewall("iptables", "10.244.0.0/16", "192.168.0.0/24")},
 	{Name: "a host firewall for IPv6", Options: onIPv6, Beside: append(
 		onBoth("ip6tables -A INPUT -p ipv6-icmp -j ACCEPT"), hostFirewall("ip6tables", "fd00:10:244::/56", "2001:db8::/64")...)},
 	{Name: "a native table of nftables that accepts", Options: onPTP, Beside: nativeTable},
-	{Name: "rules for a NetworkPolicy that the clients satisfy", Options: onBridge, Beside: policyRulesThatLetPass},
+	{Name: "rules for a NetworkPolicy that the clients satisfy", Options: onBridge, Beside: policyRules("-s 10.244.0.0/16")},
 	{Name: "pods that leave the cluster are masqueraded", Options: onBridge, Beside: onBoth(
 		"iptables -t nat -A POSTROUTING -s 10.244.0.0/16 ! -d 10.244.0.0/16 -m addrtype ! --dst-type LOCAL -j MASQUERADE")},
 	{Name: "the rules of another backend beside", Options: onPTP, Beside: onBoth(
@@ -123,6 +106,10 @@ var beside = []Healthy{
 	{Name: "a policy rule has a table for pods", Options: onBridge, Beside: []string{
 		"node1: ip route add 10.244.2.0/24 via 192.168.0.3 table 77", "node1: ip rule add from 10.244.1.0/24 to 10.244.2.0/24 lookup 77"}},
 	{Name: "more addresses on the loopback device", Options: onPTP, Beside: onBoth("ip addr add 203.0.113.200/32 dev lo")},
+	{Name: "a node's block of pods is a black hole beside the routes of its pods", Options: onPTP, Beside: []string{
+		"node1: ip route add blackhole 10.244.1.0/24", "node2: ip route add blackhole 10.244.2.0/24"}},
+	{Name: "a default route of two ways", Options: onPTP, Beside: onBoth(
+		"ip route replace default nexthop via 192.168.0.1 dev eth0 nexthop via 192.168.0.1 dev eth0 weight 2")},
 	{Name: "a second network", Options: onPTP, Beside: secondWay[:3:3]},
 }
 
@@ -167,6 +154,28 @@ var configured = []Healthy{
 	}},
 }
 
+// seen are wards of which less is known, and wards with connections that are open.
+var seen = []Healthy{
+	{Name: "connections that are open", Options: onPTP, Tries: []Try{
+		{From: "client1", To: "svc/far", Keep: true, Is: "web2"}, {From: "web1", To: "svc/near", Keep: true, Is: "web1"},
+		{From: "outside", To: "node1:30012", Keep: true, Is: "web2"}, {From: "node2", To: "svc/near", Keep: true, Is: "web1"},
+		{From: "client2", SourcePort: 40053, To: "svc/dns", UDP: true, Keep: true, Is: "web1 or web2"},
+	}},
+	{Name: "a node without a snapshot", Options: onPTP, Seen: func(c *live.Cluster) { c.Snapshots = c.Snapshots[:1] }},
+	{Name: "no pod among the objects", Options: onBridge, Seen: func(c *live.Cluster) {
+		c.Objects = slices.DeleteFunc(c.Objects, func(o manifest.Object) bool { _, isPod := o.Object.(*corev1.Pod); return isPod })
+	}},
+	{Name: "nobody says how kube-proxy is configured", Options: onPTP, Seen: func(c *live.Cluster) { c.Config = nil }},
+	{Name: "a service that has no endpoint, and one that is a name", Options: onPTP, Objects: func(o Objects) {
+		peers := o.service("peers")
+		peers.Spec.Type, peers.Spec.ExternalName, peers.Spec.Selector = corev1.ServiceTypeExternalName, "example.org", nil
+		peers.Spec.ClusterIP, peers.Spec.ClusterIPs, peers.Spec.IPFamilies, peers.Spec.IPFamilyPolicy = "", nil, nil, nil
+		for _, s := range append(o.slices("agent"), o.slices("peers")...) {
+			s.Endpoints = nil
+		}
+	}, Without: []string{"svc/agent"}, Tries: []Try{{From: "client1", To: "svc/agent", Is: "refused"}}},
+}
+
 // with is a kind of ward with another configuration of kube-proxy.
 func with(o Options, configure func(*kubeproxyconfig.KubeProxyConfiguration)) Options {
 	o.Configure = configure
@@ -175,5 +184,5 @@ func with(o Options, configure func(*kubeproxyconfig.KubeProxyConfiguration)) Op
 
 // Healthies are all of them.
 func Healthies() []Healthy {
-	return append(append(plain(), beside...), configured...)
+	return slices.Concat(plain(), beside, configured, seen)
 }

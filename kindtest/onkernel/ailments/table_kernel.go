@@ -56,7 +56,8 @@ var settingsAndMemory = []Ailment{
 		Name: "the node remembers an endpoint that has gone", Options: onPTP,
 		Objects: func(o Objects) { keepEndpoint(o, "dns", "web2") },
 		Fault: []string{
-			"node1: conntrack -I -p udp -s 10.244.1.2 -d 10.96.0.53 --sport 40053 --dport 53 -r 10.244.1.9 -q 10.244.1.2 --reply-port-src 5353 --reply-port-dst 40053 -u SEEN_REPLY,ASSURED -t 120",
+			"node1: conntrack -I -p udp -s 10.244.1.2 -d 10.96.0.53 --sport 40053 --dport 53" +
+				" -r 10.244.1.9 -q 10.244.1.2 --reply-port-src 5353 --reply-port-dst 40053 -u SEEN_REPLY,ASSURED -t 120",
 		},
 		Tries: []Try{
 			{From: "client1", To: "svc/dns", UDP: true, Is: "web2"}, {From: "client1", SourcePort: 40053, To: "svc/dns", UDP: true, Is: "silent"},

@@ -49,6 +49,18 @@ var proxies = []Ailment{
 		Cause: cause.RuleMissing,
 	},
 	{
+		Name: "packets to masquerade get another mark", Options: onBridge,
+		Fault: []string{"node1: iptables -t nat -R KUBE-MARK-MASQ 1 -j MARK --set-xmark 0x8000/0x8000"},
+		Tries: []Try{{From: "outside", To: "node1:30012", Was: "web2", Is: "silent"}},
+		Cause: cause.RuleMissing,
+	},
+	{
+		Name: "nothing leads to the rules of node ports", Options: onPTP,
+		Fault: []string{"node1: iptables -t nat -F KUBE-NODEPORTS"},
+		Tries: []Try{{From: "outside", To: "node1:30012", Was: "web2", Is: "refused"}},
+		Cause: cause.RuleMissing,
+	},
+	{
 		Name: "the rules are older than the endpoint", Options: onPTP,
 		Objects: func(o Objects) { moveEndpoint(o, "far", "10.244.2.9") },
 		Later:   func(o Objects) { moveEndpoint(o, "far", "10.244.2.3") },
@@ -73,6 +85,15 @@ var proxies = []Ailment{
 		Fault: []string{"node1: iptables -I KUBE-FORWARD -p tcp --dport 8080 -j DROP"},
 		Tries: []Try{{From: "client1", To: "svc/far", Was: "web2", Is: "silent"}},
 		Cause: cause.RuleForeign,
+	},
+	{
+		Name: "the rules that masquerade stand in another order", Options: onBridge,
+		Fault: []string{
+			"node1: iptables -t nat -D KUBE-POSTROUTING -m mark ! --mark 0x4000/0x4000 -j RETURN",
+			"node1: iptables -t nat -A KUBE-POSTROUTING -m mark ! --mark 0x4000/0x4000 -j RETURN",
+		},
+		Tries: []Try{{From: "client1", To: "svc/far", Was: "web2 seeing client1", Is: "web2 seeing node1"}},
+		Cause: cause.RulesMoved, Reached: true,
 	},
 	{
 		Name: "the node runs kube-proxy of mode nftables", Options: onPTP, Idle: []string{"node1"},

@@ -19,6 +19,18 @@ const (
 	farEndpoint = "KUBE-SEP-B6ROESVHMF26Y5WG"
 )
 
+// policyRules are what kube-router writes for a NetworkPolicy that selects web2 and lets in what matches.
+func policyRules(match string) []string {
+	const pod, policy = "KUBE-POD-FW-XG4BVCBWOIIBGCJQ", "KUBE-NWPLCY-LQ5DXRWPCBZFZSYV"
+	return []string{
+		"node2: iptables -N KUBE-ROUTER-FORWARD", "node2: iptables -N " + pod, "node2: iptables -N " + policy,
+		"node2: iptables -I FORWARD -j KUBE-ROUTER-FORWARD", "node2: iptables -A KUBE-ROUTER-FORWARD -d 10.244.2.3 -j " + pod,
+		"node2: iptables -A " + pod + " -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT", "node2: iptables -A " + pod + " -j " + policy,
+		"node2: iptables -A " + policy + " " + match + " -j MARK --set-xmark 0x10000/0x10000",
+		"node2: iptables -A " + pod + " -m mark ! --mark 0x10000/0x10000 -j REJECT",
+	}
+}
+
 // foreignRules are rules of others than kube-proxy.
 var foreignRules = []Ailment{
 	{
@@ -101,15 +113,7 @@ var foreignRules = []Ailment{
 	},
 	{
 		Name: "rules for a NetworkPolicy drop the client", Options: onBridge,
-		Fault: []string{
-			"node2: iptables -N KUBE-ROUTER-FORWARD", "node2: iptables -N KUBE-POD-FW-XG4BVCBWOIIBGCJQ", "node2: iptables -N KUBE-NWPLCY-LQ5DXRWPCBZFZSYV",
-			"node2: iptables -I FORWARD -j KUBE-ROUTER-FORWARD",
-			"node2: iptables -A KUBE-ROUTER-FORWARD -d 10.244.2.3 -j KUBE-POD-FW-XG4BVCBWOIIBGCJQ",
-			"node2: iptables -A KUBE-POD-FW-XG4BVCBWOIIBGCJQ -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT",
-			"node2: iptables -A KUBE-POD-FW-XG4BVCBWOIIBGCJQ -j KUBE-NWPLCY-LQ5DXRWPCBZFZSYV",
-			"node2: iptables -A KUBE-NWPLCY-LQ5DXRWPCBZFZSYV -s 10.244.9.0/24 -j MARK --set-xmark 0x10000/0x10000",
-			"node2: iptables -A KUBE-POD-FW-XG4BVCBWOIIBGCJQ -m mark ! --mark 0x10000/0x10000 -j REJECT",
-		},
+		Fault: policyRules("-s 10.244.9.0/24"),
 		Tries: []Try{{From: "client1", To: "svc/far", Was: "web2", Is: "refused"}},
 		Cause: cause.PolicyRules, Unpromised: true,
 	},

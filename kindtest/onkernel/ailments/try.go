@@ -12,16 +12,17 @@ type Try struct {
 	// From is the machine that asks: a pod, a node, or outside. SourcePort is 0 if the kernel shall choose it.
 	From       string
 	SourcePort uint16
-	// To is what it asks: "svc/NAME" or "svc/NAME:PORT" for a Service's cluster IP, "lb/NAME" for its load balancer, "pod/NAME" for a server itself, "node1:PORT", or "ADDRESS:PORT".
+	// To is what it asks: "svc/NAME" or "svc/NAME:PORT" for a Service's cluster IP, "lb/NAME" for its load balancer, "pod/NAME" for a server
+	// itself, "node1:PORT", or "ADDRESS:PORT".
 	To  string
 	UDP bool
 	// Bytes is how much the server is to send back.
 	Bytes int
 	// Keep leaves the connection open.
 	Keep bool
-	// Was is what becomes of it before anything is broken, and Is afterwards: a server's name, "web1 or web2", or one of the ends (silent, refused,
-	// unreachable, not sent). A server's name with " seeing MACHINE" asks whose address the server saw as the client's. It is not made
-	// before anything is broken if Was is empty.
+	// Was is what becomes of it before anything is broken, and Is afterwards: a server's name, "web1 or web2", or one of the ends (silent,
+	// refused, unreachable, not sent). A server's name with " seeing MACHINE" asks whose address the server saw as the client's. It is not
+	// made before anything is broken if Was is empty.
 	Was, Is string
 }
 
