@@ -16,6 +16,8 @@ import (
 type World struct {
 	// Node is the snapshot of a node, by its name; nil for a host that is no node, and for a node without a snapshot.
 	Node func(host string) *snapshot.NodeSnapshot
+	// All are the snapshots of all nodes, among which a device that is down is looked for.
+	All []*snapshot.NodeSnapshot
 }
 
 func (w World) node(host string) *snapshot.NodeSnapshot {
@@ -40,7 +42,7 @@ func Of(c *network.Connection, w World) (Cause, bool) {
 	case len(c.Forward.Hops) == 0:
 		return Cause{Code: NoSource, What: c.Why, Says: "The client has no address to send from: " + c.Why + "."}, true
 	case c.Forward.End != network.EndDelivered:
-		found := ofJourney(&c.Forward, w, thePacket)
+		found := w.orDown(&c.Forward, ofJourney(&c.Forward, w, thePacket))
 		if hop := translator(&c.Forward); hop != nil && isOfWay(found.Code) && isRemembered(hop) {
 			return stale(hop), true
 		}
@@ -48,11 +50,11 @@ func Of(c *network.Connection, w World) (Cause, bool) {
 	case c.Refused && c.RefusedBy.IsValid() && c.Back != nil && c.Third == nil:
 		return nobodyListens(c), true
 	case c.Back != nil && c.Back.End != network.EndDelivered:
-		return w.ofReply(c, ofJourney(c.Back, w, theReply)), true
+		return w.orDown(c.Back, w.ofReply(c, ofJourney(c.Back, w, theReply))), true
 	case c.Third != nil && c.Third.End != network.EndDelivered:
 		return ofJourney(c.Third, w, thePacket), true
 	}
-	return w.untranslated(c), true
+	return w.orDown(c.Back, w.untranslated(c)), true
 }
 
 // Taken is a rule of others that translated the destination of a connection, whatever became of it then; false if there is none.
@@ -233,6 +235,42 @@ func hostsOf(j *network.Journey) []string {
 		out = append(out, j.Hops[i].Host)
 	}
 	return out
+}
+
+// orDown is the cause of a packet that did not find its way, or a device that is down and by which the way would lead: the kernel takes the routes
+// by it away.
+func (w World) orDown(j *network.Journey, found Cause) Cause {
+	if !isOfWay(found.Code) && found.Code != ReplyElsewhere || len(j.Hops) == 0 {
+		return found
+	}
+	passed := hostsOf(j)
+	last := &j.Hops[len(j.Hops)-1]
+	to := []netip.Addr{last.Outcome.Packet.Dst, last.Outcome.NextHop}
+	for _, node := range w.All {
+		for i := range node.Devices {
+			d := &node.Devices[i]
+			if d.Up || !leadsTo(d, to) && !(isNetwork(d) && slices.Contains(passed, node.Hostname)) {
+				continue
+			}
+			at := setting{host: node.Hostname, in: last.Input, outcome: &last.Outcome, about: thePacket}
+			c := at.cause(DeviceDown, "device "+d.Name, "device %s of %s is down, and with it the routes by it", d.Name, node.Hostname)
+			c.Remedy = "ip link set " + d.Name + " up"
+			return c
+		}
+	}
+	return found
+}
+
+// leadsTo says whether one of the addresses is a device's own or in one of its networks.
+func leadsTo(d *snapshot.Device, to []netip.Addr) bool {
+	return slices.ContainsFunc(d.Addresses, func(a snapshot.Address) bool {
+		return slices.ContainsFunc(to, func(t netip.Addr) bool { return t.IsValid() && a.Prefix.Contains(t) })
+	})
+}
+
+// isNetwork says whether a device is one that network plugins make for the packets of all pods.
+func isNetwork(d *snapshot.Device) bool {
+	return slices.Contains([]string{"bridge", "vxlan", "ipip", "sit", "wireguard", "geneve"}, d.Kind)
 }
 
 // isOfWay says whether a cause is one that a packet meets which goes where nobody is.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 // causeOfUnit says what is wrong with kube-proxy's rules of a unit.
@@ -26,6 +27,8 @@ func (f *group) causeOfUnit(e *exam) cause.Cause {
 			c.Code, c.Says = cause.RuleStale, fmt.Sprintf("%s of kube-proxy's are of what is no more", plural(others, "rule"))
 		}
 		c.Says += fmt.Sprintf(", those of %s", plural(services, "service"))
+	case others > 0 && f.ofGoneEndpoint(e):
+		c.Code, c.Says = cause.RuleStale, fmt.Sprintf("the rules for %s are older than its endpoints", f.unit)
 	case missing > 0 && others > 0:
 		c.Code, c.Says = cause.RuleMissing, fmt.Sprintf("%s of kube-proxy's for %s %s changed", plural(missing, "rule"), f.unit, are(missing))
 	case missing > 0:
@@ -52,6 +55,16 @@ func (u unit) String() string {
 
 // whole says that the unit are all rules of a node.
 func (u unit) whole() bool { return u.service == "" && u.chain == "" }
+
+// ofGoneEndpoint says that packets met the rules of an endpoint that the objects do not have.
+func (f *group) ofGoneEndpoint(e *exam) bool {
+	for _, r := range f.foreign {
+		if provenance.IsOfEndpoint(r.Chain) && !e.units.asked[r.Chain] && f.unit.service != "" && e.services[f.unit.service] {
+			return true
+		}
+	}
+	return false
+}
 
 // strange says that some of the rules that should not be there are such as kube-proxy does not write.
 func (f *group) strange() bool {

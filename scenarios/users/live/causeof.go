@@ -3,8 +3,10 @@ package live
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -13,9 +15,15 @@ import (
 // causeOf names what stopped a connection: what is wrong with kube-proxy's rules, if a full sync of kube-proxy would mend it, otherwise what
 // ended it.
 func (e *exam) causeOf(a oracle.Attempt, conn *network.Connection) (cause.Cause, error) {
-	ended, _ := cause.Of(conn, e.world())
-	if ended.Code == cause.ForeignNAT {
-		return ended, nil
+	if taken, ok := cause.Taken(conn); ok {
+		return taken, nil
+	}
+	ended, stopped := cause.Of(conn, e.world())
+	if !stopped {
+		ended = cause.Cause{
+			Code: cause.Wrong, Host: conn.Server, Family: inet.FamilyOf(a.To.Addr()), What: conn.Asked.String(),
+			Says: fmt.Sprintf("%s answers at %s, which is no endpoint of the service.", conn.Server, conn.Asked),
+		}
 	}
 	healed, err := e.healedLab()
 	if err != nil {
@@ -41,6 +49,19 @@ func (e *exam) causeOf(a oracle.Attempt, conn *network.Connection) (cause.Cause,
 		return found[0], nil
 	}
 	return ended, nil
+}
+
+// misled says whether a connection to a service was made with somebody who is no endpoint of it.
+func (e *exam) misled(a oracle.Attempt, conn *network.Connection) bool {
+	answer := e.spec.Expect(a)
+	if !conn.Made || answer.Fate != oracle.ToEndpoint || answer.Open {
+		return false
+	}
+	allowed := answer.Endpoints
+	for i := range answer.Others {
+		allowed = slices.Concat(allowed, answer.Others[i].Endpoints)
+	}
+	return !slices.Contains(allowed, conn.Asked)
 }
 
 // whole is causeOf after what the objects lack, and after what another service proxy of the node does.

@@ -106,7 +106,7 @@ func (v *View) Causes(f *Followed) ([]cause.Cause, error) {
 	}
 	for i := range f.Connections {
 		c := &f.Connections[i]
-		if c.Made {
+		if c.Made && !e.misled(f.asked, c) {
 			continue
 		}
 		found, err := e.whole(f.asked, c)

@@ -15,6 +15,7 @@ import (
 // has for itself, or where there are many of both all of a node that kube-proxy would write or has written.
 type units struct {
 	services map[string]string // by the chain of a service port or an endpoint
+	asked    map[string]bool   // the chains of them that the objects ask for
 	whole    map[string]unit   // nodes on which all have one reason
 }
 
@@ -31,7 +32,10 @@ const manyUnits = 6
 
 // unitsOf finds the units of what is other on the nodes.
 func (e *exam) unitsOf() units {
-	u := units{services: e.cluster.chainOwners(), whole: map[string]unit{}}
+	u := units{services: e.cluster.chainOwners(), asked: map[string]bool{}, whole: map[string]unit{}}
+	for chain := range u.services {
+		u.asked[chain] = true
+	}
 	for _, d := range e.rules {
 		u.learn(d.foreign)
 	}

@@ -114,7 +114,7 @@ type Way struct {
 type questions struct {
 	exam   *exam
 	hosts  map[string]*packetsim.Host // the nodes with a snapshot
-	counts map[string]float64 // of causes, by their keys
+	counts map[string]float64         // of causes, by their keys
 	why    *Why
 }
 
@@ -344,13 +344,13 @@ func (q *questions) ask(c *call) error {
 		out.Ways = []Way{{Probability: 1, There: []string{}, Cause: c.lacks}}
 		return nil
 	}
-	if why := q.exam.unknown(c.Attempt); why != "" {
-		out.Answer, out.Unknown = WhyUnknown, why
-		return nil
-	}
 	if other := q.exam.otherProxy(c.Attempt); other != nil {
 		q.count(other, 1)
 		out.Answer, out.Unknown = WhyUnknown, other.Says
+		return nil
+	}
+	if why := q.exam.unknown(c.Attempt); why != "" {
+		out.Answer, out.Unknown = WhyUnknown, why
 		return nil
 	}
 	connections, err := q.exam.lab.Network.Connect(sim.ConnectOf(q.exam.lab.Plan, c.Attempt))
@@ -389,7 +389,9 @@ func (q *questions) way(c *call, conn *network.Connection) (Way, error) {
 	q.pass(w.Back)
 	if conn.Made {
 		w.Server, w.At, w.Client = conn.Server, conn.Asked, conn.Client
-		return w, nil
+		if !q.exam.misled(c.Attempt, conn) {
+			return w, nil
+		}
 	}
 	found, err := q.exam.causeOf(c.Attempt, conn)
 	if err != nil {
@@ -444,7 +446,7 @@ func (q *questions) count(found *cause.Cause, probability float64) {
 
 // world is what causes are told by.
 func (e *exam) world() cause.World {
-	return cause.World{Node: func(host string) *snapshot.NodeSnapshot {
+	return cause.World{All: e.cluster.Snapshots, Node: func(host string) *snapshot.NodeSnapshot {
 		if node := e.nodes[host]; node != nil {
 			return node.NodeSnapshot
 		}

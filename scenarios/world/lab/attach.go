@@ -71,6 +71,10 @@ func (a *Attached) plug(pod *scenarios.Pod) {
 		}
 	}
 	switch {
+	case device == "" && !withoutPod(pod):
+		a.Pods[pod.Name] = a.addDevice(&scenarios.Pod{})
+		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to %s (%v)", a.Hostname, pod.Name, pod.Addresses))
+		return
 	case device == "":
 		device = a.addDevice(pod)
 		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to %s (%v), an endpoint without a pod: judged as if it had one",
@@ -87,6 +91,12 @@ func (a *Attached) plug(pod *scenarios.Pod) {
 			a.route(address, device)
 		}
 	}
+}
+
+// withoutPod says whether a pod stands for an endpoint of which no Pod is known: its name is its address.
+func withoutPod(pod *scenarios.Pod) bool {
+	_, err := netip.ParseAddr(pod.Name)
+	return err == nil
 }
 
 // DeviceTo is the device by which a node reaches an address without a gateway; empty if there is none.

@@ -45,14 +45,14 @@ func TestPodsArePluggedInWhereRoutesLead(t *testing.T) {
 		{Name: "known", Node: "node1", Addresses: addresses("10.244.1.5")},
 		{Name: "unknown", Node: "node1", Addresses: addresses("10.244.1.6")},
 		{Name: "one too many", Node: "node1", Addresses: addresses("10.244.1.7")},
-		{Name: "nowhere", Node: "node1", Addresses: addresses("10.9.0.1")},
+		{Name: "10.9.0.1", Node: "node1", Addresses: addresses("10.9.0.1")},
 		{Name: "elsewhere", Node: "node2", Addresses: addresses("10.244.2.7")},
 	}, func(*snapshot.Connection) bool { return true })
 	assert.Equal(t, map[string]string{
-		"routed": "cali1", "known": "veth1", "unknown": "veth2", "one too many": "pod7", "nowhere": "pod8",
+		"routed": "cali1", "known": "veth1", "unknown": "veth2", "one too many": "pod7", "10.9.0.1": "pod8",
 	}, a.Pods)
 	require.Len(t, a.Notes, 1)
-	assert.Contains(t, a.Notes[0], "node1 has no route to nowhere")
+	assert.Contains(t, a.Notes[0], "node1 has no route to 10.9.0.1")
 	assert.Equal(t, "cali1", DeviceTo(a.NodeSnapshot, netip.MustParseAddr("fd00::7")), "the pod's other address")
 	assert.Equal(t, "pod8", DeviceTo(a.NodeSnapshot, netip.MustParseAddr("10.9.0.1")))
 	assert.Equal(t, addresses("10.244.1.6"), a.Devices[4].Neighbours)
