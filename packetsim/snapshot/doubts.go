@@ -13,8 +13,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// Doubts are what the walk of a packet through a Host of the snapshot took for granted, and that this packet met: native nftables, rules with
-// extensions that are not known, the order of both backends, and what was not read. Where the other answer can be walked, it is, and a
+// Doubts are what the walk of a packet through a Host of the snapshot took for granted, and that this packet met: native nftables, rules
+// with extensions that are not known, the order of both backends, and what was not read. Where the other answer can be walked, it is, and a
 // doubt is only what ends the packet otherwise. The outcomes are those of the walk; what the packet did not meet is not in them.
 //
 // The host is unchanged afterwards. Where nothing is unknown that the packet meets nothing is walked.
