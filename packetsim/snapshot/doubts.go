@@ -28,6 +28,24 @@ func (s *NodeSnapshot) Doubts(host *packetsim.Host, in inet.Input, outcomes []pa
 	return d.found
 }
 
+// MayDoubt says whether there is anything in the snapshot that is a doubt about some packet. Rules with extensions that are not known are not
+// looked for.
+func (s *NodeSnapshot) MayDoubt() bool {
+	if len(s.unknownSettings()) > 0 || len(s.Dialects()) > 1 {
+		return true
+	}
+	passes := func(c NFChain) bool { return len(c.May) == 1 && c.May[0] == EffectPass }
+	for i := range s.NFTables {
+		if slices.ContainsFunc(s.NFTables[i].Chains, func(c NFChain) bool { return !passes(c) }) {
+			return true
+		}
+	}
+	kinds := unreadKinds()
+	return slices.ContainsFunc(s.Unread, func(u Unread) bool {
+		return slices.ContainsFunc(kinds, func(k unreadKind) bool { return k.unless != "" && strings.HasPrefix(u.What, k.what) })
+	})
+}
+
 // doubter collects the doubts about one packet.
 type doubter struct {
 	*NodeSnapshot
