@@ -41,8 +41,8 @@ request. What only some rules look at has words too: id, seq, ack, window, data,
 vtag, chunks, socket, mac, link, nexthop, quotes { PACKET }, vxlan VNI { PACKET }; docs/packet.md has them all.
 
 With --node the packet meets the node's routes, sysctls and live connections, and the rules of both backends of iptables
-where the node has both. Notes at the end say what was not walked, such as native tables of nftables, and whether the packet
-came near it. With --rules there is no more than the
+where the node has both. What was not walked or not read and may end this packet otherwise, such as a native table of nftables,
+stands first ("unless table inet fw drops it"), and the exit status is 1. With --rules there is no more than the
 rules, those of the packet's family where the text has both (what "chainwalk rules" prints, or iptables-save and ip6tables-save one after the
 other): every destination that is not in --local is forwarded by the device eth0, which has the --local addresses, and
 any device may be named after "in" (eth0 if none is).

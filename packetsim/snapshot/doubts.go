@@ -13,8 +13,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// Doubts are what the walk of a packet through a Host of the snapshot took for granted, and that this packet met: native nftables, rules with
-// extensions that are not known, the order of both backends, and what was not read. Where the other answer can be walked, it is, and a
+// Doubts are what the walk of a packet through a Host of the snapshot took for granted, and that this packet met: native nftables, rules
+// with extensions that are not known, the order of both backends, and what was not read. Where the other answer can be walked, it is, and a
 // doubt is only what ends the packet otherwise. The outcomes are those of the walk; what the packet did not meet is not in them.
 //
 // The host is unchanged afterwards. Where nothing is unknown that the packet meets nothing is walked.
@@ -26,6 +26,24 @@ func (s *NodeSnapshot) Doubts(host *packetsim.Host, in inet.Input, outcomes []pa
 	d.settings()
 	d.unread()
 	return d.found
+}
+
+// MayDoubt says whether there is anything in the snapshot that is a doubt about some packet. Rules with extensions that are not known are not
+// looked for.
+func (s *NodeSnapshot) MayDoubt() bool {
+	if len(s.unknownSettings()) > 0 || len(s.Dialects()) > 1 {
+		return true
+	}
+	passes := func(c NFChain) bool { return len(c.May) == 1 && c.May[0] == EffectPass }
+	for i := range s.NFTables {
+		if slices.ContainsFunc(s.NFTables[i].Chains, func(c NFChain) bool { return !passes(c) }) {
+			return true
+		}
+	}
+	kinds := unreadKinds()
+	return slices.ContainsFunc(s.Unread, func(u Unread) bool {
+		return slices.ContainsFunc(kinds, func(k unreadKind) bool { return k.unless != "" && strings.HasPrefix(u.What, k.what) })
+	})
 }
 
 // doubter collects the doubts about one packet.

@@ -82,12 +82,13 @@ func (r *router) trace(t *testing.T, packet string, forget bool) packetsim.Trace
 	return result
 }
 
-// TestDoubtsAsKernel makes what stops a connection, or may, and says what a real one meets and what the walk says: without a doubt both are the
-// same, and whatever else happens was a doubt.
+// TestDoubtsAsKernel makes what stops a connection, or may, and says what a real one meets and what the walk says: without a doubt both are
+// the same, and whatever else happens was a doubt.
 func TestDoubtsAsKernel(t *testing.T) {
 	const near, far, server, node = "10.91.1.2", "10.91.3.2", "10.91.2.2", "10.91.1.1"
 	fw := func(hook, rule string) []string {
-		return []string{"nft add table inet fw", "nft add chain inet fw c { type filter hook " + hook + " priority 0; }", "nft add rule inet fw c " + rule}
+		return []string{"nft add table inet fw", "nft add chain inet fw c { type filter hook " + hook + " priority 0; }",
+			"nft add rule inet fw c " + rule}
 	}
 	const off = "net.ipv4.ip_forward is 0"
 	const strict = "net.ipv4.conf.all.rp_filter is 1"
@@ -119,12 +120,13 @@ func TestDoubtsAsKernel(t *testing.T) {
 			doubts: []string{"table ip fw drops it (chain c in forward, priority 10)"}},
 		{name: "native counter", commands: fw("forward", "counter"), from: near, to: server, connects: true, walked: packetsim.Accept},
 		{name: "native accept", commands: fw("forward", "accept"), from: near, to: server, connects: true, walked: packetsim.Accept},
-		{name: "native drop of IPv6", commands: []string{"nft add table ip6 fw", "nft add chain ip6 fw c { type filter hook forward priority 0; }",
+		{name: "native drop of IPv6", commands: []string{"nft add table ip6 fw",
+			"nft add chain ip6 fw c { type filter hook forward priority 0; }",
 			"nft add rule ip6 fw c drop"}, from: near, to: server, connects: true, walked: packetsim.Accept},
 		{name: "forwarding is off", commands: []string{"sysctl -qw net.ipv4.ip_forward=0"}, from: near, to: server,
 			walked: packetsim.Drop, reason: packetsim.ReasonForwardingOff},
-		{name: "forwarding is off, which was not taken", commands: []string{"sysctl -qw net.ipv4.ip_forward=0"}, from: near, to: server, forget: true,
-			walked: packetsim.Accept, doubts: []string{off}},
+		{name: "forwarding is off, which was not taken", commands: []string{"sysctl -qw net.ipv4.ip_forward=0"}, from: near, to: server,
+			forget: true, walked: packetsim.Accept, doubts: []string{off}},
 		{name: "forwarding is off, of a packet for the node", commands: []string{"sysctl -qw net.ipv4.ip_forward=0"}, from: near, to: node,
 			forget: true, connects: true, walked: packetsim.Accept},
 		{name: "another way back", from: far, to: server, connects: true, walked: packetsim.Accept},

@@ -129,16 +129,6 @@ func TestTraceNamesWhatIsNotWalked(t *testing.T) {
 			See: "nft list table netdev dev"},
 	}, result.Doubts)
 	assert.Empty(t, result.Notes)
-
-	host, err := NewHost(s, HostOptions{})
-	require.NoError(t, err)
-	assert.Contains(t, s.NotWalked(host), "nftables table inet guard (chain fwd in forward, priority 10, chain in in input, priority 0, "+
-		"chain early in ingress, priority 0: packets are judged as if it let them by)")
-	assert.Contains(t, s.NotWalked(host), "1 rules with extensions that are not known")
-
-	host, err = NewHost(hostSample(), HostOptions{})
-	require.NoError(t, err)
-	assert.Empty(t, hostSample().NotWalked(host))
 }
 
 // TestMixedHostIsASnapshot: what Of makes of a host with both backends walks as it does, and says the order.

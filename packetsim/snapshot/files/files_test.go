@@ -284,7 +284,9 @@ func TestFilesNotUnderstood(t *testing.T) {
 		{"iptables -L", "f", "Chain INPUT (policy ACCEPT)\ntarget     prot opt source               destination\n",
 			`file f: what "iptables -L" prints does not say all of a rule: take "iptables-save -c"`},
 		{"ipset list", "i", "Name: s\nType: hash:ip\n", `file i: what "ipset list" prints is for people: take "ipset save"`},
-		{"nft list ruleset", "n", "table inet firewall {\n\tchain input {\n\t}\n}\n", "native nftables tables (n): not supported"},
+		{"nft list ruleset", "n", "table inet firewall {\n\tchain input {\n\t}\n}\n", "nftables table inet firewall: not supported"},
+		{"nft list ruleset that is cut off", "n", "table inet firewall {\n\tchain input {\n",
+			"native nftables tables (n): the file ends within table inet firewall"},
 		{"nft -j list ruleset", "n", `{"nftables": [{"metainfo": {}}]}`, "native nftables tables (n): not supported"},
 		{"a connection of a protocol that is not known", "c", "gre 47 17 src=10.0.0.1 dst=10.0.0.2 srckey=0x0 dstkey=0x1 src=10.0.0.2 " +
 			"dst=10.0.0.1 srckey=0x1 dstkey=0x0 mark=0 use=1\n" +

@@ -20,7 +20,6 @@ var (
 	toolLine    = regexp.MustCompile(`^ip6?tables v[\d.]+(?: \((\w+)\))?$`)
 	fdbLine     = regexp.MustCompile(`^([0-9a-f:]{17}) dev (\S+)(.*)$`)
 	tableLine   = regexp.MustCompile(`^\*[a-z]+$`)
-	nativeLine  = regexp.MustCompile(`^table (?:ip|ip6|inet|arp|bridge|netdev) \S+ \{`)
 	otherFormat = map[string]string{
 		"Chain ": "what \"iptables -L\" prints does not say all of a rule: take \"iptables-save -c\"",
 		"Name: ": "what \"ipset list\" prints is for people: take \"ipset save\"",
@@ -34,6 +33,7 @@ type textReader struct {
 	number  int   // of the line that is read
 	save    strings.Builder
 	inTable bool
+	native  *nftables // the table that nft printed and that the line is in; nil outside of one
 	sets    strings.Builder
 	routes  []route
 	rules   []policyRule
@@ -57,6 +57,10 @@ func (r *reader) text(text string) error {
 	}
 	if err := t.endLink(); err != nil {
 		return err
+	}
+	if t.native != nil {
+		t.unread("native nftables tables ("+t.name+")", "the file ends within table %s %s", t.native.table.Family, t.native.table.Name)
+		t.endNative()
 	}
 	t.addRoutes(t.routes)
 	t.endRules()
@@ -83,6 +87,9 @@ func (t *textReader) saved(line string) bool {
 func (t *textReader) line(line string) error {
 	trimmed := strings.TrimSpace(line)
 	switch {
+	case t.native != nil:
+		t.nativeLine(line)
+		return nil
 	case t.inTable || line == "COMMIT" || trimmed == "" || trimmed[0] == '#':
 		return nil
 	case line[0] == ' ' || line[0] == '\t':
@@ -130,9 +137,8 @@ func (t *textReader) other(line string) bool {
 	case fdbLine.MatchString(line):
 		t.fdbLine(fdbLine.FindStringSubmatch(line))
 	case strings.HasPrefix(line, "sysctl: "): // what it may not read
-	case nativeLine.MatchString(line):
-		t.say("native nftables tables ("+t.name+")",
-			"not supported: rules are read from what iptables-save prints, and those of nft are not walked")
+	case nativeHead.MatchString(line):
+		t.beginNative(line)
 	default:
 		for prefix, why := range otherFormat {
 			if strings.HasPrefix(line, prefix) {

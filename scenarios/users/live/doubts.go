@@ -1,16 +1,25 @@
 package live
 
 import (
-	"fmt"
+	"cmp"
+	"errors"
+	"maps"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
-// doubtsOf are those about the packets of a connection, in the nodes that they passed and that are these hosts: each once, with its node.
-func (e *exam) doubtsOf(hosts map[string]*packetsim.Host, c *network.Connection) []packetsim.Doubt {
-	var all []packetsim.Doubt
+// nodeDoubt is what was taken for granted of a node.
+type nodeDoubt struct {
+	node string
+	packetsim.Doubt
+}
+
+// nodeDoubts are those about the packets of a connection, in the nodes that they passed and that are these hosts: each once.
+func (e *exam) nodeDoubts(hosts map[string]*packetsim.Host, c *network.Connection) []nodeDoubt {
+	var all []nodeDoubt
 	for _, j := range []*network.Journey{&c.Forward, c.Back, c.Third} {
 		for k := 0; j != nil && k < len(j.Hops); k++ {
 			hop := &j.Hops[k]
@@ -19,12 +28,91 @@ func (e *exam) doubtsOf(hosts map[string]*packetsim.Host, c *network.Connection)
 				continue
 			}
 			for _, d := range node.Doubts(host, hop.Input, []packetsim.Outcome{hop.Outcome}) {
-				d.Unless = fmt.Sprintf("on %s %s", hop.Host, d.Unless)
-				if !slices.Contains(all, d) {
-					all = append(all, d)
+				if one := (nodeDoubt{hop.Host, d}); !slices.Contains(all, one) {
+					all = append(all, one)
 				}
 			}
 		}
 	}
 	return all
+}
+
+// doubtsOf are nodeDoubts with the names of the nodes in them.
+func (e *exam) doubtsOf(hosts map[string]*packetsim.Host, c *network.Connection) []packetsim.Doubt {
+	var all []packetsim.Doubt
+	for _, d := range e.nodeDoubts(hosts, c) {
+		d.Unless = "on " + d.node + " " + d.Unless
+		all = append(all, d.Doubt)
+	}
+	return all
+}
+
+// As many connections are followed for their doubts: few beside those that are judged, and fewer where the order of both backends may be
+// a doubt, which takes another host for each packet.
+const (
+	doubted     = 300
+	doubtedBoth = 30
+)
+
+// doubt follows some of the connections for what they meet that was not walked or not known, and counts that.
+func (e *exam) doubt(errands []errand) error {
+	hosts, may, most := map[string]*packetsim.Host{}, false, doubted
+	for name, node := range e.nodes {
+		hosts[name], may = e.lab.Network.Host(name).Host, may || node.MayDoubt()
+		if len(node.Dialects()) > 1 {
+			most = doubtedBoth
+		}
+	}
+	if !may {
+		return nil
+	}
+	for i := 0; i < len(errands); i += len(errands)/most + 1 {
+		if errands[i].act != actConnect {
+			continue
+		}
+		connections, err := e.lab.Network.Connect(sim.ConnectOf(e.lab.Plan, errands[i].attempt))
+		var opaque *packetsim.OpaqueError
+		if errors.As(err, &opaque) {
+			continue // it is not judged
+		}
+		if err != nil {
+			return err
+		}
+		met := map[nodeDoubt]bool{}
+		for j := range connections {
+			for _, d := range e.nodeDoubts(hosts, &connections[j]) {
+				if d.Kind != packetsim.DoubtNFTables || !e.runsOther(d.node) { // whose tables are for services, which are not judged
+					met[d] = true
+				}
+			}
+		}
+		e.report.doubt(met)
+	}
+	return nil
+}
+
+// runsOther says whether a node runs another service proxy than is walked.
+func (e *exam) runsOther(node string) bool {
+	_, other := e.others[node]
+	return other
+}
+
+// doubt counts what a connection met.
+func (r *Report) doubt(met map[nodeDoubt]bool) {
+	counted := map[packetsim.Doubt]bool{}
+	for _, d := range slices.SortedFunc(maps.Keys(met), func(a, b nodeDoubt) int {
+		return cmp.Or(cmp.Compare(a.Unless, b.Unless), cmp.Compare(a.node, b.node))
+	}) {
+		i := slices.IndexFunc(r.Doubts, func(known Doubt) bool { return known.Doubt == d.Doubt })
+		if i < 0 {
+			i, r.Doubts = len(r.Doubts), append(r.Doubts, Doubt{Doubt: d.Doubt})
+		}
+		if !counted[d.Doubt] {
+			counted[d.Doubt] = true
+			r.Doubts[i].Connections++
+		}
+		if at, known := slices.BinarySearch(r.Doubts[i].Nodes, d.node); !known {
+			r.Doubts[i].Nodes = slices.Insert(r.Doubts[i].Nodes, at, d.node)
+		}
+	}
 }

@@ -84,9 +84,6 @@ func (c *Cluster) exam() (*exam, error) {
 			if len(rules) > 1 {
 				report.Second = rules[1].Dialect
 			}
-			if note := e.nodes[name].NotWalked(hosts[name]); note != "" {
-				e.report.Notes = append(e.report.Notes, name+": "+note)
-			}
 		}
 		e.report.Nodes = append(e.report.Nodes, report)
 	}
@@ -329,5 +326,5 @@ func (e *exam) judge(ctx context.Context, errands []errand) ([]*suffering, error
 			out = append(out, &suffering{errand: p, wrong: violations})
 		}
 	}
-	return out, nil
+	return out, e.doubt(errands)
 }
