@@ -209,7 +209,7 @@ func TestICMPErrorIsRelatedAndTranslatedBack(t *testing.T) {
 
 	in.Inner = nil
 	_, err = h.Step(in, SeededChance(0))
-	require.ErrorContains(t, err, "Inner is not set")
+	require.ErrorContains(t, err, `add "quotes { PACKET }"`)
 }
 
 func TestConntrackEntriesOfConfig(t *testing.T) {

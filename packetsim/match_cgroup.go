@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	errNoCgroup  = errors.New("packet: the socket's cgroup is not set: a rule asks for it")
-	errNoClassID = errors.New("packet: the socket's classid is not set: a rule asks for it")
+	errNoCgroup  = errors.New(`packet: a rule asks for the cgroup of its socket: add ",cgroup=/PATH" to the word socket`)
+	errNoClassID = errors.New(`packet: a rule asks for the classid of its socket: add ",classid=N" to the word socket`)
 )
 
 // matchCgroup is -m cgroup (net/netfilter/xt_cgroup.c). A packet without a socket never matches.

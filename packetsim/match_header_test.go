@@ -52,14 +52,14 @@ func TestMatchesOfTCPOptions(t *testing.T) {
 	})
 }
 
-func TestMatchesNameTheFieldThatIsMissing(t *testing.T) {
+func TestMatchesNameTheWordThatIsMissing(t *testing.T) {
 	for condition, row := range map[string]struct{ packet, want string }{
-		"-p tcp -m tcpmss --mss 5":            {tcpHTTP, "packet: MSS is not set"},
+		"-p tcp -m tcpmss --mss 5":            {tcpHTTP, `add "mss N"`},
 		"-p tcp -m tcp --tcp-option 2":        {tcpHTTP, "packet: TCP options are not known"},
 		"-p tcp -m tcp --tcp-option 1":        {tcpHTTP + " seq 1", "packet: TCP options are not known"},
-		"-p esp -m esp --espspi 5":            {"50 10.244.0.11 > 10.244.0.12 in veth1", "packet: SPI is not set"},
-		"-p ah -m ah --ahspi 5":               {"51 10.244.0.11 > 10.244.0.12 in veth1", "packet: SPI is not set"},
-		"-p ipcomp -m ipcomp --ipcompspi 0:9": {"108 10.244.0.11 > 10.244.0.12 in veth1", "packet: SPI is not set"},
+		"-p esp -m esp --espspi 5":            {"50 10.244.0.11 > 10.244.0.12 in veth1", `add "spi N"`},
+		"-p ah -m ah --ahspi 5":               {"51 10.244.0.11 > 10.244.0.12 in veth1", `add "spi N"`},
+		"-p ipcomp -m ipcomp --ipcompspi 0:9": {"108 10.244.0.11 > 10.244.0.12 in veth1", `add "spi N"`},
 	} {
 		_, err := forwardHost(t, condition).Walk(parse(t, row.packet))
 		assert.ErrorContains(t, err, row.want, condition)

@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	errNoSPI      = errors.New("packet: SPI is not set: a rule with -m ah, esp or ipcomp cannot be evaluated")
-	errNoSPIPorts = errors.New("packet: SPI is not set: a rule with -m hashlimit asks for the ports, and takes them from it")
-	errNoAH       = errors.New("packet: AH is not set: a rule with -m ah --ahlen or --ahres cannot be evaluated")
+	errNoSPI      = errors.New(`packet: a rule with -m ah, esp or ipcomp asks for its SPI: add "spi N"`)
+	errNoSPIPorts = errors.New(`packet: a rule with -m hashlimit takes its ports from the SPI: add "spi N"`)
+	errNoAH       = errors.New(`packet: a rule with -m ah --ahlen or --ahres asks for its authentication header: add "ah LENGTH"`)
 )
 
 // matchSPI compares the packet's SPI.

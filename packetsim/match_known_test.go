@@ -45,10 +45,10 @@ func TestMatchesOfWhatIsKnown(t *testing.T) {
 	}{
 		{"address of the sender", "-m mac --mac-source 02:00:00:00:00:01", func(in *inet.Input) { in.MAC = mac }, Drop, ""},
 		{"another address", "-m mac ! --mac-source 02:00:00:00:00:01", func(in *inet.Input) { in.MAC = mac }, Accept, ""},
-		{"address not known", "-m mac --mac-source 02:00:00:00:00:01", func(*inet.Input) {}, "", "packet: MAC is not set"},
+		{"address not known", "-m mac --mac-source 02:00:00:00:00:01", func(*inet.Input) {}, "", `add "mac ADDRESS"`},
 		{"kind of address", "-m pkttype --pkt-type broadcast", func(in *inet.Input) { in.LinkType = inet.LinkBroadcast }, Drop, ""},
 		{"another kind", "-m pkttype ! --pkt-type broadcast", func(in *inet.Input) { in.LinkType = inet.LinkUnicast }, Drop, ""},
-		{"kind not known", "-m pkttype --pkt-type broadcast", func(*inet.Input) {}, "", "packet: LinkType is not set"},
+		{"kind not known", "-m pkttype --pkt-type broadcast", func(*inet.Input) {}, "", `add "link unicast"`},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestMatchOwner(t *testing.T) {
 			h, _ := testNode{rules4: "*filter\n:OUTPUT ACCEPT [0:0]\n-A OUTPUT -m owner " + row.condition + " -j DROP\nCOMMIT\n"}.build(t)
 			in := parse(t, "udp 192.168.0.3:1 > 10.244.0.12:80 local")
 			_, err := h.Walk(in)
-			require.ErrorContains(t, err, "packet: Socket is not set")
+			require.ErrorContains(t, err, `add "socket none"`)
 			in.Socket = row.socket
 			outcomes, err := h.Walk(in)
 			require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestMatchSocketAndTPROXY(t *testing.T) {
 	for _, row := range rows {
 		in := parse(t, row.packet)
 		_, err := h.Walk(in)
-		require.ErrorContains(t, err, "packet: Socket is not set")
+		require.ErrorContains(t, err, `add "socket none"`)
 		in.Socket = &row.socket
 		outcomes, err := h.Walk(in)
 		require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestMatchSCTPChunks(t *testing.T) {
 		h := forwardHost(t, "-p sctp -m sctp --dport 80 --chunk-types "+row.condition)
 		in := parse(t, packet)
 		_, err := h.Walk(in)
-		require.ErrorContains(t, err, "packet: Chunks is not set")
+		require.ErrorContains(t, err, `add "chunks TYPE"`)
 		for _, kind := range row.chunks {
 			in.Chunks = append(in.Chunks, inet.SCTPChunk{Type: kind})
 		}

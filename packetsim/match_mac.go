@@ -7,7 +7,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-var errNoMAC = errors.New("packet: MAC is not set: a rule asks for the address that the packet came from")
+var errNoMAC = errors.New(`packet: a rule asks for the link-layer address that it came from: add "mac ADDRESS"`)
 
 // matchMAC is -m mac (net/netfilter/xt_mac.c). Without Ethernet it does not hold, negated or not.
 func (mt *matcher) matchMAC(s *skb, m *match.MAC) bool {

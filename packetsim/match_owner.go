@@ -7,7 +7,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
-var errNoSocket = errors.New("packet: Socket is not set: a rule asks for the packet's socket")
+var errNoSocket = errors.New(`packet: a rule asks for its socket: add "socket none", "socket kernel" or "socket uid=N,gid=N"`)
 
 // matchOwner is -m owner (net/netfilter/xt_owner.c). A packet that the host only forwards has no socket.
 func (mt *matcher) matchOwner(s *skb, m *match.Owner) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-var errNoChunks = errors.New("packet: Chunks is not set: a rule asks for the chunks of an SCTP packet")
+var errNoChunks = errors.New(`packet: a rule asks for its SCTP chunks: add "chunks TYPE"`)
 
 // matchSCTP is -m sctp (net/netfilter/xt_sctp.c).
 func (mt *matcher) matchSCTP(s *skb, m *match.SCTP) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
-var errNoPayload = errors.New("packet: Payload is not set: a rule with -m string cannot be evaluated")
+var errNoPayload = errors.New(`packet: a rule with -m string asks for what is behind its headers: add "payload HEX" or "payload none"`)
 
 // matchString is -m string (net/netfilter/xt_string.c, skb_find_text in net/core/skbuff.c). Bytes of headers that are not known, such as
 // checksums, are taken not to be a part of the pattern.

@@ -6,7 +6,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/match"
 )
 
-var errNoMSS = errors.New("packet: MSS is not set: a rule with -m tcpmss cannot be evaluated")
+var errNoMSS = errors.New(`packet: a rule with -m tcpmss asks for its MSS: add "mss N"`)
 
 // matchTCPMSS is -m tcpmss (net/netfilter/xt_tcpmss.c).
 func (mt *matcher) matchTCPMSS(s *skb, m *match.TCPMSS) bool {

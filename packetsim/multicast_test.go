@@ -157,8 +157,8 @@ func TestOwnCopyIsHeardAsOfItsKind(t *testing.T) {
 func TestWhatIsNotKnownOfManyIsRefused(t *testing.T) {
 	h, _ := testNode{}.build(t)
 	rows := []struct{ name, packet, want string }{
-		{"to a group", "udp 192.168.0.3:1 > 239.1.1.1:9 local", "not known: write it to the Groups of the device: eth0, 239.1.1.1"},
-		{"for a group", "udp [fd00:1::9]:1 > [ff0e::1:1]:9 in eth0", "not known: write it to the Groups of the device: eth0, ff0e::1:1"},
+		{"to a group", "udp 192.168.0.3:1 > 239.1.1.1:9 local", "not known, since snapshots do not say it (ip maddr show): eth0, 239.1.1.1"},
+		{"for a group", "udp [fd00:1::9]:1 > [ff0e::1:1]:9 in eth0", "not known, since snapshots do not say it (ip maddr show): eth0, ff0e::1:1"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

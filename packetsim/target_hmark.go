@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	errNoHashICMP  = errors.New("packet: Inner is not set: HMARK hashes an ICMP error by the packet that it quotes")
+	errNoHashICMP  = errors.New(`packet: HMARK hashes an ICMP error by the packet that it quotes: add "quotes { PACKET }"`)
 	errNoHashPorts = errors.New("not supported: HMARK by the ports of a packet of DCCP or UDP-Lite, which says none here")
 )
 

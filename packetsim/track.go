@@ -116,7 +116,7 @@ func (k *packetTracker) confirm(s *skb) bool {
 	return true
 }
 
-var errNoInner = errors.New("packet: Inner is not set: an ICMP error is tracked by the packet that it quotes")
+var errNoInner = errors.New(`packet: conntrack knows an ICMP error by the packet that it quotes: add "quotes { PACKET }"`)
 
 // takeTemplate takes the template off the packet: it says in which zone conntrack looks for the connection, this time only.
 func (s *skb) takeTemplate() {

@@ -263,10 +263,8 @@ func (a *Attached) sendsBy(device string) bool {
 
 // TunnelNote says what is taken for granted of the tunnel by which a node sends a packet; empty if it sends it by none, or all of it is known.
 func (a *Attached) TunnelNote(o *packetsim.Outcome) string {
-	if o.Packet.Carried != nil {
-		for _, device := range slices.Sorted(maps.Keys(a.Tunnels)) {
-			return a.Tunnels[device]
-		}
+	if filled := slices.Sorted(maps.Keys(a.Tunnels)); o.Packet.Carried != nil && len(filled) > 0 {
+		return a.Tunnels[filled[0]]
 	}
 	if d := a.device(o.Out); d != nil && isPlainTunnel(d) {
 		return fmt.Sprintf("what %s sends by %s (%s) is taken to come out of that node's tunnel whose address or pods it is for", a.Hostname, d.Name, d.Kind)
