@@ -56,6 +56,8 @@ type exam struct {
 	clusterIPs  map[netip.Addr]bool
 	others      map[string]string // service proxies whose work is not walked, by their nodes
 
+	doubts map[packetsim.Doubt]int // connections that are as they should be if a doubt does not hold
+
 	intended int // packets that rules of others stop, and that nobody was promised to come through
 	policies int // packets that rules for NetworkPolicies stop
 }
@@ -83,9 +85,6 @@ func (c *Cluster) exam() (*exam, error) {
 			report.Dialect = rules[0].Dialect
 			if len(rules) > 1 {
 				report.Second = rules[1].Dialect
-			}
-			if note := e.nodes[name].NotWalked(hosts[name]); note != "" {
-				e.report.Notes = append(e.report.Notes, name+": "+note)
 			}
 		}
 		e.report.Nodes = append(e.report.Nodes, report)
@@ -174,7 +173,7 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 		return nil, err
 	}
 	labs.Widen(resolved, c.Snapshots)
-	e := &exam{cluster: c, topology: resolved, directory: directoryOf(resolved), nodes: map[string]*labs.Attached{}, others: map[string]string{},
+	e := &exam{cluster: c, topology: resolved, directory: directoryOf(resolved), nodes: map[string]*labs.Attached{}, others: map[string]string{}, doubts: map[packetsim.Doubt]int{},
 		report: &Report{Version: reportVersion, Findings: []Finding{}, Notes: notes}}
 	for _, taken := range c.Snapshots {
 		node := labs.Attach(taken, resolved.Pods, keep)
@@ -311,6 +310,11 @@ func (e *exam) unknown(a oracle.Attempt) string {
 // are not judged.
 func (e *exam) judge(ctx context.Context, errands []errand) ([]*suffering, error) {
 	var out []*suffering
+	e.forgetProxysTables()
+	doubting, hosts := e.doubting(), map[string]*packetsim.Host{}
+	for name := range e.nodes {
+		hosts[name] = e.lab.Network.Host(name).Host
+	}
 	for _, p := range errands {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -327,6 +331,12 @@ func (e *exam) judge(ctx context.Context, errands []errand) ([]*suffering, error
 		e.report.Connections++
 		if len(violations) > 0 {
 			out = append(out, &suffering{errand: p, wrong: violations})
+			continue
+		}
+		if doubting {
+			if err := e.doubt(p, hosts); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return out, nil

@@ -31,6 +31,7 @@ func (e *exam) find(all []*suffering) error {
 	}
 	e.findStale(g)
 	e.report.Findings = g.findings()
+	e.noteDoubts()
 	e.say()
 	return nil
 }

@@ -111,8 +111,7 @@ type Packet struct {
 // Doubt is something that was taken for granted, with the number of the connections that meet it.
 type Doubt struct {
 	packetsim.Doubt
-	Nodes       []string `json:"nodes"`
-	Connections int      `json:"connections"`
+	Connections int `json:"connections"`
 }
 
 // Unjudged is a class of packets that could not be judged.

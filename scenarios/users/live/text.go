@@ -26,7 +26,7 @@ func (r *Report) WriteText(w io.Writer, verbose bool) error {
 		p.printf("\n")
 	}
 	some(p, "doubts", r.Doubts, func(d Doubt) {
-		p.printf("undecided: unless %s (%s on %s)%s\n", d.Unless, plural(d.Connections, "connection"), p.names(d.Nodes), prefixed("; see ", d.See))
+		p.printf("undecided: %s, unless %s%s\n", plural(d.Connections, "connection"), d.Unless, see(d.See))
 	})
 	some(p, "kinds that were not judged", r.Unjudged, func(u Unjudged) {
 		p.printf("not judged: %s, %s\n", plural(u.Connections, "connection"), u.Why)
@@ -66,6 +66,13 @@ func (p *printer) names(all []string) string {
 		return strings.Join(all, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(all[:toldNames-1], ", "), len(all)-toldNames+1)
+}
+
+func see(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (see " + text + ")"
 }
 
 func prefixed(prefix, text string) string {
