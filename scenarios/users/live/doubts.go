@@ -47,10 +47,10 @@ func (e *exam) doubtsOf(hosts map[string]*packetsim.Host, c *network.Connection)
 	return all
 }
 
-// As many connections are followed for their doubts: few beside those that are judged, and fewer where the order of both backends may be
+// As many connections are followed for their doubts: those of all but large clusters, and fewer where the order of both backends may be
 // a doubt, which takes another host for each packet.
 const (
-	doubted     = 300
+	doubted     = 5000
 	doubtedBoth = 30
 )
 

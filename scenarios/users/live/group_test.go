@@ -145,3 +145,20 @@ func TestARuleThatTakesPacketsIsNamed(t *testing.T) {
 		})
 	}
 }
+
+// What a native table of nftables may stop is undecided: not wrong, and not right.
+func TestWhatIsNotWalkedIsUndecided(t *testing.T) {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	cluster.Snapshots[1].NFTables = []snapshot.NFTable{
+		{Family: "inet", Name: "fw", Chains: []snapshot.NFChain{{Name: "forward", Hook: "forward", Priority: 0}}},
+		{Family: "arp", Name: "nobody", Chains: []snapshot.NFChain{{Name: "in", Hook: "input", Priority: 0}}},
+	}
+	report := examined(t, cluster)
+	text := screenOf(t, report)
+	assert.Empty(t, report.Findings, text)
+	assert.Regexp(t, "^undecided: unless table inet fw .*, nothing is wrong with [0-9]+ connections on 3 nodes\n", text)
+	for _, d := range report.Doubts {
+		assert.NotContains(t, d.Unless, "nobody", "no packet meets it")
+		assert.Less(t, d.Connections, report.Connections, "packets that do not pass the node are not in doubt")
+	}
+}
