@@ -48,7 +48,7 @@ func TestKernelAilments(t *testing.T) {
 			require.NoError(t, err)
 			table.addAilment(&a, r)
 			assert.Empty(t, r.Wrong, "what the kernel does")
-			assert.NotEqual(t, noHelp, r.Repaired, "what the remedy does")
+			assert.NotEqual(t, noHelp, r.Repaired, "what the remedy does: %s", r.Report)
 			if r.Named != a.want() {
 				t.Errorf("want %s first, got %s\n%s", a.want(), r.Named, r.Report)
 			}

@@ -4,7 +4,7 @@
 // machine outside. Its nodes have what a network plugin makes (a Layout) and kube-proxy's rules, which our proxier writes. An Ailment
 // breaks one thing: by commands on a node, by changed objects, by something that does not run. Real connections say then what the kernel
 // does; a fault that does not bite fails the test. Only after that doctor, trace and why are asked, with the snapshots of the nodes and the
-// objects alone.
+// objects alone. Where the remedy that they print is a command, it is run, and the connection must be made again.
 //
 // Healthy variants of the ward are asked as well: every connection that the objects promise must work for real, and nobody may find
 // anything wrong.

@@ -84,7 +84,7 @@ func (m *machine) serve(name, proto string, at netip.AddrPort) error {
 			return err
 		}
 		m.open = append(m.open, listener)
-		go answerStreams(listener, name)
+		go m.answerStreams(listener, name)
 		return nil
 	})
 }
@@ -102,24 +102,32 @@ func answerDatagrams(conn *net.UDPConn, name string) {
 	}
 }
 
-func answerStreams(listener *net.TCPListener, name string) {
+func (m *machine) answerStreams(listener *net.TCPListener, name string) {
 	for {
 		conn, err := listener.AcceptTCP()
 		if err != nil {
 			return
 		}
-		go func() {
-			defer conn.Close() //nolint:errcheck // its end is the client's matter
-			line, err := bufio.NewReader(conn).ReadString('\n')
-			if err != nil {
-				return
-			}
-			asked, _ := strconv.Atoi(strings.TrimSpace(line))
-			from := conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
-			_, _ = fmt.Fprintf(conn, "%s %s %s\n", name, from, strings.Repeat("x", asked))
-			_, _ = io.Copy(io.Discard, conn) // until the client is done
-		}()
+		go m.answerStream(conn, name)
 	}
+}
+
+// stray is what a client says that wants the server to send a segment out of the window before its answer.
+const stray = "stray"
+
+func (m *machine) answerStream(conn *net.TCPConn, name string) {
+	defer conn.Close() //nolint:errcheck // its end is the client's matter
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		return
+	}
+	asked, _ := strconv.Atoi(strings.TrimSpace(line))
+	if strings.TrimSpace(line) == stray && (m.sendStray(conn) != nil || isReset(conn)) {
+		return
+	}
+	from := conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
+	_, _ = fmt.Fprintf(conn, "%s %s %s\n", name, from, strings.Repeat("x", asked))
+	_, _ = io.Copy(io.Discard, conn) // until the client is done
 }
 
 // call is a connection to make.
@@ -128,6 +136,7 @@ type call struct {
 	from  netip.AddrPort
 	to    netip.AddrPort
 	bytes int // how much the server is asked for
+	stray bool
 	keep  bool
 	wait  time.Duration
 }
@@ -155,7 +164,7 @@ func (m *machine) ask(c call) (answer, error) {
 	} else {
 		defer conn.Close() //nolint:errcheck // it has said what it had to
 	}
-	return exchange(conn, c.bytes, deadline)
+	return exchange(conn, c.question(), deadline)
 }
 
 func localAddr(proto string, at netip.AddrPort) net.Addr {
@@ -165,12 +174,20 @@ func localAddr(proto string, at netip.AddrPort) net.Addr {
 	return net.TCPAddrFromAddrPort(at)
 }
 
+// question is what the client says.
+func (c *call) question() string {
+	if c.stray {
+		return stray
+	}
+	return strconv.Itoa(c.bytes)
+}
+
 // exchange asks and reads the answer.
-func exchange(conn net.Conn, bytes int, deadline time.Time) (answer, error) {
+func exchange(conn net.Conn, question string, deadline time.Time) (answer, error) {
 	if err := conn.SetDeadline(deadline); err != nil {
 		return answer{}, err
 	}
-	if _, err := fmt.Fprintf(conn, "%d\n", bytes); err != nil {
+	if _, err := fmt.Fprintln(conn, question); err != nil {
 		return ended(err)
 	}
 	line, err := bufio.NewReader(conn).ReadString('\n')

@@ -8,8 +8,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
-// byHand are remedies that are commands of these programs; a DEVICE stands for what is to be filled in.
-var byHand = regexp.MustCompile(`^(modprobe|sysctl -w|ip6?tables|ip link|ip route|ip addr|bridge|nft|conntrack -D) `)
+// byHand are remedies that are commands which change something; a DEVICE stands for what is to be filled in.
+var byHand = regexp.MustCompile(`^(modprobe|sysctl -w|ip6?tables|ip link|ip route|ip addr|bridge (fdb a|link set)|nft|conntrack -D)`)
 
 // restart is the remedy of rules that kube-proxy writes anew when it starts.
 var restart = regexp.MustCompile(`delete pod .*kube-proxy.* spec\.nodeName=(\S+)`)

@@ -90,7 +90,7 @@ var beside = []Healthy{
 	{Name: "a host firewall for IPv6", Options: onIPv6, Beside: append(
 		onBoth("ip6tables -A INPUT -p ipv6-icmp -j ACCEPT"), hostFirewall("ip6tables", "fd00:10:244::/56", "2001:db8::/64")...)},
 	{Name: "a native table of nftables that accepts", Options: onPTP, Beside: nativeTable},
-	{Name: "rules for a NetworkPolicy that the clients satisfy", Options: onBridge, Beside: policyRules("-s 10.244.0.0/16")},
+	{Name: "rules for a NetworkPolicy that the clients satisfy", Options: onBridge, Beside: policyRules("-d 10.244.2.3")},
 	{Name: "pods that leave the cluster are masqueraded", Options: onBridge, Beside: onBoth(
 		"iptables -t nat -A POSTROUTING -s 10.244.0.0/16 ! -d 10.244.0.0/16 -m addrtype ! --dst-type LOCAL -j MASQUERADE")},
 	{Name: "the rules of another backend beside", Options: onPTP, Beside: onBoth(
@@ -129,7 +129,8 @@ var configured = []Healthy{
 		c.NodePortAddresses = []string{"192.168.0.0/24"}
 	})},
 	{Name: "conntrack is liberal", Options: with(onPTP, func(c *kubeproxyconfig.KubeProxyConfiguration) { c.Conntrack.TCPBeLiberal = true }),
-		Beside: onBoth("sysctl -qw net.netfilter.nf_conntrack_tcp_be_liberal=1")},
+		Beside: onBoth("sysctl -qw net.netfilter.nf_conntrack_tcp_be_liberal=1"),
+		Tries:  []Try{{From: "client1", To: "svc/far", Stray: true, Is: "web2"}}},
 	{Name: "session affinity", Options: onPTP, Objects: func(o Objects) {
 		o.service("web").Spec.SessionAffinity = corev1.ServiceAffinityClientIP
 	}},

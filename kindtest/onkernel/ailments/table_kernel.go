@@ -74,6 +74,12 @@ var settingsAndMemory = []Ailment{
 		Cause: cause.PortsExhausted,
 	},
 	{
+		Name: "a segment out of the window ends the connection, as no rule drops it", Options: onPTP,
+		Fault: []string{"node1: iptables -D KUBE-FORWARD 1", "node2: iptables -D KUBE-FORWARD 1"},
+		Tries: []Try{{From: "client1", To: "svc/far", Stray: true, Was: "web2", Is: "silent"}},
+		Cause: cause.RuleMissing, Reached: true,
+	},
+	{
 		Name: "the node has the client's address itself", Options: onPTP,
 		Fault: []string{"node1: ip addr add 198.51.100.10/32 dev lo"},
 		Tries: []Try{{From: "outside", To: "node1:30012", Was: "web2", Is: "silent"}},

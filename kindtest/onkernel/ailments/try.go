@@ -18,6 +18,8 @@ type Try struct {
 	UDP bool
 	// Bytes is how much the server is to send back.
 	Bytes int
+	// Stray has the server send a segment out of the window before it answers.
+	Stray bool
 	// Keep leaves the connection open.
 	Keep bool
 	// Was is what becomes of it before anything is broken, and Is afterwards: a server's name, "web1 or web2", or one of the ends (silent,

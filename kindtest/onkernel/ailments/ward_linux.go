@@ -150,7 +150,7 @@ func (w *Ward) Ask(t *Try, v6 bool, want string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	c := call{proto: "tcp", to: to, bytes: t.Bytes, keep: t.Keep, wait: patience}
+	c := call{proto: "tcp", to: to, bytes: t.Bytes, stray: t.Stray, keep: t.Keep, wait: patience}
 	if t.UDP {
 		c.proto = "udp"
 	}
