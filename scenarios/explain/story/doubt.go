@@ -25,6 +25,11 @@ func (s *Story) doubt(doubts []packetsim.Doubt) {
 		unless += fmt.Sprintf(", and %d more doubts", more)
 	}
 	s.Sentence = unless + ", " + s.Sentence
+	for i := range s.Outcomes {
+		if o := &s.Outcomes[i]; o.Verdict == Passes {
+			o.Verdict = NotKnown
+		}
+	}
 }
 
 // doubts are lines about what may end the packet otherwise, and what settles it.

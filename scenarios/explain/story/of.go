@@ -43,6 +43,9 @@ func Of(r packetsim.TraceResult, o Options) Story {
 		endings[i].backed(way.Back)
 		s.Outcomes[i] = outcomeOf(r.Input, way, o.host(), names)
 		s.Outcomes[i].Sentence = endings[i].sentence()
+		if endings[i].ends && s.Outcomes[i].Verdict == Passes {
+			s.Outcomes[i].Verdict = Lost // what comes back is
+		}
 	}
 	s.Sentence = sentenceOf(endings)
 	s.doubt(r.Doubts)

@@ -4,8 +4,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 )
 
@@ -44,4 +46,21 @@ func TestOutcomesThatAreAlikeAreTogether(t *testing.T) {
 	s.Outcomes[1].Passages[0].Result = "dropped"
 	assert.Equal(t, []Alike{{Places: []int{0}, Share: 0.5}, {Places: []int{1}, Share: 0.5}}, s.Alike(2))
 	assert.Len(t, s.Alike(1), 1)
+}
+
+// TestVerdictKnowsTheReplyAndTheDoubts: a packet whose answer is lost does not pass, and of one that something unread may stop nobody knows.
+func TestVerdictKnowsTheReplyAndTheDoubts(t *testing.T) {
+	in, err := inet.ParseInput("tcp 10.0.0.1:1 > 10.0.0.2:2 in eth0")
+	require.NoError(t, err)
+	way := packetsim.Outcome{Probability: 1, Verdict: packetsim.Accept, To: packetsim.ToForward, Final: packetsim.FinalOf(&in.Packet)}
+	verdict := func(r packetsim.TraceResult) Verdict { return Of(r, Options{}).Outcomes[0].Verdict }
+	result := packetsim.TraceResult{Input: in, Outcomes: []packetsim.Outcome{way}}
+	assert.Equal(t, Passes, verdict(result))
+	result.Outcomes[0].Back = &packetsim.Back{Outcome: &packetsim.Outcome{Verdict: packetsim.Drop}, Why: "its reply is dropped"}
+	assert.Equal(t, Lost, verdict(result))
+	result.Outcomes[0].Back = nil
+	result.Doubts = []packetsim.Doubt{{Kind: packetsim.DoubtNFTables, Unless: "table inet fw drops it"}}
+	assert.Equal(t, NotKnown, verdict(result))
+	result.Outcomes[0].Verdict = packetsim.Drop
+	assert.Equal(t, Dropped, verdict(result))
 }
