@@ -19,7 +19,8 @@ type path struct {
 // (ip_route_output_key_hash_rcu in net/ipv4/route.c, ip6_route_output_flags in net/ipv6/route.c). With anySrc the source may be foreign.
 func (h *routing) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
 	tables := h.fib(f.dst)
-	if f.src.IsValid() && !anySrc && !tables.isLocal(f.src) {
+	// The address of a device may be the anycast address of another one's network, too.
+	if f.src.IsValid() && !anySrc && !tables.isLocal(f.src) && !(f.src.Is6() && h.hasAddress(f.src)) {
 		return path{}, f.src, ReasonForeignSource
 	}
 	if !f.src.IsValid() {

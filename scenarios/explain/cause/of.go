@@ -114,6 +114,9 @@ func ofJourney(j *network.Journey, w World, about who) Cause {
 	case network.EndLooped:
 		return loop(last, about)
 	case network.EndLost:
+		if j.Lost != nil && j.Lost.Wire == "" {
+			return beyond(last, about, j.Lost)
+		}
 		return astray(last, about)
 	}
 	return stopped(last.Host, last.Input, &last.Outcome, w.node(last.Host), about)
@@ -302,6 +305,13 @@ func loop(last *network.Hop, about who) Cause {
 	c := at.cause(Loop, at.routeTo(last.Outcome.Packet.Dst), "%s goes round between hosts until its TTL has run out", about)
 	c.Remedy = "ip route get " + last.Outcome.Packet.Dst.String()
 	return c
+}
+
+// beyond is the end of what is known: a host sends the packet by a device, and no snapshot shows what is behind it.
+func beyond(last *network.Hop, about who, at *network.Loss) Cause {
+	s := setting{host: last.Host, in: last.Input, outcome: &last.Outcome, about: about}
+	return s.cause(NoSnapshot, "what is behind "+at.Device+" of "+at.Host, "%s sends %s to %s out of %s, and no snapshot shows who is there", at.Host, about,
+		at.NextHop, at.Device)
 }
 
 func astray(last *network.Hop, about who) Cause {

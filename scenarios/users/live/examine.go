@@ -58,6 +58,7 @@ type exam struct {
 
 	intended int // packets that rules of others stop, and that nobody was promised to come through
 	policies int // packets that rules for NetworkPolicies stop
+	masked   int // packets whose source rules of others translate, so that they end otherwise than they would with their own
 }
 
 func (c *Cluster) exam() (*exam, error) {
@@ -257,7 +258,7 @@ func (e *exam) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracle.Cl
 	}
 	for i := range out.Pods {
 		if node := e.nodes[out.Pods[i].Node]; node != nil {
-			out.Pods[i].Device = node.Pods[out.Pods[i].Name]
+			out.Pods[i].Device = node.Seen(node.Pods[out.Pods[i].Name])
 		}
 	}
 	return out

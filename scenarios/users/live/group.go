@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
@@ -90,6 +91,12 @@ func (g *groups) byStop(s *suffering, by *stop, joined map[*group]bool) {
 	case c.Code == cause.PolicyRules:
 		g.exam.policies++
 		return
+	case c.Code == cause.NoSnapshot:
+		g.exam.report.leaveOut("which leave what is known: " + c.Says)
+		return
+	case g.exam.isMasked(s, c.Code):
+		g.exam.masked++
+		return
 	case (c.Code == cause.Policy || c.Code == cause.ForeignDrop) && !g.exam.promises(s):
 		g.exam.intended++
 		return
@@ -118,6 +125,36 @@ func (g *groups) byStop(s *suffering, by *stop, joined map[*group]bool) {
 		one.deciding[by.rule.Rule] = by.rule
 	}
 	joined[one] = true
+}
+
+// isMasked says whether a way ends otherwise than it should since rules of others translated its source.
+func (e *exam) isMasked(s *suffering, code cause.Code) bool {
+	switch code {
+	case "", cause.LocalOnly, cause.SourceRange, cause.Wrong:
+		return s.sourceIsOthers()
+	case cause.NoRoute, cause.Astray:
+		return !e.promises(s) && s.sourceIsOthers()
+	}
+	return false
+}
+
+// sourceIsOthers says whether rules of others translated the source of a packet on its way there, as network plugins do with what leaves the pods'
+// network: who is then asked does not know the client, and may answer as it would a node.
+func (s *suffering) sourceIsOthers() bool {
+	for i := range s.ways {
+		found := false
+		eachStep(s.ways[i].journeys[0], func(_ string, _ netfilter.Family, step *packetsim.Step) {
+			if step.Rule != nil {
+				of := step.Rule.Fact.Translation.Of
+				foreign := !provenance.OfRule(step.Table, step.Chain, &step.Rule.Fact).IsKubernetes()
+				found = found || of == netfilter.Source && foreign
+			}
+		})
+		if found {
+			return true
+		}
+	}
+	return false
 }
 
 // translatesSource says whether a rule of others translates the source of packets, as network plugins do with what leaves the cluster.

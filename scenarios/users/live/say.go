@@ -17,6 +17,10 @@ func (e *exam) say() {
 		r.Notes = append(r.Notes, fmt.Sprintf("rules of others stop or translate %s to what no object promises to anybody",
 			plural(e.intended, "way")))
 	}
+	if e.masked > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("rules of others translate the source of %s, which end otherwise than with their own: "+
+			"network plugins do so with what leaves the pods' network", plural(e.masked, "way")))
+	}
 	if none := e.withoutEndpoint(); len(none) > 0 {
 		p := printer{}
 		r.Notes = append(r.Notes, fmt.Sprintf("%s without an endpoint, which kube-proxy rejects: %s", plural(len(none), "service"), p.names(none)))
