@@ -137,7 +137,7 @@ func (d *doubter) order() {
 		return
 	}
 	other := netfilter.Legacy
-	if firstOf(d.host) == other {
+	if d.assumedFirst() == other {
 		other = netfilter.NFT
 	}
 	turned, err := NewHost(d.NodeSnapshot, HostOptions{First: other})
@@ -149,11 +149,14 @@ func (d *doubter) order() {
 	}
 }
 
-// firstOf is the backend whose chains packets meet first where both have one and the snapshot does not say.
-func firstOf(host *packetsim.Host) netfilter.Dialect {
-	kernels := fakeipt.Kernels(host.Netfilter())
+// assumedFirst is the backend whose chains packets meet first in the host where the snapshot does not say.
+func (d *doubter) assumedFirst() netfilter.Dialect {
+	kernels, known := fakeipt.Kernels(d.host.Netfilter()), d.knownOrder()
 	for _, at := range bothHave(kernels) {
 		turn := func(k *fakeipt.Kernel) uint64 { return k.Ruleset(at.family).Table(at.table).Registered(at.hook) }
+		if known[at] != "" {
+			continue
+		}
 		if turn(kernels[1]) > turn(kernels[0]) {
 			return kernels[1].Dialect()
 		}

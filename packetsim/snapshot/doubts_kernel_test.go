@@ -49,15 +49,15 @@ func newRouter(t *testing.T) *router {
 	return r
 }
 
-// firstTry is longer than a connection takes here, and shorter than the time after which TCP tries again.
-const firstTry = 700 * time.Millisecond
+// enough is longer than a connection takes here, also if its first packet comes before a link is up and TCP tries again after a second.
+const enough = 2500 * time.Millisecond
 
 // connects says whether the client makes a connection.
 func (r *router) connects(t *testing.T, from, to string) bool {
 	var err error
 	r.client.In(t).Do(func() {
 		var c net.Conn
-		dialer := net.Dialer{Timeout: firstTry, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		dialer := net.Dialer{Timeout: enough, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 		if c, err = dialer.Dial("tcp4", to+":80"); err == nil {
 			err = c.Close()
 		}
@@ -138,6 +138,7 @@ func TestDoubtsAsKernel(t *testing.T) {
 			connects: true, walked: packetsim.Accept},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
 			r := newRouter(t)
 			r.node.Must(row.commands...)
 			assert.Equal(t, row.connects, r.connects(t, row.from, row.to), "a connection of the kernel's")
@@ -169,7 +170,7 @@ func TestLongPacketsAsKernel(t *testing.T) {
 		}))
 		_, err = c.Write(make([]byte, 1200))
 		require.NoError(t, err)
-		require.NoError(t, c.SetReadDeadline(time.Now().Add(firstTry)))
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(enough)))
 		_, told = c.Read(make([]byte, 1))
 	})
 	assert.True(t, errors.Is(told, unix.EMSGSIZE), told)

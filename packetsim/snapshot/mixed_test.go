@@ -82,6 +82,16 @@ func TestTraceSaysWhatAnUnknownOrderMeans(t *testing.T) {
 			See: "nft list hooks"}}
 	}
 	assert.Equal(t, otherwise("legacy"), result.Doubts)
+
+	partly := mixed(t)
+	for i := range partly.IPTables { // the order of another hook is known, and is the other one
+		partly.IPTables[i].Save = strings.Replace(partly.IPTables[i].Save, "*filter", "*mangle\n:PREROUTING ACCEPT [0:0]\nCOMMIT\n*filter", 1)
+	}
+	for _, family := range netfilter.Families() {
+		partly.Order = append(partly.Order, HookOrder{Family: family, Hook: "PREROUTING", Table: "mangle", First: "legacy"},
+			HookOrder{Family: family, Hook: "INPUT", Table: "filter", First: "legacy"})
+	}
+	assert.Equal(t, otherwise("legacy"), traceOf(t, partly, HostOptions{}).Doubts)
 	result = traceOf(t, mixed(t), HostOptions{First: "legacy"})
 	assert.Equal(t, packetsim.Drop, result.Outcomes[0].Verdict)
 	assert.Equal(t, otherwise("nft"), result.Doubts)
