@@ -257,7 +257,7 @@ func (e *exam) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracle.Cl
 	}
 	for i := range out.Pods {
 		if node := e.nodes[out.Pods[i].Node]; node != nil {
-			out.Pods[i].Device = node.Pods[out.Pods[i].Name]
+			out.Pods[i].Device = node.Inlet(out.Pods[i].Name)
 		}
 	}
 	return out
