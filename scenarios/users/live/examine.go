@@ -258,7 +258,7 @@ func (e *exam) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracle.Cl
 	}
 	for i := range out.Pods {
 		if node := e.nodes[out.Pods[i].Node]; node != nil {
-			out.Pods[i].Device = node.Seen(node.Pods[out.Pods[i].Name])
+			out.Pods[i].Device = node.Inlet(out.Pods[i].Name)
 		}
 	}
 	return out

@@ -54,9 +54,17 @@ func (c *Cluster) needed(src, dst netip.Addr) []netip.Addr {
 	return out
 }
 
-// nodeWith is the node whose snapshot shows that it has an address; empty if none does.
+// nodeWith is the node that has an address on its side of its pods' links, as the snapshot shows; empty if none does. Other addresses of nodes are
+// in the topology.
 func (c *Cluster) nodeWith(a netip.Addr) string {
-	for _, taken := range c.Snapshots {
+	for _, node := range c.nodes() {
+		taken := c.snapshotOf(node.Name)
+		if taken == nil || !slices.ContainsFunc(podCIDRs(node), func(text string) bool {
+			cidr, err := netip.ParsePrefix(text)
+			return err == nil && cidr.Contains(a)
+		}) {
+			continue
+		}
 		if device, _ := labs.DeviceWith(taken, a); device != "" {
 			return taken.Hostname
 		}

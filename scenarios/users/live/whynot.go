@@ -39,7 +39,7 @@ func (v *View) clientOf(node string, in *inet.Input) string {
 			return m.Name
 		}
 	}
-	if owner := v.exam.cluster.nodeWith(in.Src); owner != "" && !in.Src.IsLoopback() {
+	if owner := v.exam.cluster.nodeWith(in.Src); owner != "" {
 		return owner
 	}
 	return v.exam.clientOf(node, in.Src)

@@ -115,16 +115,6 @@ func DeviceTo(taken *snapshot.NodeSnapshot, address netip.Addr) string {
 	return device
 }
 
-// Seen is the device by which rules see what comes in by a device: of a port of a bridge it is the bridge.
-func (a *Attached) Seen(device string) string {
-	for i := range a.Devices {
-		if d := &a.Devices[i]; d.Name == device && a.isBridge(d.Master) {
-			return d.Master
-		}
-	}
-	return device
-}
-
 func (a *Attached) addDevice(pod *scenarios.Pod) string {
 	index := 0
 	for _, d := range a.Devices {

@@ -104,6 +104,7 @@ func TestPodsArePutBehindPorts(t *testing.T) {
 			assert.Empty(t, a.Assumed[known.Addresses[0]])
 			assert.Equal(t, known.Addresses, a.Devices[1].Neighbours, "the pod's other address too")
 			assert.Equal(t, addresses("10.244.1.5"), taken.Devices[1].Neighbours, "the snapshot itself is left alone")
+			assert.Equal(t, "cni0", a.Inlet("known"), "rules see the bridge")
 			assert.Equal(t, taken.Routes, a.Routes)
 			assert.Len(t, a.Devices, len(taken.Devices))
 		})

@@ -59,6 +59,14 @@ func (a *Attached) OnLinkNote(pods []string, v6 bool) string {
 	return ""
 }
 
+// Inlet is the device by which rules see what a pod sends: the bridge, not the port of it.
+func (a *Attached) Inlet(pod string) string {
+	if bridge := a.bridgeOf(a.Pods[pod]); bridge != nil {
+		return bridge.Name
+	}
+	return a.Pods[pod]
+}
+
 // bridgeOf is the bridge that a device is a port of; nil if it is none.
 func (a *Attached) bridgeOf(port string) *snapshot.Device {
 	d := a.device(port)
