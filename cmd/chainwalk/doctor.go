@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
@@ -29,8 +30,9 @@ func newDoctorCommand(s streams) *cobra.Command {
 		Short: "Compare what nodes do with packets with what the objects promise",
 		Long: `Walks a packet of every class (from pods, nodes, neighbours and outside; to cluster IPs, external IPs, load balancers, node
 ports, and to what is no service's) through the rules of the given nodes, and judges what becomes of it by what the Service API promises
-for the given objects. For each service that suffers it names the packets, the rules that are missing, stale or foreign, and whether
-kube-proxy would mend it. Rules are judged by what they do, whoever wrote them.
+for the given objects: they come to an endpoint and back, whoever is to blame if they do not. What one repair mends is one finding: its
+code, how many services and ways suffer, what mends it, the rules that are at fault, and a packet. The first line is the whole answer. Rules are
+judged by what they do, whoever wrote them.
 
 "chainwalk snapshot" on a node prints its NodeSnapshot. What nodes without one decide is not judged, and counted.`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml > objects.yaml
@@ -42,17 +44,17 @@ kube-proxy would mend it. Rules are judged by what they do, whoever wrote them.
 	}
 	o.live.addFlags(cmd)
 	_ = cmd.MarkFlagRequired("node") // the flag is there
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json or html")
 	cmd.Flags().StringVar(&o.out, "out", "", "folder to write a scenario to for each thing that is wrong")
 	cmd.Flags().IntVar(&o.shrinks, "shrinks", 300, "how many smaller scenarios to try for each of them; 0: none")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "print all that was found, with every packet's way rule by rule")
-	completeWords(cmd, "output", "text", "json")
+	completeWords(cmd, "output", "text", "json", "html")
 	return cmd
 }
 
 func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
-	if o.output != "text" && o.output != "json" {
-		return fmt.Errorf("-o %s: want text or json", o.output)
+	if o.output != "text" && o.output != "json" && o.output != "html" {
+		return fmt.Errorf("-o %s: want text, json or html", o.output)
 	}
 	cluster, err := o.live.read(s)
 	if err != nil {
@@ -66,8 +68,11 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 		return err
 	}
 	write := func(w io.Writer) error { return report.WriteText(w, o.verbose) }
-	if o.output == "json" {
+	switch o.output {
+	case "json":
 		write = report.WriteJSON
+	case "html":
+		write = func(w io.Writer) error { return page.Write(w, &page.Page{Title: report.Answer, Doctor: report}) }
 	}
 	if err := write(s.out); err != nil {
 		return err

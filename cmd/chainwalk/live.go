@@ -51,6 +51,9 @@ func (o *liveOptions) read(s streams) (*live.Cluster, error) {
 	if err := needSlices(objects); err != nil {
 		return nil, err
 	}
+	for i := range objects {
+		objects[i] = objects[i].WithoutSource()
+	}
 	cluster := &live.Cluster{Objects: objects, Dialect: netfilter.Dialect(o.tools)}
 	if o.config != "" {
 		if cluster.Config, err = readProxyConfig(s, o.config); err != nil {

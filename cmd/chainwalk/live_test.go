@@ -98,7 +98,7 @@ func TestLiveCommandsRefuse(t *testing.T) {
 			"the objects have no EndpointSlice"},
 		{"a snapshot twice", []string{"doctor", "-f", objects, "--node", node, "--node", node}, "two snapshots are of demo-worker"},
 		{"a file that is no snapshot", []string{"doctor", "-f", objects, "--node", objects}, "objects.yaml:1:1: version: the version is missing"},
-		{"a form that is none", []string{"doctor", "-f", objects, "--node", node, "-o", "junit"}, "-o junit: want text or json"},
+		{"a form that is none", []string{"doctor", "-f", objects, "--node", node, "-o", "junit"}, "-o junit: want text, json or html"},
 		{"a configuration of no node", []string{"doctor", "-f", objects, "--node", node, "--node-config", "kube-proxy.yaml"},
 			"--node-config kube-proxy.yaml: want NODE=FILE"},
 		{"tools that are none", []string{"doctor", "-f", objects, "--node", node, "--tools", "nf"}, "--tools nf: want legacy or nft"},
@@ -110,4 +110,26 @@ func TestLiveCommandsRefuse(t *testing.T) {
 			assert.Contains(t, errOut, tc.want)
 		})
 	}
+}
+
+func TestTheSchemaOfAReportIsFresh(t *testing.T) {
+	shipped, err := os.ReadFile("../../docs/doctor.schema.json")
+	require.NoError(t, err)
+	status, out, errOut := call("", "schema", "doctor")
+	require.Equal(t, exitHeld, status, errOut)
+	assert.Equal(t, string(shipped), out, "go run ./cmd/chainwalk schema doctor > docs/doctor.schema.json")
+}
+
+func TestAReportIsAPage(t *testing.T) {
+	folder := clusterDump(t)
+	file := filepath.Join(folder, "legacy", "demo-worker.yaml")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(string(text), ":FORWARD ACCEPT", ":FORWARD DROP", 1)), 0o600))
+	status, out, errOut := call("", append([]string{"doctor", "-o", "html"}, recorded(folder, "demo-worker")...)...)
+	assert.Equal(t, exitNotHeld, status, errOut)
+	assert.Contains(t, out, "<h1>1 thing is wrong: the policy DROP of filter FORWARD drops the packet on demo-worker (CW101): ")
+	assert.Contains(t, out, `<span class="state bad">wrong</span>`)
+	assert.Contains(t, out, "iptables -t filter -P FORWARD ACCEPT")
+	assert.Contains(t, out, "filter:FORWARD:policy:")
 }

@@ -15,12 +15,12 @@ import (
 //go:embed page.html page.css page.js
 var files embed.FS
 
-// Page is what the template shows: a trace, a run or a search.
+// Page is what the template shows: a trace, a run, a search or an examination.
 type Page struct {
 	Title string
 	Trace *Way
-	// Run and Fuzz are those of package report.
-	Run, Fuzz any
+	// Run and Fuzz are those of package report, Doctor is a Report of package live.
+	Run, Fuzz, Doctor any
 }
 
 // content is what the template is given.
@@ -59,7 +59,7 @@ func Write(w io.Writer, p *Page) error {
 
 // functions are those of the template.
 func functions() template.FuncMap {
-	return template.FuncMap{"style": style, "header": headerOf, "percent": percent, "apart": apart, "stateOf": stateOf}
+	return template.FuncMap{"style": style, "header": headerOf, "percent": percent, "apart": apart, "stateOf": stateOf, "named": named}
 }
 
 // stateOf is the colour of a verdict, which has a word as well.
@@ -75,6 +75,14 @@ func stateOf(v story.Verdict) string {
 
 // apart are the ends of several ways, which reports join by semicolons, each in a line of its own.
 func apart(got string) string { return strings.ReplaceAll(got, "; ", "\n") }
+
+// list is a list with what it is of.
+type list struct {
+	What string
+	List any
+}
+
+func named(what string, of any) list { return list{what, of} }
 
 // percent is a probability as people read it.
 func percent(p float64) string {

@@ -32,6 +32,12 @@ type Object struct {
 // Meta returns the object's metadata.
 func (o Object) Meta() metav1.Object { return o.Object.(metav1.Object) }
 
+// WithoutSource is the object without where its fields were written, which takes more memory than the object.
+func (o Object) WithoutSource() Object {
+	o.node = nil
+	return o
+}
+
 // At is where a field was written, by a path of keys and indexes: the deepest part of it that was. Of an object that was not written it is
 // the object's own place.
 func (o Object) At(path ...any) document.Position {

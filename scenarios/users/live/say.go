@@ -57,6 +57,20 @@ func (r *Report) answer() string {
 	return fmt.Sprintf("nothing is wrong: %s judged on %s", plural(r.Connections, "connection"), plural(judged, "node")) + beside
 }
 
+// State is an answer in a word, with the colour that goes with it: good, bad or open.
+type State struct{ Word, Colour string }
+
+// State is the answer in a word.
+func (r *Report) State() State {
+	switch {
+	case len(r.Findings) > 0:
+		return State{"wrong", "bad"}
+	case len(r.Doubts) > 0 || r.Silent():
+		return State{"undecided", "open"}
+	}
+	return State{"right", "good"}
+}
+
 // answer is the sentence of a finding with its code.
 func (f *Finding) answer() string {
 	return fmt.Sprintf("%s (%s): %s", f.says(), f.Code, f.blast())

@@ -215,7 +215,7 @@ type nodeLine struct {
 func nodeLines(nodes []NodeReport) []nodeLine {
 	var out []nodeLine
 	for i := range nodes {
-		text := nodes[i].text()
+		text := nodes[i].Text()
 		at := slices.IndexFunc(out, func(l nodeLine) bool { return l.text == text })
 		if at < 0 {
 			at, out = len(out), append(out, nodeLine{text: text})
@@ -231,8 +231,8 @@ func nodeLines(nodes []NodeReport) []nodeLine {
 	return out
 }
 
-// text is what is said of a node.
-func (n *NodeReport) text() string {
+// Text is what is said of a node.
+func (n NodeReport) Text() string {
 	switch {
 	case !n.Judged:
 		return "no snapshot"
