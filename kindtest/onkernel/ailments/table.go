@@ -35,6 +35,7 @@ type ailing struct {
 	cause       cause.Code
 	bites       bool // the kernel does what was expected
 	unseen      bool
+	unnamed     string
 	repaired    repaired
 }
 
@@ -48,7 +49,7 @@ func (t *Table) addAilment(a *Ailment, r *Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ailing = append(t.ailing, ailing{
-		name: a.Name, kernel: r.Kernel.String(), want: a.want(), named: r.Named, cause: a.Cause, bites: len(r.Wrong) == 0, unseen: a.Unseen,
+		name: a.Name, kernel: r.Kernel.String(), want: a.want(), named: r.Named, cause: a.Cause, bites: len(r.Wrong) == 0, unseen: a.Unseen, unnamed: a.Unnamed,
 		repaired: r.Repaired,
 	})
 }
@@ -100,12 +101,15 @@ func (a *ailing) mistake() string {
 
 // sum is the last line.
 func (t *Table) sum() string {
-	made, named, unseen, findings := 0, 0, 0, 0
+	made, named, unseen, unnamed, findings := 0, 0, 0, 0, 0
 	for i := range t.ailing {
 		a := &t.ailing[i]
 		switch {
 		case a.unseen:
 			unseen++
+			continue
+		case a.unnamed != "":
+			unnamed++
 			continue
 		case a.bites:
 			made++
@@ -117,6 +121,6 @@ func (t *Table) sum() string {
 	for _, h := range t.healthy {
 		findings += h.findings
 	}
-	return fmt.Sprintf("%d made, %d named first (and %d that no snapshot shows); %d healthy, %d findings", made, named, unseen, len(t.healthy),
+	return fmt.Sprintf("%d made, %d named first (and %d that no snapshot shows, %d that no command names yet); %d healthy, %d findings", made, named, unseen, unnamed, len(t.healthy),
 		findings)
 }

@@ -116,7 +116,8 @@ func TestOfOutcomeNamesWhatStopped(t *testing.T) {
 			Code: cause.RouteRefuses, What: "the route to 10.67.0.1", Remedy: "ip route get 10.67.0.1",
 			Says: "node1 has a route for 10.67.0.1 that refuses packets (unreachable route)."}},
 		{name: "TTL", packet: passing + " ttl 1", want: cause.Cause{
-			Code: cause.Loop, What: "the route to 192.168.0.9", Says: "The TTL of the packet runs out at node1."}},
+			Code: cause.Loop, What: "the route to 192.168.0.9", Says: "The packet goes round between hosts until its TTL has run out.",
+			Remedy: "ip route get 192.168.0.9"}},
 		{name: "a device that is down", packet: passing, change: func(s *snapshot.NodeSnapshot) { s.Devices[1].Up = false }, want: cause.Cause{
 			Code: cause.DeviceDown, What: "device pod1", Says: "Device pod1 of node1 is down.", Remedy: "ip link set pod1 up"}},
 		{name: "no hairpin", packet: "tcp 10.244.1.5:40000 > 10.244.1.5:80 in port1", want: cause.Cause{

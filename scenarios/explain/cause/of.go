@@ -119,6 +119,10 @@ func ofJourney(j *network.Journey, w World, about who) Cause {
 		}
 		return astray(last, about)
 	}
+	// A packet that comes back to who has sent it or passed it on goes round: the kernel calls its own address as a source a martian.
+	if before := hostsOf(j)[:len(j.Hops)-1]; last.Outcome.Reason == packetsim.ReasonMartianSource && slices.Contains(before, last.Host) {
+		return loop(last, about)
+	}
 	return stopped(last.Host, last.Input, &last.Outcome, w.node(last.Host), about)
 }
 

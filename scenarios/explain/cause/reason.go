@@ -25,7 +25,9 @@ func (s *setting) reason() Cause {
 		c.Remedy = "ip route get " + s.outcome.Packet.Dst.String()
 		return c
 	case packetsim.ReasonTTLExceeded:
-		return s.cause(Loop, s.routeTo(s.outcome.Packet.Dst), "the TTL of %s runs out at %s", s.about, s.host)
+		c := s.cause(Loop, s.routeTo(s.outcome.Packet.Dst), "%s goes round between hosts until its TTL has run out", s.about)
+		c.Remedy = "ip route get " + s.outcome.Packet.Dst.String()
+		return c
 	case packetsim.ReasonDeviceDown:
 		return s.down()
 	case packetsim.ReasonConntrackFull:
@@ -68,6 +70,11 @@ func (s *setting) conf(device, word string) string {
 }
 
 func (s *setting) forwardingOff() Cause {
+	if s.node == nil && !s.in.Local {
+		c := s.cause(Astray, s.routeTo(s.outcome.Packet.Dst), "%s gets %s for %s, an address that it does not have", s.host, s.about, s.outcome.Packet.Dst)
+		c.Remedy = "ip route get " + s.outcome.Packet.Dst.String() + ", on the host before"
+		return c
+	}
 	key := "net.ipv4.ip_forward"
 	if s.in.Dst.Is6() {
 		key = "net.ipv6.conf.all.forwarding"

@@ -13,6 +13,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
@@ -64,7 +65,7 @@ func (e *exam) errands() []errand {
 	var out []errand
 	seen := map[oracle.Attempt]bool{}
 	add := func(a oracle.Attempt) {
-		if !seen[a] {
+		if !seen[a] && !e.isAnycast(a.To.Addr()) {
 			seen[a] = true
 			out = append(out, errand{attempt: a})
 		}
@@ -89,6 +90,17 @@ func (e *exam) errands() []errand {
 	}
 	out = append(out, e.later(out)...)
 	return append(out, e.established()...)
+}
+
+// isAnycast says whether an IPv6 address is the first one of a network of a node: a router has that as an anycast address (addrconf_join_anycast in
+// net/ipv6/addrconf.c), even if it has it as its own as well, and whether rules take it for a local one depends on which came first.
+func (e *exam) isAnycast(a netip.Addr) bool {
+	for _, node := range e.nodes {
+		if slices.ContainsFunc(node.Routes, func(r snapshot.Route) bool { return r.Type == packetsim.RouteAnycast && r.Dst.Addr() == a }) {
+			return true
+		}
+	}
+	return false
 }
 
 // hairpins are the attempts of an attempt's endpoints to reach themselves, by the service's cluster IP.

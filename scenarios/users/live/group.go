@@ -132,7 +132,7 @@ func (e *exam) isMasked(s *suffering, code cause.Code) bool {
 	switch code {
 	case "", cause.LocalOnly, cause.SourceRange, cause.Wrong:
 		return s.sourceIsOthers()
-	case cause.NoRoute, cause.Astray:
+	case cause.NoRoute, cause.Astray, cause.NobodyListens:
 		return !e.promises(s) && s.sourceIsOthers()
 	}
 	return false

@@ -375,8 +375,10 @@ func (q *questions) ask(c *call) error {
 		}
 		if way.Cause == nil {
 			out.Reached += way.Probability
-		} else {
+		} else if way.Cause.Code != cause.NoSnapshot {
 			out.Answer = WhyNo
+		} else if out.Answer == WhyYes {
+			out.Answer, out.Unknown = WhyUnknown, way.Cause.Says
 		}
 		out.Ways = append(out.Ways, way)
 	}

@@ -71,7 +71,7 @@ func (a *Attached) plug(pod *scenarios.Pod) {
 		}
 	}
 	switch {
-	case device == "" && !withoutPod(pod):
+	case device == "" && !withoutPod(pod), a.isOthers(device, pod):
 		a.Pods[pod.Name] = a.addDevice(&scenarios.Pod{})
 		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to %s (%v)", a.Hostname, pod.Name, pod.Addresses))
 		return
@@ -91,6 +91,20 @@ func (a *Attached) plug(pod *scenarios.Pod) {
 			a.route(address, device)
 		}
 	}
+}
+
+// isOthers says whether a device leads to another pod: behind a veth that is no port of a bridge there is one namespace.
+func (a *Attached) isOthers(device string, pod *scenarios.Pod) bool {
+	i := slices.IndexFunc(a.Devices, func(d snapshot.Device) bool { return d.Name == device })
+	if i < 0 || a.Devices[i].Kind != "veth" || a.Devices[i].Master != "" {
+		return false
+	}
+	for other, taken := range a.Pods {
+		if taken == device && other != pod.Name {
+			return true
+		}
+	}
+	return false
 }
 
 // withoutPod says whether a pod stands for an endpoint of which no Pod is known: its name is its address.
