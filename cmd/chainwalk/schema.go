@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -12,7 +15,14 @@ func newSchemaCommand(s streams) *cobra.Command {
 		Use:       "schema [scenario|doctor]",
 		Short:     "Print the JSON Schema of the scenario format, or of what doctor -o json prints",
 		ValidArgs: []string{"scenario", "doctor"},
-		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		Args: func(cmd *cobra.Command, args []string) error {
+			for i, arg := range args {
+				if i > 0 || !slices.Contains(cmd.ValidArgs, arg) {
+					return fmt.Errorf("%sunknown argument %q: it takes scenario or doctor", pathOf(cmd), arg)
+				}
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			of := scenarios.Schema
 			if len(args) == 1 && args[0] == "doctor" {

@@ -8,8 +8,8 @@ import (
 
 // Signs are what of a node shows which service proxy it runs.
 type Signs struct {
-	// Chains are the chains of iptables that have rules, Tables the native tables of nftables ("ip kube-proxy"), Devices the network devices, Sets
-	// the sets of ipset; all by their names.
+	// Chains are the chains of iptables that have rules, Tables the native tables of nftables ("ip kube-proxy"), Devices the network
+	// devices, Sets the sets of ipset; all by their names.
 	Chains, Tables, Devices, Sets []string
 }
 
@@ -41,14 +41,17 @@ func (s *Signs) tables() []string  { return s.Tables }
 func (s *Signs) devices() []string { return s.Devices }
 func (s *Signs) sets() []string    { return s.Sets }
 
+// inPlace is how a proxy is seen that has taken the place of kube-proxy.
+const inPlace = "device %s, and no chain of kube-proxy for a service"
+
 var signs = []sign{
 	{"kube-proxy in mode nftables", (*Signs).tables, "table %s of nftables", []string{"ip " + nftTable, "ip6 " + nftTable}, false, false},
 	{"kube-proxy in mode ipvs", (*Signs).devices, "device %s", []string{"kube-ipvs0"}, false, false},
 	{"kube-router's service proxy", (*Signs).devices, "device %s", []string{"kube-dummy-if"}, false, false},
-	{"Cilium in the place of kube-proxy", (*Signs).devices, "device %s, and no chain of kube-proxy for a service", []string{"cilium_host", "cilium_net"}, true, false},
-	{"Calico's eBPF data plane", (*Signs).devices, "device %s, and no chain of kube-proxy for a service", []string{"bpfin.cali", "bpfout.cali"}, true, false},
-	{"OVN-Kubernetes", (*Signs).devices, "device %s, and no chain of kube-proxy for a service", []string{"ovn-k8s-mp*"}, true, false},
-	{"Antrea in the place of kube-proxy", (*Signs).devices, "device %s, and no chain of kube-proxy for a service", []string{"antrea-gw*"}, true, false},
+	{"Cilium in the place of kube-proxy", (*Signs).devices, inPlace, []string{"cilium_host", "cilium_net"}, true, false},
+	{"Calico's eBPF data plane", (*Signs).devices, inPlace, []string{"bpfin.cali", "bpfout.cali"}, true, false},
+	{"OVN-Kubernetes", (*Signs).devices, inPlace, []string{"ovn-k8s-mp*"}, true, false},
+	{"Antrea in the place of kube-proxy", (*Signs).devices, inPlace, []string{"antrea-gw*"}, true, false},
 	{"kube-proxy in mode iptables", (*Signs).chains, "chain %s", []string{services}, false, true},
 	{"kube-proxy in mode ipvs", (*Signs).sets, "set %s", []string{"KUBE-CLUSTER-IP", "KUBE-6-CLUSTER-IP"}, true, false},
 	{"kube-router's service proxy", (*Signs).sets, "set %s", []string{"kube-router-service-ips", "inet6:kube-router-svip"}, true, false},

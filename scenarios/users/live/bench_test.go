@@ -17,6 +17,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
@@ -85,14 +86,16 @@ func largeNode(tb testing.TB, c *Cluster, n int, node *corev1.Node) *snapshot.No
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.all.forwarding": "1", "net.ipv4.conf.all.rp_filter": "0",
 			"net.ipv4.conf.default.rp_filter": "0", "net.ipv4.conf.all.route_localnet": "1", "net.bridge.bridge-nf-call-iptables": "1"},
 		Devices: []snapshot.Device{
-			{Name: "lo", Index: 1, Kind: "loopback", MTU: 65536, Up: true, Addresses: []snapshot.Address{{Prefix: netip.MustParsePrefix("127.0.0.1/8"), Scope: packetsim.ScopeHost}}},
+			{Name: "lo", Index: 1, Kind: "loopback", MTU: 65536, Up: true,
+				Addresses: []snapshot.Address{{Prefix: netip.MustParsePrefix("127.0.0.1/8"), Scope: packetsim.ScopeHost}}},
 			{Name: "eth0", Index: 2, Kind: "device", MTU: 1500, Up: true, Addresses: []snapshot.Address{{Prefix: netip.PrefixFrom(own, 24)}}},
 		},
 		Routes: []snapshot.Route{
 			{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("192.168.0.1"), Dev: "eth0", Table: packetsim.TableMain},
 			{Dst: netip.MustParsePrefix("192.168.0.0/24"), Dev: "eth0", Table: packetsim.TableMain, Scope: packetsim.ScopeLink},
 			{Dst: netip.PrefixFrom(own, 32), Dev: "eth0", Type: packetsim.RouteLocal, Table: packetsim.TableLocal, Scope: packetsim.ScopeHost},
-			{Dst: netip.MustParsePrefix("127.0.0.0/8"), Dev: "lo", Type: packetsim.RouteLocal, Table: packetsim.TableLocal, Scope: packetsim.ScopeHost},
+			{Dst: netip.MustParsePrefix("127.0.0.0/8"), Dev: "lo", Type: packetsim.RouteLocal, Table: packetsim.TableLocal,
+				Scope: packetsim.ScopeHost},
 		},
 	}
 	for _, pod := range c.pods() {
@@ -102,7 +105,9 @@ func largeNode(tb testing.TB, c *Cluster, n int, node *corev1.Node) *snapshot.No
 		device := fmt.Sprintf("veth%d", len(taken.Devices))
 		taken.Devices = append(taken.Devices, snapshot.Device{Name: device, Index: len(taken.Devices) + 1, Kind: "veth", MTU: 1500, Up: true})
 		to := netip.MustParseAddr(pod.Status.PodIPs[0].IP)
-		taken.Routes = append(taken.Routes, snapshot.Route{Dst: netip.PrefixFrom(to, 32), Dev: device, Table: packetsim.TableMain, Scope: packetsim.ScopeLink})
+		taken.Routes = append(taken.Routes, snapshot.Route{
+			Dst: netip.PrefixFrom(to, 32), Dev: device, Table: packetsim.TableMain, Scope: packetsim.ScopeLink,
+		})
 	}
 	for m := range largeNodes {
 		if m != n {
@@ -145,7 +150,10 @@ func TestALargeClusterIsOneScreen(t *testing.T) {
 	halve(c.Snapshots[1])
 	report, err := c.Examine(t.Context())
 	require.NoError(t, err)
-	t.Log(screenOf(t, report))
+	text := screenOf(t, report)
+	require.NotEmpty(t, report.Findings)
+	require.Equal(t, cause.RuleMissing, report.Findings[0].Code, text)
+	require.Len(t, report.Findings[0].Services, 100)
 }
 
 // BenchmarkExamine examines a cluster of which one node has lost half of its rules.

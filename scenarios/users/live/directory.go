@@ -52,8 +52,3 @@ func (d *directory) hostOf(a netip.Addr) string {
 	}
 	return ""
 }
-
-// isInside says whether a client is a node or a pod.
-func (d *directory) isInside(client string) bool {
-	return d.pods[client] != nil || d.nodes[client] != nil
-}

@@ -40,6 +40,9 @@ func (c *Cluster) Witness(ctx context.Context, f *Finding, shrinks int) (s *scen
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(f.Missing)+len(f.Foreign)+len(f.Moved)+len(f.Deciding) == 0 {
+		return nil, nil, fmt.Errorf("%w: what decided is no rule of iptables: %s", ErrNoWitness, f.What)
+	}
 	why := errors.New("nothing suffers")
 	for i := 0; i < len(f.attempts) && i < maxWitnesses; i++ {
 		for _, narrow := range []bool{true, false} {
