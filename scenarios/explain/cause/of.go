@@ -261,7 +261,8 @@ func (w World) orDown(j *network.Journey, found Cause) Cause {
 			}
 			at := setting{host: node.Hostname, in: last.Input, outcome: &last.Outcome, about: thePacket}
 			c := at.cause(DeviceDown, "device "+d.Name, "device %s of %s is down, and with it the routes by it", d.Name, node.Hostname)
-			c.Remedy = "ip link set " + d.Name + " up"
+			c.Remedy = "restart what makes " + d.Name + " and its routes (the network plugin's pod, or the node's network service): ip link set " + d.Name +
+				" up alone brings no route back"
 			return c
 		}
 	}

@@ -373,11 +373,12 @@ func (q *questions) ask(c *call) error {
 				out.doubts = append(out.doubts, d)
 			}
 		}
-		if way.Cause == nil {
+		switch {
+		case way.Cause == nil:
 			out.Reached += way.Probability
-		} else if way.Cause.Code != cause.NoSnapshot {
+		case way.Cause.Code != cause.NoSnapshot:
 			out.Answer = WhyNo
-		} else if out.Answer == WhyYes {
+		case out.Answer == WhyYes:
 			out.Answer, out.Unknown = WhyUnknown, way.Cause.Says
 		}
 		out.Ways = append(out.Ways, way)
