@@ -174,7 +174,7 @@ func causeOfRule(r *factRule) cause.Cause {
 	if r.isForeign() {
 		c.Code = cause.ForeignNAT
 		c.Says = fmt.Sprintf("A rule of %s %s, which is %s's, translates packets.", r.Table, r.Chain, cmp.Or(c.Owner, "somebody else"))
-		c.Remedy = r.command()
+		c.Remedy = strings.Replace(r.command(), " -A ", " -D ", 1)
 	}
 	return c
 }
@@ -197,7 +197,7 @@ func (e *exam) promises(s *suffering) bool {
 
 // isInside says whether a client is a node or a pod.
 func (e *exam) isInside(client string) bool {
-	return e.topology.Pod(client) != nil || e.topology.Node(client) != nil
+	return e.pods[client] != nil || e.directory.nodes[client] != nil
 }
 
 // counts counts an errand that suffers.
