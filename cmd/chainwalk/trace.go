@@ -12,7 +12,6 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
-	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
 )
 
 type traceOptions struct {
@@ -113,12 +112,12 @@ func runTrace(s streams, o traceOptions, text string) error {
 		return err
 	}
 	told := story.Of(result, story.Options{Host: host, Names: p.names()})
-	told.Unreached = why.Unreached
+	told.Unreached, told.Causes = why.Unreached, why.causes
 	err = writeStory(s, o, &told, func() error {
 		if p.book == nil {
 			return result.WriteJSON(s.out)
 		}
-		return writeDocument(s, traceDocument{result, told.Sentence, told.Unreached})
+		return writeDocument(s, traceDocument{result, told.Sentence, told.Causes, told.Unreached})
 	})
 	if err == nil && result.Opaque != nil {
 		err = fmt.Errorf("host %s: %w", result.Opaque.Host, result.Opaque)
@@ -148,21 +147,21 @@ func writeStory(s streams, o traceOptions, told *story.Story, writeJSON func() e
 }
 
 // traceResult walks a packet through a host, and says what the objects say of that. The host's name is empty if nobody knows it.
-func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResult, whynot.Answer, string, error) {
+func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResult, explained, string, error) {
 	if len(o.snapshots) > 0 {
 		taken, err := readSnapshot(s, o.snapshots[0])
 		if err != nil {
-			return packetsim.TraceResult{}, whynot.Answer{}, "", err
+			return packetsim.TraceResult{}, explained{}, "", err
 		}
 		node, assumed := p.arrive(taken)
 		if err := checkArrival(node, p.Input); err != nil {
-			return packetsim.TraceResult{}, whynot.Answer{}, "", err
+			return packetsim.TraceResult{}, explained{}, "", err
 		}
 		walk := o.walk()
 		walk.Back = true
 		result, err := node.Trace(p.Input, snapshot.HostOptions{Dialect: netfilter.Dialect(o.tools)}, walk)
 		if err != nil {
-			return result, whynot.Answer{}, "", err
+			return result, explained{}, "", err
 		}
 		addAssumed(assumed, &result)
 		why, err := p.whyNot(node, o, &result)
@@ -171,16 +170,16 @@ func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResu
 	}
 	host, err := readRulesHost(s, o, &p.Input)
 	if err != nil {
-		return packetsim.TraceResult{}, whynot.Answer{}, "", err
+		return packetsim.TraceResult{}, explained{}, "", err
 	}
 	result, err := host.Trace(p.Input, o.walk())
 	if err != nil {
-		return result, whynot.Answer{}, "", err
+		return result, explained{}, "", err
 	}
 	if note := host.notLocal(p.Input, result.Outcomes); note != "" {
 		result.Notes = append(result.Notes, note)
 	}
-	return result, whynot.Answer{}, "", nil
+	return result, explained{}, "", nil
 }
 
 // walk says what is told of the walk: a page has room for the rules that did not match, which it folds.

@@ -87,6 +87,9 @@ func followPacket(s streams, o traceOptions, p *namedPacket) (*connectionDocumen
 	}
 	document.Story = story.OfConnections(p.Full(), followed.Connections, story.Options{Names: p.names(), Doubts: followed.Doubts})
 	document.Notes = append(document.Notes, followed.Notes...)
+	if document.Causes, err = view.StoppedBy(followed); err != nil {
+		return nil, err
+	}
 	if p.book != nil {
 		why := view.WhyNotFollowed(followed, p.book)
 		document.Unreached, document.Notes = why.Unreached, append(document.Notes, why.Notes...)

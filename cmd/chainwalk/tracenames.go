@@ -9,6 +9,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
@@ -59,22 +60,28 @@ func (p *namedPacket) names() story.Names {
 	return p.book
 }
 
-// whyNot is what the objects say of a packet that a node had.
-func (p *namedPacket) whyNot(node *snapshot.NodeSnapshot, o traceOptions, result *packetsim.TraceResult) (whynot.Answer, error) {
+// whyNot is what the objects say of a packet that a node had, and what stopped it there.
+func (p *namedPacket) whyNot(node *snapshot.NodeSnapshot, o traceOptions, result *packetsim.TraceResult) (explained, error) {
 	if p.book == nil {
-		return whynot.Answer{}, nil
+		return explained{causes: cause.OfOutcomes(node.Hostname, result.Input, result.Outcomes, node)}, nil
 	}
 	cluster := live.Cluster{Objects: p.objects, Snapshots: []*snapshot.NodeSnapshot{node}, Dialect: netfilter.Dialect(o.tools)}
 	view, err := cluster.View(p.Src, p.Dst)
 	if err != nil {
-		return whynot.Answer{}, fmt.Errorf("what the objects say of the packet: %w", err)
+		return explained{}, fmt.Errorf("what the objects say of the packet: %w", err)
 	}
 	host, err := snapshot.NewHost(node, snapshot.HostOptions{Dialect: netfilter.Dialect(o.tools)})
 	if err != nil {
-		return whynot.Answer{}, err
+		return explained{}, err
 	}
 	out, _ := view.WhyNot(host, result.Input, result.Outcomes, p.book)
-	return out, nil
+	return explained{out, view.CausesAt(node, result.Input, result.Outcomes)}, nil
+}
+
+// explained is why a packet did not come to endpoints.
+type explained struct {
+	whynot.Answer
+	causes []cause.Cause
 }
 
 // traceDocument is the JSON of a trace with objects.
@@ -82,6 +89,8 @@ type traceDocument struct {
 	packetsim.TraceResult
 	// Sentence is what happened, in words.
 	Sentence string `json:"sentence"`
+	// Causes are what stopped the packet or its reply.
+	Causes []cause.Cause `json:"causes,omitempty"`
 	// Unreached are the endpoints that could have been expected and are in no outcome.
 	Unreached []story.Unreached `json:"unreached,omitempty"`
 }

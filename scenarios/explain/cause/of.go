@@ -330,3 +330,21 @@ func astray(last *network.Hop, about who) Cause {
 	c.Remedy = "ip route get " + o.Packet.Dst.String()
 	return c
 }
+
+// OfOutcomes are what stopped a packet in one host, or the reply to it where that was walked as well, of all ways that it can take: each once.
+func OfOutcomes(host string, in inet.Input, outcomes []packetsim.Outcome, node *snapshot.NodeSnapshot) []Cause {
+	var out []Cause
+	add := func(found Cause, ok bool) {
+		if ok && !slices.ContainsFunc(out, func(c Cause) bool { return c.Key() == found.Key() }) {
+			out = append(out, found)
+		}
+	}
+	for i := range outcomes {
+		o := &outcomes[i]
+		add(OfOutcome(host, in, o, node))
+		if back := o.Back; back != nil && back.Outcome != nil && !back.Heard && back.Outcome.Verdict != packetsim.Accept {
+			add(stopped(host, back.Input, back.Outcome, node, theReply), true)
+		}
+	}
+	return out
+}

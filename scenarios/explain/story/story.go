@@ -9,6 +9,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
 // Story is what became of one packet, or of one connection there and back.
@@ -19,6 +20,8 @@ type Story struct {
 	Sentence string `json:"sentence"`
 	// Doubts are what was taken for granted, and may end the packet otherwise. With any, the sentence begins with the first.
 	Doubts []packetsim.Doubt `json:"doubts,omitempty"`
+	// Causes are what stopped the packet or its reply, in the order of the outcomes, each once.
+	Causes []cause.Cause `json:"causes,omitempty"`
 	// Outcomes are the ways that the packet can take, the likeliest first; those of one probability in the order of the rules.
 	Outcomes []Outcome `json:"outcomes"`
 	// Unreached are the endpoints that could have been expected and are in no outcome.

@@ -50,6 +50,18 @@ type textWriter struct {
 func (t *textWriter) head() {
 	fmt.Fprintf(&t.b, "%s\npacket: %s\n", t.color(bold, t.story.Sentence), t.story.Packet)
 	t.doubts()
+	t.causes()
+}
+
+// causes are lines about what stopped the packet, each with what mends it.
+func (t *textWriter) causes() {
+	for i := range t.story.Causes {
+		c := &t.story.Causes[i]
+		fmt.Fprintf(&t.b, "%s: %s (%s)\n", c.Code, c.Says, c.What)
+		if c.Remedy != "" {
+			fmt.Fprintf(&t.b, "  mend it: %s\n", c.Remedy)
+		}
+	}
 }
 
 // summary is a line for each outcome, if the sentence does not say all.

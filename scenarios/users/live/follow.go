@@ -87,9 +87,20 @@ func oracleProtocol(p inet.Proto) corev1.Protocol {
 	return corev1.Protocol(strings.ToUpper(p.String()))
 }
 
-// Causes are what stopped the ways that did not end well, each once, the likeliest first: what the service lacks by its objects, what is wrong with
-// the rules of kube-proxy, or what ended the packet or its reply. With none and with doubts they are the doubts.
+// Causes are StoppedBy, and then the doubts.
 func (v *View) Causes(f *Followed) ([]cause.Cause, error) {
+	out, err := v.StoppedBy(f)
+	for _, d := range f.Doubts {
+		if len(out) == 0 || d.Kind != packetsim.DoubtAssumed {
+			out = append(out, cause.OfDoubt(d))
+		}
+	}
+	return out, err
+}
+
+// StoppedBy are what stopped the ways that did not end well, each once, the likeliest first: what the service lacks by its objects, what is wrong
+// with the rules of kube-proxy, or what ended the packet or its reply.
+func (v *View) StoppedBy(f *Followed) ([]cause.Cause, error) {
 	e := v.exam
 	e.lab = &lab{f.lab}
 	if err := e.findProxies(); err != nil {
@@ -114,11 +125,6 @@ func (v *View) Causes(f *Followed) ([]cause.Cause, error) {
 			return nil, err
 		}
 		add(found)
-	}
-	for _, d := range f.Doubts {
-		if len(out) == 0 || d.Kind != packetsim.DoubtAssumed {
-			add(cause.OfDoubt(d))
-		}
 	}
 	return out, nil
 }

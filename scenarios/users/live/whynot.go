@@ -6,8 +6,11 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
 // WhyNot says of the endpoints of the service that a packet is for which of them no outcome at a node reaches, and why. Of a packet that is
@@ -19,6 +22,22 @@ func (v *View) WhyNot(host *packetsim.Host, in inet.Input, outcomes []packetsim.
 	q := v.question(host, in, outcomes, book)
 	out, served := q.Answer()
 	return out.With(q.Policies()), served
+}
+
+// CausesAt are what stopped a packet at a node, or the reply to it: what the service lacks by its objects, or what ended it there.
+func (v *View) CausesAt(node *snapshot.NodeSnapshot, in inet.Input, outcomes []packetsim.Outcome) []cause.Cause {
+	found := cause.OfOutcomes(node.Hostname, in, outcomes, node)
+	if len(found) == 0 {
+		return nil
+	}
+	asked := oracle.Attempt{
+		From: v.clientOf(node.Hostname, &in), Source: at(in.Src, in.SrcPort), Protocol: oracleProtocol(in.Proto), To: at(in.Dst, in.DstPort),
+		Via: node.Hostname,
+	}
+	if lacks := v.exam.lacks(asked); lacks != nil {
+		return []cause.Cause{*lacks}
+	}
+	return found
 }
 
 func (v *View) question(host *packetsim.Host, in inet.Input, outcomes []packetsim.Outcome, book *names.Book) whynot.Question {
