@@ -8,11 +8,11 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// Back is the reply to the first packet of a connection, as far as it passes the host that the packet passed. Whoever got the packet is taken to
-// answer.
+// Back is the reply to the first packet of a connection, as far as it passes the host that the packet passed. Whoever got the packet is
+// taken to answer.
 type Back struct {
-	// Packet is the reply as it comes to the host, in the PACKET syntax; empty if it does not come. A port that the kernel chose for the packet is one
-	// of those that it may choose.
+	// Packet is the reply as it comes to the host, in the PACKET syntax; empty if it does not come. A port that the kernel chose for the
+	// packet is one of those that it may choose.
 	Packet string `json:"packet,omitempty"`
 	// Outcome is what the host does with it; nil if it does not come.
 	Outcome *Outcome `json:"outcome,omitempty"`

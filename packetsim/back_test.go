@@ -25,7 +25,8 @@ func backHost(t *testing.T, sysctls map[string]string) *Host {
 		Name: "node",
 		Devices: []Device{
 			{Name: "eth0", Up: true, Addresses: addresses("192.168.0.3/24")}, {Name: "cali1", Up: true},
-			{Name: "cbr0", Kind: "bridge", Up: true, Addresses: addresses("10.244.0.1/24")}, port("veth1", "10.244.0.11"), port("veth2", "10.244.0.12"),
+			{Name: "cbr0", Kind: "bridge", Up: true, Addresses: addresses("10.244.0.1/24")}, port("veth1", "10.244.0.11"),
+			port("veth2", "10.244.0.12"),
 		},
 		Routes: []Route{
 			{Dst: prefix("0.0.0.0/0"), Via: via, Dev: "eth0"}, {Dst: prefix("10.250.0.7/32"), Dev: "cali1"},
@@ -67,9 +68,12 @@ func TestTheReplyPassesTheHostToo(t *testing.T) {
 			"10.244.1.5 answers 198.51.100.7 by its own routes, which as far as is known do not pass node"},
 		{"the same, masqueraded", nil, "tcp 10.99.0.7:1 > 10.96.0.2:80 in eth0", true,
 			"tcp 10.244.1.5:80 > 192.168.0.3:1 in eth0 flags SYN,ACK", ""},
-		{"of the host itself", nil, "tcp 10.244.0.11:1 > 10.96.0.4:80 in veth1", true, "tcp 10.244.0.1:80 > 10.244.0.11:1 local flags SYN,ACK", ""},
-		{"to the host itself", nil, "tcp 10.244.0.1:1 > 10.250.0.7:80 local", true, "tcp 10.250.0.7:80 > 10.244.0.1:1 in cali1 flags SYN,ACK", ""},
-		{"dropped by a rule", nil, "tcp 10.244.0.11:1 > 10.250.0.7:81 in veth1", false, "tcp 10.250.0.7:81 > 10.244.0.11:1 in cali1 flags SYN,ACK",
+		{"of the host itself", nil, "tcp 10.244.0.11:1 > 10.96.0.4:80 in veth1", true, "tcp 10.244.0.1:80 > 10.244.0.11:1 local flags SYN,ACK",
+			""},
+		{"to the host itself", nil, "tcp 10.244.0.1:1 > 10.250.0.7:80 local", true, "tcp 10.250.0.7:80 > 10.244.0.1:1 in cali1 flags SYN,ACK",
+			""},
+		{"dropped by a rule", nil, "tcp 10.244.0.11:1 > 10.250.0.7:81 in veth1", false,
+			"tcp 10.250.0.7:81 > 10.244.0.11:1 in cali1 flags SYN,ACK",
 			"the answer of 10.250.0.7: drop"},
 		{"a ping", nil, "icmp 10.244.0.11 > 10.250.0.7 in veth1", true, "icmp 10.250.0.7 > 10.244.0.11 in cali1 type 0/0", ""},
 	} {

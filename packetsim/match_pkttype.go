@@ -7,7 +7,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-var errNoLinkType = errors.New(`packet: a rule asks for the kind of link-layer address that it came to: add "link unicast", "link broadcast" or "link multicast"`)
+var errNoLinkType = errors.New(
+	`packet: a rule asks for the kind of link-layer address that it came to: add "link unicast", "link broadcast" or "link multicast"`)
 
 // linkTypes are the kinds by the kernel's numbers.
 var linkTypes = [...]inet.LinkType{

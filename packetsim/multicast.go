@@ -10,7 +10,8 @@ import (
 )
 
 // errGroupUnknown ends a walk.
-var errGroupUnknown = errors.New("not supported: whether a program of the host has joined the multicast group is not known, since snapshots do not say it (ip maddr show)")
+var errGroupUnknown = errors.New(
+	"not supported: whether a program of the host has joined the multicast group is not known, since snapshots do not say it (ip maddr show)")
 
 // The groups that the kernel is in by itself on each device: all hosts of IPv4, all nodes of IPv6, and all routers where it forwards IPv6.
 var (

@@ -14,7 +14,8 @@ func (tg *targets) nfqueue(t *target.NFQUEUE) fate {
 		return accepted
 	}
 	if t.Queues > 1 {
-		tg.dropSaying(ReasonNobodyOnQueue, fmt.Sprintf("queued for a program on queues %d to %d, where none listens", t.Queue, t.Queue+t.Queues-1))
+		tg.dropSaying(ReasonNobodyOnQueue,
+			fmt.Sprintf("queued for a program on queues %d to %d, where none listens", t.Queue, t.Queue+t.Queues-1))
 	} else {
 		tg.dropSaying(ReasonNobodyOnQueue, fmt.Sprintf("queued for a program on queue %d, where none listens", t.Queue))
 	}

@@ -21,7 +21,8 @@ type TraceResult struct {
 	// Opaque is the rule that nobody knows and that the packet met first; nil if it met none. The outcomes are guesses then: what would
 	// come of each answer that such rules could give (EventOpaque).
 	Opaque *OpaqueError `json:"opaque,omitempty"`
-	// Doubts are what was not walked, or not known, and what this packet meets: each may end it otherwise. Without any the outcomes are certain.
+	// Doubts are what was not walked, or not known, and what this packet meets: each may end it otherwise. Without any the outcomes are
+	// certain.
 	Doubts []Doubt `json:"doubts,omitempty"`
 	// Notes say what the walk could not see, each in a line.
 	Notes []string `json:"notes,omitempty"`

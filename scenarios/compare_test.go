@@ -26,11 +26,12 @@ func TestCompareTellsWhatChanges(t *testing.T) {
 		before, after []*Result
 		want          []string // FILE TOOLS: before > after
 	}{
-		"nothing":              {[]*Result{seen("a", "x", "x")}, []*Result{seen("a", "x", "x")}, nil},
-		"one packet of two":    {[]*Result{seen("a", "x", "y")}, []*Result{seen("a", "x", "z")}, []string{"a legacy and -nft: y > z"}},
-		"a run that ended":     {[]*Result{seen("a", "x", "y")}, []*Result{seen("a", "x")}, []string{"a legacy and -nft: y > "}},
-		"a run that goes on":   {[]*Result{seen("a", "x")}, []*Result{seen("a", "x", "y")}, []string{"a legacy and -nft:  > y"}},
-		"two files":            {[]*Result{seen("b", "x"), seen("a", "x")}, []*Result{seen("b", "y"), seen("a", "y")}, []string{"a legacy and -nft: x > y", "b legacy and -nft: x > y"}},
+		"nothing":            {[]*Result{seen("a", "x", "x")}, []*Result{seen("a", "x", "x")}, nil},
+		"one packet of two":  {[]*Result{seen("a", "x", "y")}, []*Result{seen("a", "x", "z")}, []string{"a legacy and -nft: y > z"}},
+		"a run that ended":   {[]*Result{seen("a", "x", "y")}, []*Result{seen("a", "x")}, []string{"a legacy and -nft: y > "}},
+		"a run that goes on": {[]*Result{seen("a", "x")}, []*Result{seen("a", "x", "y")}, []string{"a legacy and -nft:  > y"}},
+		"two files": {[]*Result{seen("b", "x"), seen("a", "x")}, []*Result{seen("b", "y"), seen("a", "y")},
+			[]string{"a legacy and -nft: x > y", "b legacy and -nft: x > y"}},
 		"the order of a rerun": {[]*Result{seen("b", "x"), seen("a", "x")}, []*Result{seen("a", "x"), seen("b", "x")}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

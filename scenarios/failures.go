@@ -63,8 +63,8 @@ func FailureGroups(results []*Result) []FailureGroup {
 	return out
 }
 
-// BrokenBy is how the first check that failed differs from what was expected, and the kind of the rule that decided there, or the reason without a
-// rule; empty if there is neither. It is the same for what the same fault breaks in other scenarios.
+// BrokenBy is how the first check that failed differs from what was expected, and the kind of the rule that decided there, or the reason
+// without a rule; empty if there is neither. It is the same for what the same fault breaks in other scenarios.
 func (r *Result) BrokenBy() string {
 	for i := range r.Checks {
 		if c := &r.Checks[i]; !c.Passed {
@@ -77,7 +77,8 @@ func (r *Result) BrokenBy() string {
 	return ""
 }
 
-// decided says which rule decided about the packet of a check, as it is to be spelled, or why it ended without one; empty if neither is known.
+// decided says which rule decided about the packet of a check, as it is to be spelled, or why it ended without one; empty if neither is
+// known.
 func (c *Check) decided(spell func(rule string) string) string {
 	if len(c.Ways) == 0 {
 		return ""

@@ -41,7 +41,8 @@ func TestReadingScenariosLinksNoClient(t *testing.T) {
 // TestATraceLinksNoKubernetes holds what a browser needs for a trace of pasted rules and its page: no object of Kubernetes.
 func TestATraceLinksNoKubernetes(t *testing.T) {
 	for _, of := range []string{
-		"packetsim/...", "scenarios/explain/provenance", "scenarios/explain/story", "scenarios/explain/page", "scenarios/explain/browser/...", "scenarios/explain/cause",
+		"packetsim/...", "scenarios/explain/provenance", "scenarios/explain/story", "scenarios/explain/page", "scenarios/explain/browser/...",
+		"scenarios/explain/cause",
 	} {
 		for _, linked := range []string{"k8s.io/api", "k8s.io/kube-proxy", "k8s.io/client-go"} {
 			assert.Empty(t, linking(t, of, linked), "%s links %s", of, linked)

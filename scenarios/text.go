@@ -19,9 +19,10 @@ const (
 	Verbose               // a line for each scenario and check; what failed is told in full each time
 )
 
-// TextReport writes a report for people as results come: for checks that failed what was sent, which way it took and what decided, and at the
-// end a line for each folder whose scenarios held (or, as they come, for each scenario), one packet's way, and what decided in the failures. Of differences of one kind the first is told in full, the others in a line; what both variants of the tools agree
-// in is told once.
+// TextReport writes a report for people as results come: for checks that failed what was sent, which way it took and what decided, and at
+// the end a line for each folder whose scenarios held (or, as they come, for each scenario), one packet's way, and what decided in the
+// failures. Of differences of one kind the first is told in full, the others in a line; what both variants of the tools agree in is told
+// once.
 type TextReport struct {
 	w      io.Writer
 	ways   Ways

@@ -34,8 +34,8 @@ func Write(w io.Writer, s *Scenario, head ...string) error {
 	return err
 }
 
-// writeFields writes the fields of a struct that are given. Of long lists there is one item at a time as nodes, which take some fifty times as much
-// memory as text.
+// writeFields writes the fields of a struct that are given. Of long lists there is one item at a time as nodes, which take some fifty
+// times as much memory as text.
 func writeFields(b *bytes.Buffer, v reflect.Value) error {
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Tag.Get("json")

@@ -65,7 +65,8 @@ func TestRunTellsWhatWasLoggedWhereItFails(t *testing.T) {
 	odd := strings.Replace(failing("odd"), "endpoints: [{", "endpoints: [{addresses: [\"fd00::9\"]}, {", 1)
 	status, out, errOut := call("", "run", write(t, "odd.yaml", odd))
 	assert.Equal(t, exitNotHeld, status, errOut)
-	assert.Contains(t, out, "  logged: Skipping endpoint whose address is not of the slice's type (endpointSlice default/web-1, address fd00::9")
+	assert.Contains(t, out,
+		"  logged: Skipping endpoint whose address is not of the slice's type (endpointSlice default/web-1, address fd00::9")
 	assert.NotContains(t, errOut, "Skipping")
 }
 

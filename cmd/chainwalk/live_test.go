@@ -90,7 +90,8 @@ func TestLiveCommandsRefuse(t *testing.T) {
 	}{
 		{"no objects", []string{"doctor", "--node", node}, "-f (--filename) is missing: give the file with Kubernetes objects"},
 		{"no snapshot", []string{"doctor", "-f", objects}, "--node is missing: give the file with the NodeSnapshot of a node"},
-		{"no snapshot for a scenario is none to refuse", []string{"scenario", "from"}, "-f (--filename) is missing: give the file with Kubernetes objects"},
+		{"no snapshot for a scenario is none to refuse", []string{"scenario", "from"},
+			"-f (--filename) is missing: give the file with Kubernetes objects"},
 		{"objects without a node", []string{"doctor", "-f", service, "--node", node}, "the objects have no Node"},
 		{"objects without an endpoint slice", []string{"doctor", "-f", service, "-f", someNode, "--node", node},
 			"the objects have no EndpointSlice"},

@@ -57,7 +57,8 @@ func TestProgramOfThePageOfTheAPIRuns(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "main.go")
 	require.NoError(t, os.WriteFile(file, found[1], 0o600))
 	cmd := exec.Command("go", "run", file)
-	cmd.Stdin = strings.NewReader("*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -d 10.96.0.10/32 -p udp -j DNAT --to-destination 10.244.0.2:5353\nCOMMIT\n")
+	cmd.Stdin = strings.NewReader(
+		"*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -d 10.96.0.10/32 -p udp -j DNAT --to-destination 10.244.0.2:5353\nCOMMIT\n")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.Equal(t, "1 accept 10.244.0.2:5353\n", string(out))

@@ -26,7 +26,8 @@ func buildThatPrints(t *testing.T, name, out string, status int) string {
 	return program
 }
 
-// TestRunDiffSaysWhichPacketsChange between what two builds print of the same scenario: the second one has an endpoint less, and keeps the source.
+// TestRunDiffSaysWhichPacketsChange between what two builds print of the same scenario: the second one has an endpoint less, and keeps
+// the source.
 func TestRunDiffSaysWhichPacketsChange(t *testing.T) {
 	report := func(text string) string {
 		_, out, errOut := call(text, "run", "-", "-o", "json", "--ways", "all")
@@ -46,7 +47,8 @@ func TestRunDiffSaysWhichPacketsChange(t *testing.T) {
 	assert.Equal(t, exitNotHeld, status, errOut)
 	for _, want := range []string{
 		"1 change in 1 of 1 scenario\n\n<stdin>:15:61: tcp 172.30.0.41:80 from client (iptables-legacy and -nft)\n",
-		"  sent: tcp 172.30.0.41:80 from client\n", "  " + before + ": reaches 10.244.2.2:8080", "  " + after + ": not as expected: reaches 10.244.2.9:8080",
+		"  sent: tcp 172.30.0.41:80 from client\n", "  " + before + ": reaches 10.244.2.2:8080",
+		"  " + after + ": not as expected: reaches 10.244.2.9:8080",
 		"    decided by -A KUBE-SEP-", "--to-destination 10.244.2.9:8080\n",
 	} {
 		assert.Contains(t, out, want)

@@ -12,8 +12,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
-// arrive says how the packet comes to a node, if the packet does not: that of a named object, or of an address that the port of a bridge is known
-// to lead to. The node that it returns has its pods behind the ports of its bridges.
+// arrive says how the packet comes to a node, if the packet does not: that of a named object, or of an address that the port of a bridge
+// is known to lead to. The node that it returns has its pods behind the ports of its bridges.
 func (p *namedPacket) arrive(taken *snapshot.NodeSnapshot) (node *snapshot.NodeSnapshot, assumed map[netip.Addr]string) {
 	cluster := live.Cluster{Objects: p.objects}
 	sender := p.Src
@@ -123,8 +123,8 @@ func checkArrival(node *snapshot.NodeSnapshot, in inet.Input) error {
 	return fmt.Errorf("packet: it does not say how it comes to node %s: write %s", node.Hostname, advice)
 }
 
-// arrivesBy is the device that the main table has for an address, of a bridge the port if it is known, "local" for an address of the node, "" if
-// neither is known.
+// arrivesBy is the device that the main table has for an address, of a bridge the port if it is known, "local" for an address of the
+// node, "" if neither is known.
 func arrivesBy(node *snapshot.NodeSnapshot, addr netip.Addr) string {
 	device, bits := "", -1
 	for i := range node.Routes {

@@ -43,7 +43,8 @@ func bridgeNode(t *testing.T, calls string, hairpins ...bool) *snapshot.NodeSnap
 		},
 		Routes: []snapshot.Route{
 			{Dst: prefix("0.0.0.0/0"), Via: netip.MustParseAddr("192.168.9.1"), Dev: "eth0", Table: packetsim.TableMain},
-			{Dst: prefix("192.168.9.0/24"), Dev: "eth0", Table: packetsim.TableMain}, {Dst: prefix("10.244.1.0/24"), Dev: "cni0", Table: packetsim.TableMain},
+			{Dst: prefix("192.168.9.0/24"), Dev: "eth0", Table: packetsim.TableMain},
+			{Dst: prefix("10.244.1.0/24"), Dev: "cni0", Table: packetsim.TableMain},
 			{Dst: prefix("10.244.1.1/32"), Dev: "cni0", Type: packetsim.RouteLocal, Table: packetsim.TableLocal},
 		},
 		Sysctls:  map[string]string{"net.ipv4.ip_forward": "1", "net.bridge.bridge-nf-call-iptables": calls},
@@ -51,7 +52,8 @@ func bridgeNode(t *testing.T, calls string, hairpins ...bool) *snapshot.NodeSnap
 		NFAcct:   []snapshot.NFAcct{{Name: "ct_state_invalid_dropped_pkts"}, {Name: "localhost_nps_accepted_pkts"}},
 	}
 	for i, hairpin := range hairpins {
-		node.Devices = append(node.Devices, snapshot.Device{Name: "veth" + string(rune('1'+i)), Index: i + 4, Master: "cni0", Up: true, Hairpin: hairpin})
+		node.Devices = append(node.Devices,
+			snapshot.Device{Name: "veth" + string(rune('1'+i)), Index: i + 4, Master: "cni0", Up: true, Hairpin: hairpin})
 	}
 	return node
 }
@@ -69,8 +71,8 @@ func traceBridge(t *testing.T, node *snapshot.NodeSnapshot, packet string, flags
 	return out
 }
 
-// TestTraceOfAPodBeginsAtItsPort: a pod is behind a port of the node's bridge, also where the tables do not know it, and its answer comes back
-// the way that the bridge has for it.
+// TestTraceOfAPodBeginsAtItsPort: a pod is behind a port of the node's bridge, also where the tables do not know it, and its answer comes
+// back the way that the bridge has for it.
 func TestTraceOfAPodBeginsAtItsPort(t *testing.T) {
 	for _, tc := range []struct {
 		name, calls, packet string
@@ -92,8 +94,9 @@ func TestTraceOfAPodBeginsAtItsPort(t *testing.T) {
 			[]string{"note: 10.244.1.5 is taken to have 10.244.1.0/24 on its link, as cni0 has, and so to answer 10.244.1.6 directly"}, nil},
 		{"the bridge has no ports", "1", "tcp pod/shop/web-1:40000 > svc/shop/web:http", nil,
 			"shop/web:http -> 10.244.1.5:8080 (pod shop/web-1), masqueraded as 10.244.1.1, forwarded by cni0 to 10.244.1.5",
-			[]string{"note: no port of cni0 on n1 is known to lead to shop/web-1: what it sends is taken to begin at the bridge, and hairpin mode is not " +
-				"looked at"}, nil},
+			[]string{
+				"note: no port of cni0 on n1 is known to lead to shop/web-1: what it sends is taken to begin at the bridge, and hairpin mode is not " +
+					"looked at"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			out := traceBridge(t, bridgeNode(t, tc.calls, tc.hairpins...), tc.packet)

@@ -31,7 +31,8 @@ func TestTraceIsUndecidedWhereSomethingIsNotKnown(t *testing.T) {
 	assert.Equal(t, exitNotHeld, status)
 	var document struct{ Doubts []map[string]string }
 	require.NoError(t, json.Unmarshal([]byte(out), &document))
-	assert.Equal(t, []map[string]string{{"kind": "unread", "unless": "net.ipv4.ip_forward is 0", "see": "sysctl -a > sysctl"}}, document.Doubts)
+	assert.Equal(t, []map[string]string{{"kind": "unread", "unless": "net.ipv4.ip_forward is 0", "see": "sysctl -a > sysctl"}},
+		document.Doubts)
 
 	status, out, _ = call("", "trace", "--node", folder, "-o", "html", fromPod)
 	assert.Equal(t, exitNotHeld, status)

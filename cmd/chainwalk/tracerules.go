@@ -87,8 +87,8 @@ func (h *rulesHost) with(known snapshot.RulesOptions) (*packetsim.Host, error) {
 	return snapshot.HostOfSave(h.name, bytes.NewReader(h.text), known)
 }
 
-// notLocal says that the rules would do something else with a packet if its destination were an address of the node's own, as that of a node
-// port is; empty if they would not, or if somebody has said which addresses are.
+// notLocal says that the rules would do something else with a packet if its destination were an address of the node's own, as that of a
+// node port is; empty if they would not, or if somebody has said which addresses are.
 func (h *rulesHost) notLocal(in inet.Input, outcomes []packetsim.Outcome) string {
 	if len(h.known.Local) > 0 || in.Dst.IsMulticast() {
 		return ""

@@ -118,7 +118,8 @@ func TestRulesTakeTheRangeOfThePods(t *testing.T) {
 	status, rules, errOut := call(twoFamilies, "rules", "-f", "-")
 	require.Equal(t, exitHeld, status, errOut)
 	assert.Contains(t, rules, masquerade)
-	assert.Contains(t, errOut, "chainwalk: note: no kube-proxy configuration is known: its defaults count, with the range of the nodes' podCIDRs")
+	assert.Contains(t, errOut,
+		"chainwalk: note: no kube-proxy configuration is known: its defaults count, with the range of the nodes' podCIDRs")
 	config := write(t, "config.yaml", "{apiVersion: kubeproxy.config.k8s.io/v1alpha1, kind: KubeProxyConfiguration}")
 	status, rules, errOut = call(twoFamilies, "rules", "-f", "-", "--config", config)
 	require.Equal(t, exitHeld, status, errOut)
@@ -126,7 +127,8 @@ func TestRulesTakeTheRangeOfThePods(t *testing.T) {
 	assert.NotContains(t, errOut, "note:")
 }
 
-// TestTraceOfRulesAsksForTheNodesAddresses where they decide: the packet goes to a node port, and the rules do not say whose the address is.
+// TestTraceOfRulesAsksForTheNodesAddresses where they decide: the packet goes to a node port, and the rules do not say whose the address
+// is.
 func TestTraceOfRulesAsksForTheNodesAddresses(t *testing.T) {
 	objects := strings.Replace(twoFamilies, "ports: [{port: 80}]}}", "type: NodePort, ports: [{port: 80, nodePort: 30080}]}}", 1)
 	status, rules, errOut := call(objects, "rules", "-f", "-")

@@ -96,7 +96,8 @@ func TestNoFileSpeaksGo(t *testing.T) {
 		args []string
 		want string
 	}{
-		"a time of a step":     {step("advance: 10"), `want a time with its unit, such as 30s, 5m or 1h, got the number 10 (did you mean "10s"?)`},
+		"a time of a step": {step("advance: 10"),
+			`want a time with its unit, such as 30s, 5m or 1h, got the number 10 (did you mean "10s"?)`},
 		"a time in words":      {step("advance: 2 hours"), `got the string "2 hours" (did you mean "2h"?)`},
 		"a number of a step":   {step("connect: {from: client, to: 'tcp 172.30.0.41:80', times: many, expect: reject}"), "s.yaml:"},
 		"a time of kube-proxy": {scenario("kubeProxy: {iptables: {syncPeriod: 30}}"), `(did you mean "30s"?)`},

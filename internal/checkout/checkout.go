@@ -46,10 +46,12 @@ func Open(ctx context.Context, dir string) (*Checkout, error) {
 	case err != nil:
 		return nil, fmt.Errorf("KUBERNETES=%s: %w", dir, err)
 	case is != module:
-		return nil, fmt.Errorf("KUBERNETES=%s is of the module %s, not %s: give the root of a clone of github.com/kubernetes/kubernetes", dir, is, module)
+		return nil, fmt.Errorf("KUBERNETES=%s is of the module %s, not %s: give the root of a clone of github.com/kubernetes/kubernetes", dir, is,
+			module)
 	}
 	if _, err := os.Stat(filepath.Join(abs, "pkg", "proxy", "iptables", "proxier.go")); err != nil {
-		return nil, fmt.Errorf("KUBERNETES=%s has no pkg/proxy/iptables/proxier.go: the clone is a partial one, or its mode iptables is gone", dir)
+		return nil,
+			fmt.Errorf("KUBERNETES=%s has no pkg/proxy/iptables/proxier.go: the clone is a partial one, or its mode iptables is gone", dir)
 	}
 	staging, err := stagingOf(abs)
 	if err != nil {
@@ -124,8 +126,9 @@ func number(digits string) int {
 	return n
 }
 
-// WriteModFile writes a module file like another one that takes kubernetes, and the modules that the checkout has itself, from it, for the flag
-// -modfile; and beside it the sums of both. Replacements by relative paths stay as they are: the go command takes them from the main module.
+// WriteModFile writes a module file like another one that takes kubernetes, and the modules that the checkout has itself, from it, for
+// the flag -modfile; and beside it the sums of both. Replacements by relative paths stay as they are: the go command takes them from the
+// main module.
 func (c *Checkout) WriteModFile(ctx context.Context, base, file string) error {
 	text, err := os.ReadFile(base)
 	if err != nil {

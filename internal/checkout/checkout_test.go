@@ -31,9 +31,10 @@ func TestOpenSaysWhatAFolderIs(t *testing.T) {
 		"nothing":         {filepath.Join(t.TempDir(), "none"), "there is no such folder"},
 		"a file":          {file, "is a file"},
 		"an empty folder": {clone(t, "x", nil), "has no go.mod: give the root of a clone of github.com/kubernetes/kubernetes"},
-		"another module":  {clone(t, "x", map[string]string{"go.mod": "module k8s.io/api\n"}), "is of the module k8s.io/api, not k8s.io/kubernetes"},
-		"no module":       {clone(t, "x", map[string]string{"go.mod": "go 1.26\n"}), "go.mod names no module"},
-		"no proxier":      {clone(t, "x", map[string]string{"go.mod": kubernetes}), "has no pkg/proxy/iptables/proxier.go"},
+		"another module": {clone(t, "x", map[string]string{"go.mod": "module k8s.io/api\n"}),
+			"is of the module k8s.io/api, not k8s.io/kubernetes"},
+		"no module":  {clone(t, "x", map[string]string{"go.mod": "go 1.26\n"}), "go.mod names no module"},
+		"no proxier": {clone(t, "x", map[string]string{"go.mod": kubernetes}), "has no pkg/proxy/iptables/proxier.go"},
 	} {
 		_, err := Open(t.Context(), row.dir)
 		require.Error(t, err, name)

@@ -35,8 +35,8 @@ var timeUnits = map[string]time.Duration{
 	"day": 24 * time.Hour, "days": 24 * time.Hour,
 }
 
-// SuggestTime says which time was probably meant by a text that is none to Go, as the end of an error message: 10s by "10", 2h by "2 hours".
-// It is empty where the text is not a number with a unit or without one.
+// SuggestTime says which time was probably meant by a text that is none to Go, as the end of an error message: 10s by "10", 2h by "2
+// hours". It is empty where the text is not a number with a unit or without one.
 func SuggestTime(text string) string {
 	number := strings.TrimSpace(strings.TrimRight(text, " abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))
 	unit, known := timeUnits[strings.ToLower(strings.TrimSpace(strings.TrimPrefix(text, number)))]

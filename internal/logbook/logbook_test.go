@@ -18,7 +18,8 @@ func TestLinesAreSentences(t *testing.T) {
 	l.Error(errors.New("no such table"), "Not deleted")
 	l.Error(nil, "Skipping", "odd")
 	l.Info("Synced")
-	assert.Equal(t, []string{"Synced", "node1: Skipped (family IPv4, slice shop/web-1)", "Not deleted: no such table", "Skipping (odd)"}, b.Lines())
+	assert.Equal(t, []string{"Synced", "node1: Skipped (family IPv4, slice shop/web-1)", "Not deleted: no such table", "Skipping (odd)"},
+		b.Lines())
 }
 
 func TestSeveralWriteAtOnce(t *testing.T) {

@@ -116,7 +116,8 @@ func TestNetworkWhoAnswersForAnAddress(t *testing.T) {
 		})
 	}
 	assert.Nil(t, asker.deliver("lo", netip.MustParseAddr("10.1.0.2")))
-	assert.Equal(t, "nobody is known behind asker/lo, by which it goes to 10.1.0.2", asker.lost("lo", netip.MustParseAddr("10.1.0.2")).String())
+	assert.Equal(t, "nobody is known behind asker/lo, by which it goes to 10.1.0.2",
+		asker.lost("lo", netip.MustParseAddr("10.1.0.2")).String())
 }
 
 // TestNetworkEndsLongJourneys sends the packet that goes round longest.

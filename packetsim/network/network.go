@@ -139,8 +139,8 @@ type opened struct {
 	by []packetsim.Checkpoint
 }
 
-// CheckpointOnTheWay is Checkpoint for who does nothing but send packets meanwhile: it opens one on a host when the first packet comes there,
-// which takes far less time in a large network. What it returns is to be called in the opposite order.
+// CheckpointOnTheWay is Checkpoint for who does nothing but send packets meanwhile: it opens one on a host when the first packet comes
+// there, which takes far less time in a large network. What it returns is to be called in the opposite order.
 func (n *Network) CheckpointOnTheWay() (undo func()) {
 	o := &opened{on: map[*Host]bool{}}
 	n.opens = append(n.opens, o)
@@ -185,8 +185,8 @@ type TunnelEnd struct {
 	Takes []netip.Prefix
 }
 
-// Tunnel joins devices that carry packets to one another in others, where what carries them is not looked at (IPIP, WireGuard). A packet comes
-// out where its next hop is taken, by the longest prefix.
+// Tunnel joins devices that carry packets to one another in others, where what carries them is not looked at (IPIP, WireGuard). A packet
+// comes out where its next hop is taken, by the longest prefix.
 func (n *Network) Tunnel(name string, ends ...TunnelEnd) error {
 	w := &wire{name: name, behind: map[Port][]netip.Prefix{}}
 	var ports []Port

@@ -28,8 +28,8 @@ func (s *NodeSnapshot) Doubts(host *packetsim.Host, in inet.Input, outcomes []pa
 	return d.found
 }
 
-// MayDoubt says whether there is anything in the snapshot that is a doubt about some packet. Rules with extensions that are not known are not
-// looked for.
+// MayDoubt says whether there is anything in the snapshot that is a doubt about some packet. Rules with extensions that are not known are
+// not looked for.
 func (s *NodeSnapshot) MayDoubt() bool {
 	if len(s.unknownSettings()) > 0 || len(s.Dialects()) > 1 {
 		return true

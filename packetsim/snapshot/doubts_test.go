@@ -112,7 +112,8 @@ func TestDoubtsAboutNativeTables(t *testing.T) {
 
 // TestNATChainsMeetFirstPacketsOnly: what is known of a connection is translated by its entry.
 func TestNATChainsMeetFirstPacketsOnly(t *testing.T) {
-	const table = known + "nftables: [{family: ip, name: fw, chains: [{name: c, hook: prerouting, priority: -100, type: nat, may: [translate]}]}]\n"
+	const table = known +
+		"nftables: [{family: ip, name: fw, chains: [{name: c, hook: prerouting, priority: -100, type: nat, may: [translate]}]}]\n"
 	assert.Len(t, doubtsOf(t, table, "udp 10.244.0.11:40000 > 10.9.0.1:53 in veth1").Doubts, 1)
 	assert.Empty(t, doubtsOf(t, table+`conntrack:
 - original: {proto: udp, src: 10.244.0.11, sport: 40000, dst: 10.9.0.1, dport: 53}
@@ -159,7 +160,8 @@ func TestDoubtsAboutWhatIsUnread(t *testing.T) {
 	for _, row := range []struct{ what, packet, unless, see string }{
 		{"IPv6 rules", fromPod, "", ""},
 		{"IPv4 rules of the nft backend", fromPod, "a rule that was not read stops or changes it", "iptables-save -c > iptables-save"},
-		{"table nat of the IPv4 rules", fromPod, "a rule of table nat, which was not read, stops or changes it", "iptables-save -c > iptables-save"},
+		{"table nat of the IPv4 rules", fromPod, "a rule of table nat, which was not read, stops or changes it",
+			"iptables-save -c > iptables-save"},
 		{"table nat of the IPv6 rules", fromPod, "", ""},
 		{"IPv4 routes", fromPod, "a route that was not read leads it elsewhere", "ip -j route show table all > ip-route.json"},
 		{"IPv6 routes", fromPod, "", ""},
@@ -173,7 +175,8 @@ func TestDoubtsAboutWhatIsUnread(t *testing.T) {
 		{"conntrack entries", udp, "conntrack knows its connection, and translates it otherwise", "conntrack -L -o extended > conntrack"},
 		{"nfacct objects", fromPod, "", ""},
 		{"nftables chains", fromPod, "a rule of native nftables stops or changes it", "nft list ruleset"},
-		{"chain FORWARD of nftables table ip filter", fromPod, "chain FORWARD of nftables table ip filter does otherwise, where nft made rules", ""},
+		{"chain FORWARD of nftables table ip filter", fromPod, "chain FORWARD of nftables table ip filter does otherwise, where nft made rules",
+			""},
 		{"chain FORWARD of nftables table ip6 filter", fromPod, "", ""},
 		{"chain INPUT of nftables table ip filter", fromPod, "", ""},
 	} {

@@ -55,8 +55,8 @@ func HostOfRules(rules *netfilter.Namespace, o RulesOptions) (*packetsim.Host, e
 	return packetsim.NewHost(config)
 }
 
-// HostOfSave is HostOfRules for what iptables-save and ip6tables-save have printed, of both families and backends one after the other: their
-// head lines say which. Errors name the text and its line; that of a NodeSnapshot, which Read reads, is ErrIsSnapshot.
+// HostOfSave is HostOfRules for what iptables-save and ip6tables-save have printed, of both families and backends one after the other:
+// their head lines say which. Errors name the text and its line; that of a NodeSnapshot, which Read reads, is ErrIsSnapshot.
 func HostOfSave(name string, r io.Reader, o RulesOptions) (*packetsim.Host, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {

@@ -91,8 +91,9 @@ func TestHostOfSaveReadsWhatIsAskedFor(t *testing.T) {
 		want packetsim.Verdict
 		err  string
 	}{
-		"both backends":                    {text: legacy + pass + nft + drop, want: packetsim.Drop},
-		"one of them":                      {text: legacy + pass + nft + drop, o: snapshot.RulesOptions{Dialect: netfilter.Legacy}, want: packetsim.Accept},
+		"both backends": {text: legacy + pass + nft + drop, want: packetsim.Drop},
+		"one of them": {text: legacy + pass + nft + drop, o: snapshot.RulesOptions{Dialect: netfilter.Legacy},
+			want: packetsim.Accept},
 		"the backend of what says none":    {text: drop, o: snapshot.RulesOptions{Dialect: netfilter.NFT}, want: packetsim.Drop},
 		"a wrong line of the other family": {text: legacy + drop + six, o: snapshot.RulesOptions{Family: netfilter.IPv4}, want: packetsim.Drop},
 		"a wrong line of one of both":      {text: legacy + drop + six, err: "save:7:"},

@@ -149,10 +149,13 @@ func TestKernelTakeOfMixedTools(t *testing.T) {
 	s := lab.take()
 	assert.Equal(t, netfilter.Dialects(), s.Dialects())
 	assert.ElementsMatch(t, []NFTable{
-		{Family: "inet", Name: "guard", Chains: []NFChain{{Name: "onward", Hook: "forward", Priority: 10, Type: "filter", May: []NFEffect{EffectPass}}}},
-		{Family: "netdev", Name: "edge", Chains: []NFChain{{Name: "arriving", Hook: "ingress", Priority: -5, Device: "n1", Type: "filter", May: []NFEffect{EffectPass}}}},
+		{Family: "inet", Name: "guard",
+			Chains: []NFChain{{Name: "onward", Hook: "forward", Priority: 10, Type: "filter", May: []NFEffect{EffectPass}}}},
+		{Family: "netdev", Name: "edge",
+			Chains: []NFChain{{Name: "arriving", Hook: "ingress", Priority: -5, Device: "n1", Type: "filter", May: []NFEffect{EffectPass}}}},
 		{Family: "bridge", Name: "br"},
-		{Family: "ip", Name: "mangle", Chains: []NFChain{{Name: "extra", Hook: "input", Priority: -7, Type: "filter", May: []NFEffect{EffectPass}}}},
+		{Family: "ip", Name: "mangle",
+			Chains: []NFChain{{Name: "extra", Hook: "input", Priority: -7, Type: "filter", May: []NFEffect{EffectPass}}}},
 	}, s.NFTables)
 	told := slices.ContainsFunc(s.Unread, func(u Unread) bool { return u.What == "order of the iptables backends" })
 	if len(s.Order) > 0 { // the legacy table came last
@@ -205,10 +208,12 @@ func TestKernelTakeOfTablesThatNFTChanged(t *testing.T) {
 			inForward("2, 4")},
 		{"a range, which is printed as its end", []string{rule("ip saddr 10.0.0.1-10.0.0.9 drop")}, nil, inForward("2")},
 		{"a chain of another name", []string{"nft add chain ip filter own { type filter hook input priority 5; }"},
-			[]NFTable{{Family: "ip", Name: "filter", Chains: []NFChain{{Name: "own", Hook: "input", Priority: 5, Type: "filter", May: []NFEffect{EffectPass}}}}},
+			[]NFTable{{Family: "ip", Name: "filter",
+				Chains: []NFChain{{Name: "own", Hook: "input", Priority: 5, Type: "filter", May: []NFEffect{EffectPass}}}}},
 			[]Unread{{"nftables table ip filter", "not supported: only its chains that iptables made are read"}}},
 		{"a chain of another priority", []string{"nft add chain ip filter INPUT { type filter hook input priority -5; }"},
-			[]NFTable{{Family: "ip", Name: "filter", Chains: []NFChain{{Name: "INPUT", Hook: "input", Priority: -5, Type: "filter", May: []NFEffect{EffectPass}}}}},
+			[]NFTable{{Family: "ip", Name: "filter",
+				Chains: []NFChain{{Name: "INPUT", Hook: "input", Priority: -5, Type: "filter", May: []NFEffect{EffectPass}}}}},
 			[]Unread{{"nftables table ip filter", "not supported: only its chains that iptables made are read"}}},
 		{"an expression that no tool knows", []string{rule("ct state new drop")}, []NFTable{{Family: "ip", Name: "filter", Chains: whole}},
 			[]Unread{{"nftables table ip filter", incompatible}}},

@@ -27,7 +27,8 @@ func TestFlagsAreThoseOfTheCheckoutsVersion(t *testing.T) {
 			}
 			var out, errOut bytes.Buffer
 			file := filepath.Join(t.TempDir(), "checkout.mod")
-			status := newCommand().Run(t.Context(), []string{"-kubernetes", dir, "-line", row.line, "-upstream", upstream, "-out", file}, &out, &errOut)
+			status := newCommand().Run(t.Context(), []string{"-kubernetes", dir, "-line", row.line, "-upstream", upstream, "-out", file}, &out,
+				&errOut)
 			assert.Contains(t, out.String()+errOut.String(), row.want)
 			assert.Equal(t, errOut.Len() > 0, status == 2, errOut.String())
 			if status == 0 {

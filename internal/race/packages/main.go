@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/command"
 )
@@ -69,10 +70,16 @@ func list(ctx context.Context, patterns []string, others bool, out io.Writer) er
 	}
 }
 
-// startsGoroutines reports whether a file of the package, or of its tests, starts a goroutine.
+// ofKernel ends the names of files with tests on the real kernel, which have the race detector where they are run: make kernel.
+const ofKernel = "_kernel_test.go"
+
+// startsGoroutines reports whether a file of the package, or of its tests but for those on the real kernel, starts a goroutine.
 func (p *listed) startsGoroutines() (starts bool, err error) {
 	for _, names := range [][]string{p.GoFiles, p.TestGoFiles, p.XTestGoFiles} {
 		for _, name := range names {
+			if strings.HasSuffix(name, ofKernel) {
+				continue
+			}
 			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
 			if err != nil {
 				return false, err

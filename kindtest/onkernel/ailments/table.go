@@ -49,7 +49,8 @@ func (t *Table) addAilment(a *Ailment, r *Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ailing = append(t.ailing, ailing{
-		name: a.Name, kernel: r.Kernel.String(), want: a.want(), named: r.Named, cause: a.Cause, bites: len(r.Wrong) == 0, unseen: a.Unseen, unnamed: a.Unnamed,
+		name: a.Name, kernel: r.Kernel.String(), want: a.want(), named: r.Named, cause: a.Cause, bites: len(r.Wrong) == 0, unseen: a.Unseen,
+		unnamed:  a.Unnamed,
 		repaired: r.Repaired,
 	})
 }
@@ -121,6 +122,7 @@ func (t *Table) sum() string {
 	for _, h := range t.healthy {
 		findings += h.findings
 	}
-	return fmt.Sprintf("%d made, %d named first (and %d that no snapshot shows, %d that no command names yet); %d healthy, %d findings", made, named, unseen, unnamed, len(t.healthy),
+	return fmt.Sprintf("%d made, %d named first (and %d that no snapshot shows, %d that no command names yet); %d healthy, %d findings", made,
+		named, unseen, unnamed, len(t.healthy),
 		findings)
 }

@@ -76,7 +76,8 @@ func (o *options) kubeProxy(ctx context.Context, root string) (string, error) {
 	return "", err
 }
 
-// buildKubeProxy builds the kube-proxy of a checkout of kubernetes, with the modules of the node image where the checkout asks for no newer ones.
+// buildKubeProxy builds the kube-proxy of a checkout of kubernetes, with the modules of the node image where the checkout asks for no
+// newer ones.
 func (o *options) buildKubeProxy(ctx context.Context, root string) (string, error) {
 	from, err := checkout.Open(ctx, o.kubernetes)
 	if err != nil {
@@ -91,7 +92,8 @@ func (o *options) buildKubeProxy(ctx context.Context, root string) (string, erro
 		return "", err
 	}
 	path := filepath.Join(folder, "kube-proxy")
-	build := exec.CommandContext(ctx, "go", "build", "-modfile="+modfile, "-mod=mod", "-trimpath", "-ldflags=-s -w", "-o", path, "k8s.io/kubernetes/cmd/kube-proxy")
+	build := exec.CommandContext(ctx, "go", "build", "-modfile="+modfile, "-mod=mod", "-trimpath", "-ldflags=-s -w", "-o", path,
+		"k8s.io/kubernetes/cmd/kube-proxy")
 	build.Dir = module
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=")
 	if output, err := build.CombinedOutput(); err != nil {

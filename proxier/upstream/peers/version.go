@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// Version is that of kube-proxy as it is linked, such as v1.37.2, or the folder of the checkout that it is linked from; empty if the program does
-// not know its modules.
+// Version is that of kube-proxy as it is linked, such as v1.37.2, or the folder of the checkout that it is linked from; empty if the
+// program does not know its modules.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -14,7 +14,8 @@ type Cause struct {
 	Host string `json:"host,omitempty"`
 	// Family is the packet's there.
 	Family netfilter.Family `json:"family,omitempty"`
-	// What is the thing that decided, as its owner spells it: "iptables -t filter -P FORWARD DROP", "net.ipv4.ip_forward = 0", "route 10.0.0.0/8 dev eth1".
+	// What is the thing that decided, as its owner spells it: "iptables -t filter -P FORWARD DROP", "net.ipv4.ip_forward = 0", "route
+	// 10.0.0.0/8 dev eth1".
 	What string `json:"what"`
 	// Owner is who wrote a rule that decided, as far as known; empty if no rule decided.
 	Owner string `json:"owner,omitempty"`

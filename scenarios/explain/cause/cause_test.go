@@ -94,7 +94,8 @@ func TestOfOutcomeNamesWhatStopped(t *testing.T) {
 				Code: cause.ReversePath, What: "net.ipv4.conf.pod1.rp_filter = 1",
 				Says:   "The packet comes to node1 by pod1, and the route back to 192.168.0.7 is another: the reverse path filter drops it.",
 				Remedy: "sysctl -w net.ipv4.conf.pod1.rp_filter=2, or a route to 192.168.0.7 by pod1"}},
-		{name: "rp_filter of all devices", packet: "tcp 192.168.0.7:40000 > 10.250.0.7:80 in pod1", change: set("net.ipv4.conf.all.rp_filter", "1"),
+		{name: "rp_filter of all devices", packet: "tcp 192.168.0.7:40000 > 10.250.0.7:80 in pod1",
+			change: set("net.ipv4.conf.all.rp_filter", "1"),
 			want: cause.Cause{
 				Code: cause.ReversePath, What: "net.ipv4.conf.all.rp_filter = 1",
 				Says:   "The packet comes to node1 by pod1, and the route back to 192.168.0.7 is another: the reverse path filter drops it.",

@@ -2,6 +2,6 @@
 // that mends it.
 //
 // It reads what a walk or a connection through the network has told (packetsim.Outcome, network.Connection) and the snapshots of the nodes.
-// It promises nothing and judges nothing: package oracle says what should happen, package live asks both. Trace, why and doctor name causes by
-// this package alone, so that one fault has one name. docs/causes.md has a section for each code.
+// It promises nothing and judges nothing: package oracle says what should happen, package live asks both. Trace, why and doctor name
+// causes by this package alone, so that one fault has one name. docs/causes.md has a section for each code.
 package cause

@@ -29,8 +29,8 @@ func (w World) node(host string) *snapshot.NodeSnapshot {
 
 // Of is what stopped a connection, of which the hops are told; false if it was made.
 //
-// The first thing that went wrong counts: a rule of somebody else that sent the packet elsewhere comes before what happened to it there, and
-// the first packet before the reply.
+// The first thing that went wrong counts: a rule of somebody else that sent the packet elsewhere comes before what happened to it there,
+// and the first packet before the reply.
 func Of(c *network.Connection, w World) (Cause, bool) {
 	if c.Made {
 		return Cause{}, false
@@ -68,8 +68,8 @@ func Taken(c *network.Connection) (Cause, bool) {
 	return Cause{}, false
 }
 
-// Bypassed is a rule of others that ended the way of a connection's first packet through the table nat before kube-proxy's rules there, though
-// the packet is for a service; false if there is none.
+// Bypassed is a rule of others that ended the way of a connection's first packet through the table nat before kube-proxy's rules there,
+// though the packet is for a service; false if there is none.
 func Bypassed(c *network.Connection) (Cause, bool) {
 	for i := range c.Forward.Hops {
 		hop := &c.Forward.Hops[i]
@@ -164,8 +164,8 @@ func nobodyListens(c *network.Connection) Cause {
 	return at.cause(NobodyListens, c.Asked.String(), "nothing listens at %s on %s, which refuses the connection", c.Asked, c.Server)
 }
 
-// ofReply is the cause of a reply that was stopped. One that conntrack does not know was stopped since it came to a node that has not seen the
-// first packet.
+// ofReply is the cause of a reply that was stopped. One that conntrack does not know was stopped since it came to a node that has not
+// seen the first packet.
 func (w World) ofReply(c *network.Connection, stopped Cause) Cause {
 	if stopped.Code != Liberal || slices.Contains(hostsOf(&c.Forward), stopped.Host) {
 		return stopped
@@ -206,7 +206,8 @@ func (w World) bridged(hop *network.Hop) Cause {
 		value = "unset (the module br_netfilter is not loaded)"
 	}
 	c := at.cause(BridgeCalls, key+" = "+value,
-		"client and endpoint are behind one bridge of %s, and the reply passes it without coming to conntrack: it keeps the endpoint's address", hop.Host)
+		"client and endpoint are behind one bridge of %s, and the reply passes it without coming to conntrack: it keeps the endpoint's address",
+		hop.Host)
 	c.Remedy = "modprobe br_netfilter && sysctl -w " + key + "=1"
 	return c
 }
@@ -244,8 +245,8 @@ func hostsOf(j *network.Journey) []string {
 	return out
 }
 
-// orDown is the cause of a packet that did not find its way, or a device that is down and by which the way would lead: the kernel takes the routes
-// by it away.
+// orDown is the cause of a packet that did not find its way, or a device that is down and by which the way would lead: the kernel takes
+// the routes by it away.
 func (w World) orDown(j *network.Journey, found Cause) Cause {
 	if !isOfWay(found.Code) && found.Code != ReplyElsewhere || len(j.Hops) == 0 {
 		return found
@@ -261,7 +262,8 @@ func (w World) orDown(j *network.Journey, found Cause) Cause {
 			}
 			at := setting{host: node.Hostname, in: last.Input, outcome: &last.Outcome, about: thePacket}
 			c := at.cause(DeviceDown, "device "+d.Name, "device %s of %s is down, and with it the routes by it", d.Name, node.Hostname)
-			c.Remedy = "restart what makes " + d.Name + " and its routes (the network plugin's pod, or the node's network service): ip link set " + d.Name +
+			c.Remedy = "restart what makes " + d.Name + " and its routes (the network plugin's pod, or the node's network service): ip link set " +
+				d.Name +
 				" up alone brings no route back"
 			return c
 		}
@@ -315,7 +317,8 @@ func loop(last *network.Hop, about who) Cause {
 // beyond is the end of what is known: a host sends the packet by a device, and no snapshot shows what is behind it.
 func beyond(last *network.Hop, about who, at *network.Loss) Cause {
 	s := setting{host: last.Host, in: last.Input, outcome: &last.Outcome, about: about}
-	return s.cause(NoSnapshot, "what is behind "+at.Device+" of "+at.Host, "%s sends %s to %s out of %s, and no snapshot shows who is there", at.Host, about,
+	return s.cause(NoSnapshot, "what is behind "+at.Device+" of "+at.Host, "%s sends %s to %s out of %s, and no snapshot shows who is there",
+		at.Host, about,
 		at.NextHop, at.Device)
 }
 
@@ -326,12 +329,14 @@ func astray(last *network.Hop, about who) Cause {
 	if o.NextHop.IsValid() && o.NextHop != o.Packet.Dst {
 		to += " by " + o.NextHop.String()
 	}
-	c := at.cause(Astray, at.routeTo(o.Packet.Dst)+" dev "+o.Out, "%s sends %s to %s out of %s, and nobody there takes it", last.Host, about, to, o.Out)
+	c := at.cause(Astray, at.routeTo(o.Packet.Dst)+" dev "+o.Out, "%s sends %s to %s out of %s, and nobody there takes it", last.Host, about,
+		to, o.Out)
 	c.Remedy = "ip route get " + o.Packet.Dst.String()
 	return c
 }
 
-// OfOutcomes are what stopped a packet in one host, or the reply to it where that was walked as well, of all ways that it can take: each once.
+// OfOutcomes are what stopped a packet in one host, or the reply to it where that was walked as well, of all ways that it can take: each
+// once.
 func OfOutcomes(host string, in inet.Input, outcomes []packetsim.Outcome, node *snapshot.NodeSnapshot) []Cause {
 	var out []Cause
 	add := func(found Cause, ok bool) {

@@ -21,7 +21,8 @@ func (s *setting) reason() Cause {
 	case packetsim.ReasonNoRoute:
 		return s.noRoute()
 	case packetsim.ReasonRouteUnreachable, packetsim.ReasonRouteProhibited, packetsim.ReasonRouteBlackhole:
-		c := s.cause(RouteRefuses, s.routeTo(s.outcome.Packet.Dst), "%s has a route for %s that refuses packets (%s)", s.host, s.outcome.Packet.Dst, reason)
+		c := s.cause(RouteRefuses, s.routeTo(s.outcome.Packet.Dst), "%s has a route for %s that refuses packets (%s)", s.host,
+			s.outcome.Packet.Dst, reason)
 		c.Remedy = "ip route get " + s.outcome.Packet.Dst.String()
 		return c
 	case packetsim.ReasonTTLExceeded:
@@ -71,7 +72,8 @@ func (s *setting) conf(device, word string) string {
 
 func (s *setting) forwardingOff() Cause {
 	if s.node == nil && !s.in.Local {
-		c := s.cause(Astray, s.routeTo(s.outcome.Packet.Dst), "%s gets %s for %s, an address that it does not have", s.host, s.about, s.outcome.Packet.Dst)
+		c := s.cause(Astray, s.routeTo(s.outcome.Packet.Dst), "%s gets %s for %s, an address that it does not have", s.host, s.about,
+			s.outcome.Packet.Dst)
 		c.Remedy = "ip route get " + s.outcome.Packet.Dst.String() + ", on the host before"
 		return c
 	}
@@ -99,7 +101,8 @@ func (s *setting) reversePath() Cause {
 	if one, _ := s.sysctl(key); one != "1" {
 		key = all
 	}
-	c := s.cause(ReversePath, s.switched(key, "1"), "%s comes to %s by %s, and the route back to %s is another: the reverse path filter drops it",
+	c := s.cause(ReversePath, s.switched(key, "1"),
+		"%s comes to %s by %s, and the route back to %s is another: the reverse path filter drops it",
 		s.about, s.host, s.in.In, s.in.Src)
 	c.Remedy = "sysctl -w " + key + "=2, or a route to " + s.in.Src.String() + " by " + s.in.In
 	return c
@@ -123,7 +126,8 @@ func (s *setting) martian() Cause {
 
 func (s *setting) noRoute() Cause {
 	c := s.cause(NoRoute, s.routeTo(s.outcome.Packet.Dst), "%s has no route to %s", s.host, s.outcome.Packet.Dst)
-	c.Remedy = "ip route add " + netip.PrefixFrom(s.outcome.Packet.Dst, s.outcome.Packet.Dst.BitLen()).String() + " dev DEVICE (what the network plugin should have done)"
+	c.Remedy = "ip route add " + netip.PrefixFrom(s.outcome.Packet.Dst, s.outcome.Packet.Dst.BitLen()).String() +
+		" dev DEVICE (what the network plugin should have done)"
 	return c
 }
 
@@ -142,7 +146,8 @@ func (s *setting) hairpin() Cause {
 	if port == "" {
 		port = s.in.In
 	}
-	c := s.cause(Hairpin, "port "+port+" is not in hairpin mode", "%s would have to leave %s by the port %s that it came by, which is not in hairpin mode",
+	c := s.cause(Hairpin, "port "+port+" is not in hairpin mode",
+		"%s would have to leave %s by the port %s that it came by, which is not in hairpin mode",
 		s.about, s.host, port)
 	c.Remedy = "bridge link set dev " + port + " hairpin on (kubelet: hairpinMode, CNI bridge: hairpinMode true)"
 	return c
@@ -150,7 +155,8 @@ func (s *setting) hairpin() Cause {
 
 // tooLong is a packet that is longer than the MTU of the device that it should leave by.
 func (s *setting) tooLong() Cause {
-	c := s.cause(TooLong, "the MTU of "+s.outcome.Out, "%s is longer than the MTU of %s of %s, and may not be fragmented", s.about, s.outcome.Out, s.host)
+	c := s.cause(TooLong, "the MTU of "+s.outcome.Out, "%s is longer than the MTU of %s of %s, and may not be fragmented", s.about,
+		s.outcome.Out, s.host)
 	c.Remedy = "let ICMP \"fragmentation needed\" pass, or lower the MTU of the pods' devices"
 	return c
 }

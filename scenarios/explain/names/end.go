@@ -24,7 +24,8 @@ type End struct {
 	Port string
 	// Service is the service that is meant; nil if none is.
 	Service *corev1.Service
-	// Node is the node that the end is, or that a pod runs on; empty if that is not known. Host says that the end is in the node's own network.
+	// Node is the node that the end is, or that a pod runs on; empty if that is not known. Host says that the end is in the node's own
+	// network.
 	Node string
 	Host bool
 }

@@ -183,8 +183,8 @@ func RefusesForWant(table, chain string, f *netfilter.Fact) bool {
 	return strings.Contains(f.Comment, " has no ") && ServicePortOf(table, chain, f) != ""
 }
 
-// RefusesForWantOfLocal says whether a rule of kube-proxy refuses packets since no endpoint of the service is on the node, and the service's
-// traffic policy allows no other.
+// RefusesForWantOfLocal says whether a rule of kube-proxy refuses packets since no endpoint of the service is on the node, and the
+// service's traffic policy allows no other.
 func RefusesForWantOfLocal(table, chain string, f *netfilter.Fact) bool {
 	return RefusesForWant(table, chain, f) && strings.Contains(f.Comment, " has no local ")
 }

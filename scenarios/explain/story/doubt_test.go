@@ -17,8 +17,9 @@ import (
 func forwarded(t *testing.T, doubts ...packetsim.Doubt) packetsim.TraceResult {
 	in, err := inet.ParseInput("tcp 10.0.0.1:1 > 10.9.0.1:80 in veth1")
 	require.NoError(t, err)
-	result := packetsim.NewTraceResult(in, []packetsim.Outcome{{Probability: 1, Verdict: packetsim.Accept, To: packetsim.ToForward, Out: "eth0",
-		NextHop: netip.MustParseAddr("192.168.0.1"), Final: packetsim.FinalOf(&in.Packet)}})
+	result := packetsim.NewTraceResult(in,
+		[]packetsim.Outcome{{Probability: 1, Verdict: packetsim.Accept, To: packetsim.ToForward, Out: "eth0",
+			NextHop: netip.MustParseAddr("192.168.0.1"), Final: packetsim.FinalOf(&in.Packet)}})
 	result.Doubts = doubts
 	return result
 }
@@ -27,7 +28,8 @@ var (
 	native = packetsim.Doubt{Kind: packetsim.DoubtNFTables, Unless: "table inet fw drops it (chain c in forward, priority 0)",
 		See: "nft list table inet fw"}
 	off       = packetsim.Doubt{Kind: packetsim.DoubtUnread, Unless: "net.ipv4.ip_forward is 0"}
-	extension = packetsim.Doubt{Kind: packetsim.DoubtExtension, Unless: "filter:FORWARD:rule:2 decides otherwise, whose match geoip is not known"}
+	extension = packetsim.Doubt{Kind: packetsim.DoubtExtension,
+		Unless: "filter:FORWARD:rule:2 decides otherwise, whose match geoip is not known"}
 )
 
 func TestSentenceBeginsWithTheDoubt(t *testing.T) {

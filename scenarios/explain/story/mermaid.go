@@ -16,7 +16,8 @@ import (
 const drawnOutcomes = 12
 
 // WriteMermaid writes the story as a flowchart in the language of Mermaid, which GitHub and others draw within Markdown: the packet, the
-// hooks in which rules of a named object met it, the rules that decided, what they changed, and a branch for each outcome, the twelve likeliest.
+// hooks in which rules of a named object met it, the rules that decided, what they changed, and a branch for each outcome, the twelve
+// likeliest.
 func (s *Story) WriteMermaid(w io.Writer) error {
 	root := &branch{label: []string{s.Packet, s.Sentence}}
 	drawn := min(len(s.Outcomes), drawnOutcomes)

@@ -65,8 +65,8 @@ func endingOf(in inet.Input, way *packetsim.Outcome, names Names) ending {
 	return e
 }
 
-// backed adds that the sender does not hear the answer: what comes back is dropped, or from an address that was not called, or the answer of
-// who has another address takes another way, where nothing translates it back.
+// backed adds that the sender does not hear the answer: what comes back is dropped, or from an address that was not called, or the answer
+// of who has another address takes another way, where nothing translates it back.
 func (e *ending) backed(back *packetsim.Back) {
 	if back == nil || back.Heard || back.Outcome == nil && (e.target == "" || !back.Elsewhere) {
 		return

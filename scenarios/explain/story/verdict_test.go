@@ -19,7 +19,8 @@ func TestVerdictIsAWord(t *testing.T) {
 		assert.Equal(t, want, verdictOf(&way))
 	}
 	ends := func(v packetsim.Verdict) network.Journey {
-		return network.Journey{Hops: []network.Hop{{Outcome: packetsim.Outcome{Verdict: packetsim.Accept}}, {Outcome: packetsim.Outcome{Verdict: v}}}}
+		return network.Journey{Hops: []network.Hop{{Outcome: packetsim.Outcome{Verdict: packetsim.Accept}},
+			{Outcome: packetsim.Outcome{Verdict: v}}}}
 	}
 	for name, row := range map[string]struct {
 		c    network.Connection
@@ -48,7 +49,8 @@ func TestOutcomesThatAreAlikeAreTogether(t *testing.T) {
 	assert.Len(t, s.Alike(1), 1)
 }
 
-// TestVerdictKnowsTheReplyAndTheDoubts: a packet whose answer is lost does not pass, and of one that something unread may stop nobody knows.
+// TestVerdictKnowsTheReplyAndTheDoubts: a packet whose answer is lost does not pass, and of one that something unread may stop nobody
+// knows.
 func TestVerdictKnowsTheReplyAndTheDoubts(t *testing.T) {
 	in, err := inet.ParseInput("tcp 10.0.0.1:1 > 10.0.0.2:2 in eth0")
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
-// Lacks is what a port of a service lacks by the objects, so that nobody can serve it on any node; false if they have an endpoint for it. What
-// depends on the node and the client, such as traffic policies and source ranges, is no matter of this function.
+// Lacks is what a port of a service lacks by the objects, so that nobody can serve it on any node; false if they have an endpoint for it.
+// What depends on the node and the client, such as traffic policies and source ranges, is no matter of this function.
 func Lacks(objects []manifest.Object, service *corev1.Service, port *corev1.ServicePort) (cause.Cause, bool) {
 	name := service.Namespace + "/" + service.Name
 	all := endpointsOf(objects, service)
@@ -99,8 +99,8 @@ func isPort(p *discoveryv1.EndpointPort, port *corev1.ServicePort) bool {
 	return ptr.Deref(p.Name, "") == port.Name && protocolOr(p.Protocol) == protocolOr(&port.Protocol)
 }
 
-// usableOf says whether an endpoint of a port takes connections, and whether any has the port at all. One that terminates and still serves does
-// if no other is ready.
+// usableOf says whether an endpoint of a port takes connections, and whether any has the port at all. One that terminates and still
+// serves does if no other is ready.
 func usableOf(all []endpoint, port *corev1.ServicePort) (usable, known bool) {
 	for i := range all {
 		if !slices.ContainsFunc(all[i].ports, func(p discoveryv1.EndpointPort) bool { return isPort(&p, port) }) {
@@ -123,5 +123,6 @@ func protocolOr(p *corev1.Protocol) corev1.Protocol {
 // NoPort is the cause of a call to a port that a service does not have.
 func NoPort(service *corev1.Service, port string) cause.Cause {
 	name := service.Namespace + "/" + service.Name
-	return lacking(cause.NoSuchPort, name, fmt.Sprintf("%s has no port %s: it has %s", name, port, names.PortsOf(service)), "spec.ports of the service")
+	return lacking(cause.NoSuchPort, name, fmt.Sprintf("%s has no port %s: it has %s", name, port, names.PortsOf(service)),
+		"spec.ports of the service")
 }

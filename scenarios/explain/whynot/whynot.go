@@ -334,7 +334,8 @@ func (w *asked) taker(to netip.AddrPort) string {
 		}
 		writer := provenance.OfRule(step.Table, step.Chain, &step.Rule.Fact)
 		if !writer.IsKubernetes() {
-			return fmt.Sprintf("a rule of %s takes the packet before kube-proxy's rules can (%s)", cmp.Or(string(writer), "somebody else"), step.Text())
+			return fmt.Sprintf("a rule of %s takes the packet before kube-proxy's rules can (%s)", cmp.Or(string(writer), "somebody else"),
+				step.Text())
 		}
 	}
 	return ""

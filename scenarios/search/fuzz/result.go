@@ -60,8 +60,8 @@ type Failure struct {
 	Within string `json:"within,omitempty"`
 	Want   string `json:"want"`
 	Got    string `json:"got"`
-	// Broken is how it fails when it is run again: how what happens differs from what is expected, and the kind of the rule that decides. Failures
-	// with the same are told as one. It is empty if no rule decides.
+	// Broken is how it fails when it is run again: how what happens differs from what is expected, and the kind of the rule that decides.
+	// Failures with the same are told as one. It is empty if no rule decides.
 	Broken string `json:"broken,omitempty"`
 	// File is the scenario with the expectation that fails.
 	File string `json:"file"`

@@ -187,7 +187,8 @@ func TestEachShardHasOfEverything(t *testing.T) {
 func TestFailuresThatLookAlikeAreToldAsOne(t *testing.T) {
 	const decided = "source is not as expected, decided by -A KUBE-MARK-MASQ -j MARK --set-xmark"
 	r := &Result{Version: 1, Seed: 7, Shard: 1, Shards: 1, Cases: 3, Failures: []Failure{
-		{Clause: "client-address", Law: "S9", Text: "Who is called sees who calls.", Seed: 7, Case: 4, Want: "w", Got: "g", Broken: decided, File: "long file"},
+		{Clause: "client-address", Law: "S9", Text: "Who is called sees who calls.", Seed: 7, Case: 4, Want: "w", Got: "g", Broken: decided,
+			File: "long file"},
 		{Clause: "generated-cases-run", Case: 9, File: "a"},
 		{Clause: "hairpin", Law: "S4", Seed: 7, Case: 2, Want: "w", Got: "g", Broken: decided, File: "file"},
 		{Clause: "other-cause", Cause: "known", Broken: decided, File: "a"},

@@ -80,8 +80,8 @@ func before(node string, rules netfilter.RulesetView, services []called) []factR
 	return out
 }
 
-// takes says whether a rule may end the way of packets to some of the services through the table, or a rule that it leads to. Base says that
-// it stands in a chain that a hook leads to, which a RETURN ends as well.
+// takes says whether a rule may end the way of packets to some of the services through the table, or a rule that it leads to. Base says
+// that it stands in a chain that a hook leads to, which a RETURN ends as well.
 func takes(table netfilter.Table, f *netfilter.Fact, base bool, services []called, seen map[string]bool) bool {
 	met := slices.DeleteFunc(slices.Clone(services), func(s called) bool { return !mayMeet(&f.Conditions, &s) })
 	switch {

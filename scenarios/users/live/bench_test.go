@@ -49,8 +49,9 @@ func large(tb testing.TB, services, endpoints int) *Cluster {
 	for i := range services {
 		clusterIP = clusterIP.Next()
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}}
-		service.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: clusterIP.String(), ClusterIPs: []string{clusterIP.String()},
-			Ports: []corev1.ServicePort{{Name: name, Protocol: tcp, Port: 80}}}
+		service.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: clusterIP.String(),
+			ClusterIPs: []string{clusterIP.String()},
+			Ports:      []corev1.ServicePort{{Name: name, Protocol: tcp, Port: 80}}}
 		if i%10 == 0 {
 			service.Spec.Type, service.Spec.Ports[0].NodePort = corev1.ServiceTypeNodePort, int32(30000+i/10)
 		}

@@ -51,8 +51,8 @@ const bridgeObjects = `{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: 
   endpoints: [{addresses: ["fd00:244:1::5"], nodeName: n1, targetRef: {kind: Pod, name: web-1, namespace: shop}}]}
 `
 
-// bridgeLab is the node of bridgeObjects on this machine's kernel: a bridge as the bridge plugin of CNI makes it, a veth to each pod, and the
-// rules that kube-proxy writes.
+// bridgeLab is the node of bridgeObjects on this machine's kernel: a bridge as the bridge plugin of CNI makes it, a veth to each pod, and
+// the rules that kube-proxy writes.
 type bridgeLab struct {
 	t       *testing.T
 	objects []manifest.Object
@@ -102,7 +102,8 @@ func (lab *bridgeLab) sync(name string, space *kerneltest.Namespace) {
 	rules, err := sim.Rules(sim.RulesInput{Objects: lab.objects, Configuration: config, Node: nodes[at], Dialect: netfilter.Legacy})
 	require.NoError(lab.t, err)
 	space.Must("nfacct add ct_state_invalid_dropped_pkts", "nfacct add localhost_nps_accepted_pkts")
-	for family, tool := range map[netfilter.Family]string{netfilter.IPv4: "iptables-legacy-restore", netfilter.IPv6: "ip6tables-legacy-restore"} {
+	for family, tool := range map[netfilter.Family]string{netfilter.IPv4: "iptables-legacy-restore",
+		netfilter.IPv6: "ip6tables-legacy-restore"} {
 		var text bytes.Buffer
 		require.NoError(lab.t, rules.Save(family, &text))
 		space.Feed(text.String(), tool)
@@ -262,8 +263,8 @@ func (lab *bridgeLab) agree(about, from, proto string, to netip.AddrPort) string
 	return really
 }
 
-// TestBridgedRepliesAsKernel: whether a client and an endpoint behind one bridge come together hangs on what br_netfilter shows the rules and on
-// hairpin mode. What is followed through a snapshot of the node says the same as real connections do.
+// TestBridgedRepliesAsKernel: whether a client and an endpoint behind one bridge come together hangs on what br_netfilter shows the rules
+// and on hairpin mode. What is followed through a snapshot of the node says the same as real connections do.
 func TestBridgedRepliesAsKernel(t *testing.T) {
 	lab := newBridgeLab(t)
 	unanswered := 0
@@ -286,5 +287,6 @@ func TestBridgedRepliesAsKernel(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 8+4+2+4, unanswered, "of the client where rules do not see frames, and of the endpoint itself where they do without hairpin mode")
+	assert.Equal(t, 8+4+2+4, unanswered,
+		"of the client where rules do not see frames, and of the endpoint itself where they do without hairpin mode")
 }

@@ -25,14 +25,16 @@ type Drift struct {
 	// moved are the rules of a chain that stand in another order than kube-proxy would give them. The order of services in the chains that
 	// they share means nothing, and kube-proxy itself draws it.
 	moved []driftRule
-	// before are the rules of others that stand before kube-proxy's and could keep packets to services from them. kube-proxy leaves them alone.
+	// before are the rules of others that stand before kube-proxy's and could keep packets to services from them. kube-proxy leaves them
+	// alone.
 	before []driftRule
 	// Warnings say what in the configuration is likely to be a mistake.
 	Warnings []string
 }
 
 // DriftOf lets our proxier sync on a node that has rules, and says what it changes in those of the families. What is not kube-proxy's it
-// leaves alone, and so it is no drift, unless it stands before kube-proxy's rules and could take packets from them. Node makes the node with its rules; it is called twice.
+// leaves alone, and so it is no drift, unless it stands before kube-proxy's rules and could take packets from them. Node makes the node
+// with its rules; it is called twice.
 func DriftOf(in sim.RulesInput, families []netfilter.Family, node func() (*packetsim.Host, error)) (*Drift, error) {
 	is, err := node()
 	if err != nil {
@@ -137,7 +139,8 @@ func (d *Drift) WriteText(w io.Writer) error {
 		return err
 	}
 	if len(d.before) > 0 {
-		_, err := fmt.Fprintf(w, "%s of others %s before those of kube-proxy and could take packets to services (!), which kube-proxy leaves alone\n",
+		_, err := fmt.Fprintf(w,
+			"%s of others %s before those of kube-proxy and could take packets to services (!), which kube-proxy leaves alone\n",
 			plural(len(d.before), "rule"), comes(len(d.before)))
 		if err != nil || len(d.missing)+len(d.foreign)+len(d.moved) == 0 {
 			return err

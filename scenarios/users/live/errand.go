@@ -92,8 +92,9 @@ func (e *exam) errands() []errand {
 	return append(out, e.established()...)
 }
 
-// isAnycast says whether an IPv6 address is the first one of a network of a node: a router has that as an anycast address (addrconf_join_anycast in
-// net/ipv6/addrconf.c), even if it has it as its own as well, and whether rules take it for a local one depends on which came first.
+// isAnycast says whether an IPv6 address is the first one of a network of a node: a router has that as an anycast address
+// (addrconf_join_anycast in net/ipv6/addrconf.c), even if it has it as its own as well, and whether rules take it for a local one depends
+// on which came first.
 func (e *exam) isAnycast(a netip.Addr) bool {
 	for _, node := range e.nodes {
 		if slices.ContainsFunc(node.Routes, func(r snapshot.Route) bool { return r.Type == packetsim.RouteAnycast && r.Dst.Addr() == a }) {

@@ -50,8 +50,8 @@ type suffering struct {
 	ways []story // those that are not as they should be
 }
 
-// diagnose finds what makes the difference between the nodes as they are and as kube-proxy would leave them: the rules that the packets meet
-// on one of them only. Where there is none, it is what stopped the packets, or the rules that decided.
+// diagnose finds what makes the difference between the nodes as they are and as kube-proxy would leave them: the rules that the packets
+// meet on one of them only. Where there is none, it is what stopped the packets, or the rules that decided.
 func (e *exam) diagnose(s *suffering) error {
 	s.answer = e.spec.Expect(s.attempt)
 	is, err := e.lab.tell(e.spec, s.errand)
@@ -253,8 +253,8 @@ func eachStep(j *network.Journey, do func(host string, family netfilter.Family, 
 	}
 }
 
-// decided is the last rule or policy that a packet which was lost met; of a connection that is made, the last that translated it. False: the
-// kernel decided without a rule.
+// decided is the last rule or policy that a packet which was lost met; of a connection that is made, the last that translated it. False:
+// the kernel decided without a rule.
 func (s *story) decided() (out factRule, found bool) {
 	for _, j := range s.journeys {
 		for h := 0; j != nil && h < len(j.Hops); h++ {

@@ -68,7 +68,8 @@ func (v *View) Follow(in inet.Input, via string) (*Followed, error) {
 	}
 	f := &Followed{hosts: hosts, lab: l}
 	f.asked = oracle.Attempt{
-		From: v.clientOf(via, &in), Source: at(in.Src, cmp.Or(in.SrcPort, in.ICMPID)), Protocol: oracleProtocol(in.Proto), To: at(in.Dst, in.DstPort), Via: via,
+		From: v.clientOf(via, &in), Source: at(in.Src, cmp.Or(in.SrcPort, in.ICMPID)), Protocol: oracleProtocol(in.Proto),
+		To: at(in.Dst, in.DstPort), Via: via,
 	}
 	f.Connections, err = l.Network.Connect(network.Connect{
 		From: v.clientOf(via, &in), Proto: in.Proto, To: at(in.Dst, in.DstPort), Source: in.Src, SourcePort: cmp.Or(in.SrcPort, in.ICMPID),
@@ -98,8 +99,8 @@ func (v *View) Causes(f *Followed) ([]cause.Cause, error) {
 	return out, err
 }
 
-// StoppedBy are what stopped the ways that did not end well, each once, the likeliest first: what the service lacks by its objects, what is wrong
-// with the rules of kube-proxy, or what ended the packet or its reply.
+// StoppedBy are what stopped the ways that did not end well, each once, the likeliest first: what the service lacks by its objects, what
+// is wrong with the rules of kube-proxy, or what ended the packet or its reply.
 func (v *View) StoppedBy(f *Followed) ([]cause.Cause, error) {
 	e := v.exam
 	e.lab = &lab{f.lab}

@@ -81,8 +81,8 @@ func dropsByPolicyOf(c *Cluster) bool {
 	})
 }
 
-// Whatever a cluster is made of, the doctor finds nothing wrong with what a sound proxier wrote for it. Of a policy DROP, which some of them
-// have, it says that and nothing else.
+// Whatever a cluster is made of, the doctor finds nothing wrong with what a sound proxier wrote for it. Of a policy DROP, which some of
+// them have, it says that and nothing else.
 func TestNothingIsWrongWithGeneratedClusters(t *testing.T) {
 	for seed := uint64(0); seed < 60; seed += uint64(race.Every(20)) {
 		c := simulated(t, seed)

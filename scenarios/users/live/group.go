@@ -138,8 +138,8 @@ func (e *exam) isMasked(s *suffering, code cause.Code) bool {
 	return false
 }
 
-// sourceIsOthers says whether rules of others translated the source of a packet on its way there, as network plugins do with what leaves the pods'
-// network: who is then asked does not know the client, and may answer as it would a node.
+// sourceIsOthers says whether rules of others translated the source of a packet on its way there, as network plugins do with what leaves
+// the pods' network: who is then asked does not know the client, and may answer as it would a node.
 func (s *suffering) sourceIsOthers() bool {
 	for i := range s.ways {
 		found := false

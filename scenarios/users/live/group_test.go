@@ -81,7 +81,9 @@ func TestANodeWithoutRulesOfKubeProxyIsOneThing(t *testing.T) {
 func TestAnotherServiceProxyIsNamed(t *testing.T) {
 	other := func(c *Cluster, i int) {
 		c.Snapshots[i].IPTables = nil
-		c.Snapshots[i].NFTables = []snapshot.NFTable{{Family: "ip", Name: "kube-proxy", Chains: []snapshot.NFChain{{Name: "nat-prerouting", Hook: "prerouting", Priority: -100}}}}
+		c.Snapshots[i].NFTables = []snapshot.NFTable{
+			{Family: "ip", Name: "kube-proxy", Chains: []snapshot.NFChain{{Name: "nat-prerouting", Hook: "prerouting", Priority: -100}}},
+		}
 	}
 	t.Run("one node", func(t *testing.T) {
 		cluster := recorded(t, "legacy", dumpNodes...)
@@ -94,7 +96,8 @@ func TestAnotherServiceProxyIsNamed(t *testing.T) {
 			"which runs kube-proxy in mode nftables\n", text)
 		assert.Contains(t, text, "which demo-worker decides: it runs kube-proxy in mode nftables\n")
 		assert.Contains(t, text, "demo-worker: runs kube-proxy in mode nftables (table ip kube-proxy of nftables)")
-		assert.Contains(t, textOf(t, report), "note: kube-proxy is configured for mode iptables, and demo-worker runs kube-proxy in mode nftables")
+		assert.Contains(t, textOf(t, report),
+			"note: kube-proxy is configured for mode iptables, and demo-worker runs kube-proxy in mode nftables")
 		assert.Equal(t, Proxy{Name: "kube-proxy in mode iptables", Seen: "chain KUBE-SERVICES", Walked: true}, report.Nodes[0].Proxy)
 	})
 	t.Run("all nodes", func(t *testing.T) {
@@ -112,7 +115,9 @@ func TestAnotherServiceProxyIsNamed(t *testing.T) {
 		cluster := recorded(t, "legacy", dumpNodes...)
 		for i := range dumpNodes {
 			other(cluster, i)
-			cluster.Snapshots[i].IPTables = []snapshot.Rules{{Dialect: "nft", Family: netfilter.IPv4, Save: "*filter\n:FORWARD DROP [0:0]\nCOMMIT\n"}}
+			cluster.Snapshots[i].IPTables = []snapshot.Rules{
+				{Dialect: "nft", Family: netfilter.IPv4, Save: "*filter\n:FORWARD DROP [0:0]\nCOMMIT\n"},
+			}
 		}
 		report := examined(t, cluster)
 		text := screenOf(t, report)

@@ -48,7 +48,8 @@ func (e *exam) nobody(a netip.Addr) *cause.Cause {
 		return nil
 	}
 	return &cause.Cause{
-		Code: cause.NoService, What: "the address " + a.String(), Says: fmt.Sprintf("No service, pod or node of the objects has the address %s.", a),
+		Code: cause.NoService, What: "the address " + a.String(),
+		Says:   fmt.Sprintf("No service, pod or node of the objects has the address %s.", a),
 		Remedy: "kubectl get services,pods -A -o wide: an address that one of them has",
 	}
 }

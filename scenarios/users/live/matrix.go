@@ -54,8 +54,8 @@ func (c *Cell) String() string {
 	return strings.Join(codes, "+")
 }
 
-// Matrix has every pod, every node with a snapshot and a client outside call every service, pod and node. What NetworkPolicies allow it says as
-// far as the rules of the nodes have them.
+// Matrix has every pod, every node with a snapshot and a client outside call every service, pod and node. What NetworkPolicies allow it
+// says as far as the rules of the nodes have them.
 func (c *Cluster) Matrix(ctx context.Context) (*Matrix, error) {
 	book := names.New(c.Objects)
 	clients, servers, err := c.everybody(book)

@@ -11,8 +11,8 @@ import (
 	labs "github.com/chainwalk/chainwalk/scenarios/world/lab"
 )
 
-// Place puts the pods that run on a node, and who else has an address, behind the ports of the node's bridges. Pods have their namespace in the
-// name, and the other one its address for a name.
+// Place puts the pods that run on a node, and who else has an address, behind the ports of the node's bridges. Pods have their namespace
+// in the name, and the other one its address for a name.
 func (c *Cluster) Place(taken *snapshot.NodeSnapshot, other netip.Addr) *labs.Attached {
 	var pods []scenarios.Pod
 	known := !other.IsValid()

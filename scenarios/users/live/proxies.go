@@ -116,8 +116,8 @@ func (e *exam) clientNode(a oracle.Attempt) string {
 	return ""
 }
 
-// Silent says that nothing can be said of the services, since every node that is known runs a proxy whose work is not walked, and that nothing
-// else is wrong there.
+// Silent says that nothing can be said of the services, since every node that is known runs a proxy whose work is not walked, and that
+// nothing else is wrong there.
 func (r *Report) Silent() bool {
 	known, walked := 0, 0
 	for i := range r.Nodes {

@@ -23,7 +23,8 @@ func (e *exam) say() {
 	}
 	if none := e.withoutEndpoint(); len(none) > 0 {
 		p := printer{}
-		r.Notes = append(r.Notes, fmt.Sprintf("%s without an endpoint, which kube-proxy rejects: %s", plural(len(none), "service"), p.names(none)))
+		r.Notes = append(r.Notes,
+			fmt.Sprintf("%s without an endpoint, which kube-proxy rejects: %s", plural(len(none), "service"), p.names(none)))
 	}
 	r.Answer = r.answer()
 }

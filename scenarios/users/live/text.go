@@ -26,7 +26,8 @@ func (r *Report) WriteText(w io.Writer, verbose bool) error {
 		p.printf("\n")
 	}
 	some(p, "doubts", r.Doubts, func(d Doubt) {
-		p.printf("undecided: unless %s (%s on %s)%s\n", d.Unless, plural(d.Connections, "connection"), p.names(d.Nodes), prefixed("; see ", d.See))
+		p.printf("undecided: unless %s (%s on %s)%s\n", d.Unless, plural(d.Connections, "connection"), p.names(d.Nodes),
+			prefixed("; see ", d.See))
 	})
 	some(p, "kinds that were not judged", r.Unjudged, func(u Unjudged) {
 		p.printf("not judged: %s, %s\n", plural(u.Connections, "connection"), u.Why)

@@ -14,13 +14,15 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
-// newTunnelLab is two nodes that send to one another's pods by VXLAN, as Flannel lays it out: the client is a pod of n1 on a link with a route of its
-// own, the endpoint one of n2 behind a bridge. The reverse path filter is strict.
+// newTunnelLab is two nodes that send to one another's pods by VXLAN, as Flannel lays it out: the client is a pod of n1 on a link with a
+// route of its own, the endpoint one of n2 behind a bridge. The reverse path filter is strict.
 func newTunnelLab(t *testing.T) (lab *bridgeLab, n2 *kerneltest.Namespace) {
 	t.Helper()
 	kerneltest.Need(t, "ip", "bridge", "sysctl", "iptables-legacy-restore", "ip6tables-legacy-restore", "nfacct", "conntrack")
-	text := strings.ReplaceAll(strings.ReplaceAll(bridgeObjects, "10.244.1.5", "10.244.2.5"), "nodeName: n1, targetRef", "nodeName: n2, targetRef")
-	text = strings.Replace(text, "name: web-1, namespace: shop}, spec: {nodeName: n1}", "name: web-1, namespace: shop}, spec: {nodeName: n2}", 1)
+	text := strings.ReplaceAll(strings.ReplaceAll(bridgeObjects, "10.244.1.5", "10.244.2.5"), "nodeName: n1, targetRef",
+		"nodeName: n2, targetRef")
+	text = strings.Replace(text, "name: web-1, namespace: shop}, spec: {nodeName: n1}", "name: web-1, namespace: shop}, spec: {nodeName: n2}",
+		1)
 	text += `---
 {apiVersion: v1, kind: Node, metadata: {name: n2}, spec: {podCIDRs: [10.244.2.0/24, "fd00:244:2::/64"]},
   status: {addresses: [{type: InternalIP, address: 192.168.9.3}, {type: InternalIP, address: "fd00:9::3"}]}}
@@ -32,7 +34,8 @@ func newTunnelLab(t *testing.T) (lab *bridgeLab, n2 *kerneltest.Namespace) {
 	n2 = kerneltest.New(t)
 	for _, node := range []*kerneltest.Namespace{lab.node, n2} {
 		node.Must(quietly...)
-		node.Must("sysctl -qw net.ipv4.ip_forward=1", "sysctl -qw net.ipv4.conf.all.rp_filter=1", "sysctl -qw net.bridge.bridge-nf-call-iptables=1")
+		node.Must("sysctl -qw net.ipv4.ip_forward=1", "sysctl -qw net.ipv4.conf.all.rp_filter=1",
+			"sysctl -qw net.bridge.bridge-nf-call-iptables=1")
 	}
 	lab.node.Must("ip link add eth0 type veth peer name eth0 netns " + n2.Path())
 	joinByVXLAN(lab.node, "192.168.9.2", "1", "192.168.9.3", "2")
@@ -42,12 +45,14 @@ func newTunnelLab(t *testing.T) (lab *bridgeLab, n2 *kerneltest.Namespace) {
 	lab.pods["client"], lab.pods["web-1"] = client, web
 	client.Must(quietly...)
 	web.Must(quietly...)
-	lab.node.Must("ip link add veth1 type veth peer name eth0 netns "+client.Path(), "ip link set veth1 up", "ip route add 10.244.1.6/32 dev veth1",
+	lab.node.Must("ip link add veth1 type veth peer name eth0 netns "+client.Path(), "ip link set veth1 up",
+		"ip route add 10.244.1.6/32 dev veth1",
 		"sysctl -qw net.ipv4.conf.veth1.proxy_arp=1", "sysctl -qw net.ipv4.neigh.veth1.proxy_delay=0")
 	client.Must("ip addr add 10.244.1.6/32 dev eth0", "ip link set eth0 up", "ip route add 169.254.1.1/32 dev eth0",
 		"ip route add default via 169.254.1.1")
 	n2.Must("ip link add cni0 type bridge forward_delay 0 mcast_snooping 0", "ip addr add 10.244.2.1/24 dev cni0", "ip link set cni0 up",
-		"ip link add veth1 type veth peer name eth0 netns "+web.Path(), "ip link set veth1 master cni0 up", "ip link set veth1 type bridge_slave hairpin on")
+		"ip link add veth1 type veth peer name eth0 netns "+web.Path(), "ip link set veth1 master cni0 up",
+		"ip link set veth1 type bridge_slave hairpin on")
 	web.Must("ip addr add 10.244.2.5/24 dev eth0", "ip link set eth0 up", "ip route add default via 10.244.2.1")
 	lab.sync("n1", lab.node)
 	lab.sync("n2", n2)
@@ -66,8 +71,8 @@ func joinByVXLAN(node *kerneltest.Namespace, own, net, other, otherNet string) {
 		"bridge fdb append "+mac(otherNet)+" dev flannel.1 dst "+other)
 }
 
-// TestTunnelledConnectionsAsKernel: connections between the pods of two nodes come together by VXLAN while the nodes' tables say who is behind the
-// tunnel. What is followed through snapshots of both nodes, and of one, says the same as real ones do.
+// TestTunnelledConnectionsAsKernel: connections between the pods of two nodes come together by VXLAN while the nodes' tables say who is
+// behind the tunnel. What is followed through snapshots of both nodes, and of one, says the same as real ones do.
 func TestTunnelledConnectionsAsKernel(t *testing.T) {
 	lab, n2 := newTunnelLab(t)
 	for _, state := range []struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
-// tunnelled has the nodes of the recorded cluster send to one another's pods by a tunnel, as network plugins lay it out: next hops are the other
-// nodes' addresses (Calico's IPIP), or there are none (WireGuard), or the other ends' addresses in the tunnel (Flannel's VXLAN).
+// tunnelled has the nodes of the recorded cluster send to one another's pods by a tunnel, as network plugins lay it out: next hops are
+// the other nodes' addresses (Calico's IPIP), or there are none (WireGuard), or the other ends' addresses in the tunnel (Flannel's VXLAN).
 func tunnelled(c *Cluster, kind string) {
 	own := func(cidr netip.Prefix) netip.Addr { return cidr.Masked().Addr() }
 	names := map[bool]string{false: "tunnel4", true: "tunnel6"} // a tunnel has one family inside and out
@@ -63,8 +63,8 @@ func cidrsOf(c *Cluster, node string, v6 bool) []netip.Prefix {
 	return out
 }
 
-// TestTunnelsBetweenNodesAreNoFault: a cluster whose nodes send to one another by tunnels is as healthy as it was, also where the tables do not say
-// who is behind a tunnel, and where some nodes have no snapshot.
+// TestTunnelsBetweenNodesAreNoFault: a cluster whose nodes send to one another by tunnels is as healthy as it was, also where the tables
+// do not say who is behind a tunnel, and where some nodes have no snapshot.
 func TestTunnelsBetweenNodesAreNoFault(t *testing.T) {
 	for _, kind := range []string{"ipip", "wireguard", "vxlan", "geneve"} {
 		for _, nodes := range [][]string{dumpNodes, dumpNodes[1:2]} {
@@ -73,7 +73,8 @@ func TestTunnelsBetweenNodesAreNoFault(t *testing.T) {
 			tunnelled(cluster, kind)
 			strict(cluster, "1") // what does not come by the tunnel is dropped
 			out := followed(t, cluster, "tcp 10.244.2.3:40000 > 10.244.1.2:8080", "")
-			assert.Equal(t, "1.00 echo-77c9b5bcb7-d6rwv demo-worker demo-worker2 echo-77c9b5bcb7-ngq5b: made: 10.244.1.2:8080 sees 10.244.2.3", out[0], name)
+			assert.Equal(t, "1.00 echo-77c9b5bcb7-d6rwv demo-worker demo-worker2 echo-77c9b5bcb7-ngq5b: made: 10.244.1.2:8080 sees 10.244.2.3",
+				out[0], name)
 			assert.Contains(t, strings.Join(out, "\n"), "taken to", name)
 			out = followed(t, cluster, "tcp [fd00:10:244:2::3]:40000 > [fd00:10:244:1::2]:8080", "")
 			assert.Contains(t, out[0], ": made: ", name)

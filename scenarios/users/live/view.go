@@ -54,8 +54,8 @@ func (c *Cluster) needed(src, dst netip.Addr) []netip.Addr {
 	return out
 }
 
-// nodeWith is the node that has an address on its side of its pods' links, as the snapshot shows; empty if none does. Other addresses of nodes are
-// in the topology.
+// nodeWith is the node that has an address on its side of its pods' links, as the snapshot shows; empty if none does. Other addresses of
+// nodes are in the topology.
 func (c *Cluster) nodeWith(a netip.Addr) string {
 	for _, node := range c.nodes() {
 		taken := c.snapshotOf(node.Name)

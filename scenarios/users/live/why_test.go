@@ -62,7 +62,8 @@ func TestWhyNamesWhatStops(t *testing.T) {
 		{"policy of FORWARD", aClient, web, policy("filter", "FORWARD"), cause.Policy, "iptables -t filter -P FORWARD DROP"},
 		{"policy of mangle", aClient, web, policy("mangle", "POSTROUTING"), cause.Policy, "iptables -t mangle -P POSTROUTING DROP"},
 		{"policy of INPUT", aClient, "node/demo-worker:10250", policy("filter", "INPUT"), cause.Policy, "iptables -t filter -P INPUT DROP"},
-		{"ip_forward", aClient, web, func(t *testing.T, c *Cluster) { sysctl("ip_forward", "0")(t, c); sysctl(".forwarding", "0")(t, c) }, cause.ForwardingOff, "net.ipv4.ip_forward = 0"},
+		{"ip_forward", aClient, web, func(t *testing.T, c *Cluster) { sysctl("ip_forward", "0")(t, c); sysctl(".forwarding", "0")(t, c) },
+			cause.ForwardingOff, "net.ipv4.ip_forward = 0"},
 		{"a rule of somebody else", aClient, web, func(t *testing.T, c *Cluster) {
 			for _, taken := range c.Snapshots {
 				edit(t, taken, netfilter.IPv4, "-A FORWARD -m comment", "-A FORWARD -p tcp -m tcp --dport 8080 -j DROP\n[0:0] -A FORWARD -m comment")
@@ -74,7 +75,8 @@ func TestWhyNamesWhatStops(t *testing.T) {
 					"-A PREROUTING -p tcp -m tcp --dport 80 -j REDIRECT --to-ports 15001\n[0:0] -A PREROUTING -m comment")
 			}
 		}, cause.ForeignNAT, "REDIRECT --to-ports 15001"},
-		{"a service without ready endpoints", aClient, "svc/shop/empty", func(*testing.T, *Cluster) {}, cause.SelectsNothing, "service shop/empty"},
+		{"a service without ready endpoints", aClient, "svc/shop/empty", func(*testing.T, *Cluster) {}, cause.SelectsNothing,
+			"service shop/empty"},
 		{"a port that the service does not have", aClient, "svc/shop/web:81", func(*testing.T, *Cluster) {}, cause.NoSuchPort, "it has"},
 		{"no way in from outside", "outside", "svc/shop/itp-local", func(*testing.T, *Cluster) {}, cause.NoService, "of type ClusterIP"},
 		{"no kube-proxy", aClient, web, func(_ *testing.T, c *Cluster) {
@@ -133,7 +135,8 @@ func TestMatrix(t *testing.T) {
 	for _, row := range m.Rows {
 		require.Len(t, row, len(m.To))
 	}
-	empty, client := slices.Index(m.To, "svc/shop/empty"), slices.IndexFunc(m.From, func(f string) bool { return strings.HasPrefix(f, "node/demo-worker") })
+	empty, client := slices.Index(m.To, "svc/shop/empty"), slices.IndexFunc(m.From,
+		func(f string) bool { return strings.HasPrefix(f, "node/demo-worker") })
 	require.GreaterOrEqual(t, empty, 0)
 	assert.Equal(t, []cause.Code{cause.SelectsNothing}, m.Rows[client][empty].Codes)
 	var b strings.Builder

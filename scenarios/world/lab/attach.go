@@ -52,7 +52,8 @@ func Place(taken *snapshot.NodeSnapshot, pods []scenarios.Pod) *Attached {
 			}
 			port := a.portOf(bridge, pod)
 			if a.Pods[pod.Name] = port; port == "" {
-				a.assume(pod, "no port of %s on %s is known to lead to %s: what it sends is taken to begin at the bridge, and hairpin mode is not looked at",
+				a.assume(pod,
+					"no port of %s on %s is known to lead to %s: what it sends is taken to begin at the bridge, and hairpin mode is not looked at",
 					bridge, a.Hostname, pod.Name)
 			}
 			break

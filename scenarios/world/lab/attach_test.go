@@ -72,13 +72,14 @@ func bridgedNode(hairpins ...bool) *snapshot.NodeSnapshot {
 			{Dst: prefix("fd00:1::/64"), Dev: "cni0", Table: packetsim.TableMain}},
 	}
 	for i, hairpin := range hairpins {
-		taken.Devices = append(taken.Devices, snapshot.Device{Name: fmt.Sprintf("veth%d", i+1), Index: i + 2, Master: "cni0", Up: true, Hairpin: hairpin})
+		taken.Devices = append(taken.Devices,
+			snapshot.Device{Name: fmt.Sprintf("veth%d", i+1), Index: i + 2, Master: "cni0", Up: true, Hairpin: hairpin})
 	}
 	return taken
 }
 
-// TestPodsArePutBehindPorts: a pod is behind the port that the tables say, else behind one that is free; what had to be assumed is said where
-// it matters.
+// TestPodsArePutBehindPorts: a pod is behind the port that the tables say, else behind one that is free; what had to be assumed is said
+// where it matters.
 func TestPodsArePutBehindPorts(t *testing.T) {
 	known := scenarios.Pod{Name: "known", Node: "node1", Addresses: addresses("10.244.1.5", "fd00:1::5")}
 	unknown := scenarios.Pod{Name: "unknown", Node: "node1", Addresses: addresses("10.244.1.6", "fd00:1::6")}
@@ -92,8 +93,9 @@ func TestPodsArePutBehindPorts(t *testing.T) {
 		{"those that are free are alike", []bool{false, true, true}, "veth2", ""},
 		{"those that are free differ", []bool{false, true, false}, "veth2",
 			"which port of cni0 on node1 leads to unknown is not known: taken to be one with hairpin mode on"},
-		{"none is free", []bool{false}, "", "no port of cni0 on node1 is known to lead to unknown: what it sends is taken to begin at the bridge, and " +
-			"hairpin mode is not looked at"},
+		{"none is free", []bool{false}, "",
+			"no port of cni0 on node1 is known to lead to unknown: what it sends is taken to begin at the bridge, and " +
+				"hairpin mode is not looked at"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			taken := bridgedNode(tc.hairpins...)

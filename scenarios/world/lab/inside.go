@@ -12,9 +12,9 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
 )
 
-// onLink gives a pod behind a bridge what the bridge plugin of CNI gives one: an address with the bridge's own prefix, so that the pod sends
-// to its neighbours directly, and the bridge's address as its gateway. An address that no network of the bridge has keeps the way that is
-// planned for it, as have all pods that are behind no bridge.
+// onLink gives a pod behind a bridge what the bridge plugin of CNI gives one: an address with the bridge's own prefix, so that the pod
+// sends to its neighbours directly, and the bridge's address as its gateway. An address that no network of the bridge has keeps the way
+// that is planned for it, as have all pods that are behind no bridge.
 func (a *Attached) onLink(pod *scenarios.Pod, planned *plan.Host) {
 	bridge := a.bridgeOf(a.Pods[pod.Name])
 	if bridge == nil {
@@ -35,8 +35,8 @@ func (a *Attached) onLink(pod *scenarios.Pod, planned *plan.Host) {
 	planned.Devices, planned.Routes = []packetsim.Device{eth}, routes
 }
 
-// OnLinkNote says of pods, sorted, that those behind one bridge are taken to send to one another directly, where the node's rules do not see
-// what the bridge carries: otherwise it comes to the same. It is empty if there are no two.
+// OnLinkNote says of pods, sorted, that those behind one bridge are taken to send to one another directly, where the node's rules do not
+// see what the bridge carries: otherwise it comes to the same. It is empty if there are no two.
 func (a *Attached) OnLinkNote(pods []string, v6 bool) string {
 	setting := packetsim.BridgeCallSysctl(v6)
 	if a.Sysctls[setting] == "1" {
@@ -51,7 +51,8 @@ func (a *Attached) OnLinkNote(pods []string, v6 bool) string {
 		behind[bridge] = append(behind[bridge], pod)
 		for _, own := range bridge.Addresses {
 			if len(behind[bridge]) > 1 && own.Prefix.Addr().Is6() == v6 && own.Prefix.Addr().IsGlobalUnicast() {
-				return fmt.Sprintf("pods %s are taken to have %s on their link, as %s of %s has: what they send there passes no rules, since %s is not 1",
+				return fmt.Sprintf(
+					"pods %s are taken to have %s on their link, as %s of %s has: what they send there passes no rules, since %s is not 1",
 					strings.Join(behind[bridge], " and "), own.Prefix.Masked(), bridge.Name, a.Hostname, setting)
 			}
 		}

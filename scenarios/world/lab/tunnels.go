@@ -27,8 +27,8 @@ func isPlainTunnel(d *snapshot.Device) bool {
 	return false
 }
 
-// FillTunnels says of neighbours on VXLAN devices which machine they are behind, where the tables of a node were not read: the node that has the
-// neighbour's address on its own such device, or among its pods. What is missing in tables that were read is missing on the node.
+// FillTunnels says of neighbours on VXLAN devices which machine they are behind, where the tables of a node were not read: the node that
+// has the neighbour's address on its own such device, or among its pods. What is missing in tables that were read is missing on the node.
 func FillTunnels(cluster *scenarios.Cluster, nodes map[string]*Attached) {
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		a := nodes[name]
@@ -64,7 +64,8 @@ func (a *Attached) fillRemotes(d *snapshot.Device, cluster *scenarios.Cluster, n
 		}
 		if remote := remoteOf(peer, nodes[peer.Name], &own); remote.IsValid() {
 			own.Remotes = append(own.Remotes, snapshot.Remote{Neighbour: r.Via, Remote: remote})
-			a.Tunnels[d.Name] = fmt.Sprintf("the tables of %s do not say which machine %s on %s is behind: taken to be %s", a.Hostname, r.Via, d.Name, peer.Name)
+			a.Tunnels[d.Name] = fmt.Sprintf("the tables of %s do not say which machine %s on %s is behind: taken to be %s", a.Hostname, r.Via,
+				d.Name, peer.Name)
 		}
 	}
 	d.VXLAN = &own
@@ -111,8 +112,8 @@ func addressLike(addresses []netip.Addr, like netip.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// tunnelTo is the tunnel by which a node sends to an address; nil if it sends there by none. Tables that only policy rules name are looked at as
-// well, since WireGuard's routes are in one.
+// tunnelTo is the tunnel by which a node sends to an address; nil if it sends there by none. Tables that only policy rules name are
+// looked at as well, since WireGuard's routes are in one.
 func (a *Attached) tunnelTo(address netip.Addr) *snapshot.Device {
 	best, device := 0, ""
 	for i := range a.Routes {
@@ -261,13 +262,15 @@ func (a *Attached) sendsBy(device string) bool {
 	return slices.ContainsFunc(a.Routes, func(r snapshot.Route) bool { return r.Dev == device && r.Table != packetsim.TableLocal })
 }
 
-// TunnelNote says what is taken for granted of the tunnel by which a node sends a packet; empty if it sends it by none, or all of it is known.
+// TunnelNote says what is taken for granted of the tunnel by which a node sends a packet; empty if it sends it by none, or all of it is
+// known.
 func (a *Attached) TunnelNote(o *packetsim.Outcome) string {
 	if filled := slices.Sorted(maps.Keys(a.Tunnels)); o.Packet.Carried != nil && len(filled) > 0 {
 		return a.Tunnels[filled[0]]
 	}
 	if d := a.device(o.Out); d != nil && isPlainTunnel(d) {
-		return fmt.Sprintf("what %s sends by %s (%s) is taken to come out of that node's tunnel whose address or pods it is for", a.Hostname, d.Name, d.Kind)
+		return fmt.Sprintf("what %s sends by %s (%s) is taken to come out of that node's tunnel whose address or pods it is for", a.Hostname,
+			d.Name, d.Kind)
 	}
 	return ""
 }

@@ -422,7 +422,8 @@ func TestFuzzPage(t *testing.T) {
 // TestPagesPutTogetherWhatLooksLikeOne: failures by what decided, and clauses that the same mistake breaks.
 func TestPagesPutTogetherWhatLooksLikeOne(t *testing.T) {
 	broken := func(file string) *scenarios.Result {
-		return &scenarios.Result{Name: file, File: file, Checks: []scenarios.Check{{Name: "c", Wrong: "w", Ways: []scenarios.Way{{Rule: "-A KUBE-FW -j DROP"}}}}}
+		return &scenarios.Result{Name: file, File: file,
+			Checks: []scenarios.Check{{Name: "c", Wrong: "w", Ways: []scenarios.Way{{Rule: "-A KUBE-FW -j DROP"}}}}}
 	}
 	var text strings.Builder
 	require.NoError(t, Run(&text, []*scenarios.Result{broken("a.yaml"), broken("b.yaml")}, RunOptions{}))
@@ -432,7 +433,9 @@ func TestPagesPutTogetherWhatLooksLikeOne(t *testing.T) {
 	assert.NotContains(t, pageText(t, text.String()), "By what decided", "one failure needs no list")
 
 	text.Reset()
-	require.NoError(t, Fuzz(&text, &Search{Findings: []Finding{{Clause: "hairpin", Again: "fuzz --case 1", Also: []Again{{"client-address", "fuzz --case 7"}}}}}))
+	require.NoError(t,
+		Fuzz(&text,
+			&Search{Findings: []Finding{{Clause: "hairpin", Again: "fuzz --case 1", Also: []Again{{"client-address", "fuzz --case 7"}}}}}))
 	says(t, pageText(t, text.String()), "also breaks client-address:")
 	says(t, pageText(t, text.String()), "fuzz --case 7")
 }
