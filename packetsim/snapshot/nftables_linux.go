@@ -216,9 +216,6 @@ func (t *taker) ofIPTables(family uint8, name string) bool {
 		t.unshown[nftTableID{family, name}] == ""
 }
 
-// tablesOfIPTables are those that the tools of iptables look for.
-var tablesOfIPTables = []string{"raw", "mangle", "nat", "filter", "security"}
-
 func nftFamily(family uint8) string {
 	switch family {
 	case unix.NFPROTO_INET:

@@ -86,3 +86,6 @@ func OpenHost(file string, o HostOptions) (*packetsim.Host, error) {
 	}
 	return NewHost(node, o)
 }
+
+// tablesOfIPTables are those that the tools of iptables look for.
+var tablesOfIPTables = []string{"raw", "mangle", "nat", "filter", "security"}
