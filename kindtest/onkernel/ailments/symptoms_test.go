@@ -30,6 +30,7 @@ func TestEachSymptomHasACauseAndAnAilment(t *testing.T) {
 		at := slices.IndexFunc(all, func(a Ailment) bool { return a.Name == row[3] })
 		if assert.GreaterOrEqual(t, at, 0, "no ailment is named %q", row[3]) {
 			assert.Equal(t, row[1], string(all[at].Cause), row[3])
+			assert.False(t, all[at].Unseen || all[at].Unnamed != "", "no command names %q", row[3])
 		}
 	}
 	assert.Equal(t, 15, rows)
