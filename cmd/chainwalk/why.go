@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
@@ -39,9 +40,9 @@ Exit status: 0 yes, 1 no or not known for sure, 2 bad usage or input.`,
 	}
 	o.live.addFlags(cmd)
 	_ = cmd.MarkFlagRequired("node") // the flag is there
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "how to print the answer: text or json; with --matrix also csv")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "how to print the answer: text or json; with --matrix also csv and html")
 	cmd.Flags().BoolVar(&o.matrix, "matrix", false, "who reaches whom, as a table")
-	completeWords(cmd, "output", "text", "json", "csv")
+	completeWords(cmd, "output", "text", "json", "csv", "html")
 	return cmd
 }
 
@@ -52,8 +53,8 @@ func (o *whyOptions) check(args []string) error {
 		return errors.New("--matrix asks about all ends: leave out FROM and TO")
 	case !o.matrix && len(args) != 2:
 		return fmt.Errorf("why takes two ends, FROM and TO, such as pod/shop/client svc/shop/web: %d given", len(args))
-	case o.output != "text" && o.output != "json" && (!o.matrix || o.output != "csv"):
-		return fmt.Errorf("-o %s: want text or json; csv is for --matrix", o.output)
+	case o.output != "text" && o.output != "json" && (!o.matrix || o.output != "csv" && o.output != "html"):
+		return fmt.Errorf("-o %s: want text or json; csv and html are for --matrix", o.output)
 	}
 	return nil
 }
@@ -100,6 +101,8 @@ func writeMatrix(ctx context.Context, s streams, o whyOptions, cluster *live.Clu
 		err = matrix.WriteJSON(s.out)
 	case "csv":
 		err = matrix.WriteCSV(s.out)
+	case "html":
+		err = page.Write(s.out, &page.Page{Title: matrix.Sentence(), Matrix: matrix})
 	default:
 		err = matrix.WriteText(s.out)
 	}

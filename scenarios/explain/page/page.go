@@ -19,8 +19,8 @@ var files embed.FS
 type Page struct {
 	Title string
 	Trace *Way
-	// Run and Fuzz are those of package report, Doctor is a Report of package live.
-	Run, Fuzz, Doctor any
+	// Run and Fuzz are those of package report; Doctor is a Report, and Matrix a Matrix of package live.
+	Run, Fuzz, Doctor, Matrix any
 }
 
 // content is what the template is given.

@@ -54,6 +54,9 @@ func (c *Cell) String() string {
 	return strings.Join(codes, "+")
 }
 
+// hasNoAddress says whether the end has no address for the client, as a service of type ClusterIP has none for clients outside.
+func (c *Cell) hasNoAddress() bool { return slices.Equal(c.Codes, []cause.Code{cause.NoService}) }
+
 // Matrix has every pod, every node with a snapshot and a client outside call every service, pod and node. What NetworkPolicies allow it
 // says as far as the rules of the nodes have them.
 func (c *Cluster) Matrix(ctx context.Context) (*Matrix, error) {
@@ -139,7 +142,7 @@ func (m *Matrix) cell(ctx context.Context, q *questions, client, server *names.E
 func (m *Matrix) AllYes() bool {
 	for _, row := range m.Rows {
 		for i := range row {
-			if c := &row[i]; c.Answer != WhyYes && !slices.Equal(c.Codes, []cause.Code{cause.NoService}) {
+			if c := &row[i]; c.Answer != WhyYes && !c.hasNoAddress() {
 				return false
 			}
 		}

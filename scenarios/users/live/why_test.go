@@ -143,4 +143,8 @@ func TestMatrix(t *testing.T) {
 	require.NoError(t, m.WriteCSV(&b))
 	assert.Contains(t, b.String(), "node/demo-worker,")
 	assert.False(t, m.AllYes())
+	clients := m.Clients()
+	require.Len(t, clients, len(m.From))
+	assert.Less(t, clients[client].Reached, clients[client].Of)
+	assert.Contains(t, clients[client].Stopped, MatrixStop{Word: "CW503", Colour: "bad", Ends: []string{"svc/shop/empty"}})
 }
