@@ -28,7 +28,8 @@ func bundleNode(t *testing.T) *kerneltest.Namespace {
 	n := kerneltest.New(t)
 	n.Must(
 		"ip link set lo up",
-		"ip link add br0 type bridge", "ip link set br0 addrgenmode none", "ip link set br0 up",
+		// A bridge that snoops tells the group of all snoopers (224.0.0.106), in a connection that comes when it likes.
+		"ip link add br0 type bridge mcast_snooping 0", "ip link set br0 addrgenmode none", "ip link set br0 up",
 		"ip link add v0 type veth peer name v1", "ip link set v0 addrgenmode none", "ip link set v1 addrgenmode none",
 		"ip link set v0 master br0 up", "ip link set v1 up group 7", "bridge link set dev v0 hairpin on",
 		"ip addr add 10.3.0.1/24 brd + dev br0", "ip addr add 10.3.0.2/24 dev br0", "ip addr add 10.4.0.1 peer 10.4.0.9/32 dev v1",
