@@ -120,24 +120,33 @@ func (f *Finding) says() string {
 
 // blast says how much a finding hurts.
 func (f *Finding) blast() string {
-	suffer := "suffer"
+	suffer := " suffer"
 	if f.Suffering == 1 {
-		suffer = "suffers"
+		suffer = " suffers"
 	}
-	text := fmt.Sprintf("%s, %s %s", plural(len(f.Services), "service"), plural(f.Suffering, "way"), suffer)
+	return f.radius() + suffer + f.whose()
+}
+
+// radius is how much suffers.
+func (f *Finding) radius() string {
 	if len(f.Services) == 0 {
-		text = fmt.Sprintf("%s to no service %s", plural(f.Suffering, "way"), suffer)
+		return plural(f.Suffering, "way") + " to no service"
 	}
+	return plural(len(f.Services), "service") + ", " + plural(f.Suffering, "way")
+}
+
+// whose says whose ways suffer, where those of nodes and pods do not.
+func (f *Finding) whose() string {
 	if f.Outside {
-		text += ", of clients outside alone"
+		return ", of clients outside alone"
 	}
-	return text
+	return ""
 }
 
 func (p *printer) finding(f *Finding) {
 	p.printf("\n%s  %s\n", f.Code, f.Says)
 	p.field("nodes", p.names(f.Nodes))
-	p.field("suffers", f.blast()+prefixed(": ", p.names(f.Services)))
+	p.field("suffers", f.radius()+f.whose()+prefixed(": ", p.names(f.Services)))
 	if f.Owner != "" {
 		p.field("owner", f.Owner)
 	}
