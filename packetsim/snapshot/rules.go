@@ -87,5 +87,5 @@ func OpenHost(file string, o HostOptions) (*packetsim.Host, error) {
 	return NewHost(node, o)
 }
 
-// tablesOfIPTables are those that the tools of iptables look for.
+// tablesOfIPTables are the tables that iptables, ip6tables and their save programs know.
 var tablesOfIPTables = []string{"raw", "mangle", "nat", "filter", "security"}

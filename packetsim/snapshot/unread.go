@@ -61,7 +61,7 @@ var settings = []setting{
 	{name: "net.netfilter.nf_conntrack_checksum", assumed: "1", other: "0"},
 }
 
-// unknownSettings are those that were not taken.
+// unknownSettings returns the sysctls that a walk reads and that the snapshot does not have.
 func (s *NodeSnapshot) unknownSettings() []setting {
 	if !s.lacks(UnreadSysctls) && !slices.ContainsFunc(s.Unread, func(u Unread) bool { return strings.HasPrefix(u.What, "sysctl ") }) {
 		return nil

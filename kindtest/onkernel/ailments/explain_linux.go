@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
@@ -40,20 +39,9 @@ func firstOf(r *live.Report) cause.Cause {
 	case slices.ContainsFunc(r.Nodes, func(n live.NodeReport) bool { return n.Proxy.Name != "" && !n.Proxy.Walked }):
 		return cause.Cause{Code: cause.OtherProxy}
 	case len(r.Doubts) > 0:
-		return cause.Cause{Code: codeOf(r.Doubts[0].Kind)}
+		return cause.OfDoubt(r.Doubts[0].Doubt)
 	}
 	return cause.Cause{}
-}
-
-// codeOf is the code of what a walk took for granted.
-func codeOf(kind packetsim.DoubtKind) cause.Code {
-	switch kind {
-	case packetsim.DoubtNFTables:
-		return cause.NotWalked
-	case packetsim.DoubtExtension:
-		return cause.UnknownRule
-	}
-	return cause.Unread
 }
 
 // packet is the first packet of the asked connection.
@@ -136,11 +124,8 @@ func (a *Ailment) why(ctx context.Context, w *Ward, cluster *live.Cluster) (stat
 		return statement{}, err
 	}
 	said := statement{text: text.String()}
-	switch {
-	case len(answer.Causes) > 0:
+	if len(answer.Causes) > 0 {
 		said.cause = answer.Causes[0]
-	case len(answer.Doubts) > 0:
-		said.cause.Code = codeOf(answer.Doubts[0].Kind)
 	}
 	return said, nil
 }

@@ -21,7 +21,7 @@ type Healthy struct {
 type Checkup struct {
 	// Connections is how many were made.
 	Connections int
-	// Wrong are those that did not become what the objects promise.
+	// Wrong lists the connections that did not end as the objects promise.
 	Wrong []string
 	// No are the answers of why that say no.
 	No []string

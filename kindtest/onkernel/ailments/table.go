@@ -88,7 +88,7 @@ func (t *Table) Write(out io.Writer) error {
 // said is a code, or a sign that there is none.
 func said(c cause.Code) string { return cmp.Or(string(c), "-") }
 
-// mistake says what is otherwise than it must be.
+// mistake says how the result differs from what the table wants; empty if it does not.
 func (a *ailing) mistake() string {
 	var out []string
 	if !a.bites {

@@ -15,8 +15,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
-// Lacks is what a port of a service lacks by the objects, so that nobody can serve it on any node; false if they have an endpoint for it.
-// What depends on the node and the client, such as traffic policies and source ranges, is no matter of this function.
+// Lacks says why no node can serve a port of a service: what the objects lack. It is false if they have an endpoint for the port.
+// It does not look at what depends on the node and the client, such as traffic policies and source ranges.
 func Lacks(objects []manifest.Object, service *corev1.Service, port *corev1.ServicePort) (cause.Cause, bool) {
 	name := service.Namespace + "/" + service.Name
 	all := endpointsOf(objects, service)
@@ -108,7 +108,7 @@ func usableOf(all []endpoint, port *corev1.ServicePort) (usable, known bool) {
 		}
 		known = true
 		c := all[i].Conditions
-		usable = usable || c.Ready == nil || *c.Ready || c.Serving != nil && *c.Serving
+		usable = usable || c.Ready == nil || *c.Ready || ptr.Deref(c.Serving, false) && ptr.Deref(c.Terminating, false)
 	}
 	return usable, known
 }

@@ -50,7 +50,7 @@ type exam struct {
 
 	hostsHealed map[string]*packetsim.Host // the nodes after kube-proxy has synced
 	healed      *lab                       // these joined, once somebody asks for it
-	rules       map[string]difference      // what is other on them
+	rules       map[string]difference      // rules that differ from kube-proxy's, by node
 	units       units
 	services    map[string]bool // that there are, by NAMESPACE/NAME
 	clusterIPs  map[netip.Addr]bool
@@ -112,7 +112,7 @@ func (e *exam) healedLab() (*lab, error) {
 	return e.healed, err
 }
 
-// compare heals a copy of the nodes and keeps what is other there.
+// compare lets kube-proxy sync on a copy of each node, and keeps the rules that this changed.
 func (e *exam) compare() error {
 	hosts, err := e.hosts(e.cluster.hostOptions)
 	if err != nil {

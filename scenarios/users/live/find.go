@@ -44,7 +44,7 @@ type suffering struct {
 	heals bool
 	// missing, foreign and moved are rules in which the nodes differ from what kube-proxy would leave, and which made the difference.
 	missing, foreign, moved []factRule
-	// stops are what stopped its ways, or the rules that decided, if it is no matter of kube-proxy's rules alone.
+	// stops name what stopped each way, or the rule that decided. It is empty if kube-proxy's rules alone explain it.
 	stops []stop
 
 	ways []story // those that are not as they should be

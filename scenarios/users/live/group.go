@@ -162,7 +162,7 @@ func (r *factRule) translatesSource() bool {
 	return r.isForeign() && r.fact.Translation.Of == netfilter.Source
 }
 
-// isForeign says whether a rule is of nobody who is a part of Kubernetes. A policy is nobody's.
+// isForeign says whether neither kube-proxy nor the kubelet wrote a rule. A policy is not foreign.
 func (r *factRule) isForeign() bool {
 	return r.Text != "" && !strings.HasPrefix(r.Text, "-P ") && !r.writer().IsKubernetes()
 }

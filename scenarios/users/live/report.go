@@ -62,7 +62,7 @@ type Proxy struct {
 // Finding is one cause, with everything that suffers from it.
 type Finding struct {
 	cause.Cause
-	// Nodes are those that the cause is on, Services those whose packets suffer, NAMESPACE/NAME.
+	// Nodes lists where the cause is, and Services whose packets suffer, as NAMESPACE/NAME.
 	Nodes    []string `json:"nodes"`
 	Services []string `json:"services"`
 	// Suffering counts the connections that suffer.

@@ -11,8 +11,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
-// units say which of the rules that are other than kube-proxy's have one reason: those for one service, those of one chain that no service
-// has for itself, or where there are many of both all of a node that kube-proxy would write or has written.
+// units sort the rules that differ from kube-proxy's by what one repair mends: the rules for one service, the rules of one chain that services
+// share, or, where a node has many of both, all of kube-proxy's rules on that node.
 type units struct {
 	services map[string]string // by the chain of a service port or an endpoint
 	asked    map[string]bool   // the chains of them that the objects ask for
@@ -30,7 +30,7 @@ type unit struct {
 // manyUnits is from how many services and chains on a node its rules have one reason: kube-proxy does not do its work there.
 const manyUnits = 6
 
-// unitsOf finds the units of what is other on the nodes.
+// unitsOf sorts the rules of all nodes that differ from kube-proxy's.
 func (e *exam) unitsOf() units {
 	u := units{services: e.cluster.chainOwners(), asked: map[string]bool{}, whole: map[string]unit{}}
 	for chain := range u.services {
