@@ -65,7 +65,6 @@ var writersWords = regexp.MustCompile(`KUBE-|cali-|DOCKER-|^DOCKER_?$|--comment`
 
 // nobodyReads are files and folders that have such words and read no rule with them.
 var nobodyReads = map[string]string{
-	"kindtest/onkernel/ailments/":           "has a node's tools write rules of others and damage those of kube-proxy",
 	"kindtest/onkind/kind/kernels.go":       "has a node's tools empty a chain",
 	"kindtest/onkind/kind/still.go":         "has a node's shell wait until the proxy's rules are there again",
 	"kindtest/onkind/traffic/proxy.go":      "has a node's tools take all rules of the proxy away",

@@ -1,4 +1,4 @@
-// Package ailments makes the failures of Services for real, and asks whether the commands for an operator name their cause first.
+// Package ailments is tests only. It makes the failures of Services for real, and asks whether the commands for an operator name their cause first.
 //
 // A ward is a small cluster of the real kernel in network namespaces: two nodes, pods behind them, a router with the nodes' network, and a
 // machine outside. Its nodes have what a network plugin makes (a Layout) and kube-proxy's rules, which our proxier writes. An Ailment
