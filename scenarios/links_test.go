@@ -49,3 +49,13 @@ func TestATraceLinksNoKubernetes(t *testing.T) {
 		}
 	}
 }
+
+// TestAPageLinksNoTemplates: templates find fields and methods by reflection, for which the linker keeps every exported method of a program. What
+// a browser loads for a page would be a quarter more.
+func TestAPageLinksNoTemplates(t *testing.T) {
+	for _, of := range []string{"scenarios/explain/page", "scenarios/explain/browser/...", "internal/dom"} {
+		for _, linked := range []string{"html/template", "text/template"} {
+			assert.Empty(t, linking(t, of, linked), "%s links %s", of, linked)
+		}
+	}
+}

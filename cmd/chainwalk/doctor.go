@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
@@ -72,7 +71,7 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 	case "json":
 		write = report.WriteJSON
 	case "html":
-		write = func(w io.Writer) error { return page.Write(w, &page.Page{Title: report.Answer, Doctor: report}) }
+		write = report.WriteHTML
 	}
 	if err := write(s.out); err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
@@ -102,7 +101,7 @@ func writeMatrix(ctx context.Context, s streams, o whyOptions, cluster *live.Clu
 	case "csv":
 		err = matrix.WriteCSV(s.out)
 	case "html":
-		err = page.Write(s.out, &page.Page{Title: matrix.Sentence(), Matrix: matrix})
+		err = matrix.WriteHTML(s.out)
 	default:
 		err = matrix.WriteText(s.out)
 	}

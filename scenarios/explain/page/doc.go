@@ -6,5 +6,5 @@
 // be opened is left out and said to be.
 //
 // Pages are made from stories (scenarios/explain/story), so that this package links neither scenarios nor Kubernetes. Everything in them
-// was written by others, such as the names of Services and the comments of rules, so all of it goes through html/template.
+// was written by others, such as the names of Services and the comments of rules, so all of it goes through package dom.
 package page

@@ -1,10 +1,9 @@
 package page
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/dom"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
@@ -13,7 +12,7 @@ type lanes struct {
 	Columns []column
 	Rows    []row
 	// Grid are the widths of the columns, with those of the arrows between them.
-	Grid declaration
+	Grid dom.Declaration
 }
 
 // column is a lane.
@@ -22,7 +21,7 @@ type column struct {
 	Role story.Role
 	// Walked says that the host is in a passage; otherwise no more than its address is known.
 	Walked bool
-	At     declaration
+	At     dom.Declaration
 }
 
 // row are the passages of one direction.
@@ -39,7 +38,7 @@ type cell struct {
 	End     *end
 	Arrow   string // the device that the packet left by
 	Point   string // the arrow's head: right, left
-	At      declaration
+	At      dom.Declaration
 }
 
 // end is a peer that was not walked.
@@ -187,28 +186,28 @@ func arrow(from, to int, device string) cell {
 	if from > to {
 		from, to, c.Point = to, from, "left"
 	}
-	c.At = declaration(fmt.Sprintf("grid-column:%d/%d", 2*from+2, max(2*to+1, 2*from+3)))
+	c.At = dom.Declare("grid-column:%d/%d", 2*from+2, max(2*to+1, 2*from+3))
 	return c
 }
 
 // at is the place of a lane in the grid.
-func at(column int) declaration { return declaration(fmt.Sprintf("grid-column:%d", 2*column+1)) }
+func at(column int) dom.Declaration { return dom.Declare("grid-column:%d", 2*column+1) }
 
 // grid are the widths: nodes need most of the room, ends that were not walked least.
-func (l *layout) grid() declaration {
-	var widths []string
+func (l *layout) grid() dom.Declaration {
+	widths := dom.Declare[int]("grid-template-columns:")
 	for i := range l.columns {
 		if i > 0 {
-			widths = append(widths, "minmax(3.4rem,7rem)")
+			widths = widths.And(" minmax(3.4rem,7rem) ")
 		}
 		switch c := &l.columns[i]; {
 		case !c.Walked:
-			widths = append(widths, "minmax(8.5rem,1fr)")
+			widths = widths.And("minmax(8.5rem,1fr)")
 		case c.Role == story.Node:
-			widths = append(widths, "minmax(15rem,3fr)")
+			widths = widths.And("minmax(15rem,3fr)")
 		default:
-			widths = append(widths, "minmax(10.5rem,1.4fr)")
+			widths = widths.And("minmax(10.5rem,1.4fr)")
 		}
 	}
-	return declaration("grid-template-columns:" + strings.Join(widths, " "))
+	return widths
 }

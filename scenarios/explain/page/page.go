@@ -2,64 +2,66 @@ package page
 
 import (
 	"crypto/sha256"
-	"embed"
+	_ "embed" // the style and the script
 	"encoding/base64"
-	"html/template"
 	"io"
 	"strconv"
-	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/dom"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
-//go:embed page.html page.css page.js
-var files embed.FS
+//go:embed page.css
+var style string
 
-// Page is what the template shows: a trace, a run, a search or an examination.
+//go:embed page.js
+var script string
+
+// Page is what a page shows.
 type Page struct {
 	Title string
-	Trace *Way
-	// Run and Fuzz are those of package report; Doctor is a Report, and Matrix a Matrix of package live.
-	Run, Fuzz, Doctor, Matrix any
-}
-
-// content is what the template is given.
-type content struct {
-	Page
-	Style  template.CSS
-	Script template.JS
-	// Policy is the Content-Security-Policy: it lets this script run, and nothing be loaded.
-	Policy string
+	// What is the command that it is of: trace, run, doctor.
+	What string
+	Body dom.Part
 }
 
 // Trace writes the page of one packet, or of one connection.
 func Trace(w io.Writer, s *story.Story) error {
-	return Write(w, &Page{Title: s.Sentence, Trace: NewWay(s, "w")})
+	return Write(w, &Page{Title: s.Sentence, What: "trace", Body: trace(s)})
 }
+
+// TraceBody writes what Trace has in its page, for a page that has a style and a script of its own.
+func TraceBody(w io.Writer, s *story.Story) error { return dom.Write(w, trace(s)) }
 
 // Write writes a page.
 func Write(w io.Writer, p *Page) error {
-	parsed, err := template.New("page.html").Funcs(functions()).ParseFS(files, "page.html")
-	if err != nil {
-		return err
-	}
-	css, err := files.ReadFile("page.css")
-	if err != nil {
-		return err
-	}
-	js, err := files.ReadFile("page.js")
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(js)
-	d := content{Page: *p, Style: template.CSS(css), Script: template.JS(js)} //nolint:gosec // both are files of this package
-	d.Policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	return parsed.Execute(w, d)
+	return dom.WriteDocument(w, dom.Element("html", dom.Attribute("lang", "en"),
+		dom.Element("head",
+			dom.Element("meta", dom.Attribute("charset", "utf-8")),
+			dom.Element("meta", dom.Attribute("http-equiv", "Content-Security-Policy"), dom.Content(policy())),
+			dom.Element("meta", dom.Attribute("name", "viewport"), dom.Attribute("content", "width=device-width, initial-scale=1")),
+			dom.Element("meta", dom.Attribute("name", "color-scheme"), dom.Attribute("content", "light dark")),
+			dom.Element("title", dom.Text(p.Title)),
+			dom.Element("style", dom.Source(style))),
+		dom.Element("body",
+			dom.Element("a.skip", dom.Link("main"), dom.Text("Skip to the content")),
+			dom.Element("header.bar",
+				dom.Element("span.brand", dom.Text("chainwalk")), dom.Text(" "), dom.Element("span.what", dom.Text(p.What)), dom.Text("\n"),
+				dom.Element("span.scripted", dom.Attribute("role", "group"), dom.Label("Colours"), dom.ID("themes"),
+					theme("", true, "Auto"), theme("light", false, "Light"), theme("dark", false, "Dark"))),
+			dom.Element("main", dom.ID("main"), p.Body),
+			dom.Element("script", dom.Source(script)))))
 }
 
-// functions are those of the template.
-func functions() template.FuncMap {
-	return template.FuncMap{"style": style, "header": headerOf, "percent": percent, "apart": apart, "stateOf": stateOf, "named": named}
+// policy is the Content-Security-Policy: it lets the script of this package run, and nothing be loaded.
+func policy() string {
+	sum := sha256.Sum256([]byte(script))
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// theme is a button that chooses colours.
+func theme(name string, pressed bool, text string) dom.Part {
+	return dom.Element("button", dom.Attribute("type", "button"), dom.Data("theme", name), dom.Pressed(pressed), dom.Text(text))
 }
 
 // stateOf is the colour of a verdict, which has a word as well.
@@ -73,17 +75,6 @@ func stateOf(v story.Verdict) string {
 	return "bad"
 }
 
-// apart are the ends of several ways, which reports join by semicolons, each in a line of its own.
-func apart(got string) string { return strings.ReplaceAll(got, "; ", "\n") }
-
-// list is a list with what it is of.
-type list struct {
-	What string
-	List any
-}
-
-func named(what string, of any) list { return list{what, of} }
-
 // percent is a probability as people read it.
 func percent(p float64) string {
 	if p > 0 && p < 0.001 {
@@ -91,9 +82,3 @@ func percent(p float64) string {
 	}
 	return strconv.FormatFloat(100*p, 'f', 1, 64) + " %"
 }
-
-// style marks a declaration that this package has put together from numbers as one that needs no escaping.
-func style(s declaration) template.CSS { return template.CSS(s) }
-
-// declaration is CSS that is made of numbers and words of this package, never of what others wrote.
-type declaration string

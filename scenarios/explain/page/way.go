@@ -1,11 +1,11 @@
 package page
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/dom"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
@@ -42,7 +42,7 @@ type outcome struct {
 type card struct {
 	Text     string // of several
 	Verdict  story.Verdict
-	Width    declaration
+	Width    dom.Declaration
 	Outcomes []*outcome
 }
 
@@ -113,9 +113,7 @@ func NewWay(s *story.Story, prefix string) *Way {
 }
 
 // width is that of a bar that shows a share.
-func width(share float64) declaration {
-	return declaration(fmt.Sprintf("width:%.4g%%", 100*min(share, 1)))
-}
+func width(share float64) dom.Declaration { return dom.Declare("width:%.4g%%", 100*min(share, 1)) }
 
 // markOwn finds the lines that are not in all outcomes.
 func (w *Way) markOwn() {

@@ -37,7 +37,7 @@ type Again struct{ Clause, Command string }
 // Fuzz writes the page of a search: what it found, and the ways of the packets.
 func Fuzz(w io.Writer, found *Search) error {
 	s := searchOf(found)
-	return page.Write(w, &page.Page{Title: s.Sentence, Fuzz: s})
+	return page.Write(w, &page.Page{Title: s.Sentence, What: "fuzz", Body: s.body()})
 }
 
 // search is a search as the page shows it.

@@ -22,7 +22,7 @@ type RunOptions struct {
 // Run writes the page of a run: the scenarios with their verdicts, what failed with its way, and each scenario's file.
 func Run(w io.Writer, results []*scenarios.Result, o RunOptions) error {
 	r := runOf(results, o)
-	return page.Write(w, &page.Page{Title: r.Sentence, Run: r})
+	return page.Write(w, &page.Page{Title: r.Sentence, What: "run", Body: r.body()})
 }
 
 // roomLines and roomSource are how many lines of ways, and bytes of files, a page has room for, so that a browser opens it at once.
