@@ -10,7 +10,6 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/client-go/kubernetes"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/klog/v2"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
@@ -93,23 +92,26 @@ func runProxy(ctx context.Context, s streams, o proxyOptions) error {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var client kubernetes.Interface
+	options := server.Options{Configuration: configuration, Host: *host, NoHourlyFullSync: o.noHourly, Logger: logger}
 	if len(o.objects) > 0 {
-		client, err = fileClient(ctx, s, o, configuration, host, logger)
+		store, err := fileStore(ctx, s, o, configuration, host, logger)
+		if err != nil {
+			return err
+		}
+		options.API = store.API()
 	} else {
-		client, err = apiClient(o.master, configuration)
-	}
-	if err != nil {
-		return err
+		client, err := apiClient(o.master, configuration)
+		if err != nil {
+			return err
+		}
+		options.API, options.Events = client.API(), client
 	}
 	if o.config != "" && o.config != "-" {
 		if err := watchFile(ctx, o.config, func() { stop(errConfigChanged) }); err != nil {
 			return fmt.Errorf("watching %s: %w", o.config, err)
 		}
 	}
-	err = server.Run(ctx, server.Options{
-		Configuration: configuration, Client: client, Host: *host, NoHourlyFullSync: o.noHourly, Logger: logger,
-	})
+	err = server.Run(ctx, options)
 	if err == nil && errors.Is(context.Cause(ctx), errConfigChanged) {
 		return errConfigChanged
 	}

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/proxier/config/apiserver"
 	"github.com/chainwalk/chainwalk/proxier/server"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/world/api"
@@ -24,7 +24,7 @@ import (
 var errConfigChanged = errors.New("the configuration file has changed: start again")
 
 // apiClient reaches the API server.
-func apiClient(master string, configuration *kubeproxy.KubeProxyConfiguration) (kubernetes.Interface, error) {
+func apiClient(master string, configuration *kubeproxy.KubeProxyConfiguration) (*apiserver.Client, error) {
 	c := &configuration.ClientConnection
 	to, err := clientcmd.BuildConfigFromFlags(master, c.Kubeconfig)
 	if err != nil {
@@ -32,7 +32,7 @@ func apiClient(master string, configuration *kubeproxy.KubeProxyConfiguration) (
 	}
 	to.AcceptContentTypes, to.ContentType = c.AcceptContentTypes, c.ContentType
 	to.QPS, to.Burst = c.QPS, int(c.Burst)
-	return kubernetes.NewForConfig(rest.AddUserAgent(to, "chainwalk-proxy"))
+	return apiserver.New(rest.AddUserAgent(to, "chainwalk-proxy"))
 }
 
 // objectFiles are files in the place of an API server.
@@ -40,14 +40,14 @@ type objectFiles struct {
 	streams streams
 	files   []string
 	logger  klog.Logger
-	client  kubernetes.Interface
+	store   *api.Store
 	objects []manifest.Object
 }
 
-// fileClient returns a clientset that holds what the files hold, also when they change, until the context ends, and sees to it that the
+// fileStore returns a store that holds what the files hold, also when they change, until the context ends, and sees to it that the
 // configuration names one of their nodes. A file that cannot be read when it has changed is logged and leaves everything as it was.
-func fileClient(ctx context.Context, s streams, o proxyOptions, c *kubeproxy.KubeProxyConfiguration, host *server.Host,
-	logger klog.Logger) (kubernetes.Interface, error) {
+func fileStore(ctx context.Context, s streams, o proxyOptions, c *kubeproxy.KubeProxyConfiguration, host *server.Host,
+	logger klog.Logger) (*api.Store, error) {
 	files := o.objects
 	f := &objectFiles{streams: s, files: files, logger: logger}
 	var err error
@@ -57,13 +57,13 @@ func fileClient(ctx context.Context, s streams, o proxyOptions, c *kubeproxy.Kub
 	if err := nodeOfFiles(f.objects, c, host.Name, o.fake); err != nil {
 		return nil, err
 	}
-	if f.client, err = api.Clientset(f.objects); err != nil {
+	if f.store, err = api.NewStore(f.objects); err != nil {
 		return nil, err
 	}
 	changes := make(chan struct{}, 1)
 	for _, file := range files {
 		if file == "-" {
-			return f.client, nil // standard input is read once
+			return f.store, nil // standard input is read once
 		}
 		err := watchFile(ctx, file, func() {
 			select {
@@ -76,7 +76,7 @@ func fileClient(ctx context.Context, s streams, o proxyOptions, c *kubeproxy.Kub
 		}
 	}
 	go f.follow(ctx, changes)
-	return f.client, nil
+	return f.store, nil
 }
 
 // nodeOfFiles makes the configuration name a node of the objects: the one that it has a name of, that of this machine, or on the fake
@@ -123,7 +123,7 @@ func (f *objectFiles) follow(ctx context.Context, changes <-chan struct{}) {
 			f.logger.Error(err, "The objects stay as they were")
 			continue
 		}
-		if err := api.Replace(ctx, f.client, f.objects, now, func() { time.Sleep(settling) }); err != nil {
+		if err := f.store.Replace(f.objects, now, func() { time.Sleep(settling) }); err != nil {
 			f.logger.Error(err, "Some objects stay as they were")
 		}
 		f.objects = now

@@ -15,6 +15,8 @@
 // its watches hold k8s.io/apimachinery/pkg/watch.DefaultChanSize events and panic
 // beyond. Package scenarios/world/api knows how to wait for both.
 //
+// Package clientset makes an API of a clientset, the fake one too.
+//
 // Its objects have no resource version, by which informers tell an update from a
 // resync. Options.ResyncPeriod must be 0 with it, or updates can get lost.
 package config

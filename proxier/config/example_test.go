@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/chainwalk/chainwalk/proxier/config"
+	"github.com/chainwalk/chainwalk/proxier/config/clientset"
 )
 
 // printer is a consumer that prints what it is told of Services, and says when it has.
@@ -30,7 +31,7 @@ func ExampleWatch() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	client := fake.NewClientset(&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}})
-	informers, err := config.Watch(ctx, client, config.Options{})
+	informers, err := config.Watch(ctx, clientset.API(client), config.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 )
@@ -26,10 +25,10 @@ type informer[T object] struct {
 	logger klog.Logger
 }
 
-func newInformer[T object](client kubernetes.Interface, k kind[T], options Options) *informer[T] {
+func newInformer[T object](api API, k kind[T], options Options) *informer[T] {
 	watched := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: k.list, WatchFuncWithContext: logged(k.watch, options.Logger),
-	}, client)
+	}, api)
 	shared := cache.NewSharedIndexInformer(watched, k.example, options.ResyncPeriod, cache.Indexers{})
 	_ = shared.SetTransform(withoutManagedFields) // which only one that runs refuses
 	return &informer[T]{kind: k, shared: shared, logger: options.Logger}

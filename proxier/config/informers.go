@@ -8,7 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 )
 
@@ -38,13 +37,13 @@ type Informers struct {
 
 // Watch starts informers that run until ctx is done. It returns when they hold
 // what the API holds. As long as the API cannot be read, it tries again.
-func Watch(ctx context.Context, client kubernetes.Interface, options Options) (*Informers, error) {
+func Watch(ctx context.Context, api API, options Options) (*Informers, error) {
 	ctx = klog.NewContext(ctx, options.Logger)
 	i := &Informers{
 		stopped:  ctx.Done(),
-		services: newInformer(client, services(client), options),
-		slices:   newInformer(client, endpointSlices(client), options),
-		nodes:    newInformer(client, nodes(client, options.NodeName), options),
+		services: newInformer(api, services(api.Services), options),
+		slices:   newInformer(api, endpointSlices(api.EndpointSlices), options),
+		nodes:    newInformer(api, nodes(api.Nodes, options.NodeName), options),
 	}
 	i.services.start(ctx)
 	i.slices.start(ctx)

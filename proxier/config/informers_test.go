@@ -112,11 +112,19 @@ func node(name string) *v1.Node {
 	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
+// of is what package clientset makes of a fake clientset; that package imports this one.
+func of(client *fake.Clientset) API {
+	return API{
+		Services: client.CoreV1().Services(""), EndpointSlices: client.DiscoveryV1().EndpointSlices(""), Nodes: client.CoreV1().Nodes(),
+		NoWatchList: client.IsWatchListSemanticsUnSupported(),
+	}
+}
+
 // start returns when the informers' watches stand. In the bubble of a test that is so
 // when every goroutine waits, and so is that every handler has seen what was written.
 func start(t *testing.T, client *fake.Clientset, options Options) *Informers {
 	t.Helper()
-	informers, err := Watch(t.Context(), client, options)
+	informers, err := Watch(t.Context(), of(client), options)
 	require.NoError(t, err)
 	synctest.Wait()
 	return informers
@@ -344,14 +352,14 @@ func TestLateConsumerAndRemovedConsumer(t *testing.T) {
 func TestStoppedInformersSaySo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		informers, err := Watch(ctx, fake.NewClientset(), Options{})
+		informers, err := Watch(ctx, of(fake.NewClientset()), Options{})
 		require.NoError(t, err)
 		attach(t, informers)
 		cancel()
 		_, err = informers.AddConsumer(t.Context(), newRecorder())
 		require.ErrorIs(t, err, errStopped)
 
-		_, err = Watch(ctx, fake.NewClientset(), Options{})
+		_, err = Watch(ctx, of(fake.NewClientset()), Options{})
 		require.Error(t, err)
 	})
 }
@@ -359,7 +367,7 @@ func TestStoppedInformersSaySo(t *testing.T) {
 func TestTombstone(t *testing.T) {
 	r := newRecorder()
 	client := fake.NewClientset()
-	informer := newInformer(client, services(client), Options{})
+	informer := newInformer(of(client), services(of(client).Services), Options{})
 	d := &kindDelivery[*v1.Service]{
 		informer: informer,
 		on:       callbacks[*v1.Service]{add: r.OnServiceAdd, update: func(_, _ *v1.Service) {}, remove: r.OnServiceDelete},

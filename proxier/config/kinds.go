@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 )
@@ -26,8 +25,7 @@ type kind[T object] struct {
 
 // services leaves out what another proxy serves and what is headless, which DNS
 // alone serves.
-func services(client kubernetes.Interface) kind[*v1.Service] {
-	all := client.CoreV1().Services(metav1.NamespaceAll)
+func services(all Reader[*v1.ServiceList]) kind[*v1.Service] {
 	selected := func(options metav1.ListOptions) metav1.ListOptions {
 		options.LabelSelector = without(changes.LabelServiceProxyName)
 		options.FieldSelector = fields.OneTermNotEqualSelector("spec.clusterIP", v1.ClusterIPNone).String()
@@ -46,8 +44,7 @@ func services(client kubernetes.Interface) kind[*v1.Service] {
 }
 
 // endpointSlices leaves out the slices of the Services that services leaves out.
-func endpointSlices(client kubernetes.Interface) kind[*discovery.EndpointSlice] {
-	all := client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll)
+func endpointSlices(all Reader[*discovery.EndpointSliceList]) kind[*discovery.EndpointSlice] {
 	selected := func(options metav1.ListOptions) metav1.ListOptions {
 		options.LabelSelector = without(changes.LabelServiceProxyName, v1.IsHeadlessService)
 		return options
@@ -65,8 +62,7 @@ func endpointSlices(client kubernetes.Interface) kind[*discovery.EndpointSlice] 
 }
 
 // nodes watches one Node, or all of them if name is empty.
-func nodes(client kubernetes.Interface, name string) kind[*v1.Node] {
-	all := client.CoreV1().Nodes()
+func nodes(all Reader[*v1.NodeList], name string) kind[*v1.Node] {
 	selected := func(options metav1.ListOptions) metav1.ListOptions {
 		if name != "" {
 			options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()

@@ -8,8 +8,7 @@ import (
 	networking "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -24,12 +23,17 @@ type ServiceCIDRHandler interface {
 // soon and whenever they change, until ctx is done. It does not wait for the
 // first ones. An API server that does not know ServiceCIDRs is no error, and the
 // handler is never called.
-func WatchServiceCIDRs(ctx context.Context, client kubernetes.Interface, handler ServiceCIDRHandler) error {
-	served, err := servesServiceCIDRs(client)
+func WatchServiceCIDRs(ctx context.Context, api API, handler ServiceCIDRHandler) error {
+	served, err := servesServiceCIDRs(api.Groups)
 	if err != nil || !served {
 		return err
 	}
-	informer := informers.NewSharedInformerFactory(client, 0).Networking().V1().ServiceCIDRs().Informer()
+	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return api.ServiceCIDRs.List(ctx, options)
+		},
+		WatchFuncWithContext: api.ServiceCIDRs.Watch,
+	}, api), &networking.ServiceCIDR{}, 0, cache.Indexers{})
 	w := &serviceCIDRs{store: informer.GetStore(), handler: handler}
 	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { w.changed() },
@@ -44,9 +48,9 @@ func WatchServiceCIDRs(ctx context.Context, client kubernetes.Interface, handler
 }
 
 // servesServiceCIDRs asks the API server what it knows.
-func servesServiceCIDRs(client kubernetes.Interface) (bool, error) {
+func servesServiceCIDRs(server Groups) (bool, error) {
 	version := networking.SchemeGroupVersion.String()
-	list, err := client.Discovery().ServerResourcesForGroupVersion(version)
+	list, err := server.ServerResourcesForGroupVersion(version)
 	switch {
 	case apierrors.IsNotFound(err):
 		return false, nil

@@ -14,6 +14,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/chainwalk/chainwalk/proxier/config"
+	"github.com/chainwalk/chainwalk/proxier/config/clientset"
 )
 
 // cidrCalls is a ServiceCIDRHandler.
@@ -38,7 +39,7 @@ func TestServiceCIDRs(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	client, calls := knowing(serviceCIDR("kubernetes", "10.96.0.0/12", "fd00:10:96::/112")), make(cidrCalls)
-	require.NoError(t, config.WatchServiceCIDRs(ctx, client, calls))
+	require.NoError(t, config.WatchServiceCIDRs(ctx, clientset.API(client), calls))
 	assert.Equal(t, []string{"10.96.0.0/12", "fd00:10:96::/112"}, <-calls)
 
 	all := client.NetworkingV1().ServiceCIDRs()
@@ -58,10 +59,10 @@ func TestServiceCIDRs(t *testing.T) {
 
 func TestServiceCIDRsOfAnOldAPIServer(t *testing.T) {
 	client := fake.NewClientset()
-	require.NoError(t, config.WatchServiceCIDRs(t.Context(), client, nil), "it does not know the group")
+	require.NoError(t, config.WatchServiceCIDRs(t.Context(), clientset.API(client), nil), "it does not know the group")
 	client.Resources = []*metav1.APIResourceList{{GroupVersion: "networking.k8s.io/v1",
 		APIResources: []metav1.APIResource{{Name: "ingresses"}}}}
-	require.NoError(t, config.WatchServiceCIDRs(t.Context(), client, nil), "it does not know the kind")
+	require.NoError(t, config.WatchServiceCIDRs(t.Context(), clientset.API(client), nil), "it does not know the kind")
 	for _, action := range client.Actions() {
 		assert.NotEqual(t, "list", action.GetVerb())
 	}
@@ -73,5 +74,6 @@ func TestServiceCIDRsOfABrokenAPIServer(t *testing.T) {
 	client.PrependReactor("get", "resource", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("broken")
 	})
-	require.ErrorContains(t, config.WatchServiceCIDRs(t.Context(), client, nil), "ask for the resources of networking.k8s.io/v1: broken")
+	err := config.WatchServiceCIDRs(t.Context(), clientset.API(client), nil)
+	require.ErrorContains(t, err, "ask for the resources of networking.k8s.io/v1: broken")
 }

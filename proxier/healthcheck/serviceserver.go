@@ -11,13 +11,18 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 )
 
 // ErrClosed is returned by SyncServices after Close.
 var ErrClosed = errors.New("the health checks of Services were closed")
+
+// EventRecorder records that something has come of an action on an object, and why. client-go's events.EventRecorder does.
+type EventRecorder interface {
+	Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any)
+}
 
 // ServiceOptions is what a ServiceServer is told.
 type ServiceOptions struct {
@@ -33,7 +38,7 @@ type ServiceOptions struct {
 	Proxy interface{ Healthy() bool }
 	// Recorder gets an event for a health check that cannot be served. May be
 	// nil.
-	Recorder events.EventRecorder
+	Recorder EventRecorder
 	// Logger gets what is no error of SyncServices. The zero value is silent.
 	Logger klog.Logger
 }

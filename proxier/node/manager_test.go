@@ -18,6 +18,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/proxier/config"
+	"github.com/chainwalk/chainwalk/proxier/config/clientset"
 	"github.com/chainwalk/chainwalk/proxier/node"
 )
 
@@ -43,7 +44,7 @@ func inBubble(t *testing.T, test func(t *testing.T, f *fixture)) {
 		f := &fixture{client: fake.NewClientset(), clock: clocktesting.NewFakeClock(time.Unix(1_000_000, 0))}
 		ctx, stop := context.WithCancel(context.Background())
 		var err error
-		f.informers, err = config.Watch(ctx, f.client, config.Options{})
+		f.informers, err = config.Watch(ctx, clientset.API(f.client), config.Options{})
 		require.NoError(t, err)
 		test(t, f)
 		stop()
@@ -306,7 +307,7 @@ func TestManagerHasTheNodeAsLastSeen(t *testing.T) {
 
 func TestStartOnStoppedInformers(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	informers, err := config.Watch(ctx, fake.NewClientset(), config.Options{})
+	informers, err := config.Watch(ctx, clientset.API(fake.NewClientset()), config.Options{})
 	require.NoError(t, err)
 	stop()
 	_, err = node.Start(t.Context(), informers, node.Options{Name: "here", Clock: clocktesting.NewFakeClock(time.Time{})})

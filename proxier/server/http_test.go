@@ -15,8 +15,11 @@ import (
 	"github.com/chainwalk/chainwalk/internal/freeport"
 )
 
-// BindInterval is for the tests of Run.
-const BindInterval = bindInterval
+// BindInterval and EventInterval are for the tests of Run.
+const (
+	BindInterval  = bindInterval
+	EventInterval = eventInterval
+)
 
 func TestServerAnswersWhatHasBegun(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})

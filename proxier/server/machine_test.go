@@ -20,6 +20,7 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -27,6 +28,7 @@ import (
 	testingexec "k8s.io/utils/exec/testing"
 
 	"github.com/chainwalk/chainwalk/internal/freeport"
+	"github.com/chainwalk/chainwalk/proxier/config/clientset"
 	"github.com/chainwalk/chainwalk/proxier/server"
 	"github.com/chainwalk/chainwalk/proxier/sysctl"
 )
@@ -137,10 +139,11 @@ func (m *machine) start(t *testing.T) {
 }
 
 func (m *machine) run(ctx context.Context) error {
-	return server.Run(ctx, server.Options{Configuration: &m.configuration, Client: m.client, Logger: m.logger, Host: server.Host{
-		Name: "here", Cores: 2, Exec: m, Settings: m, Network: m, Clock: m.clock,
-		SetOOMScore: func(score int) error { m.note("oom score %d", score); return nil },
-	}})
+	return server.Run(ctx, server.Options{Configuration: &m.configuration, API: clientset.API(m.client),
+		Events: &events.EventSinkImpl{Interface: m.client.EventsV1()}, Logger: m.logger, Host: server.Host{
+			Name: "here", Cores: 2, Exec: m, Settings: m, Network: m, Clock: m.clock,
+			SetOOMScore: func(score int) error { m.note("oom score %d", score); return nil },
+		}})
 }
 
 // NodeAddresses implements proxier.Network.

@@ -3,14 +3,10 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	"k8s.io/utils/clock"
@@ -27,13 +23,15 @@ import (
 // deleted, or has other addresses or pod ranges. The process has to begin anew.
 var ErrNodeChanged = errors.New("the Node object has changed: start again")
 
-// Options is what Run is told. All fields are required but NoHourlyFullSync and
+// Options is what Run is told. All fields are required but Events, NoHourlyFullSync and
 // Logger, whose zero value is silent.
 type Options struct {
 	// Configuration may leave out what has a default. It is not modified.
 	Configuration *kubeproxy.KubeProxyConfiguration
-	Client        kubernetes.Interface
-	Host          Host
+	API           config.API
+	// Events gets the events of the proxy. Without it there are none.
+	Events EventSink
+	Host   Host
 	// NoHourlyFullSync is that of proxier.Config. kube-proxy's configuration has no such field.
 	NoHourlyFullSync bool
 	Logger           klog.Logger
@@ -46,7 +44,7 @@ type server struct {
 	clock         clock.WithDelayedExecution
 	registry      registry
 	metrics       *metrics.Metrics
-	recorder      events.EventRecorder
+	recorder      *recorder
 	node          *node.Manager
 	settings      *proxier.Settings
 	health        *healthcheck.ProxyServer
@@ -97,13 +95,13 @@ func (s *server) start(ctx context.Context) error {
 	if err := s.startReporting(ctx); err != nil {
 		return err
 	}
-	informers, err := config.Watch(ctx, s.Client, config.Options{
+	informers, err := config.Watch(ctx, s.API, config.Options{
 		NodeName: name, ResyncPeriod: s.configuration.ConfigSyncPeriod.Duration, Logger: s.Logger,
 	})
 	if err != nil {
 		return err
 	}
-	if err := config.WatchServiceCIDRs(ctx, s.Client, s); err != nil {
+	if err := config.WatchServiceCIDRs(ctx, s.API, s); err != nil {
 		s.Logger.Error(err, "The ranges of cluster IPs are not known; no rule depends on them")
 	}
 	if err := s.startNode(ctx, informers, name); err != nil {
@@ -139,12 +137,7 @@ func (s *server) startReporting(ctx context.Context) error {
 		}
 	}
 	s.serve(ctx, "metrics", s.configuration.MetricsBindAddress, s.metricsHandler())
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: s.Client.EventsV1()})
-	s.recorder = broadcaster.NewRecorder(scheme.Scheme, "kube-proxy")
-	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
-		return fmt.Errorf("events: %w", err)
-	}
-	context.AfterFunc(ctx, broadcaster.Shutdown)
+	s.recorder = s.newRecorder(ctx)
 	return nil
 }
 

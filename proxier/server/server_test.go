@@ -2,19 +2,25 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
@@ -184,6 +190,49 @@ func TestEvents(t *testing.T) {
 	assert.Equal(t, "Normal Node here ", found["Starting"])
 	assert.Regexp(t, "^Warning Node here .*mode.*iptables.*nftables.*v1.40", found["KubeProxyDefaultMode"])
 	assert.Regexp(t, "^Warning Node here The node needs repair: .*/proc/sys/net/netfilter/nf_conntrack_max = 131072", found["ReadOnlySysctls"])
+}
+
+// TestEventsThatNobodyTakes has no API server answer the first time, which is tried again when its time has come, and one refuse, which is
+// not.
+func TestEventsThatNobodyTakes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		err    error
+		starts int // how often the event "Starting" is written
+	}{
+		{"no answer", errors.New("connection refused"), 2},
+		{"refused", apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "", nil), 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMachine(t)
+			m.configuration.Mode = "iptables" // so that there is no other event
+			var lock sync.Mutex
+			var instances []string
+			m.client.PrependReactor("create", "events", func(a clienttesting.Action) (bool, apiruntime.Object, error) {
+				lock.Lock()
+				defer lock.Unlock()
+				event := a.(clienttesting.CreateAction).GetObject().(*eventsv1.Event)
+				instances = append(instances, strings.Join([]string{event.Namespace, event.Reason, event.Action, event.ReportingInstance}, " "))
+				return len(instances) == 1, nil, c.err
+			})
+			tried := func() []string {
+				lock.Lock()
+				defer lock.Unlock()
+				return slices.Clone(instances)
+			}
+			m.start(t)
+			m.await(t, "an event", func() bool { return len(tried()) > 0 })
+			m.await(t, "another try", func() bool {
+				m.clock.Step(server.EventInterval)
+				return len(tried()) == c.starts
+			})
+			assert.False(t, m.soon(func() bool {
+				m.clock.Step(server.EventInterval)
+				return len(tried()) > c.starts
+			}), "it is written, or refused")
+			assert.Equal(t, slices.Repeat([]string{"default Starting StartKubeProxy kube-proxy-here"}, c.starts), tried())
+		})
+	}
 }
 
 func TestMetricsAddressServes(t *testing.T) {

@@ -56,7 +56,7 @@ var refused = []refusal{
 func TestObjectsOfScenarios(t *testing.T) {
 	e := start(t)
 	e.takeClusterIPs(t)
-	client, err := dynamic.NewForConfig(e.config(admin))
+	client, err := dynamic.NewForConfig(e.config(admin, nil))
 	require.NoError(t, err)
 	files, err := scenarios.Load("../../../scenarios/testdata/cases", "../../../scenarios/testdata/regress")
 	require.NoError(t, err)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/internal/freeport"
+	"github.com/chainwalk/chainwalk/proxier/config/apiserver"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/proxier/server"
 	"github.com/chainwalk/chainwalk/proxier/sysctl"
@@ -37,7 +38,7 @@ type proxy struct {
 }
 
 // startProxy runs a proxy of the node "here" until the test ends.
-func startProxy(t *testing.T, client kubernetes.Interface) *proxy {
+func startProxy(t *testing.T, client *apiserver.Client) *proxy {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	p := &proxy{kernel: fakekernel.New(fakekernel.Options{}), log: &journal{}, done: make(chan error, 1), stop: stop}
@@ -51,7 +52,9 @@ func startProxy(t *testing.T, client kubernetes.Interface) *proxy {
 	}
 	logger := funcr.New(p.log.add, funcr.Options{})
 	go func() {
-		p.done <- server.Run(ctx, server.Options{Configuration: configuration, Client: client, Logger: logger, Host: host})
+		p.done <- server.Run(ctx, server.Options{
+			Configuration: configuration, API: client.API(), Events: client, Logger: logger, Host: host,
+		})
 		close(p.done)
 	}()
 	t.Cleanup(func() {
@@ -184,7 +187,7 @@ func TestMissingRights(t *testing.T) {
 	client := e.client(t, admin, nil)
 	createNode(t, client)
 	rules := mustCreateService(t, client, "web", "10.244.1.2")
-	p := startProxy(t, e.client(t, nobody, nil))
+	p := startProxy(t, e.proxyClient(t, nobody, nil))
 	for _, resource := range []string{"services", "endpointslices", "nodes"} {
 		p.await(t, "what it says of "+resource, func() bool {
 			return strings.Contains(p.log.text(), fmt.Sprintf(`User \"nobody\" cannot list resource \"%s\"`, resource)) ||
@@ -208,7 +211,7 @@ func TestAPIServerRestarts(t *testing.T) {
 	client := e.client(t, admin, nil)
 	createNode(t, client)
 	before := mustCreateService(t, client, "before", "10.244.1.2")
-	p := startProxy(t, e.client(t, kubeProxy, nil))
+	p := startProxy(t, e.proxyClient(t, kubeProxy, nil))
 	p.awaitRules(t, before...)
 
 	e.api.stop()
@@ -228,7 +231,7 @@ func TestWatchExpires(t *testing.T) {
 	client := e.client(t, admin, nil)
 	createNode(t, client)
 	through := newGate()
-	p := startProxy(t, e.client(t, kubeProxy, through))
+	p := startProxy(t, e.proxyClient(t, kubeProxy, through))
 	p.awaitRules(t, ":KUBE-SERVICES ")
 	// A client does not resume a watch that has brought nothing.
 	gone := mustCreateService(t, client, "gone", "10.244.1.2")
@@ -255,7 +258,7 @@ func TestNodeIsMadeAgain(t *testing.T) {
 	client := e.client(t, admin, nil)
 	createNode(t, client)
 	rules := mustCreateService(t, client, "web", "10.244.1.2")
-	p := startProxy(t, e.client(t, kubeProxy, nil))
+	p := startProxy(t, e.proxyClient(t, kubeProxy, nil))
 	p.awaitRules(t, rules...)
 
 	require.NoError(t, client.CoreV1().Nodes().Delete(t.Context(), "here", metav1.DeleteOptions{}))
@@ -269,7 +272,7 @@ func TestNodeIsMadeAgain(t *testing.T) {
 	for _, rule := range rules {
 		assert.Contains(t, p.rules(), rule, "the rules stay")
 	}
-	again := startProxy(t, e.client(t, kubeProxy, nil))
+	again := startProxy(t, e.proxyClient(t, kubeProxy, nil))
 	again.awaitRules(t, rules...)
 }
 
@@ -279,7 +282,7 @@ func TestManyServicesAtOnce(t *testing.T) {
 	e := start(t)
 	client := e.client(t, admin, nil)
 	createNode(t, client)
-	p := startProxy(t, e.client(t, kubeProxy, nil))
+	p := startProxy(t, e.proxyClient(t, kubeProxy, nil))
 	p.awaitRules(t, ":KUBE-SERVICES ")
 
 	all := make([][]string, count)

@@ -25,6 +25,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/freeport"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/nodeimage"
+	"github.com/chainwalk/chainwalk/proxier/config/apiserver"
 )
 
 // patience bounds every wait. Nothing waits for its end unless it fails.
@@ -112,22 +113,30 @@ func (e *environment) startAPI(t *testing.T) {
 // client is that of a user. Its requests go through the gate, if there is one.
 func (e *environment) client(t *testing.T, user string, through *gate) kubernetes.Interface {
 	t.Helper()
-	config := e.config(user)
-	if through != nil {
-		config.Wrap(through.around)
-	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := kubernetes.NewForConfig(e.config(user, through))
+	require.NoError(t, err)
+	return client
+}
+
+// proxyClient is that of a user as chainwalk proxy has it.
+func (e *environment) proxyClient(t *testing.T, user string, through *gate) *apiserver.Client {
+	t.Helper()
+	client, err := apiserver.New(e.config(user, through))
 	require.NoError(t, err)
 	return client
 }
 
 // config is how a user reaches the API server.
-func (e *environment) config(user string) *rest.Config {
-	return &rest.Config{
+func (e *environment) config(user string, through *gate) *rest.Config {
+	config := &rest.Config{
 		Host: fmt.Sprintf("https://127.0.0.1:%d", e.apiPort), BearerToken: token(user), QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{Insecure: true},                // the API server makes its certificate itself
 		ContentConfig:   rest.ContentConfig{ContentType: "application/json"}, // a gate reads it
 	}
+	if through != nil {
+		config.Wrap(through.around)
+	}
+	return config
 }
 
 // compact has etcd forget everything but the present.

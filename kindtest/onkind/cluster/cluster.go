@@ -3,7 +3,6 @@ package cluster
 import (
 	"net/netip"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	kind "sigs.k8s.io/kind/pkg/cluster"
@@ -40,7 +39,7 @@ func newCluster(config Config) *Cluster {
 type members struct {
 	config  Config
 	nodes   []Node
-	client  kubernetes.Interface
+	client  Client
 	foreign *kubeproxy.KubeProxyConfiguration // of the kube-proxy that an existing cluster came with
 }
 
@@ -85,7 +84,7 @@ func (c *Cluster) Outside() Outside { return c.outside }
 func (m *members) Image() string { return m.config.Image }
 
 // Client reaches the API server with all rights and without a limit of its own.
-func (m *members) Client() kubernetes.Interface { return m.client }
+func (m *members) Client() Client { return m.client }
 
 // RESTConfig is what Client was made of.
 func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.rest) }

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -31,7 +30,7 @@ func (c *Cluster) connect(ctx context.Context) error {
 		return err
 	}
 	c.rest.QPS = -1 // no limit: the API server is here for this alone
-	if c.client, err = kubernetes.NewForConfig(c.rest); err != nil {
+	if c.client, err = newClient(c.rest); err != nil {
 		return err
 	}
 	if err := c.readNodes(ctx); err != nil {

@@ -6,7 +6,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	"sigs.k8s.io/yaml"
 )
@@ -16,7 +15,7 @@ const foreignFile = "config.conf"
 
 // foreignConfiguration is the configuration of the kube-proxy that an existing cluster came with, nil if it has none. It is read as kubeadm
 // writes it; of one that has its configuration elsewhere nobody could say which scenarios it can be held to.
-func foreignConfiguration(ctx context.Context, client kubernetes.Interface) (*kubeproxy.KubeProxyConfiguration, error) {
+func foreignConfiguration(ctx context.Context, client Client) (*kubeproxy.KubeProxyConfiguration, error) {
 	_, err := client.AppsV1().DaemonSets(metav1.NamespaceSystem).Get(ctx, KubeProxy, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil

@@ -15,15 +15,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 
+	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 )
 
 // writer writes a scenario's objects to the API server and remembers them.
 type writer struct {
-	client kubernetes.Interface
+	client cluster.Client
 	made   []manifest.Ref
 	labels labels
 }
@@ -234,7 +234,7 @@ func (w *writer) removeAll(ctx context.Context) error {
 
 // removeMade deletes the slices that the cluster's controller has made for services that are gone, which otherwise the garbage collector
 // does in its own time.
-func removeMade(ctx context.Context, client kubernetes.Interface) error {
+func removeMade(ctx context.Context, client cluster.Client) error {
 	made := metav1.ListOptions{LabelSelector: sessionLabel + "=true," + discoveryv1.LabelManagedBy + "=" + controller.Name}
 	return poll(ctx, func() (pending string, err error) {
 		list, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, made)

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -39,7 +39,7 @@ const defaultSamples = 100
 // Backend runs scenarios on a cluster, one at a time.
 type Backend struct {
 	hands    Hands
-	client   kubernetes.Interface
+	client   cluster.Client
 	facts    Facts
 	relays   map[string]relay
 	close    []func() error

@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
@@ -176,7 +175,7 @@ var _ Hands = scriptedHands{}
 func (h scriptedHands) Nodes() []cluster.Node                            { return h.facts.Nodes }
 func (h scriptedHands) Pods() []cluster.Pod                              { return h.facts.Pods }
 func (h scriptedHands) Outside() cluster.Outside                         { return h.facts.Outside }
-func (h scriptedHands) Client() kubernetes.Interface                     { return h.api }
+func (h scriptedHands) Client() cluster.Client                           { return h.api }
 func (h scriptedHands) Mode() string                                     { return h.facts.Mode }
 func (h scriptedHands) Foreign() *kubeproxyconfig.KubeProxyConfiguration { return h.facts.Foreign }
 

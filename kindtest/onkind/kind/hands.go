@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
@@ -22,7 +21,7 @@ type Hands interface {
 	Nodes() []cluster.Node
 	Pods() []cluster.Pod
 	Outside() cluster.Outside
-	Client() kubernetes.Interface
+	Client() cluster.Client
 	AgentPod(agent, node string) *corev1.Pod
 	Mode() string
 	Foreign() *kubeproxyconfig.KubeProxyConfiguration

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/klog/v2"
 
 	"github.com/chainwalk/chainwalk/proxier/config"
@@ -15,7 +13,7 @@ import (
 
 // API holds a cluster's objects and tells proxiers of them.
 type API struct {
-	client    *fake.Clientset
+	store     *Store
 	informers *config.Informers
 	fence     *fence
 }
@@ -23,12 +21,19 @@ type API struct {
 // New makes an API that holds the objects, of several with one name the last. Its
 // informers, which log to the logger, end with the context.
 func New(ctx context.Context, objects []manifest.Object, logger klog.Logger) (*API, error) {
-	client, err := Clientset(objects)
+	store, err := NewStore(objects)
 	if err != nil {
 		return nil, err
 	}
-	stands := watched(client)
-	informers, err := config.Watch(ctx, client, config.Options{Logger: logger})
+	// Informers are told of no object that is deleted after they have listed and before their watch stands.
+	stands := make(chan struct{}, watchedKinds)
+	readers := store.readers(func() {
+		select {
+		case stands <- struct{}{}:
+		default:
+		}
+	})
+	informers, err := config.Watch(ctx, readers, config.Options{Logger: logger})
 	if err != nil {
 		return nil, err
 	}
@@ -37,20 +42,7 @@ func New(ctx context.Context, objects []manifest.Object, logger klog.Logger) (*A
 			return nil, fmt.Errorf("wait until all watches stand: %w", err)
 		}
 	}
-	return &API{client: client, informers: informers, fence: &fence{client: client, ended: ctx.Done()}}, nil
-}
-
-// Clientset returns a fake clientset that holds the objects, of several with one
-// name the last.
-func Clientset(objects []manifest.Object) (*fake.Clientset, error) {
-	// With NewClientset each write would cost milliseconds to keep fields managed, which only who applies by the server needs.
-	client := fake.NewSimpleClientset()
-	for _, o := range lastOfEach(objects) {
-		if err := client.Tracker().Add(o.DeepCopyObject()); err != nil {
-			return nil, fmt.Errorf("take %s: %w", o.Ref(), err)
-		}
-	}
-	return client, nil
+	return &API{store: store, informers: informers, fence: &fence{store: store, ended: ctx.Done()}}, nil
 }
 
 // lastOfEach are the objects that are left if all are applied in order.
@@ -73,8 +65,12 @@ func lastOfEach(given []manifest.Object) []manifest.Object {
 }
 
 // Node returns the Node object of that name.
-func (a *API) Node(ctx context.Context, name string) (*corev1.Node, error) {
-	return a.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+func (a *API) Node(_ context.Context, name string) (*corev1.Node, error) {
+	node, err := a.store.tracker.Get(resources()["Node"], "", name)
+	if err != nil {
+		return nil, err
+	}
+	return node.(*corev1.Node), nil
 }
 
 // Feed tells a proxier what is there, and from then on what changes, until remove is called.
@@ -82,20 +78,20 @@ func (a *API) Feed(ctx context.Context, proxy config.Handler) (remove func(), er
 	return a.fence.add(ctx, a.informers, proxy)
 }
 
-// writesPerDelivery keeps a burst of writes below what the fake clientset's
+// writesPerDelivery keeps a burst of writes below what a store's
 // watches hold: k8s.io/apimachinery/pkg/watch.DefaultChanSize events. They panic
 // beyond.
 const writesPerDelivery = 50
 
 // Apply writes objects and waits until every proxier has them.
 func (a *API) Apply(ctx context.Context, objects []manifest.Object) error {
-	return a.each(ctx, len(objects), func(i int) error { return put(ctx, a.client, objects[i]) })
+	return a.each(ctx, len(objects), func(i int) error { return a.store.put(objects[i]) })
 }
 
 // Delete deletes objects and waits until every proxier knows.
 func (a *API) Delete(ctx context.Context, refs []manifest.Ref) error {
 	return a.each(ctx, len(refs), func(i int) error {
-		if err := remove(ctx, a.client, refs[i]); err != nil {
+		if err := a.store.remove(refs[i]); err != nil {
 			return fmt.Errorf("delete %s: %w", refs[i], err)
 		}
 		return nil

@@ -11,9 +11,6 @@ import (
 	discovery "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/chainwalk/chainwalk/proxier/config"
 )
@@ -24,25 +21,6 @@ var errEnded = errors.New("the informers of the API have ended")
 // watchedKinds is how many kinds the informers watch.
 const watchedKinds = 3
 
-// watched has the fake clientset say when a watch stands: once for each. Informers
-// are told of no object that is deleted after they have listed and before that.
-func watched(client *fake.Clientset) <-chan struct{} {
-	stands := make(chan struct{}, watchedKinds)
-	client.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
-		var options metav1.ListOptions
-		if a, ok := action.(clienttesting.WatchActionImpl); ok {
-			options = a.ListOptions
-		}
-		events, err := client.Tracker().Watch(action.GetResource(), action.GetNamespace(), options)
-		select {
-		case stands <- struct{}{}:
-		default:
-		}
-		return true, events, err
-	})
-	return stands
-}
-
 // markerPrefix begins the name of a marker object. No API object can have such a
 // name.
 const markerPrefix = "//marker/"
@@ -52,8 +30,8 @@ const markerPrefix = "//marker/"
 // takes the same way through watch, store and queues as what was written before it,
 // and behind it. No clock is involved and nothing is polled.
 type fence struct {
-	client *fake.Clientset
-	ended  <-chan struct{} // closed when the informers end
+	store *Store
+	ended <-chan struct{} // closed when the informers end
 
 	// waiting is held while somebody waits, of whom there is one at a time, and while
 	// a proxier comes or goes.
@@ -166,19 +144,15 @@ func (f *fence) wait(ctx context.Context) error {
 // write puts the markers behind what each watch was told.
 func (f *fence) write(name string) error {
 	meta := metav1.ObjectMeta{Name: name}
-	for resource, marker := range map[string]runtime.Object{
-		"services":       &corev1.Service{ObjectMeta: meta},
-		"nodes":          &corev1.Node{ObjectMeta: meta},
-		"endpointslices": &discovery.EndpointSlice{ObjectMeta: meta},
+	for kind, marker := range map[string]runtime.Object{
+		"Service":       &corev1.Service{ObjectMeta: meta},
+		"Node":          &corev1.Node{ObjectMeta: meta},
+		"EndpointSlice": &discovery.EndpointSlice{ObjectMeta: meta},
 	} {
-		group := corev1.SchemeGroupVersion
-		if resource == "endpointslices" {
-			group = discovery.SchemeGroupVersion
-		}
-		if err := f.client.Tracker().Add(marker); err != nil {
+		if err := f.store.tracker.Add(marker); err != nil {
 			return fmt.Errorf("mark the end of what was written: %w", err)
 		}
-		if err := f.client.Tracker().Delete(group.WithResource(resource), "", name); err != nil {
+		if err := f.store.tracker.Delete(resources()[kind], "", name); err != nil {
 			return fmt.Errorf("mark the end of what was written: %w", err)
 		}
 	}

@@ -88,7 +88,7 @@ func TestEveryProxierHasSeenEveryWrite(t *testing.T) {
 	for _, p := range proxiers {
 		assert.NotContains(t, fmt.Sprint(p.all), markerPrefix, "no proxier is told of a marker")
 	}
-	list, err := a.client.CoreV1().Services("").List(t.Context(), metav1.ListOptions{})
+	list, err := a.store.API().Services.List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	assert.Len(t, list.Items, len(want), "no marker stays")
 }
@@ -140,7 +140,7 @@ func TestAWaitEndsWhenTheHandlersHaveReturned(t *testing.T) {
 	p := &slow{told: &told{names: map[string]bool{}}, entered: make(chan struct{}, 1), release: make(chan struct{})}
 	_, err := a.Feed(t.Context(), p)
 	require.NoError(t, err)
-	require.NoError(t, a.client.Tracker().Add(serviceNamed("a")))
+	require.NoError(t, a.store.tracker.Add(serviceNamed("a")))
 	<-p.entered
 
 	ctx, cancel := context.WithCancel(t.Context())

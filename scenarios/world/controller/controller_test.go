@@ -13,10 +13,10 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
-// TestSlices runs testdata/*: "scenario" makes a controller for a scenario with these objects and applies them, "apply" and "delete" change
+// TestSlices runs testdata/slices: "scenario" makes a controller for a scenario with these objects and applies them, "apply" and "delete" change
 // something. The output is what becomes of the slices.
 func TestSlices(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/slices", func(t *testing.T, path string) {
 		var c manifest.SliceController
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var change manifest.Change
@@ -109,7 +109,7 @@ const twoPortNumbers = `
 {apiVersion: v1, kind: Pod, metadata: {name: d, labels: {app: web}}, spec: {nodeName: node1, containers: [{name: a, ports: [{name: http, containerPort: 83}]}]}, status: {podIP: 10.244.1.5}}
 `
 
-// TestSlicesAreTheSameEveryTime has the library's maps in another order each time.
+// TestSlicesAreTheSameEveryTime has maps in another order each time.
 func TestSlicesAreTheSameEveryTime(t *testing.T) {
 	objects := read(t, twoPortNumbers)
 	first, err := New(objects).Apply(objects)
