@@ -133,9 +133,6 @@ func Label(text string) Part { return attribute("aria-label", text) }
 // Labelf is a label by its format.
 func Labelf(format string, args ...any) Part { return Label(fmt.Sprintf(format, args...)) }
 
-// Content is what a <meta> says.
-func Content(text string) Part { return attribute("content", text) }
-
 // Pressed says whether a button that stays pressed is.
 func Pressed(is bool) Part { return attribute("aria-pressed", strconv.FormatBool(is)) }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance/hashed"
 )
 
 // saves maps what iptables-save prints on a node back to the scenario: addresses, ranges, the names of chains that are made of addresses.
@@ -29,7 +30,7 @@ func newSaves(m *Mapping) *saves {
 
 // endpointChain is the name of an endpoint's chain, as kube-proxy makes it.
 func endpointChain(servicePort string, protocol corev1.Protocol, endpoint netip.AddrPort) string {
-	return provenance.EndpointChain(provenance.ServicePort(servicePort), strings.ToLower(string(protocol)), endpoint)
+	return hashed.EndpointChain(provenance.ServicePort(servicePort), strings.ToLower(string(protocol)), endpoint)
 }
 
 // noteService remembers a service of the scenario.

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/proxier/chains"
+	"github.com/chainwalk/chainwalk/proxier/chains/chainhash"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 )
 
@@ -37,7 +38,7 @@ const (
 )
 
 // hashText ends the name of a chain.
-type hashText = chains.Hash
+type hashText = chainhash.Hash
 
 // appendHashKey appends what the names of a service port's chains are made of.
 func appendHashKey(dst []byte, name *changes.ServicePortName) []byte {

@@ -11,7 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/chainwalk/chainwalk/proxier/chains"
+	"github.com/chainwalk/chainwalk/proxier/chains/chainhash"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
@@ -40,7 +40,7 @@ func TestChainNames(t *testing.T) {
 			endpoint := netip.MustParseAddrPort(test.endpoint)
 			key = appendAddrPort(key, endpoint.Addr(), endpoint.Port())
 		}
-		hash := chains.HashOf(key)
+		hash := chainhash.Of(key)
 		assert.Equal(t, test.want, string(hash[:]), "%s %s", test.name, test.endpoint)
 		assert.Equal(t, test.name.String(), string(appendName(nil, test.name)))
 	}

@@ -1,7 +1,7 @@
 package ipt
 
 import (
-	"github.com/chainwalk/chainwalk/proxier/chains"
+	"github.com/chainwalk/chainwalk/proxier/chains/chainhash"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
@@ -51,12 +51,12 @@ func (t *serviceText) set(service *model.Service, hashes []hashText) {
 // is scratch memory.
 func appendHashes(dst []hashText, key []byte, service *model.Service) ([]hashText, []byte) {
 	key = appendHashKey(key[:0], &service.Port.Name)
-	dst = append(dst, chains.HashOf(key))
+	dst = append(dst, chainhash.Of(key))
 	prefix := len(key)
 	for i := range service.Endpoints.Reachable {
 		endpoint := &service.Endpoints.Reachable[i]
 		key = appendAddrPort(key[:prefix], endpoint.IP, endpoint.Port)
-		dst = append(dst, chains.HashOf(key))
+		dst = append(dst, chainhash.Of(key))
 	}
 	return dst, key
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance/hashed"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
@@ -151,7 +152,7 @@ func (b *Book) addService(s *corev1.Service) {
 		if p.NodePort != 0 {
 			note(b.nodePorts, place{netip.AddrPortFrom(netip.Addr{}, uint16(p.NodePort)), proto}, name)
 		}
-		for _, chain := range provenance.ServiceChains(provenance.ServicePort(portName(s.Namespace, s.Name, p.Name)), proto.String()) {
+		for _, chain := range hashed.ServiceChains(provenance.ServicePort(portName(s.Namespace, s.Name, p.Name)), proto.String()) {
 			b.chains[chain] = name
 		}
 	}
@@ -161,7 +162,7 @@ func (b *Book) addService(s *corev1.Service) {
 func (b *Book) addPolicy(p *networkingv1.NetworkPolicy) {
 	name := portName(p.Namespace, p.Name, "")
 	b.policies[p.Name] = append(b.policies[p.Name], name)
-	for _, chain := range provenance.PolicyChains(p.Namespace, p.Name) {
+	for _, chain := range hashed.PolicyChains(p.Namespace, p.Name) {
 		b.chains[chain] = "policy " + name
 	}
 }
@@ -250,7 +251,7 @@ func (b *Book) addEndpoint(namespace, service string, p *discoveryv1.EndpointPor
 		name = "pod " + pod
 		note(b.endpoints, place{at, proto}, name)
 	}
-	b.chains[provenance.EndpointChain(provenance.ServicePort(portName(namespace, service, port)), proto.String(), at)] = name
+	b.chains[hashed.EndpointChain(provenance.ServicePort(portName(namespace, service, port)), proto.String(), at)] = name
 }
 
 func contains(list []netip.Addr, a netip.Addr) bool {

@@ -1,9 +1,7 @@
 package page
 
 import (
-	"crypto/sha256"
 	_ "embed" // the style and the script
-	"encoding/base64"
 	"io"
 	"strconv"
 
@@ -38,7 +36,7 @@ func Write(w io.Writer, p *Page) error {
 	return dom.WriteDocument(w, dom.Element("html", dom.Attribute("lang", "en"),
 		dom.Element("head",
 			dom.Element("meta", dom.Attribute("charset", "utf-8")),
-			dom.Element("meta", dom.Attribute("http-equiv", "Content-Security-Policy"), dom.Content(policy())),
+			dom.Element("meta", dom.Attribute("http-equiv", "Content-Security-Policy"), dom.Attribute("content", policy)),
 			dom.Element("meta", dom.Attribute("name", "viewport"), dom.Attribute("content", "width=device-width, initial-scale=1")),
 			dom.Element("meta", dom.Attribute("name", "color-scheme"), dom.Attribute("content", "light dark")),
 			dom.Element("title", dom.Text(p.Title)),
@@ -53,11 +51,9 @@ func Write(w io.Writer, p *Page) error {
 			dom.Element("script", dom.Source(script)))))
 }
 
-// policy is the Content-Security-Policy: it lets the script of this package run, and nothing be loaded.
-func policy() string {
-	sum := sha256.Sum256([]byte(script))
-	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
+// policy is the Content-Security-Policy: it lets the script of this package run, and nothing be loaded. The script's hash is a constant since
+// SHA-256 is much of what a browser would load; a test holds it.
+const policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-5O74hxfsHr/MYlz1ypomQEgV/JFBwRTAWnkkG9hbGFE='"
 
 // theme is a button that chooses colours.
 func theme(name string, pressed bool, text string) dom.Part {

@@ -198,19 +198,3 @@ func GuardsSources(chain string) bool {
 func DropsInvalid(f *netfilter.Fact) bool {
 	return f.Verdict == netfilter.Drop && slices.Contains(f.Conditions.States, "INVALID")
 }
-
-// ServiceChains are the chains that kube-proxy may make for a service port. The protocol is in small letters.
-func ServiceChains(port ServicePort, protocol string) []string {
-	hash := chains.HashOf([]byte(string(port) + protocol))
-	var out []string
-	for _, prefix := range []string{chains.ClusterPrefix, chains.LocalPrefix, chains.ExternalPrefix, chains.FirewallPrefix} {
-		out = append(out, prefix+string(hash[:]))
-	}
-	return out
-}
-
-// EndpointChain is the chain that kube-proxy makes for an endpoint of a service port. The protocol is in small letters.
-func EndpointChain(port ServicePort, protocol string, endpoint netip.AddrPort) string {
-	hash := chains.HashOf([]byte(string(port) + protocol + endpoint.String()))
-	return chains.EndpointPrefix + string(hash[:])
-}

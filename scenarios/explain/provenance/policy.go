@@ -1,8 +1,6 @@
 package provenance
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -66,25 +64,6 @@ func GuardedSide(chain string, f *netfilter.Fact, src, dst netip.Addr) netfilter
 		return netfilter.Source
 	}
 	return ""
-}
-
-// PolicyChains are the chains that Calico has for a NetworkPolicy. Those of kube-router cannot be told from its name.
-func PolicyChains(namespace, name string) []string {
-	var out []string
-	for _, prefix := range []string{"cali-pi-", "cali-po-"} {
-		out = append(out, calicoChain(prefix, namespace+"/knp.default."+name))
-	}
-	return out
-}
-
-// calicoChain is the chain that Calico has for something: its name, or a part of its hash where that is longer than a chain's name can be.
-func calicoChain(prefix, name string) string {
-	const longest = 28
-	if len(prefix)+len(name) <= longest {
-		return prefix + name
-	}
-	hash := sha256.Sum256([]byte(name))
-	return (prefix + "_" + base64.RawURLEncoding.EncodeToString(hash[:]))[:longest]
 }
 
 // Comment is a rule's comment for people: without the words by which Calico only numbers its rules.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance/hashed"
 )
 
 // units sort the rules that differ from kube-proxy's by what one repair mends: the rules for one service, the rules of one chain that services
@@ -123,7 +124,7 @@ func (c *Cluster) chainOwners() map[string]string {
 		for i := range s.Spec.Ports {
 			p := &s.Spec.Ports[i]
 			port := provenance.PortOf(s.Namespace, s.Name, p.Name)
-			for _, chain := range provenance.ServiceChains(port, strings.ToLower(string(p.Protocol))) {
+			for _, chain := range hashed.ServiceChains(port, strings.ToLower(string(p.Protocol))) {
 				out[chain] = port.Service()
 			}
 		}
@@ -137,7 +138,7 @@ func (c *Cluster) chainOwners() map[string]string {
 			for i := range slice.Endpoints {
 				for _, text := range slice.Endpoints[i].Addresses {
 					if a, ok := parse(text); ok {
-						out[provenance.EndpointChain(port, strings.ToLower(string(*p.Protocol)), at(a, uint16(*p.Port)))] = port.Service()
+						out[hashed.EndpointChain(port, strings.ToLower(string(*p.Protocol)), at(a, uint16(*p.Port)))] = port.Service()
 					}
 				}
 			}
