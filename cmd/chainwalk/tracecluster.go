@@ -85,7 +85,8 @@ func followPacket(s streams, o traceOptions, p *namedPacket) (*connectionDocumen
 	if err != nil {
 		return nil, err
 	}
-	document.Story = story.OfConnections(p.Full(), followed.Connections, story.Options{Names: p.names(), Doubts: followed.Doubts})
+	document.Story = story.OfConnections(p.Full(), followed.Connections, story.Options{Names: p.names(), Doubts: followed.Doubts,
+		Assumed: followed.Assumed})
 	document.Notes = append(document.Notes, followed.Notes...)
 	if document.Causes, err = view.StoppedBy(followed); err != nil {
 		return nil, err

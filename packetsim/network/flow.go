@@ -31,6 +31,8 @@ type FlowPacket struct {
 	Flags       inet.TCPFlags // TCP only; 0 is PSH and ACK
 	OutOfWindow bool          // TCP only
 	Length      int           // of the whole packet; 0 is the headers alone
+	// DontFragment is the bit of IPv4 that has routers refuse a packet that is too long, which the kernel sets on segments of TCP.
+	DontFragment bool
 	// Pick chooses the way that is kept, by its index; nil is the likeliest, the first of equals.
 	Pick func([]Reached) int
 }
@@ -226,7 +228,7 @@ func (f *Flow) packet(dir Direction, later *FlowPacket) (from string, p inet.Pac
 	if sender := f.network.hosts[from]; sender == nil || dir == FromClient && sender != f.client || dir == FromServer && sender != f.server {
 		return "", p, fmt.Errorf("flow to %s: its %s %s is no more", f.want.To, dir, from)
 	}
-	p.OutOfWindow, p.Length = later.OutOfWindow, later.Length
+	p.OutOfWindow, p.Length, p.DontFragment = later.OutOfWindow, later.Length, later.DontFragment && !p.Is6()
 	if f.want.Proto == inet.TCP {
 		p.TCPFlags = later.Flags
 		if later.Flags == 0 {

@@ -19,7 +19,25 @@ import (
 //
 // The host is unchanged afterwards. Where nothing is unknown that the packet meets nothing is walked.
 func (s *NodeSnapshot) Doubts(host *packetsim.Host, in inet.Input, outcomes []packetsim.Outcome) []packetsim.Doubt {
-	d := newDoubter(s, host, in, outcomes)
+	return s.Doubter(host).Doubts(in, outcomes)
+}
+
+// Doubter finds the doubts about packets through one Host of a snapshot, and keeps what takes long to make. It is for one goroutine.
+type Doubter struct {
+	node *NodeSnapshot
+	host *packetsim.Host
+	// turned is the host with the rules of the other backend first, made once it is asked for; nil as well if it cannot be made.
+	turned *packetsim.Host
+	tried  bool
+}
+
+// Doubter finds the doubts about packets through a Host of the snapshot.
+func (s *NodeSnapshot) Doubter(host *packetsim.Host) *Doubter { return &Doubter{node: s, host: host} }
+
+// Doubts are NodeSnapshot.Doubts.
+func (of *Doubter) Doubts(in inet.Input, outcomes []packetsim.Outcome) []packetsim.Doubt {
+	d := newDoubter(of.node, of.host, in, outcomes)
+	d.about = of
 	d.extensions()
 	d.nativeTables()
 	d.order()
@@ -46,9 +64,10 @@ func (s *NodeSnapshot) MayDoubt() bool {
 	})
 }
 
-// doubter collects the doubts about one packet.
+// doubter collects the doubts about one packet. What it asks of the host again and again is kept in about.
 type doubter struct {
 	*NodeSnapshot
+	about    *Doubter
 	host     *packetsim.Host
 	in       inet.Input
 	ways     []packetsim.Outcome
@@ -140,13 +159,19 @@ func (d *doubter) order() {
 	if d.assumedFirst() == other {
 		other = netfilter.NFT
 	}
-	turned, err := NewHost(d.NodeSnapshot, HostOptions{First: other})
-	if err != nil {
-		return // the one that was walked is made of the same
-	}
-	if d.endsOtherwise(turned, packetsim.WalkOptions{}) {
+	turned := d.about.other(other)
+	if turned != nil && d.endsOtherwise(turned, packetsim.WalkOptions{}) {
 		d.doubt(packetsim.DoubtOrder, "nft list hooks", "packets meet the rules of iptables-%s first in %s", other, strings.Join(unknown, ", "))
 	}
+}
+
+// other is the host with the rules of a backend first; nil if it cannot be made, though the one that was walked is made of the same.
+func (of *Doubter) other(first netfilter.Dialect) *packetsim.Host {
+	if !of.tried {
+		of.tried = true
+		of.turned, _ = NewHost(of.node, HostOptions{First: first})
+	}
+	return of.turned
 }
 
 // assumedFirst is the backend whose chains packets meet first in the host where the snapshot does not say.
@@ -189,8 +214,8 @@ func (d *doubter) settings() {
 		if one.family != 0 && !d.of(one.family) {
 			continue
 		}
-		if d.endsOtherwise(d.host, packetsim.WalkOptions{Sysctls: map[string]string{one.name: one.other}}) {
-			d.doubt(packetsim.DoubtUnread, "sysctl -a > sysctl", "%s is %s", one.name, one.other)
+		if d.endsOtherwise(d.host, packetsim.WalkOptions{Sysctls: one.values}) {
+			d.doubt(packetsim.DoubtUnread, "sysctl -a > sysctl", "%s", one.says)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (d *doubter) nativeTables() {
 // effects is what a chain can do to this packet, in words; empty if that is nothing.
 func (d *doubter) effects(t *NFTable, c *NFChain) string {
 	comes, goesOn := d.comes(t, c)
-	if !comes {
+	if !comes || d.missesAll(c) {
 		return ""
 	}
 	may := c.May

@@ -58,11 +58,19 @@ type nftReader struct {
 	// elements asks for the elements of a map.
 	elements func(table nftTableID, set string) ([]nlattr.Attribute, error)
 	known    map[nftChainID][]NFEffect
+	matches  map[nftChainID]nftMet
+}
+
+// nftMet is what packets are like that meet what a chain does: each of them fits one. Any says that it may be any packet.
+type nftMet struct {
+	only []NFMatch
+	any  bool
 }
 
 // newNFTReader sorts rules by their chains.
 func newNFTReader(rules []nftMessage) *nftReader {
-	r := &nftReader{rules: map[nftChainID][]nlattr.Attribute{}, elements: nftElements, known: map[nftChainID][]NFEffect{}}
+	r := &nftReader{rules: map[nftChainID][]nlattr.Attribute{}, elements: nftElements, known: map[nftChainID][]NFEffect{},
+		matches: map[nftChainID]nftMet{}}
 	for i := range rules {
 		m := &rules[i]
 		at := nftChainID{nftTableID{m.family, m.attrs[nftRuleTable].Text()}, m.attrs[nftRuleChain].Text()}
@@ -78,45 +86,88 @@ func (r *nftReader) effects(at nftChainID) []NFEffect {
 	}
 	r.known[at] = nil // no chain comes to itself
 	var all []NFEffect
+	var met nftMet
 	for _, rule := range r.rules[at] {
+		matcher := newNFTMatcher(at.family)
 		for element, err := range nlattr.All(rule.Value) {
 			if err != nil {
-				all = append(all, EffectUnknown)
+				all, met.any = append(all, EffectUnknown), true
 				break
 			}
-			all = append(all, r.expression(at.nftTableID, element)...)
+			effects, below := r.expression(at.nftTableID, element, matcher)
+			all = append(all, effects...)
+			if len(effects) > 0 {
+				met.add(matcher.match, below)
+			}
 		}
 	}
 	slices.Sort(all)
-	r.known[at] = slices.Compact(all)
+	r.known[at], r.matches[at] = slices.Compact(all), met
 	return r.known[at]
 }
 
-// expression is what one expression of a rule does, if the ones before it let the packet come to it.
-func (r *nftReader) expression(table nftTableID, element nlattr.Attribute) []NFEffect {
+// add adds what a rule does to packets that fit a match, and that meet what the chain does to which it jumps; below is nil if it does it itself.
+func (m *nftMet) add(match NFMatch, below *nftMet) {
+	switch {
+	case below != nil && !below.any:
+		for _, one := range below.only {
+			m.only = append(m.only, match.and(one))
+		}
+	case match.plain():
+		m.only = append(m.only, match)
+	default:
+		m.any = true
+	}
+}
+
+// expression is what one expression of a rule does, if the ones before it let the packet come to it, and which packets meet that if it is a jump.
+func (r *nftReader) expression(table nftTableID, element nlattr.Attribute, matcher *nftMatcher) ([]NFEffect, *nftMet) {
 	unknown := []NFEffect{EffectUnknown}
 	expression, err := attributesByType(element.Value)
 	if err != nil {
-		return unknown
+		return unknown, nil
 	}
 	data, err := attributesByType(expression[nftExprData].Value)
 	if err != nil {
-		return unknown
+		return unknown, nil
 	}
-	switch name := expression[nftExprName].Text(); name {
+	name := expression[nftExprName].Text()
+	matcher.take(name, data)
+	switch name {
 	case "immediate":
 		if to, err := data[nftImmediateDreg].Uint32(); err != nil || to != nftVerdictRegister {
-			return nil
+			return nil, nil
 		}
-		return r.verdict(table, data[nftImmediateData])
+		return r.verdict(table, data[nftImmediateData]), r.below(table, data[nftImmediateData])
 	case "lookup":
 		if to, err := data[nftLookupDreg].Uint32(); err != nil || to != nftVerdictRegister {
-			return nil
+			return nil, nil
 		}
-		return r.verdictMap(table, data[nftLookupSet].Text())
+		return r.verdictMap(table, data[nftLookupSet].Text()), nil
 	default:
-		return effectOf(name, data)
+		return effectOf(name, data), nil
 	}
+}
+
+// below are the packets that meet what a chain does to which a verdict jumps; nil if it jumps to none.
+func (r *nftReader) below(table nftTableID, data nlattr.Attribute) *nftMet {
+	value, err := attributesByType(data.Value)
+	if err != nil {
+		return nil
+	}
+	verdict, err := attributesByType(value[nftDataVerdict].Value)
+	if err != nil {
+		return nil
+	}
+	code, err := verdict[nftVerdictCode].Uint32()
+	if err != nil || int32(code) != nftJump && int32(code) != nftGoto {
+		return nil
+	}
+	met, known := r.matches[nftChainID{table, verdict[nftVerdictChain].Text()}]
+	if !known {
+		return nil
+	}
+	return &met
 }
 
 // effectOf is what an expression that gives no verdict by itself does. Those that only read, count or log do nothing.
@@ -245,10 +296,18 @@ func nftElements(table nftTableID, set string) ([]nlattr.Attribute, error) {
 // know writes down what a base chain can do, its policy included.
 func (r *nftReader) know(c *NFChain, m *nftMessage) {
 	c.Type = m.attrs[nftChainType].Text()
-	c.May = slices.Clone(r.effects(nftChainID{nftTableID{m.family, m.attrs[nftChainTable].Text()}, c.Name}))
-	if policy, err := m.attrs[nftChainPolicy].Uint32(); err == nil && policy == nftDrop && !slices.Contains(c.May, EffectDrop) {
-		c.May = append(c.May, EffectDrop)
-		slices.Sort(c.May)
+	at := nftChainID{nftTableID{m.family, m.attrs[nftChainTable].Text()}, c.Name}
+	c.May = slices.Clone(r.effects(at))
+	met := r.matches[at]
+	if policy, err := m.attrs[nftChainPolicy].Uint32(); err == nil && policy == nftDrop {
+		met.any = true
+		if !slices.Contains(c.May, EffectDrop) {
+			c.May = append(c.May, EffectDrop)
+			slices.Sort(c.May)
+		}
+	}
+	if !met.any {
+		c.Only = slices.Clone(met.only)
 	}
 	if len(c.May) == 0 {
 		c.May = []NFEffect{EffectPass}

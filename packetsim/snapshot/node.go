@@ -185,6 +185,8 @@ type NFChain struct {
 	Type string `json:"type,omitempty"`
 	// May is what the chain, its policy and the chains that it jumps to can do to a packet. None at all is not known.
 	May []NFEffect `json:"may,omitempty"`
+	// Only is what packets are like that alone meet what the chain does: one of them fits each. Where there are none, any packet may meet it.
+	Only []NFMatch `json:"only,omitempty"`
 }
 
 // Connection is a conntrack.Entry in the document.

@@ -35,6 +35,11 @@ type Ailment struct {
 	Reached bool
 	// Unseen: no snapshot of a node shows it, so that nobody can name it.
 	Unseen bool
+	// Arrives is the device of the node that is called by which the packet of the asked connection comes: trace is asked of that node alone.
+	// Doctor and why take the client's address for the node's and cannot name it.
+	Arrives string
+	// Assumes and Tells are what doctor's text must have: Assumes that of trace and why as well.
+	Assumes, Tells string
 	// Unnamed says why no command names it yet, though a snapshot shows it. Once one does, the test asks to take this away.
 	Unnamed string
 }
@@ -49,10 +54,10 @@ func (v verdicts) String() string {
 // want is what they must be.
 func (a *Ailment) want() verdicts {
 	v := verdicts{a.Cause, a.Cause, a.Cause}
-	if a.Unpromised || a.Unseen || a.Unnamed != "" {
+	if a.Unpromised || a.Unseen || a.Unnamed != "" || a.Arrives != "" {
 		v.doctor = ""
 	}
-	if a.Reached || a.Unseen || a.Unnamed != "" {
+	if a.Reached || a.Unseen || a.Unnamed != "" || a.Arrives != "" {
 		v.why = ""
 	}
 	if a.Reached && a.asked().SourcePort == 0 || a.Unseen || a.Unnamed != "" {
@@ -74,6 +79,8 @@ type Result struct {
 	Wrong []string
 	// Repaired is what the remedy does that why names.
 	Repaired repaired
+	// Unsaid are the commands whose text lacks what it must have.
+	Unsaid []string
 	// Report is what each said.
 	Report string
 }

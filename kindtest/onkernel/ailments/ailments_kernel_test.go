@@ -49,6 +49,7 @@ func TestKernelAilments(t *testing.T) {
 			table.addAilment(&a, r)
 			assert.Empty(t, r.Wrong, "what the kernel does")
 			assert.NotEqual(t, noHelp, r.Repaired, "what the remedy does: %s", r.Report)
+			assert.Empty(t, r.Unsaid, r.Report)
 			if r.Named != a.want() {
 				t.Errorf("want %s first, got %s\n%s", a.want(), r.Named, r.Report)
 			}

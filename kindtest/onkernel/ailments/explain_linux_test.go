@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
@@ -93,8 +95,31 @@ func (a *Ailment) trace(w *Ward, cluster *live.Cluster) (statement, error) {
 	if len(causes) > 0 {
 		said.cause = causes[0]
 	}
+	for _, assumed := range followed.Assumed {
+		said.text += "if " + assumed + "\n"
+	}
 	said.text += strings.Join(followed.Notes, "\n")
 	return said, nil
+}
+
+// traceAt walks the packet of the asked connection through the node that is called, from the device that it comes by.
+func (a *Ailment) traceAt(w *Ward, cluster *live.Cluster) (statement, error) {
+	in, err := a.packet(w)
+	if err != nil {
+		return statement{}, err
+	}
+	in.In = a.Arrives
+	i := slices.IndexFunc(cluster.Snapshots, func(s *snapshot.NodeSnapshot) bool { return s.Hostname == a.asked().via() })
+	node := cluster.Snapshots[i]
+	result, err := node.Trace(in, snapshot.HostOptions{}, packetsim.WalkOptions{Back: true})
+	if err != nil {
+		return statement{}, err
+	}
+	causes := cause.OfOutcomes(node.Hostname, in, result.Outcomes, node)
+	if len(causes) == 0 {
+		return statement{text: result.Outcomes[0].Summary()}, nil
+	}
+	return statement{cause: causes[0], text: causes[0].Says}, nil
 }
 
 // ask asks why for the two ends of a connection.

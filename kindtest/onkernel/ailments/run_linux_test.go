@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
@@ -87,7 +88,11 @@ func (a *Ailment) explain(ctx context.Context, w *Ward, cluster *live.Cluster, r
 	if err != nil {
 		return err
 	}
-	trace, err := a.trace(w, cluster)
+	ask := a.trace
+	if a.Arrives != "" {
+		ask = a.traceAt
+	}
+	trace, err := ask(w, cluster)
 	if err != nil {
 		return err
 	}
@@ -96,6 +101,13 @@ func (a *Ailment) explain(ctx context.Context, w *Ward, cluster *live.Cluster, r
 		return err
 	}
 	r.Named = verdicts{doctor.cause.Code, trace.cause.Code, why.cause.Code}
+	for _, must := range []struct{ command, text, has string }{
+		{"doctor", doctor.text, a.Tells}, {"doctor", doctor.text, a.Assumes}, {"trace", trace.text, a.Assumes}, {"why", why.text, a.Assumes},
+	} {
+		if !strings.Contains(must.text, must.has) {
+			r.Unsaid = append(r.Unsaid, must.command+": "+must.has)
+		}
+	}
 	r.Report = fmt.Sprintf("doctor:\n%s\ntrace:\n%s\n\nwhy:\n%s", doctor.text, trace.text, why.text)
 	for _, said := range []statement{why, doctor} {
 		if said.cause.Code == a.Cause && r.Repaired == notTried {

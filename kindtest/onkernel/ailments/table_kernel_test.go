@@ -83,7 +83,13 @@ var settingsAndMemory = []Ailment{
 		Name: "the node has the client's address itself", Options: onPTP,
 		Fault: []string{"node1: ip addr add 198.51.100.10/32 dev lo"},
 		Tries: []Try{{From: "outside", To: "node1:30012", Was: "web2", Is: "silent"}},
-		Cause: cause.Martian, Unnamed: "an address that a node has is taken for the node's, so that nobody is asked about another who has it",
+		Cause: cause.Martian, Arrives: "eth0",
+	},
+	{
+		Name: "a node has the address of another node's pod itself", Options: onPTP,
+		Fault: []string{"node1: ip addr add 10.244.2.2/32 dev lo"},
+		Tries: []Try{{From: "client2", To: "svc/near", Was: "web1", Is: "silent"}},
+		Cause: cause.Martian,
 	},
 }
 
@@ -106,7 +112,7 @@ var linksAndRoutes = []Ailment{
 		Name: "the other node's pods are behind the default route", Options: onBridge,
 		Fault: []string{"node1: ip route del 10.244.2.0/24"},
 		Tries: []Try{{From: "client1", To: "svc/far", Was: "web2", Is: "silent"}},
-		Cause: cause.NoRoute, Unseen: true, // the router may know the way
+		Cause: cause.NoRoute, Unseen: true, Assumes: "if the router 192.168.0.1 knows the way to ", // which only the router can say
 	},
 	{
 		Name: "a route has the other node's pods in a black hole", Options: onPTP,
@@ -187,7 +193,7 @@ var linksAndRoutes = []Ailment{
 			{From: "client2", To: "svc/near", Was: "web1", Is: "web1"},
 			{From: "client2", To: "svc/near", Bytes: 20000, Was: "web1", Is: "silent"},
 		},
-		Cause: cause.TooLong, Unnamed: "no command sends a long packet",
+		Cause: cause.TooLong,
 	},
 	{
 		Name: "a rule keeps node ports from being masqueraded", Options: onPTP,

@@ -167,6 +167,14 @@ var objects = []Ailment{
 		Cause: cause.LocalOnly, Unpromised: true,
 	},
 	{
+		Name: "a pod calls another node's port of a Local service, and the endpoint is on the pod's own node", Options: onPTP,
+		Tries: []Try{
+			{From: "client2", To: "node1:30013", Is: "web1 seeing client2"}, {From: "client2", To: "node2:30013", Is: "web1"},
+			{From: "client1", To: "node1:30013", Is: "web1 seeing client1"}, {From: "client1", To: "node2:30013", Is: "silent"},
+		},
+		Cause: cause.ReplyElsewhere, Unpromised: true, Tells: " no answer, and Kubernetes promises none (CW308), ",
+	},
+	{
 		Name: "internalTrafficPolicy Local, and the endpoint is on another node", Options: onBridge,
 		Objects: func(o Objects) {
 			local := corev1.ServiceInternalTrafficPolicyLocal

@@ -234,7 +234,7 @@ func TestFilesUnderstood(t *testing.T) {
 			"sysctl", "sysctl: permission denied on key 'net.core.x'\nnet.ipv4.ip_forward=1\r\n"}, func(t *testing.T, s *snapshot.NodeSnapshot) {
 			assert.Equal(t, "1", s.Sysctls["net.ipv4.ip_forward"])
 			assert.NotContains(t, strings.Join(unread(s), "\n"), "not understood")
-			assert.NotContains(t, strings.Join(unread(s), "\n"), "conntrack")
+			assert.NotContains(t, strings.Join(unread(s), "\n"), snapshot.UnreadConntrack)
 		}},
 		{"a VXLAN, a bridge and its port", []string{"d.txt", `1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN
     link/loopback 00:00:00:00:00:00 brd 00:00:00:00:00:00 promiscuity 0

@@ -30,7 +30,7 @@ func (r *reader) finish() error {
 		return err
 	}
 	r.defaultRules()
-	r.need(snapshot.UnreadSysctls, "settings are taken to be those of a node of Kubernetes, which forwards", "sysctl -a")
+	r.finishSettings()
 	r.finishSaves()
 	r.need(snapshot.UnreadConntrack, "live connections are not known: every packet is taken for the first of its connection",
 		"conntrack -L -o extended")
@@ -45,6 +45,21 @@ func (r *reader) need(what, why, command string) {
 		r.unread(what, "%s: add what %q prints", why, command)
 	}
 }
+
+// finishSettings says which settings are missing that decide where packets go. A list is whole if it has, beside those that a snapshot keeps,
+// some of every part of the network that each kernel has: people print those that they look for.
+func (r *reader) finishSettings() {
+	file := r.found[snapshot.UnreadSysctls]
+	r.need(snapshot.UnreadSysctls, "settings are taken to be those of a node of Kubernetes, which forwards", "sysctl -a")
+	if file == "" {
+		return
+	}
+	whole := !slices.ContainsFunc(everywhere, func(part string) bool { return !r.parts[part] })
+	r.result.Node.LacksSettings(whole, file+" does not have it: add what \"sysctl -a\" prints")
+}
+
+// everywhere are parts of the settings that every kernel with a network has.
+var everywhere = []string{"net.core", "net.ipv4", "net.unix"}
 
 // finishRoutes sorts out routes of devices that are not there, and adds those that the kernel makes for addresses where no file has them.
 func (r *reader) finishRoutes() error {

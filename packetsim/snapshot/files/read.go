@@ -42,7 +42,7 @@ func Read(folder fs.FS, writer Writer) (*Result, error) {
 	r := &reader{
 		writes: writer,
 		result: &Result{Node: &snapshot.NodeSnapshot{Version: snapshot.Version, Sysctls: map[string]string{}}},
-		found:  map[string]string{}, links: map[string]*link{}, tuples: map[tupleIn]tupleIn{},
+		found:  map[string]string{}, parts: map[string]bool{}, links: map[string]*link{}, tuples: map[tupleIn]tupleIn{},
 	}
 	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
@@ -71,6 +71,7 @@ type reader struct {
 	result *Result
 	writes Writer
 	found  map[string]string // which file told a thing
+	parts  map[string]bool   // "net.core": there are settings of it
 	links  map[string]*link
 	order  []*link
 	saves  []save

@@ -163,6 +163,9 @@ func (t *textReader) say(what, why string) {
 func (t *textReader) setting(name, value string) {
 	t.tell(snapshot.UnreadSysctls)
 	name = strings.ReplaceAll(name, "/", ".")
+	if words := strings.SplitN(name, ".", 3); len(words) == 3 {
+		t.parts[words[0]+"."+words[1]] = true
+	}
 	if name == "kernel.hostname" && t.result.Node.Hostname == "" {
 		t.result.Node.Hostname = value
 	}

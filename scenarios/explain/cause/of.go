@@ -165,9 +165,13 @@ func nobodyListens(c *network.Connection) Cause {
 }
 
 // ofReply is the cause of a reply that was stopped. One that conntrack does not know was stopped since it came to a node that has not
-// seen the first packet.
+// seen the first packet, or does not come to the one that translated it.
 func (w World) ofReply(c *network.Connection, stopped Cause) Cause {
-	if stopped.Code != Liberal || slices.Contains(hostsOf(&c.Forward), stopped.Host) {
+	past := false
+	if node := translator(&c.Forward); node != nil {
+		past = !slices.Contains(hostsOf(c.Back), node.Host)
+	}
+	if stopped.Code != Liberal || !past && slices.Contains(hostsOf(&c.Forward), stopped.Host) {
 		return stopped
 	}
 	return w.elsewhere(c)

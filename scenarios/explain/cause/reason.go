@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"fmt"
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -120,8 +121,32 @@ func (s *setting) martian() Cause {
 	if !p.Is6() && (p.Dst.IsLoopback() || p.Src.IsLoopback()) {
 		return s.localnet()
 	}
+	if device, prefix := s.ownAddress(s.in.Src); device != "" {
+		c := s.cause(Martian, fmt.Sprintf("address %s of device %s", prefix, device),
+			"%s has the address %s itself, and takes no packet from there by %s", s.host, s.in.Src, s.in.In)
+		if prefix.IsSingleIP() { // one with its network is what the node is known by
+			c.Remedy = fmt.Sprintf("ip addr del %s dev %s", prefix, device)
+		}
+		return c
+	}
 	return s.cause(Martian, s.in.Src.String()+" > "+s.in.Dst.String()+" in "+s.in.In,
 		"%s takes no packet from %s to %s by %s: %s", s.host, s.in.Src, s.in.Dst, s.in.In, s.outcome.Reason)
+}
+
+// ownAddress is the device of the host that has an address, and the address as the device has it; empty if none has it, or if nothing is known
+// of the host.
+func (s *setting) ownAddress(a netip.Addr) (device string, prefix netip.Prefix) {
+	if s.node == nil {
+		return "", prefix
+	}
+	for i := range s.node.Devices {
+		for _, own := range s.node.Devices[i].Addresses {
+			if own.Prefix.Addr() == a {
+				return s.node.Devices[i].Name, own.Prefix
+			}
+		}
+	}
+	return "", prefix
 }
 
 func (s *setting) noRoute() Cause {

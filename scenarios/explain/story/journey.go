@@ -23,6 +23,9 @@ func OfConnections(packet string, ways []network.Connection, o Options) Story {
 		s.Outcomes[i].Decided = decidedOfJourney(&c.Forward, s.Outcomes[i].Passages)
 	}
 	s.Sentence = sentenceOf(endings)
+	if len(o.Assumed) > 0 {
+		s.Sentence = "if " + strings.Join(o.Assumed, ", and if ") + ": " + s.Sentence
+	}
 	s.doubt(o.Doubts)
 	sortOutcomes(s.Outcomes)
 	return s

@@ -17,6 +17,8 @@ type Options struct {
 	Names Names
 	// Doubts are those about a connection through several hosts; a TraceResult has its own.
 	Doubts []packetsim.Doubt
+	// Assumed is what was taken for granted of the network between hosts, with which the story holds.
+	Assumed []string
 }
 
 func (o Options) host() string { return cmp.Or(o.Host, "node") }

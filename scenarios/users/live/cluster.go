@@ -37,6 +37,7 @@ type Cluster struct {
 	// that the topology is of; see View.
 	ends, found []netip.Addr
 	only        scenarios.IPFamily
+	doubted     int // how many connections are followed for their doubts; 0 is the usual number
 }
 
 // errNoNodes says that a cluster cannot be told from its objects: they have no Node.

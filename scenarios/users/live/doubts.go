@@ -8,6 +8,8 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	labs "github.com/chainwalk/chainwalk/scenarios/world/lab"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
@@ -27,7 +29,7 @@ func (e *exam) nodeDoubts(hosts map[string]*packetsim.Host, c *network.Connectio
 			if node == nil || host == nil {
 				continue
 			}
-			for _, d := range node.Doubts(host, hop.Input, []packetsim.Outcome{hop.Outcome}) {
+			for _, d := range e.doubter(node, host).Doubts(hop.Input, []packetsim.Outcome{hop.Outcome}) {
 				if one := (nodeDoubt{hop.Host, d}); !slices.Contains(all, one) {
 					all = append(all, one)
 				}
@@ -35,6 +37,19 @@ func (e *exam) nodeDoubts(hosts map[string]*packetsim.Host, c *network.Connectio
 		}
 	}
 	return all
+}
+
+// doubter finds the doubts about packets in a host of a node.
+func (e *exam) doubter(node *labs.Attached, host *packetsim.Host) *snapshot.Doubter {
+	d := e.doubters[host]
+	if d == nil {
+		if e.doubters == nil {
+			e.doubters = map[*packetsim.Host]*snapshot.Doubter{}
+		}
+		d = node.Doubter(host)
+		e.doubters[host] = d
+	}
+	return d
 }
 
 // doubtsOf are nodeDoubts with the names of the nodes in them.
@@ -47,30 +62,26 @@ func (e *exam) doubtsOf(hosts map[string]*packetsim.Host, c *network.Connection)
 	return all
 }
 
-// As many connections are followed for their doubts: those of all but large clusters, and fewer where the order of both backends may be
-// a doubt, which takes another host for each packet.
-const (
-	doubted     = 5000
-	doubtedBoth = 30
-)
+// doubted is how many connections are followed for their doubts: those of all but large clusters. What is not followed the report says.
+const doubted = 10_000
 
 // doubt follows some of the connections for what they meet that was not walked or not known, and counts that.
 func (e *exam) doubt(errands []errand) error {
-	hosts, may, most := map[string]*packetsim.Host{}, false, doubted
+	hosts, may, most := map[string]*packetsim.Host{}, false, cmp.Or(e.cluster.doubted, doubted)
 	for name, node := range e.nodes {
 		hosts[name], may = e.lab.Network.Host(name).Host, may || node.MayDoubt()
-		if len(node.Dialects()) > 1 {
-			most = doubtedBoth
-		}
 	}
 	if !may {
 		return nil
 	}
-	for i := 0; i < len(errands); i += len(errands)/most + 1 {
-		if errands[i].act != actConnect {
+	first := slices.DeleteFunc(slices.Clone(errands), func(p errand) bool { return p.act != actConnect })
+	step := (len(first) + most - 1) / most
+	for i := range first {
+		if i%step != 0 {
+			e.report.NotFollowed++
 			continue
 		}
-		connections, err := e.lab.Network.Connect(sim.ConnectOf(e.lab.Plan, errands[i].attempt))
+		connections, err := e.lab.Network.Connect(sim.ConnectOf(e.lab.Plan, first[i].attempt))
 		var opaque *packetsim.OpaqueError
 		if errors.As(err, &opaque) {
 			continue // it is not judged

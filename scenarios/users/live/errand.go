@@ -302,6 +302,12 @@ func (l *lab) again(spec *oracle.Spec, p errand, first oracle.Way, tell bool) ([
 func (l *lab) answer(spec *oracle.Spec, p errand, flow *network.Flow, first oracle.Way, tell bool) ([]oracle.Violation, []story, error) {
 	judged := spec.Keep(p.attempt, first)
 	packet := network.FlowPacket{OutOfWindow: p.act == actInvalid}
+	if p.act == actReply {
+		var err error
+		if packet, err = l.full(p.attempt.From, flow); err != nil {
+			return nil, nil, err
+		}
+	}
 	var told []story
 	if tell {
 		end := l.Network.CheckpointOnTheWay()

@@ -3,6 +3,7 @@ package live
 import (
 	"net/netip"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -47,6 +48,15 @@ func (e *exam) established() []errand {
 func isLive(c *snapshot.Connection) bool {
 	return c.Original.Proto == inet.TCP && c.State == "ESTABLISHED" && c.Replied && c.Zone+c.OrigZone+c.ReplyZone == 0 &&
 		c.Original.SrcPort != firstPort && c.Original.SrcPort != secondPort
+}
+
+// unlessFull keeps all connections of a node that has room for no more: their number decides what becomes of new ones.
+func unlessFull(taken *snapshot.NodeSnapshot, keep func(*snapshot.Connection) bool) func(*snapshot.Connection) bool {
+	most, err := strconv.Atoi(taken.Sysctls["net.netfilter.nf_conntrack_max"])
+	if err != nil || most == 0 || len(taken.Conntrack) < most {
+		return keep
+	}
+	return func(*snapshot.Connection) bool { return true }
 }
 
 // packetsOf are a packet of each end of a connection, as far as the node can hear it.

@@ -56,8 +56,11 @@ type exam struct {
 	clusterIPs  map[netip.Addr]bool
 	others      map[string]string // service proxies whose work is not walked, by their nodes
 
+	doubters map[*packetsim.Host]*snapshot.Doubter
+
 	intended int // packets that rules of others stop, and that nobody was promised to come through
 	policies int // packets that rules for NetworkPolicies stop
+	unheard  unheard
 	masked   int // packets whose source rules of others translate, so that they end otherwise than they would with their own
 }
 
@@ -176,7 +179,7 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 		others: map[string]string{},
 		report: &Report{Version: reportVersion, Findings: []Finding{}, Notes: notes}}
 	for _, taken := range c.Snapshots {
-		node := labs.Attach(taken, resolved.Pods, keep)
+		node := labs.Attach(taken, resolved.Pods, unlessFull(taken, keep))
 		e.nodes[taken.Hostname] = node
 		e.report.Notes = append(e.report.Notes, node.Notes...)
 		e.report.Notes = append(e.report.Notes, c.newerThan(taken)...)
@@ -251,7 +254,7 @@ func (e *exam) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracle.Cl
 		for _, device := range node.Devices {
 			for _, address := range device.Addresses {
 				a := address.Prefix.Addr()
-				if !a.IsLoopback() && !a.IsLinkLocalUnicast() && !slices.Contains(n.Addresses, a) {
+				if !a.IsLoopback() && !a.IsLinkLocalUnicast() && !slices.Contains(n.Addresses, a) && e.podAt[a] == nil {
 					n.Addresses = append(n.Addresses, a)
 				}
 			}
@@ -314,7 +317,7 @@ func (e *exam) judge(ctx context.Context, errands []errand) ([]*suffering, error
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		violations, _, err := e.lab.try(e.spec, p, false)
+		violations, err := e.judgeOne(p)
 		var opaque *packetsim.OpaqueError
 		if errors.As(err, &opaque) {
 			e.report.leaveOut(fmt.Sprintf("which meet a rule of %s: %s", opaque.Host, opaque))

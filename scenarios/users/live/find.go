@@ -174,6 +174,9 @@ func (e *exam) stopOf(s *story, toService bool) (out stop) {
 			out.cause, _ = cause.Of(s.connection, e.world())
 		}
 	case len(s.journeys[0].Hops) > 0:
+		if out.cause, found = e.world().TooLong(s.journeys[0], s.journeys[0].Hops[0].Host); found {
+			return out
+		}
 		hops := s.journeys[0].Hops
 		last := &hops[len(hops)-1]
 		out.cause, _ = cause.OfOutcome(last.Host, last.Input, &last.Outcome, e.world().Node(last.Host))

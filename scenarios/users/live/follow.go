@@ -26,7 +26,9 @@ type Followed struct {
 	Connections []network.Connection
 	// Doubts are what packets met on the way that was not walked, or not known.
 	Doubts []packetsim.Doubt
-	// Notes say what of the network was assumed.
+	// Assumed is what was taken for granted of the router between nodes, with which the rest holds.
+	Assumed []string
+	// Notes say what else of the network was assumed.
 	Notes []string
 
 	hosts map[string]*packetsim.Host
@@ -103,7 +105,7 @@ func (v *View) Causes(f *Followed) ([]cause.Cause, error) {
 // is wrong with the rules of kube-proxy, or what ended the packet or its reply.
 func (v *View) StoppedBy(f *Followed) ([]cause.Cause, error) {
 	e := v.exam
-	e.lab = &lab{f.lab}
+	e.lab = &lab{f.lab, segmentsOf(e.topology, e.nodes, f.hosts)}
 	if err := e.findProxies(); err != nil {
 		return nil, err
 	}
@@ -119,6 +121,13 @@ func (v *View) StoppedBy(f *Followed) ([]cause.Cause, error) {
 	for i := range f.Connections {
 		c := &f.Connections[i]
 		if c.Made && !e.misled(f.asked, c) {
+			found, lost, err := e.lab.segmentLost(f.asked, c, e.world())
+			if err != nil {
+				return nil, err
+			}
+			if lost {
+				add(found)
+			}
 			continue
 		}
 		found, err := e.whole(f.asked, c)
@@ -163,7 +172,7 @@ func (v *View) listen(in *inet.Input) {
 
 // notes are about the hosts that packets went through.
 func (f *Followed) notes(e *exam) {
-	passed := map[string][]*packetsim.Outcome{}
+	passed, routed := map[string][]*packetsim.Outcome{}, byRouter{}
 	for i := range f.Connections {
 		c := &f.Connections[i]
 		for _, d := range e.doubtsOf(f.hosts, c) {
@@ -172,6 +181,7 @@ func (f *Followed) notes(e *exam) {
 			}
 		}
 		for _, j := range []*network.Journey{&c.Forward, c.Back, c.Third} {
+			e.routed(routed, j)
 			for k := 0; j != nil && k < len(j.Hops); k++ {
 				hop := &j.Hops[k]
 				passed[hop.Host] = append(passed[hop.Host], &hop.Outcome)
@@ -189,6 +199,7 @@ func (f *Followed) notes(e *exam) {
 		}
 	}
 	slices.Sort(f.Notes)
+	f.Assumed = routed.texts()
 }
 
 // assumed notes what was taken for granted of what is around a node.

@@ -240,8 +240,14 @@ func (g *groups) findings() []Finding {
 	var all []*group
 	for _, key := range slices.Sorted(maps.Keys(g.by)) {
 		one := g.by[key]
-		one.complete(g.exam)
+		if one.Code == "" {
+			one.Cause = one.causeOfUnit(g.exam)
+		}
 		all = append(all, one)
+	}
+	all = joinFamilies(all)
+	for _, one := range all {
+		one.complete(g.exam)
 	}
 	slices.SortStableFunc(all, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(sign(b.inside), sign(a.inside)), cmp.Compare(len(b.services), len(a.services)),
@@ -264,9 +270,6 @@ func (f *group) complete(e *exam) {
 	f.Foreign, f.MoreForeign = e.attributed(f.foreign)
 	f.Moved, f.MoreMoved = e.attributed(f.moved)
 	f.Deciding, _ = e.attributed(f.deciding)
-	if f.Code == "" {
-		f.Cause = f.causeOfUnit(e)
-	}
 }
 
 // attributed are the first of some rules, each with whose it is, and the number of the others.

@@ -12,12 +12,15 @@ import (
 )
 
 // lab is the cluster's network, with the oracle's questions.
-type lab struct{ *labs.Lab }
+type lab struct {
+	*labs.Lab
+	segments map[string]int // of the hosts behind nodes' devices: see segment
+}
 
 // newLab joins the hosts of the nodes that are known, by name, with everything else.
 func newLab(cluster *scenarios.Cluster, nodes map[string]*labs.Attached, hosts map[string]*packetsim.Host) (*lab, error) {
 	l, err := labs.New(cluster, nodes, hosts)
-	return &lab{l}, err
+	return &lab{l, segmentsOf(cluster, nodes, hosts)}, err
 }
 
 // reach makes an attempt and says what came of it.

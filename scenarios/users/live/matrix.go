@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -32,6 +33,7 @@ const matrixKind = "Matrix"
 
 // Cell is whether a client reaches an end.
 type Cell struct {
+	// Answer is that of Why, or "no address" if one end has IPv4 addresses alone and the other IPv6.
 	Answer WhyAnswer `json:"answer"`
 	// Codes are those of what stops it.
 	Codes []cause.Code `json:"codes,omitempty"`
@@ -39,11 +41,16 @@ type Cell struct {
 	Why string `json:"why"`
 }
 
-// String is the cell in a word: yes, the codes of what stops it, or a question mark.
+// noAddress is the answer where two ends have no family in common: nobody can call, and nothing is wrong.
+const noAddress WhyAnswer = "no address"
+
+// String is the cell in a word: yes, the codes of what stops it, that there is no address of a family that both have, or a question mark.
 func (c *Cell) String() string {
 	switch {
 	case c.Answer == WhyYes:
 		return "yes"
+	case c.Answer == noAddress:
+		return "no address of this family"
 	case len(c.Codes) == 0:
 		return "?"
 	}
@@ -54,8 +61,19 @@ func (c *Cell) String() string {
 	return strings.Join(codes, "+")
 }
 
-// hasNoAddress says whether the end has no address for the client, as a service of type ClusterIP has none for clients outside.
-func (c *Cell) hasNoAddress() bool { return slices.Equal(c.Codes, []cause.Code{cause.NoService}) }
+// hasNoAddress says whether the end has no address for the client: none of its family, or none for clients outside, as a service of type
+// ClusterIP.
+func (c *Cell) hasNoAddress() bool {
+	return c.Answer == noAddress || slices.Equal(c.Codes, []cause.Code{cause.NoService})
+}
+
+// short is the cell in a word that leaves room for others beside it.
+func (c *Cell) short() string {
+	if c.Answer == noAddress {
+		return "-"
+	}
+	return c.String()
+}
 
 // Matrix has every pod, every node with a snapshot and a client outside call every service, pod and node. What NetworkPolicies allow it
 // says as far as the rules of the nodes have them.
@@ -122,10 +140,16 @@ func (c *Cluster) everybody(book *names.Book) (clients, servers []*names.End, er
 // cell asks one question of the matrix. A service that has no address for clients outside is not asked about from there.
 func (m *Matrix) cell(ctx context.Context, q *questions, client, server *names.End) (Cell, error) {
 	w, err := q.answer(ctx, client, server)
+	if errors.Is(err, errNoFamily) {
+		return Cell{Answer: noAddress, Why: err.Error()}, nil
+	}
 	if err != nil {
 		return Cell{Answer: WhyUnknown, Why: err.Error()}, ctx.Err()
 	}
 	out := Cell{Answer: w.Answer, Why: w.Sentence}
+	for _, one := range w.Assumed {
+		m.Notes = addNew(m.Notes, "taken for granted: "+one)
+	}
 	for i := range w.Causes {
 		found := &w.Causes[i]
 		if !slices.Contains(out.Codes, found.Code) {
@@ -182,10 +206,11 @@ func (m *Matrix) WriteText(w io.Writer) error {
 	for _, from := range m.From {
 		wide = max(wide, len(from))
 	}
-	cells := 3
+	cells, lacks := 3, false
 	for _, row := range m.Rows {
 		for i := range row {
-			cells = max(cells, len(row[i].String()))
+			cells = max(cells, len(row[i].short()))
+			lacks = lacks || row[i].Answer == noAddress
 		}
 	}
 	p.printf("%-*s", wide, "from")
@@ -196,11 +221,14 @@ func (m *Matrix) WriteText(w io.Writer) error {
 	for i, from := range m.From {
 		p.printf("%-*s", wide, from)
 		for k := range m.Rows[i] {
-			p.printf("  %-*s", cells, m.Rows[i][k].String())
+			p.printf("  %-*s", cells, m.Rows[i][k].short())
 		}
 		p.printf("\n")
 	}
 	p.printf("\n")
+	if lacks {
+		p.printf("-: no address of this family\n")
+	}
 	for i, to := range m.To {
 		p.printf("%d: %s\n", i+1, to)
 	}

@@ -17,7 +17,7 @@ type MatrixClient struct {
 type MatrixStop struct {
 	// Word is what a cell of the matrix says: the codes, or a question mark.
 	Word string
-	// Colour is that of the page's states: bad, or open where it is not known.
+	// Colour is that of the page's states: bad, open where it is not known, or none where there is no address to call.
 	Colour string
 	Ends   []string
 }
@@ -38,6 +38,9 @@ func (m *Matrix) Clients() []MatrixClient {
 		c := MatrixClient{From: from}
 		for k := range m.Rows[i] {
 			cell := &m.Rows[i][k]
+			if cell.Answer == noAddress {
+				c.stop(cell, m.To[k])
+			}
 			if cell.hasNoAddress() {
 				continue
 			}
@@ -59,8 +62,11 @@ func (c *MatrixClient) stop(cell *Cell, end string) {
 	i := slices.IndexFunc(c.Stopped, func(s MatrixStop) bool { return s.Word == word })
 	if i < 0 {
 		colour := "bad"
-		if cell.Answer == WhyUnknown {
+		switch cell.Answer {
+		case WhyUnknown:
 			colour = "open"
+		case noAddress:
+			colour = "none"
 		}
 		i, c.Stopped = len(c.Stopped), append(c.Stopped, MatrixStop{Word: word, Colour: colour})
 	}

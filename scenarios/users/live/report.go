@@ -21,6 +21,13 @@ type Report struct {
 	Nodes  []NodeReport `json:"nodes"`
 	// Connections is the number of connections that were judged.
 	Connections int `json:"connections"`
+	// Unanswered is how many of them get no answer though nothing is wrong, as nobody is promised one: the first notes say which.
+	Unanswered int `json:"unanswered,omitempty"`
+	// NotFollowed is how many of them were not followed for what they meet that is not walked or not known, where there is such a thing: they
+	// were too many.
+	NotFollowed int `json:"notFollowed,omitempty"`
+	// Assumed is what was taken for granted of the network between the nodes: with each of them the answer holds.
+	Assumed []string `json:"assumed,omitempty"`
 	// Findings are what is wrong, what hurts most first: what pods and nodes suffer from before what clients outside do, then by the number of
 	// services and of connections.
 	Findings []Finding `json:"findings"`
@@ -62,6 +69,8 @@ type Proxy struct {
 // Finding is one cause, with everything that suffers from it.
 type Finding struct {
 	cause.Cause
+	// Also is the same fault in the other family, where one mistake was made in both: it has a remedy of its own. Otherwise it is empty.
+	Also cause.Cause `json:"also,omitzero"`
 	// Nodes lists where the cause is, and Services whose packets suffer, as NAMESPACE/NAME.
 	Nodes    []string `json:"nodes"`
 	Services []string `json:"services"`

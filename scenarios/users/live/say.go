@@ -10,6 +10,8 @@ import (
 // say puts the answer and what is no finding into words.
 func (e *exam) say() {
 	r := e.report
+	e.noteUnheard()
+	r.Assumed = e.assumedRoutes().texts()
 	if e.policies > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("rules for NetworkPolicies stop %s, as they are meant to", plural(e.policies, "way")))
 	}
@@ -51,11 +53,32 @@ func (r *Report) answer() string {
 		return fmt.Sprintf("1 thing is wrong: %s", r.Findings[0].answer()) + beside
 	case n > 1:
 		return fmt.Sprintf("%d things are wrong; what hurts most: %s", n, r.Findings[0].answer()) + beside
-	case len(r.Doubts) > 0:
-		return fmt.Sprintf("undecided: unless %s, nothing is wrong with %s on %s", r.Doubts[0].Unless,
-			plural(r.Connections, "connection"), plural(judged, "node")) + beside
+	case r.NotFollowed > 0 || len(r.Doubts) > 0:
+		return fmt.Sprintf("undecided: %snothing is wrong with %s on %s%s", r.open(), plural(r.Connections, "connection"),
+			plural(judged, "node"), r.assuming()) + beside
 	}
-	return fmt.Sprintf("nothing is wrong: %s judged on %s", plural(r.Connections, "connection"), plural(judged, "node")) + beside
+	return fmt.Sprintf("nothing is wrong%s: %s judged on %s", r.assuming(), plural(r.Connections, "connection"), plural(judged, "node")) + beside
+}
+
+// open is what was not followed, and the first of what was not walked.
+func (r *Report) open() string {
+	text := ""
+	if r.NotFollowed > 0 {
+		text = fmt.Sprintf("%s of %s were not followed, and may meet what is not walked or not known; ", thousands(r.NotFollowed),
+			plural(r.Connections, "connection"))
+	}
+	if len(r.Doubts) > 0 {
+		text += "unless " + r.Doubts[0].Unless + ", "
+	}
+	return text
+}
+
+// assuming is what of the network was taken for granted.
+func (r *Report) assuming() string {
+	if len(r.Assumed) == 0 {
+		return ""
+	}
+	return ", if " + strings.Join(r.Assumed, ", and if ")
 }
 
 // State is an answer in a word, with the colour that goes with it: good, bad or open.
@@ -66,7 +89,7 @@ func (r *Report) State() State {
 	switch {
 	case len(r.Findings) > 0:
 		return State{"wrong", "bad"}
-	case len(r.Doubts) > 0 || r.Silent():
+	case len(r.Doubts) > 0 || r.NotFollowed > 0 || r.Silent():
 		return State{"undecided", "open"}
 	}
 	return State{"right", "good"}

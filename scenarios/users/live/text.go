@@ -153,6 +153,9 @@ func (p *printer) finding(f *Finding) {
 	if f.Remedy != "" {
 		p.field("mend", f.Remedy)
 	}
+	if f.Also.Remedy != "" && f.Also.Remedy != f.Remedy {
+		p.field("", f.Also.Remedy)
+	}
 	p.evidence(f)
 	for i := range f.Packets {
 		if i > 0 && !p.verbose {

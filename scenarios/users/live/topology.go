@@ -139,14 +139,29 @@ func podCIDRs(node *corev1.Node) []string {
 // loopback, of links, or of its side of its pods' links.
 func (s *survey) extraAddresses(taken *snapshot.NodeSnapshot, node *scenarios.Node) []netip.Addr {
 	var out []netip.Addr
+	pods := s.cluster.podsOwn()
 	for _, device := range taken.Devices {
 		for _, address := range device.Addresses {
 			a := address.Prefix.Addr()
 			inPods := slices.ContainsFunc(node.PodCIDRs, func(p netip.Prefix) bool { return p.Contains(a) })
 			if device.Up && s.has(a) && a.IsGlobalUnicast() && (address.Scope == packetsim.ScopeGlobal || address.Scope == "") && !inPods &&
-				!slices.Contains(node.Addresses, a) && !slices.Contains(out, a) && !s.taken[a] {
+				!slices.Contains(node.Addresses, a) && !slices.Contains(out, a) && !s.taken[a] && !pods[a] {
 				out = append(out, a)
 			}
+		}
+	}
+	return out
+}
+
+// podsOwn are the addresses of pods with a network of their own. A node that has one of them has what is not its.
+func (c *Cluster) podsOwn() map[netip.Addr]bool {
+	out := map[netip.Addr]bool{}
+	for _, pod := range c.pods() {
+		if pod.Spec.HostNetwork || hasEnded(pod) {
+			continue
+		}
+		for _, a := range addressesOf(pod) {
+			out[a] = true
 		}
 	}
 	return out

@@ -53,7 +53,9 @@ type Why struct {
 	// Doubts are what calls meet that was not walked: with any, a yes is unknown.
 	Doubts []packetsim.Doubt `json:"doubts,omitempty"`
 	Calls  []Call            `json:"calls"`
-	// Notes say what was assumed.
+	// Assumed is what was taken for granted of the router between nodes: a yes holds if it is so.
+	Assumed []string `json:"assumed,omitempty"`
+	// Notes say what else was assumed.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -109,6 +111,7 @@ type questions struct {
 	exam   *exam
 	hosts  map[string]*packetsim.Host // the nodes with a snapshot
 	counts map[string]float64         // of causes, by their keys
+	routed byRouter
 	why    *Why
 }
 
@@ -138,7 +141,7 @@ func (c *Cluster) questions(ends ...*names.End) (*questions, error) {
 // answer asks every call of a client to a server.
 func (q *questions) answer(ctx context.Context, client, server *names.End) (*Why, error) {
 	q.why = &Why{Version: whyVersion, Kind: whyKind, From: client.Name, To: server.Name, Calls: []Call{}}
-	q.counts = map[string]float64{}
+	q.counts, q.routed = map[string]float64{}, byRouter{}
 	calls, err := q.calls(client, server)
 	if err != nil {
 		return nil, err
@@ -215,12 +218,20 @@ func (q *questions) ask(c *call) error {
 
 func (q *questions) way(c *call, conn *network.Connection) (Way, error) {
 	w := Way{Probability: conn.Probability, There: hostsOf(&conn.Forward), Back: hostsOf(conn.Back)}
+	for _, j := range []*network.Journey{&conn.Forward, conn.Back, conn.Third} {
+		q.exam.routed(q.routed, j)
+	}
 	q.pass(w.There)
 	q.pass(w.Back)
 	if conn.Made {
 		w.Server, w.At, w.Client = conn.Server, conn.Asked, conn.Client
 		if !q.exam.misled(c.Attempt, conn) {
-			return w, nil
+			found, lost, err := q.exam.lab.segmentLost(c.Attempt, conn, q.exam.world())
+			if lost {
+				w.Cause = &found
+				q.count(&found, conn.Probability)
+			}
+			return w, err
 		}
 	}
 	found, err := q.exam.causeOf(c.Attempt, conn)

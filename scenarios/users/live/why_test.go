@@ -7,9 +7,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 const (
@@ -147,4 +150,50 @@ func TestMatrix(t *testing.T) {
 	require.Len(t, clients, len(m.From))
 	assert.Less(t, clients[client].Reached, clients[client].Of)
 	assert.Contains(t, clients[client].Stopped, MatrixStop{Word: "CW503", Colour: "bad", Ends: []string{"svc/shop/empty"}})
+}
+
+// An end of the other family has no address to call, which is known and is no fault.
+func TestMatrixOfEndsOfOtherFamilies(t *testing.T) {
+	c := recorded(t, "legacy", dumpNodes...)
+	c.Objects = slices.DeleteFunc(slices.Clone(c.Objects), func(o manifest.Object) bool {
+		switch object := o.Object.(type) {
+		case *corev1.Service:
+			return object.Name != "six"
+		case *corev1.Pod:
+			return !strings.HasPrefix(object.Name, "one-")
+		case *discoveryv1.EndpointSlice:
+			return object.AddressType == discoveryv1.AddressTypeIPv6
+		}
+		return false
+	})
+	for i := range c.Objects { // the pods have IPv4 alone, and the service IPv6
+		if pod, is := c.Objects[i].Object.(*corev1.Pod); is {
+			pod = pod.DeepCopy()
+			pod.Status.PodIPs = slices.DeleteFunc(pod.Status.PodIPs, func(ip corev1.PodIP) bool { return strings.Contains(ip.IP, ":") })
+			c.Objects[i].Object = pod
+		}
+	}
+	m, err := c.Matrix(t.Context())
+	require.NoError(t, err)
+	service := slices.Index(m.To, "svc/shop/six")
+	client := slices.IndexFunc(m.From, func(f string) bool { return strings.HasPrefix(f, "pod/shop/one-") })
+	cell := &m.Rows[client][service]
+	assert.Equal(t, Cell{Answer: "no address", Why: m.From[client] + " and svc/shop/six have no address of one family"}, *cell)
+	var text, table, document strings.Builder
+	require.NoError(t, m.WriteText(&text))
+	assert.Regexp(t, "(?m)^"+m.From[client]+" +- ", text.String())
+	assert.Contains(t, text.String(), "\n-: no address of this family\n")
+	require.NoError(t, m.WriteCSV(&table))
+	assert.Contains(t, table.String(), m.From[client]+",no address of this family,")
+	require.NoError(t, m.WriteJSON(&document))
+	assert.Contains(t, document.String(), `"answer": "no address"`)
+	row := m.Clients()[client]
+	assert.Equal(t, len(m.To)-1, row.Of)
+	assert.Contains(t, row.Stopped, MatrixStop{Word: "no address of this family", Colour: "none", Ends: []string{"svc/shop/six"}})
+	for i := range m.Rows {
+		for k := range m.Rows[i] {
+			m.Rows[i][k] = *cell
+		}
+	}
+	assert.True(t, m.AllYes(), "nobody can call, and nothing is wrong")
 }

@@ -2,6 +2,7 @@ package live
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -24,6 +25,9 @@ type call struct {
 	lacks   *cause.Cause        // what the objects lack: there is nothing to call, or nobody to serve it
 }
 
+// errNoFamily says that one of two ends has IPv4 addresses alone, and the other IPv6.
+var errNoFamily = errors.New("no address of one family")
+
 // calls are the connections by which a client would call a server.
 func (q *questions) calls(client, server *names.End) ([]call, error) {
 	var out []call
@@ -34,7 +38,7 @@ func (q *questions) calls(client, server *names.End) ([]call, error) {
 		out, err = q.plainCalls(client, server)
 	}
 	if err == nil && len(out) == 0 {
-		err = fmt.Errorf("%s and %s have no address of one family", client.Name, server.Name)
+		err = fmt.Errorf("%s and %s have %w", client.Name, server.Name, errNoFamily)
 	}
 	return out, err
 }

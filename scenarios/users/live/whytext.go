@@ -38,6 +38,7 @@ func (q *questions) conclude() {
 			w.Causes = append(w.Causes, cause.OfDoubt(d))
 		}
 	}
+	w.Assumed = q.routed.texts()
 	w.Sentence = w.sentence()
 }
 
@@ -45,7 +46,7 @@ func (q *questions) conclude() {
 func (w *Why) sentence() string {
 	switch w.Answer {
 	case WhyYes:
-		return fmt.Sprintf("yes: %s reaches %s%s", w.From, w.To, w.servers())
+		return fmt.Sprintf("yes%s: %s reaches %s%s", w.assuming(), w.From, w.To, w.servers())
 	case WhyNo:
 		c := &w.Causes[0]
 		at := ""
@@ -55,10 +56,18 @@ func (w *Why) sentence() string {
 		return fmt.Sprintf("no%s (%s%s): %s", w.share(), c.Code, at, c.Says)
 	}
 	if len(w.Doubts) > 0 {
-		return fmt.Sprintf("unknown: unless %s, %s reaches %s", w.Doubts[0].Unless, w.From, w.To)
+		return fmt.Sprintf("unknown: unless %s, %s reaches %s%s", w.Doubts[0].Unless, w.From, w.To, w.assuming())
 	}
 	i := slices.IndexFunc(w.Calls, func(c Call) bool { return c.Unknown != "" })
 	return fmt.Sprintf("unknown: %s", w.Calls[i].Unknown)
+}
+
+// assuming is what was taken for granted of the router.
+func (w *Why) assuming() string {
+	if len(w.Assumed) == 0 {
+		return ""
+	}
+	return ", if " + strings.Join(w.Assumed, ", and if ")
 }
 
 // share says how much of what was asked is stopped, where that is not all.
