@@ -191,7 +191,7 @@ tools of ` + "`fakeipt`" + ` and the walk of ` + "`packetsim`" + ` themselves: `
 - **needs**: what the walk asks for. A packet that lacks it ends in an error that names the field, if it meets such a rule.
 
 The verdicts (ACCEPT, DROP, RETURN, QUEUE) and jumps are not listed; they are there, with their walk.
-What is in no list does not hold up a ruleset that is loaded, see [Rules that nobody knows](tools.md#rules-that-nobody-knows). Whoever adds
+What is in no list does not hold up a ruleset that is loaded, see [Rules with unknown extensions](tools.md#rules-with-unknown-extensions). Whoever adds
 an extension ([add-a-match.md](add-a-match.md)) says in ` + "`packetsim/extensions_test.go`" + ` what it needs.
 `)
 	for _, kind := range []struct{ title, option string }{{"Matches", "-m"}, {"Targets", "-j"}} {
