@@ -21,7 +21,7 @@ var (
 	}
 	proxyModeBalancer = &Clause{
 		Name: "load-balancer-proxy-untouched", Law: "I5", Force: Must,
-		Text:   "Nodes leave an address of ipMode Proxy to the load balancer: they do not translate packets that they send there.",
+		Text:   "Nodes leave an address of ipMode Proxy to the load balancer: what they send there is not translated.",
 		Source: []string{"v1.LoadBalancerIngress.ipMode", "KEP-1860"},
 	}
 	nodePortServed = &Clause{
