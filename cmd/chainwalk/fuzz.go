@@ -333,8 +333,8 @@ func newFuzzJudgeCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "judge PATH...",
 		Short: "Judge stored scenarios by the specification",
-		Long: `Runs scenario files, or those below folders, without their expectations. It judges all packets after every sync and within it by the
-specification, like generated scenarios. Use it to judge stored scenarios again after the specification has changed.`,
+		Long: `Runs scenario files, or those below folders, without their expectations. It judges all packets after every sync and within it by
+the specification, like generated scenarios. Use it to judge stored scenarios again after the specification has changed.`,
 		Args: someArgs("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			loaded, err := scenarios.Load(args...)

@@ -44,8 +44,9 @@ func newProbeServeCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Answer connections, and take requests on a socket",
-		Long: `Listens where --listen says, and where requests on the control socket say later. It tells each client its name, the address that the
-client reached, and the address that the client came from. On SIGTERM it goes on for the grace period, like a server in a terminating pod.`,
+		Long: `Listens where --listen says, and where requests on the control socket say later. It tells each client its name, the address that
+the client reached, and the address that the client came from. On SIGTERM it goes on for the grace period, like a server in a
+terminating pod.`,
 		Example: `  chainwalk probe serve --name web-1 --listen 'tcp 0.0.0.0:8080' --listen 'udp [::]:53'
   chainwalk probe serve --name web-1 --control unix:/run/chainwalk/web-1.sock --grace 20s`,
 		Args: noArgs,

@@ -45,8 +45,9 @@ The configuration comes from --config, or from the ConfigMap kube-system/kube-pr
 Without a clusterCIDR, the range of the nodes' podCIDRs is used, and a note says so.
 
 With --diff it prints how a node differs instead. DUMP is what iptables-save and ip6tables-save printed there, one after the other, a
-NodeSnapshot, or a folder with files of the node. The proxier syncs on a copy of the node. What it would add is missing (+), what it
-would remove is stale or foreign (-), what stands at another place is marked (~), and rules outside of kube-proxy's are left alone. The exit status is 1 if there is any difference.`,
+NodeSnapshot, or a folder with files of the node. The proxier syncs on a copy of the node. What it would add is missing (+), what it would
+remove is stale or foreign (-), what stands at another place is marked (~), and rules outside of kube-proxy's are left alone. The exit
+status is 1 if there is any difference.`,
 		Example: `  kubectl get services,endpointslices,nodes -A -o yaml | chainwalk rules -f - --node worker1
   chainwalk rules -f objects.yaml | chainwalk trace --rules - 'tcp 10.244.0.11:40000 > 10.96.0.10:53'
   chainwalk rules -f objects.yaml --config kube-proxy.yaml --node worker1 --restore-input

@@ -47,16 +47,17 @@ func newRunCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PATH...",
 		Short: "Run scenario files or folders",
-		Long: `Runs scenarios and prints failures in order, each as soon as it can. The end of the output has a line for each folder whose scenarios passed,
-the way of one packet to its endpoint and back, and the failed files, grouped by the rule that decided (-v: a line for each scenario and check).
-A failure shows the packet, its way, the rule that decided, what was expected and what the proxies logged. The first failure of each kind is shown
-in full, and once for both variants of the tools if they agree.
+		Long: `Runs scenarios and prints failures in order, each as soon as it can. The end of the output has a line for each folder whose
+scenarios passed, the way of one packet to its endpoint and back, and the failed files, grouped by the rule that decided (-v: a line for
+each scenario and check). A failure shows the packet, its way, the rule that decided, what was expected and what the proxies logged. The
+first failure of each kind is shown in full, and once for both variants of the tools if they agree.
 
-Folders are searched for *.yaml and *.yml files; files of Kubernetes objects are skipped, since scenarios include them. - is standard input. A file
-that cannot be read is a failure, and the others still run. Likely mistakes in objects are printed as warnings, as by "chainwalk check".
+Folders are searched for *.yaml and *.yml files; files of Kubernetes objects are skipped, since scenarios include them. - is standard
+input. A file that cannot be read is a failure, and the others still run. Likely mistakes in objects are printed as warnings, as by
+"chainwalk check".
 
-With --diff BUILD1 BUILD2, two builds of chainwalk run the scenarios, and the expectations do not count. It lists the packets whose endpoint,
-probability or source address differs. The exit status is 0 if there is none.
+With --diff BUILD1 BUILD2, two builds of chainwalk run the scenarios, and the expectations do not count. It lists the packets whose
+endpoint, probability or source address differs. The exit status is 0 if there is none.
 
 Exit status: 0 all passed, 1 a scenario failed or the run was interrupted, 2 a file could not be read, or bad usage.`,
 		Example: `  chainwalk run scenarios/testdata/cases

@@ -25,8 +25,8 @@ func newWhyCommand(s streams) *cobra.Command {
 node/NAME[:PORT] or ADDRESS[:PORT]. You may omit the namespace if only one object has the name. Without a port, all ports of a service
 are called, and pods, nodes and addresses get an echo request.
 
-Each call is followed there and back, in each family that both ends have: from inside to the cluster IPs of a service, from outside to its load
-balancer, external IPs and node ports. The first line is the answer. Every cause has a code; docs/causes.md explains it.
+Each call is followed there and back, in each family that both ends have: from inside to the cluster IPs of a service, from outside to its
+load balancer, external IPs and node ports. The first line is the answer. Every cause has a code; docs/causes.md explains it.
 
 With --matrix there is neither FROM nor TO: every pod, every node and a client outside call every service, pod and node.
 

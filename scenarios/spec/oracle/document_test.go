@@ -37,9 +37,9 @@ func document(t *testing.T) string {
 	var out strings.Builder
 	out.WriteString(`# Specification
 
-This page lists what the Service API promises: what may happen to a packet in a Kubernetes cluster whose nodes run a service proxy in iptables mode.
-Each sentence is a clause of package ` + "`scenarios/spec/oracle`" + `, which judges packets by these clauses; the report of a failure names the
-broken one. This page is generated from the package:
+This page lists what the Service API promises: what may happen to a packet in a Kubernetes cluster whose nodes run a service proxy in
+iptables mode. Each sentence is a clause of package ` + "`scenarios/spec/oracle`" + `, which judges packets by these clauses; the
+report of a failure names the broken one. This page is generated from the package:
 ` + "`go test ./scenarios/spec/oracle -run TestSpecificationIsFresh -update`" + `.
 
 MUST, MAY and UNSPECIFIED say how binding a clause is. UNSPECIFIED means that the sources leave something open; every outcome that the
@@ -49,7 +49,7 @@ clause names is then allowed. Each clause belongs to one of these laws:
 |---|---|
 | I1 | a new connection to a live service reaches exactly one usable endpoint |
 | I2 | replies come back from the address that was called |
-| I3 | without a usable endpoint, packets are rejected or dropped as the policy says; they are never lost and never reach a process of the node |
+| I3 | without a usable endpoint, packets are rejected or dropped as the policy says, never lost, and never reach a process of the node |
 | I4 | the source is kept or masqueraded as policy and path require |
 | I5 | other traffic than that of services is untouched |
 | I6 | behaviour depends only on the current objects |

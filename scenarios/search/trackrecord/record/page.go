@@ -65,9 +65,9 @@ func page(hunts []hunt, o options) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Track record
 
-This page shows which known bugs of Kubernetes proxies ` + "`chainwalk fuzz`" + ` finds. Each bug is made again in chainwalk's own proxier, one at a
-time, and the search is not told which. ` + "`make track-record RECORD=\"-seeds 5 -write\"`" + ` writes this page. The package documentation of
-` + "`scenarios/search/trackrecord`" + ` explains how a fault, which is a patch, is put in, and why no shipped binary contains one.
+This page shows which known bugs of Kubernetes proxies ` + "`chainwalk fuzz`" + ` finds. Each bug is made again in chainwalk's own
+proxier, one at a time, and the search is not told which. ` + "`make track-record RECORD=\"-seeds 5 -write\"`" + ` writes this page.
+The package documentation of ` + "`scenarios/search/trackrecord`" + ` explains how a fault, which is a patch, is put in, and why no shipped binary contains one.
 
 `)
 	fmt.Fprintf(&b, "The search looked for each fault with %d seeds, one case after the other. Cases, and seconds of processor time, "+
