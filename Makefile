@@ -34,18 +34,18 @@ RUNS      ?= 200
 PACKAGES  ?= ./...
 SLOW      ?= 30s
 SLOW_RUNS ?= 20
-flaky: ## run the tests of PACKAGES (./...) RUNS (200) times, JOBS at once (twice the processors), with the race detector; print what failed
+flaky: ## run the tests of PACKAGES (./...) RUNS (200) times, JOBS at once (twice the processors), with the race detector; print the failures
 	$(GO) run ./internal/flaky -runs $(RUNS) $(addprefix -jobs ,$(JOBS)) -slow $(SLOW) -slow-runs $(SLOW_RUNS) $(PACKAGES)
 
 RECORD ?= -kept -cases 800
-track-record: ## find the bugs of the track record again, and replay their scenarios with the bug and without (RECORD="-seeds 5 -write": all, written anew)
+track-record: ## find the bugs of the track record again, and run their scenarios with the bug and without (RECORD="-seeds 5 -write": search for all and write the record)
 	$(GO) run ./scenarios/search/trackrecord/record $(RECORD)
 
-track-record-patches: ## write the patches of the track record's faults anew where the lines around them have moved
+track-record-patches: ## update the patches of the track record's faults if the lines around them have moved
 	$(GO) run ./scenarios/search/trackrecord/record -refresh
 
 MUTATE_WITH ?= tests
-mutate: ## change the proxier in many small ways, and print what no test (MUTATE_WITH=fuzz: what chainwalk fuzz) notices; MUTATE has more flags
+mutate: ## change the proxier in many small ways, and print the changes that no test (MUTATE_WITH=fuzz: not chainwalk fuzz) notices; MUTATE has more flags
 	$(GO) run ./internal/mutate -with $(MUTATE_WITH) $(MUTATE)
 
 SEED         ?= 1
@@ -53,7 +53,7 @@ KERNEL_TIME  ?= 300s
 KERNEL_CASES ?= 60
 # Both differentials end after so many rulesets and sessions of each dialect and family; the time only bounds them on a slow machine.
 kernel: SHELL := /bin/bash
-kernel: ## compare with the real kernel and tools, and print the numbers; root on Linux, skips forbidden
+kernel: ## compare the fake kernel and the walk with the real kernel and tools, and print the numbers; root on Linux, no test may be skipped
 	@set -o pipefail; { \
 		CHAINWALK_KERNEL=1 $(GO) test -race -vet=off -count=1 -timeout 5m -parallel 8 -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
 		CHAINWALK_KERNEL=1 $(GO) test -race -vet=off -count=1 -timeout 5m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./internal/libc ./fakeipt/toolstate ./proxier/iptables \
@@ -65,7 +65,7 @@ kernel: ## compare with the real kernel and tools, and print the numbers; root o
 kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps
 	GOGC=400 CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns
 
-ailments: ## make the failures of Services for real in network namespaces, and print what the kernel does and which cause doctor, trace and why name first; root on Linux
+ailments: ## create failures of Services in network namespaces, and print what the kernel does and which cause doctor, trace and why name first; root on Linux
 	@mkdir -p bin; CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 5m -parallel 4 -run Kernel ./kindtest/onkernel/ailments -table $(abspath bin/ailments.txt) || failed=1; \
 		cat bin/ailments.txt; test -z "$$failed"
 
@@ -97,15 +97,15 @@ fmt: ## format the code
 TIME      ?= 60s
 FUZZ_RUNS ?=
 FUZZ_OUT  ?= bin/fuzz
-fuzz: build ## generate clusters and what happens to them for TIME (60s), or FUZZ_RUNS of them, from SEED (1), and judge all packets; failures go to FUZZ_OUT (bin/fuzz)
+fuzz: build ## generate clusters and events for TIME (60s), or FUZZ_RUNS of them, from SEED (1), and judge all packets; failures go to FUZZ_OUT (bin/fuzz)
 	bin/chainwalk fuzz --seed $(SEED) $(if $(FUZZ_RUNS),--runs $(FUZZ_RUNS),--time $(TIME)) --out $(FUZZ_OUT)
 
-rejudge: build ## have the specification judge all stored scenarios, whatever they expect themselves
+rejudge: build ## judge all stored scenarios by the specification, ignoring their own expectations
 	bin/chainwalk fuzz judge $(CASES) $(REGRESS)
 
 CHROMIUM ?= chromium
 PAGE_OUT := bin/page
-page: ## show pages (-o html) in a headless Chromium (CHROMIUM), try what can be clicked, leave pictures in bin/page; the README's is docs/trace.png
+page: ## open pages (-o html) in a headless Chromium (CHROMIUM), click through them, and save pictures in bin/page; the README's is docs/trace.png
 	CHAINWALK_CHROMIUM=$(CHROMIUM) CHAINWALK_PAGE_OUT=$(abspath $(PAGE_OUT)) $(GO) test -count=1 -v -run TestPagesInABrowser ./scenarios/explain/page/report
 	cp $(PAGE_OUT)/readme.png docs/trace.png
 
@@ -113,7 +113,7 @@ FUZZTIME ?= 20s
 BROWSER := scenarios/explain/browser
 # Without functions copied into their callers a browser loads an eighth less.
 BROWSER_FLAGS := -gcflags=all=-l -ldflags='-s -w'
-browser-size: ## print how many bytes a browser loads for a trace, and for a trace with its page: the program, and packed by gzip and, where it is there, brotli
+browser-size: ## print how many bytes a browser loads for a trace, and for a trace with its page: the program as it is, and compressed with gzip and, if installed, brotli
 	@for program in trace page; do \
 		GOOS=js GOARCH=wasm $(GO) build $(BROWSER_FLAGS) -o bin/$$program.wasm ./$(BROWSER)/$$program || exit; \
 		printf '%-6s %9d bytes, gzip -9 %8d' $$program $$(wc -c < bin/$$program.wasm) $$(gzip -9 -c bin/$$program.wasm | wc -c); \
@@ -130,7 +130,7 @@ fuzz-targets: ## run every Go fuzz target for FUZZTIME (20s), a time or a number
 	done
 
 EXPLORE_DEPTH ?= 6
-explore: ## try every sequence of up to EXPLORE_DEPTH (6) things that happen to a flow; about half an hour
+explore: ## try every sequence of up to EXPLORE_DEPTH (6) events of a flow; about half an hour
 	CHAINWALK_EXPLORE_DEPTH=$(EXPLORE_DEPTH) $(GO) test -count=1 -timeout 6h -v -run 'TestExplore$$' ./scenarios/search/explore
 
 bench: ## run the benchmarks
@@ -157,14 +157,14 @@ peer: ## compare with kube-proxy's own proxier: rules, packets and metrics after
 	$(FROM_CHECKOUT) cd proxier/upstream && $(if $(KUBERNETES),,$(GO) mod tidy -diff $(PEER_MOD) && $(GO) vet $(PEER_FLAGS) ./... && $(GO) test $(PEER_FLAGS) $(PEER_TESTS) &&) \
 		$(GO) run $(PEER_FLAGS) ./cmd/peer -seed $(SEED) -cases $(PEER_CASES)
 
-peer-matrix: ## make peer with each version of kube-proxy that links: 1.35, 1.36 and 1.37
+peer-matrix: ## run make peer with each version of kube-proxy that links: 1.35, 1.36 and 1.37
 	$(MAKE) peer UPSTREAM=1.35
 	$(MAKE) peer UPSTREAM=1.36
 	$(MAKE) peer UPSTREAM=1.37
 
 HUNT_RUNS ?= 3000
 HUNT_OUT  ?= bin/hunt
-hunt: ## play HUNT_RUNS (3000) generated cases (SEED=1) with kube-proxy's own proxier (UPSTREAM and KUBERNETES as for peer), and judge them by the specification; what breaks it goes to HUNT_OUT
+hunt: ## run HUNT_RUNS (3000) generated cases (SEED=1) with kube-proxy's own proxier (UPSTREAM and KUBERNETES as for peer), and judge them by the specification; failures go to HUNT_OUT
 	$(FROM_CHECKOUT) cd proxier/upstream && $(GO) run $(PEER_FLAGS) ./cmd/hunt -seed $(SEED) -runs $(HUNT_RUNS) -out $(abspath $(HUNT_OUT))
 
 bench-peer: ## measure time, bytes and memory beside kube-proxy's own proxier in one run
@@ -174,16 +174,16 @@ bench-peer: ## measure time, bytes and memory beside kube-proxy's own proxier in
 E2E_OUT ?= bin/kind-e2e
 E2E_FLAGS = -out $(E2E_OUT) $(if $(KEEP),-keep) $(if $(CLUSTER),-cluster $(CLUSTER)) $(if $(NODE_IMAGE),-image $(NODE_IMAGE)) $(if $(KUBERNETES),-kubernetes "$(KUBERNETES)" -proxy kube-proxy,$(if $(PROXY),-proxy $(PROXY))) \
 	$(if $(MODE),-mode $(MODE)) $(if $(TOOL),-tool $(TOOL)) $(if $(FAMILY),-family $(FAMILY)) $(if $(FAULT),-fault $(FAULT)) $(if $(ONLY),-only $(ONLY)) $(if $(SINGLE),-single)
-kind-e2e: ## run the scenarios, and changes under traffic, on kind clusters: expected, predicted, happened (docs/kind.md: PROXY, KUBERNETES, MODE, TOOL, FAMILY, FAULT, KEEP, CLUSTER, SINGLE, NODE_IMAGE, E2E_CASES)
+kind-e2e: ## run the scenarios, and changes under traffic, on kind clusters, and compare what happened with what was expected and predicted (docs/kind.md: PROXY, KUBERNETES, MODE, TOOL, FAMILY, FAULT, KEEP, CLUSTER, SINGLE, NODE_IMAGE, E2E_CASES)
 	CGO_ENABLED=0 $(GO) run ./kindtest/onkind/e2e $(E2E_FLAGS) $(E2E_CASES)
 
-kind-remove: ## delete the clusters that KEEP=1 has left (CLUSTER, chainwalk if not given, and the one beside it), with volumes, network and containers outside
+kind-remove: ## delete the clusters that KEEP=1 left (CLUSTER, by default chainwalk, and the one beside it), with volumes, network and outside containers
 	CGO_ENABLED=0 $(GO) run ./kindtest/onkind/e2e -remove $(if $(CLUSTER),-cluster $(CLUSTER))
 
-kind-join: ## put the reports REPORTS of make kind-e2e beside one another, and list where they differ
+kind-join: ## compare the reports REPORTS of make kind-e2e, and list their differences
 	CGO_ENABLED=0 $(GO) run ./kindtest/onkind/e2e -join $(REPORTS)
 
-programs: ## have firewall programs and kube-proxy live on the real tools and the fake at once, compare every call (docs/programs.md: PROGRAMS); root on Linux
+programs: ## run firewall programs and kube-proxy on the real tools and the fake ones at once, and compare every call (docs/programs.md: PROGRAMS); root on Linux
 	$(GO) run ./kindtest/onkernel/programs/run $(PROGRAMS)
 
 kind-node-image: ## build the node image for kind from Debian packages and Go modules; root on Linux, debootstrap, Docker (docs/kind.md)
@@ -192,16 +192,16 @@ kind-node-image: ## build the node image for kind from Debian packages and Go mo
 kind-binaries: ## build Kubernetes and etcd for the node image and for apiserver-test, and print their folder
 	$(GO) run ./kindtest/onkind/nodeimage/build -binaries
 
-apiserver-test: kind-binaries ## run the proxier and the scenarios' objects against a real API server on loopback; skips forbidden
+apiserver-test: kind-binaries ## run the proxier and the scenarios' objects against a real API server on loopback; no test may be skipped
 	CHAINWALK_APISERVER=1 $(RACE) $(GO) test -vet=off -count=1 -timeout 20m ./kindtest/onkind/apiserver
 
-kind-engine: ## start a Docker engine where the machine has one that nothing starts; root on Linux
+kind-engine: ## start a Docker engine on a machine whose init does not start it; root on Linux
 	$(GO) run ./kindtest/onkind/nodeimage/engine
 
-kind-engine-stop: ## end the Docker engine that kind-engine has started
+kind-engine-stop: ## stop the Docker engine that kind-engine started
 	$(GO) run ./kindtest/onkind/nodeimage/engine -stop
 
-examples: ## build and test the modules of docs/examples, which use chainwalk as any other module does
+examples: ## build and test the modules of docs/examples, which use chainwalk like any other module
 	set -e; for module in docs/examples/*/; do (cd $$module && $(GO) mod tidy -diff && $(GO) vet ./... && $(GO) test ./...); done
 
 verify: ## check that go.mod is tidy, the code formatted and generated files are fresh

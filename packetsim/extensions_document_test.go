@@ -183,16 +183,16 @@ func extensionsDocument(t *testing.T) string {
 	var out strings.Builder
 	out.WriteString(`# Extensions
 
-The matches and targets that version 1.8.9 of the tools ships, and what of them is there. This page is generated from the
-tools of ` + "`fakeipt`" + ` and the walk of ` + "`packetsim`" + ` themselves: ` + "`go test ./packetsim -run TestExtensionsAreFresh -update`" + `.
+This page lists the matches and targets of iptables 1.8.9, and which of them chainwalk supports. It is generated from the
+tools of ` + "`fakeipt`" + ` and the walk of ` + "`packetsim`" + `: ` + "`go test ./packetsim -run TestExtensionsAreFresh -update`" + `.
 
-- **text**: rules with it are parsed, checked, saved and listed as the real tools do, in both dialects.
-- **walk**: packets that meet it are judged. Where there is no walk, a packet that meets such a rule ends in an error that names it.
-- **needs**: what the walk asks for. A packet that lacks it ends in an error that names the field, if it meets such a rule.
+- **text**: the fake tools parse, check, save and list rules with it as the real tools do, in both dialects.
+- **walk**: chainwalk walks packets through such a rule. Without a walk, a packet that reaches the rule ends in an error that names it.
+- **needs**: what the walk needs. If a packet lacks it and reaches such a rule, the walk ends in an error that names the field.
 
-The verdicts (ACCEPT, DROP, RETURN, QUEUE) and jumps are not listed; they are there, with their walk.
-What is in no list does not hold up a ruleset that is loaded, see [Rules that nobody knows](tools.md#rules-that-nobody-knows). Whoever adds
-an extension ([add-a-match.md](add-a-match.md)) says in ` + "`packetsim/extensions_test.go`" + ` what it needs.
+The verdicts (ACCEPT, DROP, RETURN, QUEUE) and jumps are not listed; chainwalk supports them with their walk.
+A ruleset with an extension outside of these lists can still be loaded, see
+[Rules with unknown extensions](tools.md#rules-with-unknown-extensions). If you add an extension ([add-a-match.md](add-a-match.md)), state in ` + "`packetsim/extensions_test.go`" + ` what it needs.
 `)
 	for _, kind := range []struct{ title, option string }{{"Matches", "-m"}, {"Targets", "-j"}} {
 		fmt.Fprintf(&out, "\n## %s\n\n| name | family | text | walk | needs |\n|---|---|---|---|---|\n", kind.title)

@@ -24,6 +24,6 @@
 // are written, stale UDP connections are deleted (conntrack.go).
 //
 // The rules are those of kube-proxy, text for text; the package tests and the
-// dumps of a real cluster hold that. Refused: other modes than iptables, and
+// dumps of a real cluster check this. The package refuses modes other than iptables, and
 // configuration that kube-proxy would refuse.
 package proxier

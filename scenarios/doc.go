@@ -4,13 +4,13 @@
 //
 // It stands at the end of the project's line. The same file runs on every
 // Backend: in memory (package sim), and where they are linked in, on a real
-// kernel and in a kind cluster. The package itself knows no proxier and no
+// kernel and in a kind cluster. The package does not depend on a proxier or on
 // rules: it resolves a file into a Cluster, drives a Session through the steps
 // and judges the ways that packets went (Observed) by the expectations.
 //
-// Scenarios are made in Go as well (manifest.New, NewKubeProxy) and run without a file;
-// Write makes a file of any, which is read back as it is. What the oracle allows becomes
-// an expectation by ExpectOf.
+// A Go program can also make scenarios (manifest.New, NewKubeProxy) and run them without a file.
+// Write writes any of them as a file that reads back the same. ExpectOf turns what the oracle allows
+// into an expectation.
 //
 // Files are read strictly. Unknown fields, words that no step has, chances that
 // do not sum to one, names of machines that are not there: all of these are

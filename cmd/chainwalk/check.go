@@ -25,13 +25,13 @@ func newCheckCommand(s streams) *cobra.Command {
 	var o checkOptions
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
-		Short: "Say mistakes in scenarios and objects without running them",
-		Long: `Reads scenarios and files of Kubernetes objects and says what is likely to be wrong with them, with file, line and column: what an API
-server would refuse (two services of one name, cluster IP or node port), what kube-proxy passes over in silence (slices whose label or port
-names fit no service, endpoints of the wrong family), names of nodes and zones that are not there.
+		Short: "Find mistakes in scenarios and objects without running them",
+		Long: `Reads scenarios and files of Kubernetes objects and prints likely mistakes, with file, line and column: what an API
+server would refuse (two services with one name, cluster IP or node port), what kube-proxy silently ignores (slices whose label or port
+names match no service, endpoints of the wrong family), and nodes and zones that do not exist.
 
-Folders are searched for *.yaml and *.yml files; all objects that are given outside of scenarios are taken to be one cluster's. A scenario
-that is about a mistake names it in its field mistakes, by the word that is printed in brackets.
+Folders are searched for *.yaml and *.yml files; all objects outside of scenarios count as one cluster. If a scenario contains a mistake on
+purpose, name it in the field mistakes of the scenario, by the word that is printed in brackets.
 
 Exit status: 0 nothing found, 1 mistakes, 2 a file could not be read, or bad usage.`,
 		Example: `  chainwalk check scenarios/testdata/cases

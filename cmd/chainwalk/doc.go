@@ -1,9 +1,9 @@
-// Command chainwalk runs kube-proxy's iptables mode against a fake kernel, walks packets through the rules it
-// wrote and says what happens to each one and why.
+// Command chainwalk tells what a Kubernetes node does with a packet to a Service, and which rule decides. It reads the
+// rules of a node, or runs kube-proxy's iptables mode against a fake kernel, and walks packets through them.
 //
 // It is the end of the line: every command is a thin layer over one package (run and schema over scenarios, rules
-// over proxier and fakeipt, trace and snapshot over packetsim). What a command decides is only where its input comes
-// from, how its output is printed and the exit status: 0 held, 1 did not hold, 2 bad usage or input.
+// over proxier and fakeipt, trace and snapshot over packetsim). A command only decides where its input comes
+// from, how its output is printed and the exit status: 0 passed, 1 failed, 2 bad usage or input.
 //
 // Nothing may import it.
 package main

@@ -26,14 +26,13 @@ func newDoctorCommand(s streams) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor -f OBJECTS --node SNAPSHOT...",
-		Short: "Compare what nodes do with packets with what the objects promise",
+		Short: "Say what is wrong with the nodes of a cluster, and how to fix it",
 		Long: `Walks a packet of every class (from pods, nodes, neighbours and outside; to cluster IPs, external IPs, load balancers, node
-ports, and to what is no service's) through the rules of the given nodes, and judges what becomes of it by what the Service API promises
-for the given objects: they come to an endpoint and back, whoever is to blame if they do not. What one repair mends is one finding: its
-code, how many services and ways suffer, what mends it, the rules that are at fault, and a packet. The first line is the whole answer. Rules are
-judged by what they do, whoever wrote them.
+ports, and to addresses of no service) through the rules of the given nodes, and compares the result with what the Service API promises
+for the given objects. One finding is what one repair fixes: its code, how many services and ways suffer, the repair, the rules at fault,
+and an example packet. The first line is the whole answer. Rules are judged by what they do, whoever wrote them.
 
-"chainwalk snapshot" on a node prints its NodeSnapshot. What nodes without one decide is not judged, and counted.`,
+Run "chainwalk snapshot" on a node to get its NodeSnapshot. What nodes without a snapshot decide is counted as not judged.`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml > objects.yaml
   chainwalk doctor -f objects.yaml --node node1.yaml --node node2.yaml --out found`,
 		Args: noArgs,
@@ -44,9 +43,9 @@ judged by what they do, whoever wrote them.
 	o.live.addFlags(cmd)
 	_ = cmd.MarkFlagRequired("node") // the flag is there
 	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json or html")
-	cmd.Flags().StringVar(&o.out, "out", "", "folder to write a scenario to for each thing that is wrong")
-	cmd.Flags().IntVar(&o.shrinks, "shrinks", 300, "how many smaller scenarios to try for each of them; 0: none")
-	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "print all that was found, with every packet's way rule by rule")
+	cmd.Flags().StringVar(&o.out, "out", "", "folder for a scenario of each finding")
+	cmd.Flags().IntVar(&o.shrinks, "shrinks", 300, "how many smaller scenarios to try for each finding; 0: none")
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "print all findings, with the way of every packet rule by rule")
 	completeWords(cmd, "output", "text", "json", "html")
 	return cmd
 }

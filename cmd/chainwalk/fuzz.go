@@ -41,7 +41,7 @@ type fuzzOptions struct {
 }
 
 // verboseFuzz is what -v does.
-const verboseFuzz = "also print what was reached of the specification, the proxier's code and its rules, and the scenarios that fail"
+const verboseFuzz = "also print what the run reached of the specification, the proxier's code and its rules, and the scenarios that fail"
 
 // defaultRuns is for a command line that says neither how many nor how long.
 const defaultRuns = 1000
@@ -52,13 +52,13 @@ func newFuzzCommand(s streams) *cobra.Command { return fuzzCommand(s, &fuzzOptio
 func fuzzCommand(s streams, o *fuzzOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fuzz",
-		Short: "Generate scenarios, judge them, and make small what fails",
-		Long: `Makes clusters and what happens to them at random, judges every class of packets after every sync and within it by the
-specification of the Service API, and makes what fails as small as it can be: an ordinary scenario file, headed by the clause that is
-broken. The first failing case of each clause is told.
+		Short: "Search for bugs: generate scenarios, judge them, and shrink failures",
+		Long: `Generates clusters and events at random, judges every class of packets after every sync and within it by the
+specification of the Service API, and shrinks each failure to a small, ordinary scenario file that begins with the broken clause.
+It reports the first failing case of each clause.
 
-A seed, a shard and a number of runs are always the same cases, and come to the same output at one commit. With --time the number of
-runs depends on the machine. What was asked for holds if no case failed, and if a run of enough cases reached everything that it should.`,
+The same seed, shard and number of runs give the same cases, and the same output at one commit. With --time the number of
+runs depends on the machine. The search passes if no case failed, and if a run of enough cases reached everything that it should.`,
 		Example: `  chainwalk fuzz --runs 10000 --out found
   chainwalk fuzz --seed 7 --shard 2/8 --time 10m --out found
   chainwalk fuzz --seed 7 --case 4711
@@ -72,15 +72,15 @@ runs depends on the machine. What was asked for holds if no case failed, and if 
 	flags.Uint64Var(&o.seed, "seed", 1, "chooses the cases")
 	flags.IntVar(&o.runs, "runs", 0, fmt.Sprintf("how many cases to judge (%d if there is no --time)", defaultRuns))
 	flags.DurationVar(&o.time, "time", 0, "how long to judge cases")
-	flags.StringVar(&o.shard, "shard", "1/1", "I/N: the cases of this one of N processes")
-	flags.IntVar(&o.first, "case", -1, "judge this case alone")
-	flags.StringVar(&o.out, "out", "", "folder to write the result and the scenarios that fail to")
+	flags.StringVar(&o.shard, "shard", "1/1", "I/N: judge only the cases of process I of N")
+	flags.IntVar(&o.first, "case", -1, "judge this case only")
+	flags.StringVar(&o.out, "out", "", "folder for the result and the scenarios that fail")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json or html (a page for a browser)")
-	flags.StringSliceVar(&o.without, "without", nil, "features that no case has")
-	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many cases to judge at the same time")
-	flags.IntVar(&o.shrinks, "shrinks", 1000, "how many smaller cases to try for a failure; -1: none")
+	flags.StringSliceVar(&o.without, "without", nil, "leave out these features")
+	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many cases run at the same time")
+	flags.IntVar(&o.shrinks, "shrinks", 1000, "how many smaller cases to try for each failure; -1: none")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, verboseFuzz)
-	flags.BoolVar(&o.until, "until-found", false, "end after the first case that fails")
+	flags.BoolVar(&o.until, "until-found", false, "stop after the first case that fails")
 	completeWords(cmd, "output", fuzzOutputs...)
 	cmd.AddCommand(newFuzzMergeCommand(s), newFuzzJudgeCommand(s))
 	return cmd
@@ -271,9 +271,9 @@ func newFuzzMergeCommand(s streams) *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "merge DIR...",
-		Short: "Join what several shards found",
-		Long: `Reads the results (result-*.json) that "chainwalk fuzz --out" wrote into folders, and prints them as one. Of each clause the smallest
-failure is kept. Results of one commit only are joined.`,
+		Short: "Join the results of several shards",
+		Long: `Reads the results (result-*.json) that "chainwalk fuzz --out" wrote into folders, and prints them as one. It keeps the smallest
+failure of each clause, and joins only results of one commit.`,
 		Args: someArgs("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFuzzOutput(output); err != nil {
@@ -297,7 +297,7 @@ failure is kept. Results of one commit only are joined.`,
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print the result: text, json or html (a page for a browser)")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, verboseFuzz)
-	cmd.Flags().StringVar(&out, "out", "", "folder to write the joined result and its scenarios to")
+	cmd.Flags().StringVar(&out, "out", "", "folder for the joined result and its scenarios")
 	completeWords(cmd, "output", fuzzOutputs...)
 	return cmd
 }
@@ -333,8 +333,8 @@ func newFuzzJudgeCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "judge PATH...",
 		Short: "Judge stored scenarios by the specification",
-		Long: `Plays scenario files, or those below folders, without their expectations, and judges all packets after every sync and within it by the
-specification, as it judges generated ones: what was stored is judged again when the specification has changed.`,
+		Long: `Runs scenario files, or those below folders, without their expectations. It judges all packets after every sync and within it by
+the specification, like generated scenarios. Use it to judge stored scenarios again after the specification has changed.`,
 		Args: someArgs("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			loaded, err := scenarios.Load(args...)

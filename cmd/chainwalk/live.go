@@ -33,7 +33,7 @@ func (o *liveOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.config, "config", "",
 		"KubeProxyConfiguration (v1alpha1) file of every node, instead of the ConfigMap kube-system/kube-proxy")
 	flags.StringArrayVar(&o.own, "node-config", nil, "NODE=FILE: the KubeProxyConfiguration of one node (repeatable)")
-	flags.StringVar(&o.tools, "tools", "", "legacy or nft: what kube-proxy writes on a node that has rules of both")
+	flags.StringVar(&o.tools, "tools", "", "legacy or nft: the variant that kube-proxy writes on a node with rules of both")
 	o.ignored.addFlag(flags)
 	_ = cmd.MarkFlagRequired("filename") // the flag is there
 	completeWords(cmd, "tools", "legacy", "nft")

@@ -44,7 +44,7 @@ type ignored struct {
 func (i *ignored) addFlag(flags *pflag.FlagSet) {
 	i.offered = true
 	flags.BoolVar(&i.on, "ignore-unknown", false,
-		"pass over objects of other kinds and fields that are not known, as kubectl get all and newer clusters have")
+		"skip objects of other kinds and unknown fields, as in the output of kubectl get all and of newer clusters")
 }
 
 // ignore is what readers of objects tell of what they pass over; nil if nothing is to be.

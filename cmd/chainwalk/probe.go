@@ -22,9 +22,9 @@ import (
 func newProbeCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "probe",
-		Short: "Answer and make real connections, and say who answered and what the server saw",
-		Long: `Probes are at the ends of real connections (Linux): "serve" answers them and says who it is, "dial" makes them. The tests on
-clusters run "serve" in pods, on nodes and outside, and reach each by a "relay" on its machine.`,
+		Short: "Make and answer real connections, and print who answered and what the server saw",
+		Long: `Probes are the two ends of real connections (Linux): "serve" answers them and says who it is, "dial" makes them. The tests on
+clusters run "serve" in pods, on nodes and outside, and reach each through a "relay" on its machine.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -44,16 +44,17 @@ func newProbeServeCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Answer connections, and take requests on a socket",
-		Long: `Listens where --listen says, and where requests on the control socket say later. Who asks is told the name, the address that
-it has reached and the one that it came from. On SIGTERM it goes on for the grace period, as a server in a terminating pod does.`,
+		Long: `Listens where --listen says, and where requests on the control socket say later. It tells each client its name, the address that
+the client reached, and the address that the client came from. On SIGTERM it goes on for the grace period, like a server in a
+terminating pod.`,
 		Example: `  chainwalk probe serve --name web-1 --listen 'tcp 0.0.0.0:8080' --listen 'udp [::]:53'
   chainwalk probe serve --name web-1 --control unix:/run/chainwalk/web-1.sock --grace 20s`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return probeServe(cmd.Context(), s, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.name, "name", "", "the name that it answers by; that of the host if not given")
-	flags.StringVar(&o.control, "control", "", "where it takes requests: unix:PATH")
+	flags.StringVar(&o.name, "name", "", "the name that it answers with (default: the host name)")
+	flags.StringVar(&o.control, "control", "", "where to accept requests: unix:PATH")
 	flags.StringArrayVar(&o.listen, "listen", nil,
 		"PROTO ADDRESS:PORT to answer on from the start (repeatable); icmp ADDRESS records echo requests")
 	flags.DurationVar(&o.grace, "grace", 0, "how long to go on after SIGTERM")
@@ -157,8 +158,8 @@ func newProbeDialCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dial PROTO ADDRESS[:PORT]",
 		Short: "Make connections, and print who answered or how they were refused",
-		Long: `Makes real connections from here and asks who is there. A server that is no "chainwalk probe serve" counts as an answer
-too, but its name is not known. A TCP reset is told from an ICMP error, of which the sender is printed.
+		Long: `Makes real connections from here and asks who answers. Another server than "chainwalk probe serve" counts as an answer
+too, but its name is unknown. The output tells a TCP reset from an ICMP error, and names the sender of the error.
 
 Exit status: 0 all were answered, 1 some were not, 2 bad usage.`,
 		Example: `  chainwalk probe dial tcp 10.96.0.1:443
@@ -170,7 +171,7 @@ Exit status: 0 all were answered, 1 some were not, 2 bad usage.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.from, "from", "", "the client's own ADDRESS, ADDRESS:PORT or :PORT")
 	flags.IntVar(&o.times, "times", 1, "how many connections to make")
-	flags.DurationVar(&o.timeout, "timeout", 5*time.Second, "how long each waits for an answer")
+	flags.DurationVar(&o.timeout, "timeout", 5*time.Second, "how long each connection waits for an answer")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the results: text or json")
 	completeWords(cmd, "output", "text", "json")
 	return cmd
@@ -274,8 +275,8 @@ func newProbeRelayCommand(s streams) *cobra.Command {
 		Use:   "relay",
 		Short: "Pass requests from the standard input to the agents of this machine",
 		Long: `Reads requests as lines of JSON, passes each to the control socket of the agent that it names, DIR/NAME.sock, and prints the
-responses, in any order. Snapshots of the machine and commands on it the relay does itself. It is for programs: package kindtest/probe
-has the client. It ends with its standard input.`,
+responses, in any order. The relay itself takes snapshots of the machine and runs commands on it. It is for programs: package kindtest/probe
+has the client. It ends when its standard input ends.`,
 		Example: `  docker exec -i worker1 chainwalk probe relay --dir /run/chainwalk`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

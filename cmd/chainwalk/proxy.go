@@ -37,14 +37,14 @@ func newProxyCommand(s streams) *cobra.Command {
 	var o proxyOptions
 	cmd := &cobra.Command{
 		Use:   "proxy",
-		Short: "Be the kube-proxy of this machine, or of a fake kernel",
-		Long: `Runs the proxier for real: it follows Services and EndpointSlices in the API and keeps this machine's iptables rules as they
-ask for. Flags and configuration file are kube-proxy's: with --config, flags that the file can replace do not count, apart from
---hostname-override and those of logging.
+		Short: "Run as the kube-proxy of this machine, or of a fake kernel",
+		Long: `Watches Services and EndpointSlices in the API and keeps the iptables rules of this machine up to date. Flags and configuration
+file are those of kube-proxy. With --config, it ignores flags that the file can replace, apart from
+--hostname-override and those for logging.
 
-With --fake the rules go to the fake kernel of "chainwalk tool" and no privileges are needed: CHAINWALK_STATE is its folder, and
-"chainwalk tool iptables-save" shows the rules. With -f the objects come from files, and from them again when they change, and no
-API server is needed; the files must have the proxy's Node, and with --fake the only one is taken.`,
+With --fake it writes to the fake kernel of "chainwalk tool" and needs no privileges: CHAINWALK_STATE is the folder, and
+"chainwalk tool iptables-save" shows the rules. With -f it reads the objects from files, again whenever they change, and needs no
+API server. The files must contain the Node of the proxy; with --fake, the only Node is taken.`,
 		Example: `  chainwalk proxy --config kube-proxy.yaml
   chainwalk proxy --fake -f objects.yaml
   chainwalk proxy --cleanup`,
@@ -57,7 +57,7 @@ API server is needed; the files must have the proxy's Node, and with --fake the 
 	flags.StringVar(&o.config, "config", "", "KubeProxyConfiguration (v1alpha1) file; the process exits when it changes")
 	flags.StringVar(&o.writeTo, "write-config-to", "", "write the configuration with all defaults to this file, and exit")
 	flags.BoolVar(&o.cleanup, "cleanup", false, "remove all rules of kube-proxy, and exit")
-	flags.BoolVar(&o.initOnly, "init-only", false, "make the kernel settings, which takes all privileges, and exit")
+	flags.BoolVar(&o.initOnly, "init-only", false, "make the kernel settings, which needs all privileges, and exit")
 	flags.StringVar(&o.master, "master", "", "address of the API server, instead of that in the kubeconfig")
 	flags.StringArrayVarP(&o.objects, "filename", "f", nil, "file with Kubernetes objects instead of an API server (repeatable, - is stdin)")
 	flags.BoolVar(&o.fake, "fake", false, "write to the fake kernel")

@@ -60,10 +60,10 @@ func newRootCommand(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "chainwalk",
 		Short: "Simulate and test Kubernetes Services: kube-proxy on a fake kernel, packet by packet",
-		Long: `chainwalk runs kube-proxy's iptables mode against a fake kernel, walks packets through
-the rules it wrote and says what happens to each one and why.
+		Long: `chainwalk tells you what a Kubernetes node does with a packet to a Service, and which rule decides.
+It reads the rules of a node, or runs kube-proxy's iptables mode against a fake kernel, and walks packets through them.
 
-Exit status: 0 what was asked holds, 1 it does not, 2 bad usage or input.`,
+Exit status: 0 passed, or the answer is yes; 1 failed, or no; 2 bad usage or input.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArgs,

@@ -40,13 +40,14 @@ func newRulesCommand(s streams) *cobra.Command {
 		Long: `Syncs the proxier once on the fake kernel and prints what iptables-save and then ip6tables-save print there.
 
 The objects are Services, EndpointSlices and Nodes as "kubectl get -o yaml" prints them. The Node object
-gives the node's addresses, pod CIDRs and labels; --node-ip gives the addresses where there is none.
-The configuration is that of --config, or of the ConfigMap kube-system/kube-proxy among the objects; --config takes that ConfigMap too.
-Where nothing says it, the range of the nodes' podCIDRs is taken for its clusterCIDR, and a note says so.
+gives the node's addresses, pod CIDRs and labels; without one, --node-ip gives the addresses.
+The configuration comes from --config, or from the ConfigMap kube-system/kube-proxy among the objects; --config reads that ConfigMap too.
+Without a clusterCIDR, the range of the nodes' podCIDRs is used, and a note says so.
 
-With --diff it says instead what is other on a node: DUMP is what iptables-save and ip6tables-save printed there, one after the other, a
-NodeSnapshot, or a folder with files of the node. Our proxier syncs on a copy of the node: what it would add is missing (+), what it
-would remove is stale or strange (-), what stands in another order is marked (~), and what is not kube-proxy's is left alone. The exit status is 1 if there is any difference.`,
+With --diff it prints how a node differs instead. DUMP is what iptables-save and ip6tables-save printed there, one after the other, a
+NodeSnapshot, or a folder with files of the node. The proxier syncs on a copy of the node. What it would add is missing (+), what it would
+remove is stale or foreign (-), what stands at another place is marked (~), and rules outside of kube-proxy's are left alone. The exit
+status is 1 if there is any difference.`,
 		Example: `  kubectl get services,endpointslices,nodes -A -o yaml | chainwalk rules -f - --node worker1
   chainwalk rules -f objects.yaml | chainwalk trace --rules - 'tcp 10.244.0.11:40000 > 10.96.0.10:53'
   chainwalk rules -f objects.yaml --config kube-proxy.yaml --node worker1 --restore-input
@@ -64,8 +65,8 @@ would remove is stale or strange (-), what stands in another order is marked (~)
 	flags.StringVar(&o.node, "node", "", "the node to write rules for (default: hostnameOverride, or the only Node)")
 	flags.StringSliceVar(&o.nodeIPs, "node-ip", nil, "the node's addresses, instead of those of the Node object")
 	flags.StringVar(&o.tools, "tools", "", "the iptables tools to imitate: legacy or nft (default: legacy, with --diff those of the dump)")
-	flags.StringVar(&o.diff, "diff", "", "file with iptables-save text or a NodeSnapshot of the node: say what is other there (- is stdin)")
-	flags.StringVarP(&o.output, "output", "o", "text", "with --diff: how to print what is other: text or json")
+	flags.StringVar(&o.diff, "diff", "", "file with iptables-save text or a NodeSnapshot of the node: print how the node differs (- is stdin)")
+	flags.StringVarP(&o.output, "output", "o", "text", "with --diff: how to print the differences: text or json")
 	flags.StringVar(&o.family, "family", "", "4 or 6: the only family whose rules to print (default: both)")
 	flags.BoolVar(&o.restoreInput, "restore-input", false, "print the bytes given to iptables-restore instead")
 	o.ignored.addFlag(flags)

@@ -47,18 +47,19 @@ func newRunCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PATH...",
 		Short: "Run scenario files or folders",
-		Long: `Runs scenarios and prints what failed as soon as those before it are done, and at the end a line for each folder whose scenarios held, one
-packet's way to its endpoint and back, and the files that failed by what decided there (-v: a line for each scenario and each check). A failure
-shows the packet, its way, the rule that decided, what was expected and what the proxies logged: the first of each kind in full, once for both
-variants of the tools where they agree.
+		Long: `Runs scenarios and prints failures in order, each as soon as it can. The end of the output has a line for each folder whose
+scenarios passed, the way of one packet to its endpoint and back, and the failed files, grouped by the rule that decided (-v: a line for
+each scenario and check). A failure shows the packet, its way, the rule that decided, what was expected and what the proxies logged. The
+first failure of each kind is shown in full, and once for both variants of the tools if they agree.
 
-Folders are searched for *.yaml and *.yml files; files of Kubernetes objects among them are what scenarios include. - is standard input. A file that
-cannot be read is a failure, and the others are run. Likely mistakes in objects are warned of, as "chainwalk check" finds them.
+Folders are searched for *.yaml and *.yml files; files of Kubernetes objects are skipped, since scenarios include them. - is standard
+input. A file that cannot be read is a failure, and the others still run. Likely mistakes in objects are printed as warnings, as by
+"chainwalk check".
 
-With --diff BUILD1 BUILD2 two builds of chainwalk run the scenarios, whatever these expect, and it says which packets fare otherwise: where
-they end, with which probability, from which source they are seen to come. The status is 0 if none does.
+With --diff BUILD1 BUILD2, two builds of chainwalk run the scenarios, and the expectations do not count. It lists the packets whose
+endpoint, probability or source address differs. The exit status is 0 if there is none.
 
-Exit status: 0 all held, 1 a scenario failed or the run was interrupted, 2 a file could not be read, or bad usage.`,
+Exit status: 0 all passed, 1 a scenario failed or the run was interrupted, 2 a file could not be read, or bad usage.`,
 		Example: `  chainwalk run scenarios/testdata/cases
   chainwalk run hairpin.yaml --ways all
   chainwalk run scenarios/testdata/cases --run 'node-port|hairpin' --watch
@@ -76,9 +77,9 @@ Exit status: 0 all held, 1 a scenario failed or the run was interrupted, 2 a fil
 	flags.StringVar(&o.backend, "on", scenarios.BackendSim,
 		"the backend to run on: sim, netns for this machine's kernel (Linux, root), or kind for a kind cluster (Docker)")
 	flags.StringVar(&o.match, "run", "", "run only scenarios with this regular expression in their name or the path of their file")
-	flags.StringVar(&o.diff, "diff", "", "BUILD1, with BUILD2 before the paths: say which packets change between these builds of chainwalk")
-	flags.BoolVar(&o.list, "list", false, "print the scenarios that would run, and run none")
-	flags.BoolVar(&o.failFast, "fail-fast", false, "end with the first scenario that fails")
+	flags.StringVar(&o.diff, "diff", "", "BUILD1, followed by BUILD2 and the paths: list the packets that change between these two builds of chainwalk")
+	flags.BoolVar(&o.list, "list", false, "list the scenarios that would run, and run none")
+	flags.BoolVar(&o.failFast, "fail-fast", false, "stop at the first scenario that fails")
 	flags.IntVar(&o.parallel, "parallel", 0, "how many scenarios run at once, on sim and netns; 0: one for each core")
 	flags.DurationVar(&o.timeout, "timeout", 0, "how long one scenario may take, such as 30s; 0: no limit")
 	flags.BoolVar(&o.watch, "watch", false, "run again whenever a file changes, until interrupted")

@@ -25,8 +25,8 @@ type kindOptions struct {
 }
 
 func (o *kindOptions) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.existing, "cluster", os.Getenv("CLUSTER"), "with --on kind: use the kind cluster of this name, and leave it (CLUSTER)")
-	flags.BoolVar(&o.keep, "keep", os.Getenv("KEEP") != "", "with --on kind: leave the cluster that is made, for --cluster chainwalk (KEEP=1)")
+	flags.StringVar(&o.existing, "cluster", os.Getenv("CLUSTER"), "with --on kind: use the kind cluster of this name, and keep it (CLUSTER)")
+	flags.BoolVar(&o.keep, "keep", os.Getenv("KEEP") != "", "with --on kind: keep the new cluster, for --cluster chainwalk (KEEP=1)")
 	flags.StringVar(&o.image, "node-image", os.Getenv("NODE_IMAGE"),
 		"with --on kind: the image of the nodes; kind's own if not given (NODE_IMAGE)")
 	flags.StringVar(&o.tool, "tool", string(netfilter.NFT), "with --on kind: the nodes' variant of iptables, nft or legacy")

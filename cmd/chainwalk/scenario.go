@@ -12,7 +12,7 @@ import (
 func newScenarioCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scenario",
-		Short: "Make scenarios of running clusters",
+		Short: "Write scenarios of running clusters",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
@@ -27,13 +27,13 @@ func newScenarioFromCommand(s streams) *cobra.Command {
 	o := live.ScenarioOptions{Name: "a running cluster"}
 	cmd := &cobra.Command{
 		Use:   "from -f OBJECTS [--node SNAPSHOT...]",
-		Short: "Print a scenario of a running cluster, with what must become of every packet",
+		Short: "Print a scenario of a running cluster, with the expected fate of every class of packets",
 		Long: `Prints a scenario of a cluster's nodes, pods, services and endpoint slices, as "kubectl get -o yaml" prints them. NodeSnapshots
-give what the objects do not say: further addresses of nodes, kernel settings, the iptables tools, and the rules that are not
-kube-proxy's. What is expected of each packet is what the Service API promises, whatever the nodes' rules do.
+add what the objects do not have: further addresses of nodes, kernel settings, the iptables tools, and the rules that are not
+kube-proxy's. The scenario expects of each packet what the Service API promises, whatever the nodes' rules do.
 
-With --anonymise names and addresses are others, the same everywhere; addresses of one network stay in one network, ports stay, and
-labels and annotations are left out (they are without it too, but for those that decide about packets).`,
+--anonymise replaces names and addresses consistently. Addresses of one network stay in one network, ports stay, and
+all labels and annotations are left out (without --anonymise, those that decide about packets stay).`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml | chainwalk scenario from -f - --anonymise > cluster.yaml
   kubectl get configmap -n kube-system kube-proxy -o yaml | chainwalk scenario from -f objects.yaml -f - --node node1.yaml`,
 		Args: noArgs,
@@ -42,7 +42,7 @@ labels and annotations are left out (they are without it too, but for those that
 		},
 	}
 	from.addFlags(cmd)
-	cmd.Flags().BoolVar(&o.Anonymise, "anonymise", false, "give everything other names and addresses")
+	cmd.Flags().BoolVar(&o.Anonymise, "anonymise", false, "replace all names and addresses")
 	cmd.Flags().StringVar(&o.Name, "name", o.Name, "the scenario's name")
 	return cmd
 }

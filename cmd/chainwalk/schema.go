@@ -13,7 +13,7 @@ import (
 func newSchemaCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:       "schema [scenario|doctor]",
-		Short:     "Print the JSON Schema of the scenario format, or of what doctor -o json prints",
+		Short:     "Print the JSON Schema of the scenario format, or of the output of doctor -o json",
 		ValidArgs: []string{"scenario", "doctor"},
 		Args: func(cmd *cobra.Command, args []string) error {
 			for i, arg := range args {

@@ -20,15 +20,15 @@ func newSnapshotCommand(s streams) *cobra.Command {
 	var output, from, hostname string
 	cmd := &cobra.Command{
 		Use:   "snapshot",
-		Short: "Print a NodeSnapshot of this machine (network namespace)",
+		Short: "Print a snapshot of this machine (its network namespace)",
 		Long: `Reads devices, addresses, routes and policy rules, sysctls, iptables rules of both backends and the order in which the kernel
-runs them, native tables of nftables by name, connections, sets and accounting objects, and prints them as one document
-that "chainwalk trace --node" walks packets through. What could not be read is listed in the document under "unread", and on stderr.
+runs them, native tables of nftables by name, connections, sets and accounting objects. It prints them as one document, a NodeSnapshot,
+through which "chainwalk trace --node" walks packets. What it could not read is listed in the document under "unread", and on stderr.
 
-With --from the snapshot is made of files that tools have printed on a node, as support bundles have them: iptables-save and
+With --from it makes the snapshot from files with the output of tools on a node, as in support bundles: iptables-save and
 ip6tables-save (also -legacy and -nft), ip -j addr, ip -d -j link, ip -j route show table all, ip -6 -j route show table all,
-ip -j rule, ip -6 -j rule, sysctl -a, conntrack -L, ipset save, nfacct list, bridge -j fdb, ip -j neigh. Without -j they are read
-as well. What a file holds is told by its text. Only the devices are needed; what else is missing is listed under "unread".`,
+ip -j rule, ip -6 -j rule, sysctl -a, conntrack -L, ipset save, nfacct list, bridge -j fdb, ip -j neigh. The output without -j works
+as well. A file is recognised by its text. Only the devices are required; what else is missing is listed under "unread".`,
 		Example: `  chainwalk snapshot > node.yaml
   chainwalk snapshot --from bundle/node1 > node1.yaml
   ip netns exec NAME chainwalk snapshot -o json`,
@@ -51,7 +51,7 @@ as well. What a file holds is told by its text. Only the devices are needed; wha
 			return node.Write(s.out, format)
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "folder with files that tools have printed on a node, instead of this machine")
+	cmd.Flags().StringVar(&from, "from", "", "folder with the output of tools on a node, instead of this machine")
 	cmd.Flags().StringVar(&hostname, "hostname", "", "the node's name in the document (default: what the machine or the files say, else "+
 		"the folder's name)")
 	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "the form of the document: yaml or json")

@@ -33,23 +33,24 @@ func newTraceCommand(s streams) *cobra.Command {
 	var o traceOptions
 	cmd := &cobra.Command{
 		Use:   "trace (--node SNAPSHOT... | --rules SAVE [--local ADDR,...]) [--objects FILE...] PACKET",
-		Short: "Walk one packet and print its way, every outcome with its probability",
+		Short: "Walk one packet and print every outcome with its way and probability",
 		Long: `PACKET is PROTO SRC[:PORT] > DST[:PORT] [in DEV|local] [flags SYN,ACK] [type T/C] [mark N] [ttl N] [len N].
-Addresses of IPv6 with a port take brackets. Without flags a TCP packet is a SYN, without type an ICMP packet is an echo
-request. What only some rules look at has words too: id, seq, ack, window, data, wscale, sack-permitted, sack, out-of-window,
-vtag, chunks, socket, mac, link, nexthop, quotes { PACKET }, vxlan VNI { PACKET }; docs/packet.md has them all.
+Put an IPv6 address with a port in brackets. Without flags a TCP packet is a SYN, without type an ICMP packet is an echo
+request. Further words are for what only some rules look at: id, seq, ack, window, data, wscale, sack-permitted, sack, out-of-window,
+vtag, chunks, socket, mac, link, nexthop, quotes { PACKET }, vxlan VNI { PACKET }; docs/packet.md describes them all.
 
-With --node the packet meets the node's routes, sysctls and live connections, and the rules of both backends of iptables
-where the node has both. What was not walked or not read and may end this packet otherwise, such as a native table of nftables,
-stands first ("unless table inet fw drops it"), and the exit status is 1. With --rules there is no more than the
-rules, those of the packet's family where the text has both (what "chainwalk rules" prints, or iptables-save and ip6tables-save one after the
-other): every destination that is not in --local is forwarded by the device eth0, which has the --local addresses, and
-any device may be named after "in" (eth0 if none is).
+With --node the packet meets the node's routes, sysctls and live connections, and the rules of iptables, of both backends if the
+node has both. If something that was not walked or not read could change the fate of this packet, such as a native table of nftables,
+the answer begins with it ("unless table inet fw drops it"), and the exit status is 1.
 
-With --objects the story names the pods, nodes and services behind addresses and rules, and says of each endpoint of the service that no
-outcome reaches why not. PACKET may then have svc/NAMESPACE/NAME:PORT, pod/NAMESPACE/NAME:PORT and node/NAME:PORT in the place of addresses.
-With several --node the connection that PACKET begins is followed from its client through the nodes and back. Pods, machines and nodes are
-taken to answer on every port; a node without a snapshot has no rules.`,
+With --rules there are only the rules; if the text has both families (as "chainwalk rules" prints it, or iptables-save and ip6tables-save
+one after the other), those of the packet's family. Every destination outside of --local is forwarded by the device eth0, which has the
+--local addresses. Any device may be named after "in" (default eth0).
+
+With --objects the trace names the pods, nodes and services behind addresses and rules, and says for each endpoint that no
+outcome reaches why not. PACKET may then have svc/NAMESPACE/NAME:PORT, pod/NAMESPACE/NAME:PORT and node/NAME:PORT instead of addresses.
+With several --node it follows the connection that PACKET begins from its client through the nodes and back. It assumes that pods, machines
+and nodes answer on every port, and that a node without a snapshot has no rules.`,
 		Example: `  chainwalk trace --node node.yaml 'tcp 10.244.0.11:40000 > 10.96.0.10:53 in veth1'
   chainwalk rules -f objects.yaml | chainwalk trace --rules - 'tcp 10.244.0.11:40000 > 10.96.0.10:53'
   chainwalk trace --objects objects.yaml --node node.yaml 'tcp pod/shop/client:40000 > svc/shop/web:http'
@@ -70,7 +71,7 @@ taken to answer on every port; a node without a snapshot has no rules.`,
 	flags.StringVar(&o.rules, "rules", "", "file with iptables-save or ip6tables-save text (- is stdin)")
 	flags.StringSliceVar(&o.local, "local", nil, "with --rules: the node's own addresses")
 	flags.StringVar(&o.tools, "tools", "",
-		"legacy or nft: the only rules to walk where both backends hold some; with --rules also how text is read that does not say its backend")
+		"legacy or nft: walk only these rules, if both backends have some; with --rules also how to read text that does not name its backend")
 	flags.StringVarP(&o.output, "output", "o", "text",
 		"how to print the result: text, json, html (a page for a browser) or mermaid (a diagram for Markdown)")
 	o.ignored.addFlag(flags)

@@ -21,7 +21,7 @@ func (t *traceText) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&t.summary, "summary", false, "print the sentence and one line for each outcome, without the steps")
 	flags.BoolVar(&t.allRules, "all-rules", false,
-		"also tell the rules that were looked at and did not match, each with the condition that failed, and each outcome apart from those like it")
+		"also print the rules that did not match, each with the condition that failed, and print each outcome in full")
 	flags.StringVar(&t.color, "color", "auto", "colours in the text: auto (on a terminal, unless NO_COLOR is set), always or never")
 	cmd.MarkFlagsMutuallyExclusive("summary", "all-rules")
 	completeWords(cmd, "color", "auto", "always", "never")

@@ -12,7 +12,7 @@ import (
 func newVersionCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the commit that it was built from, and the version of Go",
+		Short: "Print the commit and the version of Go that it was built from",
 		Args:  noArgs,
 		RunE:  func(*cobra.Command, []string) error { return writeVersion(s) },
 	}
@@ -20,7 +20,7 @@ func newVersionCommand(s streams) *cobra.Command {
 
 // addVersionFlags adds --version, -v and -V, which answer as the command does.
 func addVersionFlags(flags *pflag.FlagSet, asked *bool) {
-	flags.BoolVarP(asked, "version", "v", false, "print the commit that it was built from, and the version of Go (also -V)")
+	flags.BoolVarP(asked, "version", "v", false, "print the commit and the version of Go that it was built from (also -V)")
 	flags.BoolVarP(asked, "V", "V", false, "the same")
 	flags.Lookup("V").Hidden = true
 }

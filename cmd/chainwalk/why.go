@@ -20,17 +20,17 @@ func newWhyCommand(s streams) *cobra.Command {
 	var o whyOptions
 	cmd := &cobra.Command{
 		Use:   "why FROM TO -f OBJECTS --node SNAPSHOT...",
-		Short: "Say whether one end reaches another, and if not, what stops it and how to mend it",
+		Short: "Say whether one end reaches another, and if not, what stops it and how to fix it",
 		Long: `FROM is pod/NAMESPACE/NAME, node/NAME, an address, or "outside". TO is svc/NAMESPACE/NAME[:PORT], pod/NAMESPACE/NAME[:PORT],
-node/NAME[:PORT] or ADDRESS[:PORT]. The namespace may be left out where one object alone has the name. Without a port all ports of a service
-are called; pods, nodes and addresses get an echo request.
+node/NAME[:PORT] or ADDRESS[:PORT]. You may omit the namespace if only one object has the name. Without a port, all ports of a service
+are called, and pods, nodes and addresses get an echo request.
 
-Each call is followed there and back, in each family that both ends have: to the cluster IPs of a service from inside, to its load balancer,
-external IPs and node ports from outside. The first line is the answer. Every cause has a code, which docs/causes.md explains.
+Each call is followed there and back, in each family that both ends have: from inside to the cluster IPs of a service, from outside to its
+load balancer, external IPs and node ports. The first line is the answer. Every cause has a code; docs/causes.md explains it.
 
-With --matrix there is neither FROM nor TO: every pod, node and a client outside calls every service, pod and node.
+With --matrix there is neither FROM nor TO: every pod, every node and a client outside call every service, pod and node.
 
-Exit status: 0 yes, 1 no or not known for sure, 2 bad usage or input.`,
+Exit status: 0 yes, 1 no or not certain, 2 bad usage or input.`,
 		Example: `  chainwalk why pod/shop/client svc/shop/web -f objects.yaml --node node1.yaml --node node2.yaml
   chainwalk why outside svc/shop/web:http -f objects.yaml --node node1.yaml
   chainwalk why --matrix -f objects.yaml --node node1.yaml -o csv`,

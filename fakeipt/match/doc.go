@@ -1,3 +1,3 @@
-// Package match has the matches of rules, one file for each: the struct that is what the kernel holds, its options, its texts and the
-// kernel's checks. Find knows them by the names behind -m. What a match does with a packet is packetsim's.
+// Package match has the matches of rules, one file for each: the struct with what the kernel holds, its options, its texts and the
+// kernel's checks. Find looks a match up by its name after -m. Package packetsim evaluates matches for packets.
 package match

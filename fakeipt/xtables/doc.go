@@ -1,10 +1,10 @@
-// Package xtables is the language of rules, what libxtables is for the real tools: a Rule with what it asks of a header, its
-// matches and its target; how they are printed by iptables-save and -L; what they mean, as a netfilter.Fact; and the checks that the kernel
+// Package xtables is the language of rules, like libxtables for the real tools. It has the Rule with its conditions on the header, its
+// matches and its target; how iptables-save and -L print them; what they mean, as a netfilter.Fact; and the checks that the kernel
 // makes of each of them.
 //
-// A match or a target with options is an Extension: a list of options, and a parser that is given them one by one (OptionCall). They
-// are in packages of their own, match and target, one file for each. Only what every rule may have is here: chains to jump to, verdicts,
-// extensions whose module no kernel has (Gone), and those that nobody knows (OpaqueRule).
+// A match or a target with options is an Extension: a list of options, and a parser that takes them one by one (OptionCall). Extensions
+// are in the packages match and target, one file for each. This package has only what every rule may have: chains to jump to, verdicts,
+// extensions whose module no kernel has (Gone), and unknown extensions (OpaqueRule).
 //
-// The package knows no tables, no chains but by name, and no command lines. docs/add-a-match.md says how to add an extension.
+// The package does not deal with tables or command lines, and knows chains only by name. docs/add-a-match.md shows how to add an extension.
 package xtables

@@ -2,8 +2,8 @@
 // command line (getopt_long), names of services, protocols and errors, and addresses as inet_aton, inet_pton, inet_ntop and
 // getaddrinfo have them. It is glibc in the C locale, on a host without a resolver.
 //
-// It stands below fakeipt, netfilter/ipset and netfilter/nfacct, and knows nothing of rules or sets: what a tool does
-// in a way of its own stays with the tool.
+// It stands below fakeipt, netfilter/ipset and netfilter/nfacct, and does not deal with rules or sets: what only one tool does
+// stays with that tool.
 //
-// Refused are names of hosts, which are never looked up, and names of services and protocols that are not in the lists here.
+// It refuses names of hosts, which it never looks up, and names of services and protocols that are not in its lists.
 package libc

@@ -2,13 +2,12 @@
 // model, of the trackers, of what is rendered, of a sync and of the search in
 // conntrack has a Mark, and tells its Recorder where it is taken.
 //
-// A run that judges the proxier asks which marks it has reached: a decision that
-// nobody ever made it take was not tested, however green the run is. Which clauses of
-// the specification exercise a mark is said where the clauses are known, not here:
-// the proxier knows nothing of who judges it.
+// A run that judges the proxier asks which marks it has reached: a decision that was
+// never taken was not tested, even if the run passes. Package oracle, and not this one, says which clauses of
+// the specification exercise a mark: the proxier does not depend on its judges.
 //
-// Who judges hands a Recorder to the proxiers; without one, as in production, a Hit
-// costs a comparison with nil, and nothing is counted anywhere.
+// A judge hands a Recorder to the proxiers. Without one, as in production, a Hit
+// costs a comparison with nil, and nothing is counted.
 //
 // The package stands beside the line and imports nothing of it, and has no state of
 // its own. A Hit that counts costs one atomic addition.

@@ -5,6 +5,6 @@
 // lines of whoever else traces packets. In a namespace with LogSysctls it reports that to the namespace's own sockets alone: whatever a
 // Socket gets is of its namespace, and nothing has to be set for the whole machine. The target LOG writes to the kernel's log all the same.
 //
-// It knows messages only: what an entry of conntrack or a trace of nf_tables means is the business of who asked for it. On other systems
+// It only handles messages: callers decide what an entry of conntrack or a trace of nf_tables means. On systems other
 // than Linux the package is empty.
 package nfnetlink

@@ -2,6 +2,6 @@
 // routing are made. Types and lengths are in the machine's byte order, numbers in values in that of the network, as netfilter has
 // them. Reading allocates nothing.
 //
-// What the attributes mean is the business of who knows the message. An attribute that is longer than what it stands in, or a
-// number of another size than asked for, is an ErrMessage.
+// Callers decide what the attributes mean. An attribute that is longer than its message, or a
+// number of another size than requested, is an ErrMessage.
 package nlattr

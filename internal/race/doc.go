@@ -6,6 +6,6 @@
 // all. CI runs the tests of packages that start goroutines (internal/race/packages) both ways, all others without, so each case is judged
 // there every time.
 //
-// A test with goroutines of its own takes all it has, always. The package stands beside the
-// line and knows nothing of it.
+// A test with goroutines of its own always takes all cases. The package stands beside the
+// line and imports nothing of it.
 package race

@@ -1,5 +1,5 @@
-// Package probe has programs of ours at the ends of real connections: agents that listen, call, keep connections, put raw packets on
-// devices and say what came, and the Client that asks them.
+// Package probe puts agents at the ends of real connections. They listen, call, keep connections, send raw packets and
+// report what arrived. The Client talks to them.
 //
 // An agent (package agent, `chainwalk probe serve`) runs wherever traffic starts or ends: in a pod, on a node, in a machine outside. It
 // takes requests on a unix socket. A relay (`chainwalk probe relay`) on the same machine carries them there from its standard input, so
@@ -11,5 +11,5 @@
 // answer was lost. Words such as icmp-port-unreachable are those of REJECT's --reject-with; who sent an ICMP error is known from the
 // socket's error queue, which TCP sockets have from Linux 5.9 on.
 //
-// Agents judge nothing: what should have come is not theirs to know.
+// Agents judge nothing: they do not know what should have arrived.
 package probe

@@ -1,8 +1,8 @@
-// Package nfacct is the accounting objects of one network namespace, pairs of counters with names that rules count packets in
-// (-m nfacct), and the command nfacct (1.0.2) that makes, lists and deletes them.
+// Package nfacct has the accounting objects of one network namespace, named pairs of counters in which rules count packets
+// (-m nfacct), and the command nfacct (1.0.2) that creates, lists and deletes them.
 //
-// It stands below fakeipt, which runs Tool as one of its programs, and packetsim counts in a Table. Rules are not known here:
-// which objects they name is asked of whoever has the rules.
+// It stands below fakeipt, which runs Tool as one of its programs; packetsim counts in a Table. The package does not see rules;
+// it asks the owner of the rules which objects they name.
 //
-// Refused is "nfacct monitor".
+// The tool refuses "nfacct monitor".
 package nfacct

@@ -2,6 +2,6 @@
 // packets of TCP, UDP, SCTP, ICMP and the other protocols make of a connection, timeouts, the window of TCP, and the tuples that NAT binds
 // new connections to. The kernel's sources that it follows are net/netfilter/nf_conntrack_*.c and net/netfilter/nf_nat_core.c.
 //
-// It knows packets and neither rules nor hooks: packetsim asks it at the hooks, and says what a rule translates to. A Tracker is not safe
-// for concurrent use; a packetsim.Host locks it. All that is changed while a checkpoint is open can be undone.
+// The package handles packets, but neither rules nor hooks: packetsim calls it at the hooks, and passes the translation of a rule. A
+// Tracker is not safe for concurrent use; a packetsim.Host locks it. Every change made while a checkpoint is open can be undone.
 package conntrack

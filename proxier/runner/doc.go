@@ -3,6 +3,5 @@
 // without being asked.
 //
 // It stands before the line of package proxier: events ask, Loop calls Sync.
-// It knows nothing of what it runs. Intervals that contradict each other are
-// refused by New.
+// It runs any function. New refuses intervals that contradict each other.
 package runner

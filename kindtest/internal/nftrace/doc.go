@@ -1,5 +1,5 @@
-// Package nftrace reads what the nf_tables of the real kernel say of the packets that they trace. It knows the messages, which come by a
-// socket of internal/nfnetlink; what a step is called in the words of the legacy tables is said by who knows the rules.
+// Package nftrace reads the traces of packets that nf_tables of the real kernel reports. It decodes the messages, which come through a
+// socket of internal/nfnetlink. Callers, who have the rules, translate a step into the words of the legacy tables.
 //
-// The traces of the legacy tables, which are reports of NFLOG, are not its business. On other systems than Linux the package is empty.
+// The package does not read the traces of the legacy tables, which are reports of NFLOG. On systems other than Linux it is empty.
 package nftrace

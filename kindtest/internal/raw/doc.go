@@ -1,3 +1,3 @@
-// Package raw has the packets that no socket sends: crafts them, puts them on devices, and knows them again wherever they are seen,
-// whatever was translated on the way. It is what the backends on real kernels share.
+// Package raw crafts packets that no socket sends, puts them on devices, and recognises them wherever they are seen,
+// whatever was translated on the way. The backends on real kernels share it.
 package raw

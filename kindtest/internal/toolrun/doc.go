@@ -1,5 +1,5 @@
-// Package toolrun is what one run of an iptables tool gave, and how the answers of the real tool and of the fake are compared: what is
-// another each time is masked, what is not meant to be imitated is excused, and what is left is shown line by line.
+// Package toolrun has the result of one run of an iptables tool, and compares the answers of the real tool and of the fake: it masks what
+// differs each time, excuses what is not meant to be imitated, and shows the remaining differences line by line.
 //
-// It runs no tool. Who compares decides what a difference means.
+// It runs no tool. Callers decide what a difference means.
 package toolrun

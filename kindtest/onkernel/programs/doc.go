@@ -1,10 +1,10 @@
-// Package programs runs firewall programs that nobody here wrote on the real iptables tools and on the fake ones at once, and compares each
-// call that they make. The programs are Debian's own, unchanged, and Kubernetes' kube-proxy.
+// Package programs runs other people's firewall programs on the real iptables tools and on the fake ones at once, and compares every
+// call. The programs are those of Debian, unchanged, and Kubernetes' kube-proxy.
 //
-// A program lives in namespaces of its own, over an installation of Debian that it cannot change. In the place of the tools it finds the
+// A program runs in its own namespaces, over an installation of Debian that it cannot change. Instead of the tools it finds the
 // recorder, which runs the real tool in the namespace and the fake tool over a folder, both with the same arguments and the same input.
-// The program gets the real tool's answer. So both kernels have lived through the same calls, and what they hold at the end of each phase
-// of the life is compared too.
+// The program gets the answer of the real tool. So both kernels see the same calls, and their state at the end of each phase
+// is compared too.
 //
 // A life is a shell script in the folder lives. Its command "phase NAME" ends a phase: what the tools save of the rules of both families
 // and dialects, and of the sets, is compared there.

@@ -1,5 +1,5 @@
-// Package beside runs scenarios as package kind does, and puts beside each probe what package predict says of it from the snapshots of all
+// Package beside runs scenarios as package kind does, and adds to each probe the prediction of package predict from the snapshots of all
 // nodes, taken before it.
 //
-// A prediction is made in the cluster's own names and addresses, since those are what rules and routes have; it is told in the scenario's.
+// A prediction uses the names and addresses of the cluster, since rules and routes have these; reports use those of the scenario.
 package beside

@@ -1,10 +1,10 @@
-// Package predict foretells what a real cluster's nodes will do with a packet, and judges what they did by it.
+// Package predict predicts what the nodes of a real cluster will do with a packet, and compares what they did with the prediction.
 //
 // It takes the NodeSnapshots of all nodes at one moment (rules, addresses, routes, sysctls, connections), builds the hosts of package
 // packetsim of them, joins them with the pods, the machines outside and the network between them (scenarios/world/lab), and walks the
-// packet that is about to be sent: every way that it can take there and back, with its exact probability and the rules that it meets.
-// The package does not read what a scenario expects. A prediction follows from the rules and settings on the nodes alone, whoever wrote them. So
-// the expectation, the prediction and the observation are three independent results.
+// packet that is about to be sent: every way that it can take there and back, with its exact probability and the rules that it meets. The
+// package does not read what a scenario expects. A prediction follows from the rules and settings on the nodes alone, whoever wrote them.
+// So the expectation, the prediction and the observation are three independent results.
 //
 // Packets are walked through the rules of both variants of iptables where a node has both, in the order that its snapshot says. Where it
 // does not say, and the two orders end otherwise, a prediction says what can happen, and not how often.

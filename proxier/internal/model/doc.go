@@ -4,6 +4,6 @@
 // served. It is pure: the same state gives the same Model.
 //
 // It stands between proxier/internal/changes, which says what the API holds,
-// and proxier/internal/ipt, which spells the Model as rules. It knows no
+// and proxier/internal/ipt, which spells the Model as rules. It uses no
 // chain names, no rule options and no files.
 package model

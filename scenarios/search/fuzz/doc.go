@@ -1,6 +1,6 @@
-// Package fuzz looks for failures: it has generated scenarios judged by the
-// oracle, many at the same time, makes each failure small and says it as an ordinary
-// scenario file, which replays on every backend.
+// Package fuzz searches for failures: it lets the oracle judge generated scenarios,
+// many at the same time, shrinks each failure and writes it as an ordinary
+// scenario file, which runs on every backend.
 //
 // It stands over scenarios/search/gen, which makes the cases, and scenarios/search/trial, which
 // judges them, and joins what several processes found (Merge). The cases are

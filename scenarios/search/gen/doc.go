@@ -1,12 +1,11 @@
-// Package gen makes scenarios that nobody wrote: clusters of every kind that an
-// API server could hold, and sequences of what happens to them. It also makes a
-// scenario that fails as small as it can be (Shrink).
+// Package gen generates scenarios: clusters of every kind that an
+// API server could hold, and sequences of events. It also shrinks a
+// scenario that fails (Shrink).
 //
-// It stands before the judge: its scenarios hold actions only, no expectations.
-// What must come of them is the matter of scenarios/spec/oracle, and who asks it is
-// scenarios/search/trial. The draws are rapid's, so that rapid can look for failures too
-// and Go's coverage-guided fuzzing can steer them; the same seed makes the same
-// scenario.
+// Its scenarios have actions only, no expectations: scenarios/search/trial runs them
+// and judges the results by scenarios/spec/oracle. The draws are rapid's, so that rapid
+// can search for failures and Go's coverage-guided fuzzing can steer them; the same seed
+// gives the same scenario.
 //
 // Each scenario leaves out features at random (swarm testing): a mixture of
 // everything reaches less than many mixtures of a few things. The weights are such
@@ -20,6 +19,6 @@
 // Options add what the oracle leaves open, for the comparison with kube-proxy's own
 // proxier (proxier/upstream), which asks no oracle.
 //
-// Refused: objects that no API server hands out, and rules of others that decide
-// about packets in ways that scenarios/world/plan cannot tell the oracle of.
+// The generator makes no objects that no API server hands out, and no foreign rules that decide
+// about packets in ways that scenarios/world/plan cannot tell the oracle.
 package gen

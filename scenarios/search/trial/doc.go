@@ -1,7 +1,7 @@
-// Package trial runs a case and judges all of it: a *scenarios.Scenario whose steps
-// only say what happens, none what must come of it. After every sync, and between any
-// two commands of one, packets are tried in the simulated world, and package oracle says
-// what is allowed to become of them.
+// Package trial runs a case and judges all of it: a *scenarios.Scenario with
+// actions but no expectations. After every sync, and between any
+// two commands of a sync, it tries packets in the simulated world, and package oracle says
+// what may happen to them.
 //
 // It stands between the world (scenarios/world/sim) and whoever makes cases (scenarios/search/gen, a
 // person, a recorded cluster). It makes no cases itself, and decides nothing about

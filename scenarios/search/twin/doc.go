@@ -1,3 +1,3 @@
-// Package twin makes of a case others that must come to the same: with its events in another order, with restarts in between, with the
-// other variant of the tools, other names, addresses of the other family. Package trial plays both and compares what packets meet.
+// Package twin makes variants of a case that must behave like it: with its events in another order, with restarts in between, with the
+// other variant of the tools, other names, or addresses of the other family. Package trial runs both and compares what packets meet.
 package twin

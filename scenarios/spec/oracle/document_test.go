@@ -37,27 +37,27 @@ func document(t *testing.T) string {
 	var out strings.Builder
 	out.WriteString(`# Specification
 
-What may become of a packet in a Kubernetes cluster whose nodes run a service proxy of the iptables mode, sentence by sentence.
-The sentences are the clauses of package ` + "`scenarios/spec/oracle`" + `, which judges by them; a report of a failure names one. This page is
-generated from them:
+This page lists what the Service API promises: what may happen to a packet in a Kubernetes cluster whose nodes run a service proxy in
+iptables mode. Each sentence is a clause of package ` + "`scenarios/spec/oracle`" + `, which judges packets by these clauses; the
+report of a failure names the broken one. This page is generated from the package:
 ` + "`go test ./scenarios/spec/oracle -run TestSpecificationIsFresh -update`" + `.
 
-MUST, MAY and UNSPECIFIED say how binding a clause is: what is UNSPECIFIED is left open by the sources, and every outcome that the
-clause names is allowed. I1 to I12 are the laws that the clauses belong to:
+MUST, MAY and UNSPECIFIED say how binding a clause is. UNSPECIFIED means that the sources leave something open; every outcome that the
+clause names is then allowed. Each clause belongs to one of these laws:
 
-| law | |
+| law | meaning |
 |---|---|
 | I1 | a new connection to a live service reaches exactly one usable endpoint |
 | I2 | replies come back from the address that was called |
-| I3 | without a usable endpoint packets are rejected or dropped as the policy says, never lost and never a process's of the node |
-| I4 | the source is kept or masqueraded as policy and path want it |
-| I5 | what is no service traffic is untouched |
-| I6 | behaviour follows from the present objects alone |
+| I3 | without a usable endpoint, packets are rejected or dropped as the policy says, never lost, and never reach a process of the node |
+| I4 | the source is kept or masqueraded as policy and path require |
+| I5 | other traffic than that of services is untouched |
+| I6 | behaviour depends only on the current objects |
 | I7 | failures change nothing, and heal |
-| I8 | no stale state of a flow outlives its endpoint |
+| I8 | no state of a flow outlives its endpoint |
 | I9 | loopback addresses of nodes cannot be reached from outside |
 | I10 | affinity lasts as long as it should |
-| I11 | the tools take the rules and read them back |
+| I11 | the tools accept the rules and read them back |
 | I12 | costs are bounded |
 `)
 	for _, chapter := range oracle.Chapters() {

@@ -65,18 +65,17 @@ func page(hunts []hunt, o options) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Track record
 
-Bugs that proxies of Kubernetes are known to have had, made again in chainwalk's own proxier one at a time, and found by
-` + "`chainwalk fuzz`" + ` without being told which. This page is written by
-` + "`make track-record RECORD=\"-seeds 5 -write\"`" + `; see the package documentation of ` + "`scenarios/search/trackrecord`" + `
-for how a fault, which is a patch, is put in, and why no shipped binary has one.
+This page shows which known bugs of Kubernetes proxies ` + "`chainwalk fuzz`" + ` finds. Each bug is made again in chainwalk's own
+proxier, one at a time, and the search is not told which. ` + "`make track-record RECORD=\"-seeds 5 -write\"`" + ` writes this page.
+The package documentation of ` + "`scenarios/search/trackrecord`" + ` explains how a fault, which is a patch, is put in, and why no shipped binary contains one.
 
 `)
-	fmt.Fprintf(&b, "Each fault was looked for with %d seeds, one case after the other. Cases, and seconds of a processor, "+
+	fmt.Fprintf(&b, "The search looked for each fault with %d seeds, one case after the other. Cases, and seconds of processor time, "+
 		"are the median, and count\n"+
-		"everything up to the first failing case. The file is the failure that was found first, without all that the failure does not\n"+
-		"need. It fails with the fault and holds without it, on every replay. Its steps are what happens and what is looked at. There are more\n"+
-		"than three where a fault shows only to what was there before (a connection that is kept, a client that is remembered), or after\n"+
-		"something else went wrong, was noticed and was mended.\n\n"+
+		"everything up to the first failing case. The file is the first failure, shrunk to what the failure\n"+
+		"needs. It fails with the fault and passes without it, on every replay. Its steps are events and checks. It has more\n"+
+		"than three steps if a fault affects only what existed before (a kept connection, a remembered client), or shows only after\n"+
+		"something else failed, was noticed and was repaired.\n\n"+
 		"kube-proxy v1.36.3 and v1.37.2 break some of these files themselves. [findings.md](findings.md#the-track-record) says which, "+
 		"and why.\n\n", o.seeds)
 	b.WriteString("| fault | issues | what is wrong | clauses that showed it | cases | seconds | Services | steps | file |\n" +
