@@ -105,7 +105,7 @@ func TestPageOfARunSaysWhyEndpointsAreNotReached(t *testing.T) {
 	for _, ways := range []string{"none", "one"} {
 		status, out, errOut := call("", "run", "-o", "html", "--ways", ways, file)
 		assert.Equal(t, exitNotHeld, status, errOut)
-		assert.Contains(t, out, "<h2>Not reached, and why</h2><dl><div><dt>10.244.2.2:8080</dt><dd>not ready</dd></div></dl>")
+		assert.Contains(t, out, "<h2>Not reached, and why</h2>\n<dl>\n<div><dt>10.244.2.2:8080</dt><dd>not ready</dd></div></dl>")
 	}
 }
 
