@@ -31,6 +31,27 @@ func OfConnections(packet string, ways []network.Connection, o Options) Story {
 	return s
 }
 
+// OfJourneys is the story of packets that begin no connection, as a later one of it or one that nobody answers: each way there alone. The packet
+// is what was asked, in words.
+func OfJourneys(packet string, ways []network.Journey, o Options) Story {
+	names := o.names()
+	s := Story{Packet: packet, Outcomes: make([]Outcome, len(ways))}
+	endings := make([]ending, len(ways))
+	for i := range ways {
+		c := &network.Connection{Probability: ways[i].Probability, Forward: ways[i], Why: ways[i].Why}
+		endings[i] = endingOfConnection(c, names)
+		s.Outcomes[i] = Outcome{Probability: c.Probability, Verdict: verdictOfJourney(&c.Forward), Sentence: endings[i].sentence()}
+		t := journeyTeller{names: names}
+		t.journey(There, &c.Forward)
+		s.Outcomes[i].Passages = t.passages
+		s.Outcomes[i].Decided = decidedOfJourney(&c.Forward, t.passages)
+	}
+	s.Sentence = sentenceOf(endings)
+	s.doubt(o.Doubts)
+	sortOutcomes(s.Outcomes)
+	return s
+}
+
 // passagesOf are the hosts that a connection's first packet went through, those that the answers to it went through, and those of the way
 // back.
 func passagesOf(c *network.Connection, names Names) []Passage {

@@ -43,3 +43,15 @@ func verdictOfConnection(c *network.Connection) Verdict {
 	}
 	return verdictOf(&hops[len(hops)-1].Outcome)
 }
+
+// verdictOfJourney is that of a packet whose answer nobody waits for.
+func verdictOfJourney(j *network.Journey) Verdict {
+	if len(j.Hops) == 0 {
+		return Lost
+	}
+	last := verdictOf(&j.Hops[len(j.Hops)-1].Outcome)
+	if last == Passes && j.End != "" && j.End != network.EndDelivered {
+		return Lost
+	}
+	return last
+}

@@ -177,7 +177,7 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 	labs.Widen(resolved, c.Snapshots)
 	e := &exam{cluster: c, topology: resolved, directory: directoryOf(resolved), nodes: map[string]*labs.Attached{},
 		others: map[string]string{},
-		report: &Report{Version: reportVersion, Findings: []Finding{}, Notes: notes}}
+		report: &Report{Version: reportVersion, Findings: []Finding{}, Notes: notes, names: c.names}}
 	for _, taken := range c.Snapshots {
 		node := labs.Attach(taken, resolved.Pods, unlessFull(taken, keep))
 		e.nodes[taken.Hostname] = node

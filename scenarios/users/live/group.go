@@ -222,7 +222,8 @@ func (f *group) suffers(e *exam, s *suffering) {
 	if len(f.Packets) < shownPackets {
 		packet := Packet{Packet: s.String(), Want: s.wrong[0].Want, Got: s.wrong[0].Got}
 		if len(f.Packets) == 0 {
-			for i := range s.ways[:min(len(s.ways), shownWays)] {
+			packet.told = s.ways[:min(len(s.ways), shownWays)]
+			for i := range packet.told {
 				packet.Ways = append(packet.Ways, s.ways[i].summary())
 				packet.Way = append(packet.Way, s.ways[i].lines()...)
 			}

@@ -5,8 +5,27 @@ import (
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/internal/dom"
+	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/explain/page"
+	stories "github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
+
+// names are those of the cluster's objects.
+func (c *Cluster) names() stories.Names { return names.New(c.Objects) }
+
+// roomLines is how many lines of ways the page of a report has room for, so that a browser opens it at once. Ways beyond are told as text.
+const roomLines = 20_000
+
+// namedServices is as many services of a finding as are not folded.
+const namedServices = 12
+
+// drawing is a report that becomes a page.
+type drawing struct {
+	names stories.Names
+	lines int  // that there is room for
+	shown bool // a way is unfolded
+}
 
 // WriteHTML writes the report as a page.
 func (r *Report) WriteHTML(w io.Writer) error {
@@ -14,12 +33,19 @@ func (r *Report) WriteHTML(w io.Writer) error {
 }
 
 func (r *Report) body() dom.Part {
+	d := &drawing{lines: roomLines}
+	if r.names != nil {
+		d.names = r.names()
+	}
+	var findings []dom.Part
+	for i := range r.Findings {
+		findings = append(findings, d.finding(&r.Findings[i], "f"+strconv.Itoa(i)))
+	}
 	state := r.State()
-	id := 0
 	return dom.Parts(
 		dom.Element("h1", dom.Text(r.Answer)),
 		dom.Element("p.asked", page.State(state.Colour, state.Word), dom.Textf(" %d connections judged", r.Connections)),
-		dom.Each(r.Findings, func(f *Finding) dom.Part { id++; return f.body("f" + strconv.Itoa(id-1)) }),
+		dom.Parts(findings...),
 		listed("Undecided", r.Doubts, func(d *Doubt) dom.Part {
 			return dom.Element("li", dom.Textf("%d connections, unless %s", d.Connections, d.Unless),
 				dom.If(d.See != "", dom.Text(" (see "), code(d.See), dom.Text(")")))
@@ -38,27 +64,50 @@ func listed[T any](title string, list []T, item func(*T) dom.Part) dom.Part {
 
 func code(text string) dom.Part { return dom.Element("code", dom.Text(text)) }
 
-// fact is a row of what is known of a finding, and nothing without a value.
+// fact is a row of what is known of a finding.
 func fact(what string, value dom.Part) dom.Part {
 	return dom.Element("div", dom.Element("dt", dom.Text(what)), dom.Element("dd", value))
 }
 
-func (f *Finding) body(id string) dom.Part {
-	outside := ""
-	if f.Outside {
-		outside = ", of clients outside alone"
+func (d *drawing) finding(f *Finding, id string) dom.Part {
+	var packets []dom.Part
+	for i := range f.Packets {
+		packets = append(packets, d.packet(&f.Packets[i], id+"w"))
 	}
 	return dom.Element("section.finding", dom.ID(id),
-		dom.Element("h2", dom.Text(string(f.Code)+" "),
-			dom.Element("span.tools", dom.Textf("%d services, %d ways%s", len(f.Services), f.Suffering, outside))),
-		dom.Element("p.clause", dom.Text(f.Says)),
+		dom.Element("h2", page.State("bad", string(f.Code)), dom.Text(" "+f.Says)),
+		f.suffer(),
 		dom.Element("dl.facts", fact("nodes", dom.Joined(f.Nodes)),
-			dom.If(len(f.Services) > 0, fact("services", dom.Joined(f.Services))),
+			dom.If(len(f.Services) > 0, fact("services", f.services())),
 			dom.If(f.Owner != "", fact("owner", dom.Text(f.Owner))),
 			dom.If(f.Remedy != "", fact("mend it", code(f.Remedy))),
 			held("missing", f.Missing), held("foreign", f.Foreign), held("moved", f.Moved), held("decided", f.Deciding),
 			dom.Each(f.Remembered, func(r *string) dom.Part { return fact("forget", code(*r)) })),
-		dom.Each(f.Packets, (*Packet).body))
+		dom.Parts(packets...))
+}
+
+// suffer are the figures of what suffers.
+func (f *Finding) suffer() dom.Part {
+	figure := func(n int, one, more string) dom.Part {
+		if n == 1 {
+			more = one
+		}
+		return dom.Element("div", dom.Element("dd", dom.Text(strconv.Itoa(n))), dom.Element("dt", dom.Text(more)))
+	}
+	ways := "ways"
+	if f.Outside {
+		ways = "ways, of clients outside alone"
+	}
+	return dom.Element("dl.figures", dom.Label("What suffers"), figure(len(f.Services), "service", "services"),
+		figure(f.Suffering, "way", ways), figure(len(f.Nodes), "node", "nodes"))
+}
+
+// services are the names of those that suffer, folded where they are many.
+func (f *Finding) services() dom.Part {
+	if len(f.Services) <= namedServices {
+		return dom.Joined(f.Services)
+	}
+	return dom.Element("details", dom.Element("summary", dom.Text("all "+strconv.Itoa(len(f.Services)))), dom.Joined(f.Services))
 }
 
 // held are rules.
@@ -68,12 +117,51 @@ func held(what string, rules []Rule) dom.Part {
 	})
 }
 
-func (p *Packet) body() dom.Part {
-	return dom.Parts(dom.Element("p.asked", code(p.Packet)),
-		page.Beside(p.Want, "", p.Got),
+// packet is one that suffers, with its way from host to host, that of the first finding unfolded. Where there is no room for that, or in a
+// report that was read, the way is told in lines.
+func (d *drawing) packet(p *Packet, id string) dom.Part {
+	head := dom.Parts(dom.Element("p.asked", code(p.Packet)), page.Beside(p.Want, "", p.Got))
+	if told := d.story(p); told != nil {
+		unfolded := dom.If(!d.shown, dom.Attribute("open", ""))
+		d.shown = true
+		return dom.Parts(head, dom.Element("details.source", unfolded,
+			dom.Element("summary", dom.Text("The way, host by host")), page.NewWay(told, id).Body()))
+	}
+	return dom.Parts(head,
 		dom.If(len(p.Ways) > 0, dom.Element("ul", dom.Each(p.Ways, page.Item))),
 		dom.If(len(p.Way) > 0, dom.Element("details.source", dom.Element("summary", dom.Text("The way, rule by rule")),
 			dom.Element("pre", dom.Attribute("tabindex", "0"), dom.Each(p.Way, func(l *string) dom.Part { return dom.Text(*l + "\n") })))))
+}
+
+// story is what became of a packet, for lanes; nil where it is not known, and where there is no room for it.
+func (d *drawing) story(p *Packet) *stories.Story {
+	if len(p.told) == 0 {
+		return nil
+	}
+	var connections []network.Connection
+	var journeys []network.Journey
+	for i := range p.told {
+		s := &p.told[i]
+		if s.connection != nil {
+			connections = append(connections, *s.connection)
+			continue
+		}
+		journey := *s.journeys[0]
+		journey.Probability = s.probability
+		journeys = append(journeys, journey)
+	}
+	var out stories.Story
+	if len(connections) > 0 {
+		out = stories.OfConnections(p.Packet, connections, stories.Options{Names: d.names})
+	} else {
+		out = stories.OfJourneys(p.Packet, journeys, stories.Options{Names: d.names})
+	}
+	lines := page.Lines(&out)
+	if lines > d.lines {
+		return nil
+	}
+	d.lines -= lines
+	return &out
 }
 
 // WriteHTML writes the matrix as a page.

@@ -8,6 +8,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+	stories "github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
 // reportVersion is the version of the Report's JSON.
@@ -37,6 +38,8 @@ type Report struct {
 	Unjudged []Unjudged `json:"unjudged,omitempty"`
 	// Notes say what was assumed, what of the input does not fit together, and what somebody may want to know that is not wrong.
 	Notes []string `json:"notes,omitempty"`
+
+	names func() stories.Names // of the objects; nil in a report that was read
 }
 
 // NodeReport says what is known of a node.
@@ -115,6 +118,8 @@ type Packet struct {
 	// Ways are what became of it, of the first packet of a finding, and Way is the same rule by rule.
 	Ways []string `json:"ways,omitempty"`
 	Way  []string `json:"way,omitempty"`
+
+	told []story // the same for a page
 }
 
 // Doubt is something that was taken for granted, with the number of the connections that meet it.
