@@ -106,7 +106,8 @@ func (r *nftReader) effects(at nftChainID) []NFEffect {
 	return r.known[at]
 }
 
-// add adds what a rule does to packets that fit a match, and that meet what the chain does to which it jumps; below is nil if it does it itself.
+// add adds what a rule does to packets that fit a match, and that meet what the chain does to which it jumps; below is nil if it does it
+// itself.
 func (m *nftMet) add(match NFMatch, below *nftMet) {
 	switch {
 	case below != nil && !below.any:
@@ -120,7 +121,8 @@ func (m *nftMet) add(match NFMatch, below *nftMet) {
 	}
 }
 
-// expression is what one expression of a rule does, if the ones before it let the packet come to it, and which packets meet that if it is a jump.
+// expression is what one expression of a rule does, if the ones before it let the packet come to it, and which packets meet that if it is
+// a jump.
 func (r *nftReader) expression(table nftTableID, element nlattr.Attribute, matcher *nftMatcher) ([]NFEffect, *nftMet) {
 	unknown := []NFEffect{EffectUnknown}
 	expression, err := attributesByType(element.Value)

@@ -8,8 +8,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// NFMatch is what a rule of nftables asks of a packet, as far as it is plain. A packet that fails one of the fields does not meet the rule; one
-// that has them all may.
+// NFMatch is what a rule of nftables asks of a packet, as far as it is plain. A packet that fails one of the fields does not meet the
+// rule; one that has them all may.
 type NFMatch struct {
 	Family   netfilter.Family `json:"family,omitempty"`
 	Protocol inet.Proto       `json:"protocol,omitempty"`
@@ -50,8 +50,8 @@ func (m NFMatch) and(o NFMatch) NFMatch {
 	return m
 }
 
-// headers are what the packet and all that belong to it may look like at a hook, whichever it is: as they came and as they went, since they are
-// translated between. Devices are those by which they may be said to come.
+// headers are what the packet and all that belong to it may look like at a hook, whichever it is: as they came and as they went, since
+// they are translated between. Devices are those by which they may be said to come.
 type headers struct {
 	packets []inet.Packet
 	devices []string

@@ -63,8 +63,8 @@ func (m *nftMatcher) is(family uint8) {
 	}
 }
 
-// take reads an expression. What is not a comparison of a field that was loaded just so asks for nothing that is known; what writes to a register
-// by other means makes all registers unknown.
+// take reads an expression. What is not a comparison of a field that was loaded just so asks for nothing that is known; what writes to a
+// register by other means makes all registers unknown.
 func (m *nftMatcher) take(name string, data map[uint16]nlattr.Attribute) {
 	number := func(typ uint16) uint32 {
 		value, err := data[typ].Uint32()

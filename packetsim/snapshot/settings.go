@@ -34,14 +34,14 @@ var settings = []setting{
 	{name: "net.netfilter.nf_conntrack_checksum", assumed: "1", other: "0", ofModule: true, optional: true},
 }
 
-// ofDevices are the words of settings that decide for each device by itself, beside the value for all devices. IPv6 forwards by the value for
-// all alone.
+// ofDevices are the words of settings that decide for each device by itself, beside the value for all devices. IPv6 forwards by the value
+// for all alone.
 var ofDevices = []string{"forwarding", "rp_filter", "route_localnet", "accept_local"}
 
 const confOf = "net.ipv4.conf."
 
-// LacksSettings notes in Unread which settings decide where packets go and are not among Sysctls, where these are not all that the kernel has:
-// why says what they are then. Of a whole list, those of modules are not missed: the kernel does not have what the list does not.
+// LacksSettings notes in Unread which settings decide where packets go and are not among Sysctls, where these are not all that the kernel
+// has: why says what they are then. Of a whole list, those of modules are not missed: the kernel does not have what the list does not.
 func (s *NodeSnapshot) LacksSettings(whole bool, why string) {
 	six := slices.ContainsFunc(slices.Collect(maps.Keys(s.Sysctls)), func(name string) bool { return strings.HasPrefix(name, "net.ipv6.") })
 	var missing, ofModules []string

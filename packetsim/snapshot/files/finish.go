@@ -46,8 +46,8 @@ func (r *reader) need(what, why, command string) {
 	}
 }
 
-// finishSettings says which settings are missing that decide where packets go. A list is whole if it has, beside those that a snapshot keeps,
-// some of every part of the network that each kernel has: people print those that they look for.
+// finishSettings says which settings are missing that decide where packets go. A list is whole if it has, beside those that a snapshot
+// keeps, some of every part of the network that each kernel has: people print those that they look for.
 func (r *reader) finishSettings() {
 	file := r.found[snapshot.UnreadSysctls]
 	r.need(snapshot.UnreadSysctls, "settings are taken to be those of a node of Kubernetes, which forwards", "sysctl -a")

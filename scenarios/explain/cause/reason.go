@@ -133,8 +133,8 @@ func (s *setting) martian() Cause {
 		"%s takes no packet from %s to %s by %s: %s", s.host, s.in.Src, s.in.Dst, s.in.In, s.outcome.Reason)
 }
 
-// ownAddress is the device of the host that has an address, and the address as the device has it; empty if none has it, or if nothing is known
-// of the host.
+// ownAddress is the device of the host that has an address, and the address as the device has it; empty if none has it, or if nothing is
+// known of the host.
 func (s *setting) ownAddress(a netip.Addr) (device string, prefix netip.Prefix) {
 	if s.node == nil {
 		return "", prefix

@@ -9,8 +9,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/network"
 )
 
-// TooLong is the cause of a packet of a connection that a host on its way finds too long, while its sender, a host of that name, does not hear
-// of it; false if the packet ended otherwise. A sender that hears of it sends shorter ones.
+// TooLong is the cause of a packet of a connection that a host on its way finds too long, while its sender, a host of that name, does not
+// hear of it; false if the packet ended otherwise. A sender that hears of it sends shorter ones.
 func (w World) TooLong(j *network.Journey, sender string) (Cause, bool) {
 	if j.End == network.EndDelivered || len(j.Hops) == 0 {
 		return Cause{}, false

@@ -12,7 +12,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
-// A node without routes to other nodes' pods gives their packets to the router, which may know the way or not: each answer begins with that.
+// A node without routes to other nodes' pods gives their packets to the router, which may know the way or not: each answer begins with
+// that.
 func TestWhatTheRouterKnowsIsSaidFirst(t *testing.T) {
 	cluster := recorded(t, "legacy", dumpNodes...)
 	worker := cluster.Snapshots[1]
@@ -45,8 +46,8 @@ func TestWhatWasNotFollowedIsSaidFirst(t *testing.T) {
 	}{
 		{"a doubt", "", "^undecided: [0-9]+ of [0-9]+ connections were not followed, and may meet what is not walked or not known; " +
 			"unless table netdev fw .*, nothing is wrong with [0-9]+ connections on 3 nodes"},
-		{"which none met that was followed", "none", "^undecided: [0-9]+ of [0-9]+ connections were not followed, and may meet what is not walked " +
-			"or not known; nothing is wrong with [0-9]+ connections on 3 nodes"},
+		{"which none met that was followed", "none", "^undecided: [0-9]+ of [0-9]+ connections were not followed, and may meet what is not " +
+			"walked or not known; nothing is wrong with [0-9]+ connections on 3 nodes"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cluster := recorded(t, "legacy", dumpNodes...)
@@ -66,12 +67,13 @@ func TestWhatWasNotFollowedIsSaidFirst(t *testing.T) {
 	}
 }
 
-// A pod that calls another node's port of a Local service, with the endpoint on its own node, gets no answer: nobody promised one, and doctor
-// says it.
+// A pod that calls another node's port of a Local service, with the endpoint on its own node, gets no answer: nobody promised one, and
+// doctor says it.
 func TestWhatGetsNoAnswerIsSaid(t *testing.T) {
 	report := examined(t, recorded(t, "legacy", dumpNodes...))
 	text := textOf(t, report)
 	assert.Empty(t, report.Findings)
 	assert.Positive(t, report.Unanswered)
-	assert.Regexp(t, `\nnote: [0-9]+ connections get no answer, and Kubernetes promises none \(`+string(cause.ReplyElsewhere)+`\), such as TCP `, text)
+	assert.Regexp(t, `\nnote: [0-9]+ connections get no answer, and Kubernetes promises none \(`+string(cause.ReplyElsewhere)+`\), such as TCP `,
+		text)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
-// A node whose conntrack is full takes no new connection: doctor, why and trace name that. The limit is one for the whole machine, so no test in
-// namespaces makes it.
+// A node whose conntrack is full takes no new connection: doctor, why and trace name that. The limit is one for the whole machine, so no
+// test in namespaces makes it.
 func TestConntrackThatIsFullIsNamed(t *testing.T) {
 	cluster := recorded(t, "legacy", dumpNodes...)
 	for _, taken := range cluster.Snapshots {

@@ -9,8 +9,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
-// joinFamilies makes one group of two that are the same fault in IPv4 and in IPv6, on the same nodes: somebody made one mistake, and mends it
-// by the same command for each family.
+// joinFamilies makes one group of two that are the same fault in IPv4 and in IPv6, on the same nodes: somebody made one mistake, and mends
+// it by the same command for each family.
 func joinFamilies(all []*group) []*group {
 	var out []*group
 	for _, one := range all {

@@ -12,7 +12,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
-// One mistake that was made in both families is one thing that is wrong, with a command for each. Two nodes with different mistakes are two.
+// One mistake that was made in both families is one thing that is wrong, with a command for each. Two nodes with different mistakes are
+// two.
 func TestAFaultOfBothFamiliesIsOneThing(t *testing.T) {
 	set := func(prefix string) func(*testing.T, *Cluster) {
 		return func(_ *testing.T, c *Cluster) {

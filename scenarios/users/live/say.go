@@ -57,7 +57,8 @@ func (r *Report) answer() string {
 		return fmt.Sprintf("undecided: %snothing is wrong with %s on %s%s", r.open(), plural(r.Connections, "connection"),
 			plural(judged, "node"), r.assuming()) + beside
 	}
-	return fmt.Sprintf("nothing is wrong%s: %s judged on %s", r.assuming(), plural(r.Connections, "connection"), plural(judged, "node")) + beside
+	return fmt.Sprintf("nothing is wrong%s: %s judged on %s%s", r.assuming(), plural(r.Connections, "connection"),
+		plural(judged, "node"), beside)
 }
 
 // open is what was not followed, and the first of what was not walked.

@@ -20,9 +20,9 @@ import (
 // usualMTU is that of devices of which nothing is known, as of machines outside.
 const usualMTU = 1500
 
-// segmentsOf are the lengths in bytes of the longest packets that hosts send, as far as the snapshots show them: a pod's by its device on the
-// node, whose other end is taken to have the same MTU, and a node's by the least of its devices. Where a rule changes the segments that ends
-// agree on, or may do so, nothing is known and it is nil.
+// segmentsOf are the lengths in bytes of the longest packets that hosts send, as far as the snapshots show them: a pod's by its device on
+// the node, whose other end is taken to have the same MTU, and a node's by the least of its devices. Where a rule changes the segments
+// that ends agree on, or may do so, nothing is known and it is nil.
 func segmentsOf(cluster *scenarios.Cluster, nodes map[string]*labs.Attached, hosts map[string]*packetsim.Host) map[string]int {
 	out := map[string]int{}
 	for name, node := range nodes {
@@ -83,8 +83,8 @@ func (l *lab) segment(a, b string) int {
 	return size
 }
 
-// full is a segment of a flow's server as long as both ends take it, or a short one if the server is told that it is too long: then its kernel
-// sends shorter ones.
+// full is a segment of a flow's server as long as both ends take it, or a short one if the server is told that it is too long: then its
+// kernel sends shorter ones.
 func (l *lab) full(client string, flow *network.Flow) (network.FlowPacket, error) {
 	long := network.FlowPacket{Length: l.segment(client, flow.Connection.Server), DontFragment: true}
 	if long.Length == 0 {
@@ -97,8 +97,8 @@ func (l *lab) full(client string, flow *network.Flow) (network.FlowPacket, error
 	return long, nil
 }
 
-// segmentLost is what becomes of the longest segments of a connection that is made: they are lost where a device on the way takes no packets as
-// long as they are, and the ICMP error that says so does not come to their sender.
+// segmentLost is what becomes of the longest segments of a connection that is made: they are lost where a device on the way takes no
+// packets as long as they are, and the ICMP error that says so does not come to their sender.
 func (l *lab) segmentLost(a oracle.Attempt, conn *network.Connection, w cause.World) (found cause.Cause, lost bool, err error) {
 	size := l.segment(a.From, conn.Server)
 	if a.Protocol != corev1.ProtocolTCP || size == 0 || !tooNarrow(conn, size, w) {

@@ -8,10 +8,10 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// unheard are connections of pods and nodes to services that reach an endpoint whose answer does not come back to the client, though the objects
-// promise no more: a pod calls the node port of another node, of a service with externalTrafficPolicy Local and an endpoint on the pod's own
-// node. That node keeps the pod's address as the source, so that the endpoint answers the pod past it. "Clients sending to a NodePort from within
-// the cluster may need to take traffic policy into account when picking a node" (ServiceSpec.externalTrafficPolicy).
+// unheard are connections of pods and nodes to services that reach an endpoint whose answer does not come back to the client, though the
+// objects promise no more: a pod calls the node port of another node, of a service with externalTrafficPolicy Local and an endpoint on the
+// pod's own node. That node keeps the pod's address as the source, so that the endpoint answers the pod past it. "Clients sending to a
+// NodePort from within the cluster may need to take traffic policy into account when picking a node" (ServiceSpec.externalTrafficPolicy).
 type unheard struct {
 	first errand
 	count int
@@ -63,8 +63,8 @@ func (e *exam) noteUnheard() {
 	if e.unheard.count == 1 {
 		get = " gets"
 	}
-	e.report.Notes = slices.Insert(e.report.Notes, 0, fmt.Sprintf("%s%s no answer, and Kubernetes promises none (%s), such as %s: the node that is "+
-		"called keeps the client's address, and the endpoint answers past it. Within the cluster, call the cluster IP of a service with "+
+	e.report.Notes = slices.Insert(e.report.Notes, 0, fmt.Sprintf("%s%s no answer, and Kubernetes promises none (%s), such as %s: the node "+
+		"that is called keeps the client's address, and the endpoint answers past it. Within the cluster, call the cluster IP of a service with "+
 		"externalTrafficPolicy Local, or a node that has an endpoint", plural(e.unheard.count, "connection"), get, cause.ReplyElsewhere,
 		e.unheard.first))
 }
