@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long ailments lint fmt bench bench-kernel bench-peer fuzz rejudge explore page browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
+.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long ailments lint fmt bench bench-kernel bench-peer weight fuzz rejudge explore page browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -200,6 +200,10 @@ kind-engine: ## start a Docker engine on a machine whose init does not start it;
 
 kind-engine-stop: ## stop the Docker engine that kind-engine started
 	$(GO) run ./kindtest/onkind/nodeimage/engine -stop
+
+WEIGHT_LIMIT ?= 60
+weight: ## print what chainwalk weighs: size, by module, start and memory of some commands; from WEIGHT_LIMIT (60) MB without symbols on it fails
+	$(GO) run ./internal/weight -limit $(WEIGHT_LIMIT)
 
 examples: ## build and test the modules of docs/examples, which use chainwalk like any other module
 	set -e; for module in docs/examples/*/; do (cd $$module && $(GO) mod tidy -diff && $(GO) vet ./... && $(GO) test ./...); done
