@@ -48,6 +48,7 @@ labels and annotations are left out (they are without it too, but for those that
 }
 
 func runScenarioFrom(s streams, from *liveOptions, o live.ScenarioOptions) error {
+	defer collect(collectOften)()
 	cluster, err := from.read(s)
 	if err != nil {
 		return err
