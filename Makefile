@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long ailments lint fmt bench bench-kernel bench-peer weight fuzz rejudge explore page browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
+.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long ailments lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -135,6 +135,11 @@ explore: ## try every sequence of up to EXPLORE_DEPTH (6) events of a flow; abou
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+LARGE ?= 1000
+
+bench-large: build ## measure time and memory of doctor and of scenario from over a large cluster, sound and broken (LARGE=services)
+	$(GO) run ./scenarios/users/large/measure -chainwalk bin/chainwalk -services $(LARGE)
 
 bench-kernel: ## measure restore, save and verdicts beside the real tools and kernel in one run; root on Linux
 	CHAINWALK_KERNEL=1 $(GO) test -run '^$$' -bench BesideTheRealKernel ./fakeipt ./packetsim ./cmd/chainwalk

@@ -137,8 +137,8 @@ func (h *Host) isUplink(device string) bool {
 	case "ipip", "ip6tnl", "sit", "gre", "ip6gre", "wireguard", "geneve":
 		return true
 	}
-	return slices.ContainsFunc(h.network.Routes, func(r Route) bool {
-		return r.Dst.Bits() == 0 && (r.Type == RouteUnicast || r.Type == "") &&
+	return slices.ContainsFunc(h.routes, func(r route) bool {
+		return r.Dst.Bits() == 0 && r.Type == RouteUnicast &&
 			(r.Dev == device || slices.ContainsFunc(r.NextHops, func(hop NextHop) bool { return hop.Dev == device }))
 	})
 }

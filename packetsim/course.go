@@ -52,8 +52,14 @@ func (c *course) tells() bool { return c.told&tellEvents != 0 }
 // tell notes an event.
 func (c *course) tell(e Event) {
 	e.Step, e.Hook = len(c.outcome.Steps), c.tale.hook
+	if c.outcome.Events == nil {
+		c.outcome.Events = make([]Event, 0, usualEvents)
+	}
 	c.outcome.Events = append(c.outcome.Events, e)
 }
+
+// usualEvents is room for what happens to a packet on a host that translates it.
+const usualEvents = 6
 
 // notice tells what has changed of the header since it was looked at last.
 func (c *course) notice(s *skb, nat Translation) {
@@ -67,7 +73,8 @@ func (c *course) notice(s *skb, nat Translation) {
 	if marked.Mark = now.Mark; marked == now {
 		kind = EventMark
 	}
-	c.tell(Event{Kind: kind, Before: &before, After: &now, NAT: nat})
+	told := &[2]Header{before, now} // now and before themselves stay on the stack, since most calls find no change
+	c.tell(Event{Kind: kind, Before: &told[0], After: &told[1], NAT: nat})
 }
 
 // tellHook tells that the packet comes to a hook.

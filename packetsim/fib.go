@@ -26,37 +26,73 @@ type fib struct {
 	realms bool // some route has a realm
 }
 
-// fibTable finds the routes to an address by longest prefix: one map look-up for each prefix length in use.
+// fibTable finds the routes to an address by longest prefix: one look-up for each prefix length in use.
 type fibTable struct {
 	lengths []fibLength // longest first
 }
 
-// fibLength is the routes to the prefixes of one length.
+// fibLength is the routes to the prefixes of one length: few in a list, which is what a pod has and takes less memory, many by their
+// prefixes.
 type fibLength struct {
-	bits   int
-	mask   inet.Bits
-	routes map[inet.Bits][]*route
+	bits int
+	mask inet.Bits
+	few  []prefixRoute // those of one prefix by their metrics
+	many map[inet.Bits][]*route
 }
+
+// prefixRoute is a route to a prefix.
+type prefixRoute struct {
+	to inet.Bits
+	*route
+}
+
+// fewRoutes is up to how many routes are few.
+const fewRoutes = 8
 
 // route is a Route with its defaults filled in and its device looked up.
 type route struct {
 	Route
 	dev  *device  // nil for the types that need none, and of a route with several next hops
 	hops []*route // the route by each of its next hops
+
+	unset struct{ table, typ, scope bool } // what was not given and has its default
 }
 
 func (t *fibTable) add(r *route) {
 	addr, length := r.Dst.Addr(), r.Dst.Bits()
 	at, known := slices.BinarySearchFunc(t.lengths, length, func(l fibLength, bits int) int { return cmp.Compare(bits, l.bits) })
 	if !known {
-		t.lengths = slices.Insert(t.lengths, at, fibLength{length, inet.PrefixMask(length, addr.Is4()), map[inet.Bits][]*route{}})
+		t.lengths = slices.Insert(t.lengths, at, fibLength{bits: length, mask: inet.PrefixMask(length, addr.Is4())})
 	}
-	routes, to := t.lengths[at].routes, inet.BitsOf(addr)
-	same := append(slices.Clip(routes[to]), r)
-	if len(same) > 1 {
-		slices.SortStableFunc(same, func(a, b *route) int { return cmp.Compare(a.Metric, b.Metric) })
+	t.lengths[at].add(prefixRoute{inet.BitsOf(addr), r})
+}
+
+func (l *fibLength) add(r prefixRoute) {
+	if l.many != nil {
+		l.many[r.to] = slices.Insert(l.many[r.to], placeAmong(l.many[r.to], r.route), r.route)
+		return
 	}
-	routes[to] = same
+	at := slices.IndexFunc(l.few, func(have prefixRoute) bool { return have.to == r.to && have.Metric > r.Metric })
+	if at < 0 {
+		at = len(l.few)
+	}
+	if l.few = slices.Insert(l.few, at, r); len(l.few) <= fewRoutes {
+		return
+	}
+	l.many = map[inet.Bits][]*route{}
+	for _, have := range l.few {
+		l.many[have.to] = append(l.many[have.to], have.route)
+	}
+	l.few = nil
+}
+
+// placeAmong is the place of a route among others to its prefix, by its metric.
+func placeAmong(routes []*route, r *route) int {
+	at := slices.IndexFunc(routes, func(have *route) bool { return have.Metric > r.Metric })
+	if at < 0 {
+		return len(routes)
+	}
+	return at
 }
 
 // lookup is the best route that can be used, or nil.
@@ -64,7 +100,13 @@ func (t *fibTable) lookup(f *flow) *route {
 	dst := inet.BitsOf(f.dst)
 	for i := range t.lengths {
 		length := &t.lengths[i]
-		for _, r := range length.routes[dst.Masked(length.mask)] {
+		to := dst.Masked(length.mask)
+		for k := range length.few {
+			if r := &length.few[k]; r.to == to && r.usable(f) {
+				return r.route
+			}
+		}
+		for _, r := range length.many[to] {
 			if r.usable(f) {
 				return r
 			}
@@ -167,17 +209,25 @@ func (b *fib) isLocal(addr netip.Addr) bool { return b.addressType(addr, "") == 
 
 var limitedBroadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
-// defaultRules are the rules that the kernel makes; IPv6 has no table default.
+// defaultRules are the rules that the kernel makes; IPv6 has no table default. They are not to be written to.
 func defaultRules(family netfilter.Family) []PolicyRule {
-	rules := []PolicyRule{
-		{Family: family, Priority: 0, Table: TableLocal},
-		{Family: family, Priority: 32766, Table: TableMain},
-	}
 	if family == netfilter.IPv4 {
-		rules = append(rules, PolicyRule{Family: family, Priority: 32767, Table: TableDefault})
+		return defaultRules4[:]
 	}
-	return rules
+	return defaultRules6[:]
 }
+
+var (
+	defaultRules4 = [...]PolicyRule{
+		{Family: netfilter.IPv4, Priority: 0, Table: TableLocal},
+		{Family: netfilter.IPv4, Priority: 32766, Table: TableMain},
+		{Family: netfilter.IPv4, Priority: 32767, Table: TableDefault},
+	}
+	defaultRules6 = [...]PolicyRule{
+		{Family: netfilter.IPv6, Priority: 0, Table: TableLocal},
+		{Family: netfilter.IPv6, Priority: 32766, Table: TableMain},
+	}
+)
 
 // deviceRoutes are the routes that the kernel makes for a device with its addresses.
 func deviceRoutes(dev *Device) []Route {

@@ -50,7 +50,6 @@ type Host struct {
 	conns conntrack.Tracker
 	routing
 	name      string
-	network   HostConfig // devices, routes and rules as they were given
 	sysctls   map[string]string
 	conf      hostSysctls
 	netfilter *netfilter.Namespace
@@ -59,6 +58,7 @@ type Host struct {
 	indexing  indexPolicy
 	memory    *memory
 	tally     tally
+	values    ruleValues
 	idle      []*walk // walks that have ended
 	verdict   Outcome // of the last Verdict
 }
@@ -70,6 +70,7 @@ type routing struct {
 	devices    []*device
 	byName     map[string]*device
 	fib4, fib6 *fib
+	routes     []route             // of both families, in the order in which they were given
 	addresses  map[netip.Addr]bool // of the devices
 	steered    []*route            // those of the routes that Steer chooses the next hop of
 	via        netip.Addr          // what it has chosen
@@ -128,11 +129,10 @@ func (h *Host) SetNetwork(devices []Device, routes []Route, rules []PolicyRule, 
 	defer h.lock.Unlock()
 	before := h.byName
 	h.devices, h.byName, h.addresses = b.devices, b.byName, b.addresses
-	h.fib4, h.fib6 = b.fibs[netfilter.IPv4], b.fibs[netfilter.IPv6]
+	h.fib4, h.fib6, h.routes = b.fibs[netfilter.IPv4], b.fibs[netfilter.IPv6], b.routes
 	h.steered = b.steered
 	h.steer()
 	h.forgetMasquerades(before)
-	h.network = HostConfig{Devices: b.given, Routes: b.routes, PolicyRules: b.rules}
 	if err := h.readSysctls(); err != nil {
 		return fmt.Errorf("host %s: %w", h.name, err)
 	}
@@ -144,17 +144,22 @@ func (h *Host) SetNetwork(devices []Device, routes []Route, rules []PolicyRule, 
 func (h *Host) Config() HostConfig {
 	h.lock.Lock()
 	defer h.lock.Unlock()
-	return HostConfig{
+	config := HostConfig{
 		Name:            h.name,
-		Devices:         slices.Clone(h.network.Devices),
-		Routes:          slices.Clone(h.network.Routes),
 		OnlyGivenRoutes: true,
-		PolicyRules:     slices.Clone(h.network.PolicyRules),
+		PolicyRules:     slices.Concat(h.fib4.rules, h.fib6.rules),
 		Sysctls:         maps.Clone(h.sysctls),
 		Netfilter:       h.netfilter,
 		Clock:           h.clock,
 		Conntrack:       h.conns.Entries(),
 	}
+	for _, dev := range h.devices {
+		config.Devices = append(config.Devices, dev.Device)
+	}
+	for i := range h.routes {
+		config.Routes = append(config.Routes, h.routes[i].given())
+	}
+	return config
 }
 
 // Name is the host's name.
@@ -218,66 +223,73 @@ type networkBuilder struct {
 	addresses map[netip.Addr]bool
 	fibs      map[netfilter.Family]*fib
 	steered   []*route
-	given     []Device
-	routes    []Route
-	rules     []PolicyRule
+	routes    []route
 }
 
 func (b *networkBuilder) build(devices []Device, routes []Route, rules []PolicyRule, onlyGivenRoutes bool) error {
 	if err := b.addDevices(devices); err != nil {
 		return err
 	}
-	b.routes = make([]Route, 0, len(routes)+routesOfAddress*len(b.addresses))
+	var own []Route
 	if !onlyGivenRoutes {
-		for i := range b.given {
-			b.routes = append(b.routes, deviceRoutes(&b.given[i])...)
+		for _, dev := range b.devices {
+			own = append(own, deviceRoutes(&dev.Device)...)
 		}
 	}
-	b.routes = append(b.routes, routes...)
 	if err := b.addRules(rules); err != nil {
 		return err
 	}
-	room := make([]route, len(b.routes))
+	b.routes = make([]route, len(own)+len(routes))
 	for i := range b.routes {
-		room[i].Route = b.routes[i]
-		if err := b.addRoute(i, &room[i]); err != nil {
+		if i < len(own) {
+			b.routes[i].Route = own[i]
+		} else {
+			b.routes[i].Route = routes[i-len(own)]
+		}
+		if err := b.addRoute(i, &b.routes[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// routesOfAddress is the most that addressRoutes makes.
-const routesOfAddress = 3
-
 func (b *networkBuilder) addDevices(devices []Device) error {
 	isLoopback := func(d Device) bool { return d.Name == loopbackName }
-	if !slices.ContainsFunc(devices, isLoopback) {
-		b.given = append(b.given, Device{Name: loopbackName, Kind: "loopback", MTU: 65536, Up: true, Groups: []netip.Addr{}, Addresses: []Address{
-			{Prefix: netip.MustParsePrefix("127.0.0.1/8")}, {Prefix: netip.MustParsePrefix("::1/128")},
-		}})
+	lacksLoopback := !slices.ContainsFunc(devices, isLoopback)
+	room := make([]device, 0, len(devices)+1)
+	if lacksLoopback {
+		room = append(room, device{Device: Device{Name: loopbackName, Kind: "loopback", MTU: 65536, Up: true, Groups: []netip.Addr{},
+			Addresses: []Address{{Prefix: netip.MustParsePrefix("127.0.0.1/8")}, {Prefix: netip.MustParsePrefix("::1/128")}}}})
 	}
-	b.given = append(b.given, devices...)
-	for i := range b.given {
-		d := &b.given[i]
-		if d.Index == 0 {
-			d.Index = i + 1
-		}
-		if d.Name == "" || len(d.Name) > 15 {
-			return fmt.Errorf("device %q: want a name of 1 to 15 characters", d.Name)
-		}
-		if b.byName[d.Name] != nil {
-			return fmt.Errorf("device %s is given twice", d.Name)
-		}
-		for _, a := range d.Addresses {
-			if !a.Prefix.IsValid() {
-				return fmt.Errorf("device %s: an address is not set", d.Name)
-			}
-			b.addresses[a.Prefix.Addr()] = true
-		}
-		dev := &device{Device: *d}
-		b.devices, b.byName[d.Name] = append(b.devices, dev), dev
+	for i := range devices {
+		room = append(room, device{Device: devices[i]})
 	}
+	b.devices = make([]*device, 0, len(room))
+	for i := range room {
+		if err := b.addDevice(i, &room[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *networkBuilder) addDevice(i int, d *device) error {
+	if d.Index == 0 {
+		d.Index = i + 1
+	}
+	if d.Name == "" || len(d.Name) > 15 {
+		return fmt.Errorf("device %q: want a name of 1 to 15 characters", d.Name)
+	}
+	if b.byName[d.Name] != nil {
+		return fmt.Errorf("device %s is given twice", d.Name)
+	}
+	for _, a := range d.Addresses {
+		if !a.Prefix.IsValid() {
+			return fmt.Errorf("device %s: an address is not set", d.Name)
+		}
+		b.addresses[a.Prefix.Addr()] = true
+	}
+	b.devices, b.byName[d.Name] = append(b.devices, d), d
 	return nil
 }
 
@@ -299,11 +311,11 @@ func (b *networkBuilder) addRules(rules []PolicyRule) error {
 	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		f, own := b.fibs[family], defaultRules(family)
 		if len(f.rules) == 0 {
-			f.rules = own
+			f.rules = own // which all hosts share
+		} else {
+			slices.SortStableFunc(f.rules, func(x, y PolicyRule) int { return cmp.Compare(x.Priority, y.Priority) })
 		}
-		slices.SortStableFunc(f.rules, func(x, y PolicyRule) int { return cmp.Compare(x.Priority, y.Priority) })
 		f.custom = len(f.rules) > len(own)
-		b.rules = append(b.rules, f.rules...)
 	}
 	return nil
 }
@@ -313,15 +325,7 @@ func (b *networkBuilder) addRoute(i int, r *route) error {
 		return fmt.Errorf("route %d: the destination is not set (a default route is 0.0.0.0/0 or ::/0)", i)
 	}
 	r.Dst = r.Dst.Masked()
-	if r.Table == 0 {
-		r.Table = TableMain
-	}
-	if r.Type == "" {
-		r.Type = RouteUnicast
-	}
-	if r.Scope == "" {
-		r.Scope = r.defaultScope()
-	}
+	r.setDefaults()
 	switch r.Type {
 	case RouteUnicast, RouteLocal, RouteBroadcast, RouteAnycast, RouteMulticast:
 		if r.Steered {
@@ -350,6 +354,37 @@ func (b *networkBuilder) addRoute(i int, r *route) error {
 	}
 	f.tables[r.Table].add(r)
 	return nil
+}
+
+// setDefaults fills in what was not given.
+func (r *route) setDefaults() {
+	if r.unset.table = r.Table == 0; r.unset.table {
+		r.Table = TableMain
+	}
+	if r.unset.typ = r.Type == ""; r.unset.typ {
+		r.Type = RouteUnicast
+	}
+	if r.unset.scope = r.Scope == ""; r.unset.scope {
+		r.Scope = r.defaultScope()
+	}
+}
+
+// given is the route without its defaults, and without the next hop that Steer chose.
+func (r *route) given() Route {
+	out := r.Route
+	if r.unset.table {
+		out.Table = 0
+	}
+	if r.unset.typ {
+		out.Type = ""
+	}
+	if r.unset.scope {
+		out.Scope = ""
+	}
+	if r.Steered {
+		out.Via = netip.Addr{}
+	}
+	return out
 }
 
 func (r *Route) defaultScope() Scope {

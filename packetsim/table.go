@@ -38,6 +38,7 @@ type tableWalk struct {
 	match    matcher
 	targets  targets
 	tally    *tally
+	values   *ruleValues
 	indexing *indexPolicy
 	jumps    int // since the walk began
 	stack    []position
@@ -209,21 +210,22 @@ func (t *tableWalk) step(step Step) {
 	if t.s.hooks.mixed {
 		step.Dialect = t.match.rules.Dialect()
 	}
+	if cap(t.outcome.Steps) == 0 {
+		t.outcome.Steps = make([]Step, 0, usualSteps)
+	}
 	t.outcome.Steps = append(t.outcome.Steps, step)
 }
+
+// usualSteps is room for what a packet to a service meets on a node.
+const usualSteps = 16
 
 // stepOfRule notes the rule that the packet has met.
 func (t *tableWalk) stepOfRule(rule *xtables.Rule) {
 	if !t.tells() {
 		return
 	}
-	met := valueOf(t.match.rules, rule, t.at.program.chain.Name)
-	t.step(Step{Kind: RuleStepKind(&met.Fact, t.at.program == t.base), Rule: &met})
-}
-
-// valueOf is a rule of a chain as traces have it.
-func valueOf(rules *ruleset.Ruleset, rule *xtables.Rule, chain string) netfilter.Rule {
-	return netfilter.Rule{Text: rule.Text(chain, rules.Family(), rules.Dialect()), Fact: rule.Fact()}
+	met := t.values.of(t.match.rules, rule, t.at.program.chain.Name)
+	t.step(Step{Kind: RuleStepKind(&met.Fact, t.at.program == t.base), Rule: met})
 }
 
 // pop goes back to the rule after the last jump, or from the built-in chain to its policy.

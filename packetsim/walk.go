@@ -45,7 +45,7 @@ func (h *Host) makeWalk() *walk {
 	w := &walk{h: h}
 	w.answers = answers{course: &w.course, host: h, hooks: &w.hooks}
 	w.conntrack = packetTracker{&w.course, &h.conns}
-	w.table = tableWalk{course: &w.course, tally: &h.tally, indexing: &h.indexing,
+	w.table = tableWalk{course: &w.course, tally: &h.tally, values: &h.values, indexing: &h.indexing,
 		match: matcher{course: &w.course, host: h.name, memory: h.memory, conns: &h.conns, routes: &h.routing, tally: &h.tally}}
 	w.table.targets = targets{course: &w.course, match: &w.table.match, answers: &w.answers, memory: h.memory,
 		conns: &h.conns, routes: &h.routing}

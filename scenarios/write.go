@@ -43,6 +43,12 @@ func writeFields(b *bytes.Buffer, v reflect.Value) error {
 		if name == "" || name == "-" || !given(field) {
 			continue
 		}
+		if hasLongList(field) {
+			if err := writeNested(b, name, field); err != nil {
+				return err
+			}
+			continue
+		}
 		if !isApart(name) || field.Len() == 0 {
 			if err := writeField(b, name, field, false); err != nil {
 				return err
@@ -67,6 +73,81 @@ func writeField(b *bytes.Buffer, name string, field reflect.Value, goesOn bool) 
 	root := mapping()
 	root.Content = []*yaml.Node{document.Text(name), value}
 	layOut(root, "", 0)
+	before := 0
+	if goesOn {
+		before = 1 // the line of the name
+	}
+	return writeBehind(b, root, before)
+}
+
+// longList is how many items take more than a line, whatever they are.
+const longList = lineWidth / 2
+
+// isLong says whether a list has items that are written one at a time although they have no lines of their own.
+func isLong(v reflect.Value) bool {
+	_, apart := v.Interface().(spelled)
+	return v.Kind() == reflect.Slice && !apart && v.Len() > longList
+}
+
+// hasLongList says whether a value is a struct with a long list, such as the topology of a large cluster.
+func hasLongList(v reflect.Value) bool {
+	if _, apart := v.Interface().(spelled); apart || v.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range v.NumField() {
+		if isLong(v.Field(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// writeNested writes a struct with a long list with its name, one item at a time, as the whole of it is laid out.
+func writeNested(b *bytes.Buffer, name string, v reflect.Value) error {
+	before := 0 // lines that stand there already: after the first one that of the struct, and within a list that of the list
+	write := func(inner string, field reflect.Value, item bool) error {
+		value, err := nodeOf(field)
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", name, inner, err)
+		}
+		nested, root := mapping(), mapping()
+		nested.Content = []*yaml.Node{document.Text(inner), value}
+		root.Content = []*yaml.Node{document.Text(name), nested}
+		const indent = 2
+		if item {
+			layOut(value.Content[0], "", indent+2)
+		} else {
+			layOutFields(nested, indent)
+		}
+		err = writeBehind(b, root, before)
+		before = 1
+		return err
+	}
+	for i := range v.NumField() {
+		inner := v.Type().Field(i).Tag.Get("json")
+		field := v.Field(i)
+		if inner == "" || inner == "-" || !given(field) {
+			continue
+		}
+		if !isLong(field) {
+			if err := write(inner, field, false); err != nil {
+				return err
+			}
+			continue
+		}
+		for k := range field.Len() {
+			if err := write(inner, field.Slice(k, k+1), true); err != nil {
+				return err
+			}
+			before = 2
+		}
+		before = 1
+	}
+	return nil
+}
+
+// writeBehind writes a document behind others, without so many of its first lines.
+func writeBehind(b *bytes.Buffer, root *yaml.Node, lines int) error {
 	var text bytes.Buffer
 	enc := yaml.NewEncoder(&text)
 	enc.SetIndent(2)
@@ -77,10 +158,10 @@ func writeField(b *bytes.Buffer, name string, field reflect.Value, goesOn bool) 
 	if err := enc.Close(); err != nil {
 		return err
 	}
-	if goesOn {
-		_, _ = text.ReadBytes('\n') // its end is no error: the name has a line
+	for range lines {
+		_, _ = text.ReadBytes('\n') // its end is no error: each of them is there
 	}
-	_, err = text.WriteTo(b)
+	_, err := text.WriteTo(b)
 	return err
 }
 

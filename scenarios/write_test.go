@@ -1,7 +1,10 @@
 package scenarios
 
 import (
+	"bytes"
+	"fmt"
 	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -228,5 +231,25 @@ func usedIn(v reflect.Value, used map[string]bool) {
 				usedIn(v.Field(i), used)
 			}
 		}
+	}
+}
+
+// The pods of a large cluster are written one at a time, as they would be all at once.
+func TestALongListIsWrittenAsAWhole(t *testing.T) {
+	for _, pods := range []int{longList, longList + 1, 3 * longList} {
+		topology := Topology{IPFamily: FamilyDual, Nodes: Nodes{{Name: "one"}, {Name: "two"}}, Outside: []Machine{{Name: "far"}}}
+		for i := range pods {
+			pod := Pod{Name: fmt.Sprintf("web-%d", i), Node: "one"}
+			if i%7 == 0 {
+				pod.Addresses = slices.Repeat([]netip.Addr{netip.MustParseAddr("fd00:1234:5678:9abc:def0:1234:5678:9abc")}, 5)
+			}
+			topology.Pods = append(topology.Pods, pod)
+		}
+		s := Scenario{Name: "large", Topology: topology}
+		var whole bytes.Buffer
+		require.NoError(t, writeField(&whole, "topology", reflect.ValueOf(topology), false))
+		require.Greater(t, strings.Count(whole.String(), "\n"), pods)
+		assert.Equal(t, "name: large\n"+whole.String(), written(t, &s))
+		assert.Equal(t, pods > longList, hasLongList(reflect.ValueOf(topology)))
 	}
 }

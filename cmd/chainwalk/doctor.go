@@ -54,6 +54,7 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 	if o.output != "text" && o.output != "json" && o.output != "html" {
 		return fmt.Errorf("-o %s: want text, json or html", o.output)
 	}
+	defer collect(collectOften)()
 	cluster, err := o.live.read(s)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,17 +85,6 @@ runs depends on the machine. The search passes if no case failed, and if a run o
 	return cmd
 }
 
-// collectSeldom lets more memory than usual be left behind before it is collected, unless the environment says how much. A case leaves next
-// to nothing that lives on, so that collecting is most of the work otherwise. It returns the way back.
-func collectSeldom() (restore func()) {
-	if os.Getenv("GOGC") != "" {
-		return func() {}
-	}
-	const percent = 800
-	before := debug.SetGCPercent(percent)
-	return func() { debug.SetGCPercent(before) }
-}
-
 func runFuzz(ctx context.Context, s streams, o fuzzOptions) error {
 	options, err := o.options()
 	if err != nil {
@@ -108,7 +96,7 @@ func runFuzz(ctx context.Context, s streams, o fuzzOptions) error {
 		inTime, cancel = context.WithTimeout(ctx, o.time)
 		defer cancel()
 	}
-	defer collectSeldom()()
+	defer collect(collectSeldom)()
 	begin := time.Now()
 	options.Progress = progress(s.errOut, begin)
 	result, err := fuzz.Run(inTime, options)

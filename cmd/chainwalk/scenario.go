@@ -48,6 +48,7 @@ all labels and annotations are left out (without --anonymise, those that decide 
 }
 
 func runScenarioFrom(s streams, from *liveOptions, o live.ScenarioOptions) error {
+	defer collect(collectOften)()
 	cluster, err := from.read(s)
 	if err != nil {
 		return err

@@ -160,11 +160,17 @@ func (j *Journey) end(o *packetsim.Outcome) {
 	j.Packet, j.rejectWith, j.reason = o.Packet, o.RejectWith, o.Why
 }
 
+// usualHops is how many hosts a packet between pods of two nodes comes to.
+const usualHops = 4
+
 // arrive writes down what a host did with the packet, and follows what the host answered.
 func (c *carrier) arrive(j *Journey, h *Host, at *step) error {
 	o := &at.outcome
 	j.sourceTranslated = j.sourceTranslated || o.SourceTranslated
 	if c.traces {
+		if j.Hops == nil {
+			j.Hops = make([]Hop, 0, usualHops)
+		}
 		j.Hops = append(j.Hops, Hop{Host: j.At, Input: at.in, Outcome: *o})
 	}
 	for i := range o.Replies {

@@ -103,9 +103,8 @@ func TestLiveConnectionsAreJudged(t *testing.T) {
 			edit(t, cluster.Snapshots[0], netfilter.IPv4, "-A FORWARD -m comment", tc.rule+"\n[0:0] -A FORWARD -m comment")
 			e, err := cluster.exam()
 			require.NoError(t, err)
-			suffering, err := e.judge(t.Context(), e.established())
+			_, err = e.look(t.Context(), e.established())
 			require.NoError(t, err)
-			require.NoError(t, e.find(suffering))
 			if tc.clause == "" {
 				assert.Empty(t, e.report.Findings)
 				return
@@ -131,7 +130,7 @@ func TestRecordedConnectionsGoOn(t *testing.T) {
 	require.NoError(t, err)
 	errands := e.established()
 	assert.Greater(t, len(errands), 20)
-	suffering, err := e.judge(t.Context(), errands)
+	suffer, err := e.look(t.Context(), errands)
 	require.NoError(t, err)
-	assert.Empty(t, suffering)
+	assert.Zero(t, suffer)
 }

@@ -65,7 +65,7 @@ func (e *exam) errands() []errand {
 	var out []errand
 	seen := map[oracle.Attempt]bool{}
 	add := func(a oracle.Attempt) {
-		if !seen[a] && !e.isAnycast(a.To.Addr()) {
+		if !seen[a] && !e.anycast[a.To.Addr()] {
 			seen[a] = true
 			out = append(out, errand{attempt: a})
 		}
@@ -92,16 +92,15 @@ func (e *exam) errands() []errand {
 	return append(out, e.established()...)
 }
 
-// isAnycast says whether an IPv6 address is the first one of a network of a node: a router has that as an anycast address
+// noteAnycast notes the IPv6 addresses that are the first ones of a network of a node: a router has such a one as an anycast address
 // (addrconf_join_anycast in net/ipv6/addrconf.c), even if it has it as its own as well, and whether rules take it for a local one depends
 // on which came first.
-func (e *exam) isAnycast(a netip.Addr) bool {
-	for _, node := range e.nodes {
-		if slices.ContainsFunc(node.Routes, func(r snapshot.Route) bool { return r.Type == packetsim.RouteAnycast && r.Dst.Addr() == a }) {
-			return true
+func (e *exam) noteAnycast(routes []snapshot.Route) {
+	for i := range routes {
+		if r := &routes[i]; r.Type == packetsim.RouteAnycast {
+			e.anycast[r.Dst.Addr()] = true
 		}
 	}
-	return false
 }
 
 // hairpins are the attempts of an attempt's endpoints to reach themselves, by the service's cluster IP.

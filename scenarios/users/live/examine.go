@@ -28,14 +28,28 @@ func (c *Cluster) Examine(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	suffering, err := e.judge(ctx, e.split(e.errands()))
-	if err != nil {
-		return nil, err
-	}
-	if err := e.find(suffering); err != nil {
+	if _, err := e.look(ctx, e.split(e.errands())); err != nil {
 		return nil, err
 	}
 	return e.report, nil
+}
+
+// look makes errands, and writes down what is wrong with those that suffer, of which it returns the number. No list of them is kept: in a
+// large cluster that is broken they take more memory than the cluster.
+func (e *exam) look(ctx context.Context, errands []errand) (suffer int, err error) {
+	g := newGroups(e)
+	err = e.judge(ctx, errands, func(s *suffering) error {
+		suffer++
+		return g.find(s)
+	})
+	if err == nil {
+		err = e.doubt(errands)
+	}
+	if err != nil {
+		return suffer, err
+	}
+	e.conclude(g)
+	return suffer, nil
 }
 
 // exam is an examination.
@@ -54,7 +68,8 @@ type exam struct {
 	units       units
 	services    map[string]bool // that there are, by NAMESPACE/NAME
 	clusterIPs  map[netip.Addr]bool
-	others      map[string]string // service proxies whose work is not walked, by their nodes
+	anycast     map[netip.Addr]bool // addresses that nodes have as routers of a network
+	others      map[string]string   // service proxies whose work is not walked, by their nodes
 
 	doubters map[*packetsim.Host]*snapshot.Doubter
 
@@ -176,11 +191,12 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 	}
 	labs.Widen(resolved, c.Snapshots)
 	e := &exam{cluster: c, topology: resolved, directory: directoryOf(resolved), nodes: map[string]*labs.Attached{},
-		others: map[string]string{},
+		others: map[string]string{}, anycast: map[netip.Addr]bool{},
 		report: &Report{Version: reportVersion, Findings: []Finding{}, Notes: notes, names: c.names}}
 	for _, taken := range c.Snapshots {
 		node := labs.Attach(taken, resolved.Pods, unlessFull(taken, keep))
 		e.nodes[taken.Hostname] = node
+		e.noteAnycast(node.Routes)
 		e.report.Notes = append(e.report.Notes, node.Notes...)
 		e.report.Notes = append(e.report.Notes, c.newerThan(taken)...)
 	}
@@ -278,14 +294,13 @@ func nodeObjects(nodes []*corev1.Node) []manifest.Object {
 
 // split are the errands that the given nodes alone decide. Of the others it notes why they cannot be judged.
 func (e *exam) split(all []errand) (judged []errand) {
-	for _, p := range all {
-		if why := e.unknown(p.attempt); why != "" {
-			e.report.leaveOut(why)
-			continue
+	return slices.DeleteFunc(all, func(p errand) bool {
+		why := e.unknown(p.attempt)
+		if why != "" {
+			e.report.leaveOut(why, 1)
 		}
-		judged = append(judged, p)
-	}
-	return judged
+		return why != ""
+	})
 }
 
 // unknown says which node without a snapshot decides about an attempt; empty if none does.
@@ -309,27 +324,27 @@ func (e *exam) unknown(a oracle.Attempt) string {
 	return ""
 }
 
-// judge makes errands on the nodes as they are, and returns those that suffer. Those that meet a rule with an extension that nobody knows
-// are not judged.
-func (e *exam) judge(ctx context.Context, errands []errand) ([]*suffering, error) {
-	var out []*suffering
+// judge makes errands on the nodes as they are, and hands on each that suffers. Those that meet a rule with an extension that nobody knows are not judged.
+func (e *exam) judge(ctx context.Context, errands []errand, suffers func(*suffering) error) error {
 	for _, p := range errands {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		violations, err := e.judgeOne(p)
 		var opaque *packetsim.OpaqueError
 		if errors.As(err, &opaque) {
-			e.report.leaveOut(fmt.Sprintf("which meet a rule of %s: %s", opaque.Host, opaque))
+			e.report.leaveOut(fmt.Sprintf("which meet a rule of %s: %s", opaque.Host, opaque), 1)
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		e.report.Connections++
 		if len(violations) > 0 {
-			out = append(out, &suffering{errand: p, wrong: violations})
+			if err := suffers(&suffering{errand: p, wrong: violations}); err != nil {
+				return err
+			}
 		}
 	}
-	return out, e.doubt(errands)
+	return nil
 }

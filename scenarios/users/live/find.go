@@ -19,20 +19,23 @@ import (
 // shownWays is how many of a packet's ways a report tells.
 const shownWays = 2
 
-// find gives names to what is wrong with those that suffer.
-func (e *exam) find(all []*suffering) error {
-	g := newGroups(e)
-	for i, s := range all {
-		if err := e.diagnose(s); err != nil {
-			return err
-		}
-		g.add(s)
-		all[i] = nil // the groups keep what they show
+// find gives a name to what is wrong with one that suffers.
+func (g *groups) find(s *suffering) error {
+	if err := g.exam.diagnose(s); err != nil {
+		return err
+	}
+	g.add(s)
+	return nil
+}
+
+// conclude writes down what was found.
+func (e *exam) conclude(g *groups) {
+	for _, u := range g.unjudged.Unjudged {
+		e.report.leaveOut(u.Why, u.Connections)
 	}
 	e.findStale(g)
 	e.report.Findings = g.findings()
 	e.say()
-	return nil
 }
 
 // suffering is an errand that suffers, and from what.
@@ -111,7 +114,7 @@ func (e *exam) compareWays(s *suffering, is, would []story) {
 type picked map[Rule]pickedRule
 
 type pickedRule struct {
-	factRule
+	*factRule
 	place int
 }
 
@@ -125,7 +128,7 @@ func (p picked) pick(rules map[string]difference, r *Rule, of func(*difference) 
 	}
 	i, there := d.places[*r]
 	if list := of(&d); there && i < len(list) && list[i].Rule == *r {
-		p[*r] = pickedRule{list[i], i}
+		p[*r] = pickedRule{&list[i], i}
 	}
 }
 
@@ -134,9 +137,9 @@ func (p picked) sorted() []factRule {
 	all := slices.SortedFunc(maps.Values(p), func(a, b pickedRule) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.place, b.place))
 	})
-	var out []factRule
+	out := make([]factRule, len(all))
 	for i := range all {
-		out = append(out, all[i].factRule)
+		out[i] = *all[i].factRule
 	}
 	return out
 }

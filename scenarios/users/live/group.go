@@ -25,6 +25,8 @@ const shownRules = 50
 type groups struct {
 	exam *exam
 	by   map[string]*group
+	// unjudged has what turned out not to be judged; the report names it behind what was so from the start.
+	unjudged Report
 }
 
 // group is a finding that is not complete.
@@ -36,7 +38,7 @@ type group struct {
 	inside                            int // of those that suffer, how many are of pods and nodes
 }
 
-func newGroups(e *exam) *groups { return &groups{e, map[string]*group{}} }
+func newGroups(e *exam) *groups { return &groups{exam: e, by: map[string]*group{}} }
 
 // of is the group of a key.
 func (g *groups) of(key string) *group {
@@ -92,7 +94,7 @@ func (g *groups) byStop(s *suffering, by *stop, joined map[*group]bool) {
 		g.exam.policies++
 		return
 	case c.Code == cause.NoSnapshot:
-		g.exam.report.leaveOut("which leave what is known: " + c.Says)
+		g.unjudged.leaveOut("which leave what is known: "+c.Says, 1)
 		return
 	case g.exam.isMasked(s, c.Code):
 		g.exam.masked++

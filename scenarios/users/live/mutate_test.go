@@ -184,15 +184,14 @@ func (m *mutations) check(t *testing.T, one mutant) {
 	}
 	e, err := c.exam()
 	require.NoError(t, err, one.Text)
-	suffering, err := e.judge(t.Context(), m.meets[one.Rule])
+	suffer, err := e.look(t.Context(), m.meets[one.Rule])
 	require.NoError(t, err)
 	chains := m.chains[fmt.Sprint(one.Node, one.Family)]
-	if len(suffering) == 0 {
+	if suffer == 0 {
 		m.idle++
 		assert.True(t, idleOn(one.Rule, chains) != "" || sameEndpoints(one.Rule, chains), "%s, and nothing suffers: %s", one.what, one.Rule)
 		return
 	}
-	require.NoError(t, e.find(suffering))
 	missing, foreign := named(e.report)
 	if len(one.lines) == 0 || one.what != "a foreign ACCEPT before it" {
 		assert.Contains(t, missing, one.Rule, "%s, and not named as missing: %s", one.what, one.Rule)

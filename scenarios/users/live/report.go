@@ -135,13 +135,13 @@ type Unjudged struct {
 	Connections int    `json:"connections"`
 }
 
-// leaveOut counts a connection that could not be judged.
-func (r *Report) leaveOut(why string) {
+// leaveOut counts connections that could not be judged.
+func (r *Report) leaveOut(why string, connections int) {
 	i := slices.IndexFunc(r.Unjudged, func(u Unjudged) bool { return u.Why == why })
 	if i < 0 {
 		i, r.Unjudged = len(r.Unjudged), append(r.Unjudged, Unjudged{Why: why})
 	}
-	r.Unjudged[i].Connections++
+	r.Unjudged[i].Connections += connections
 }
 
 // WriteJSON writes the report as JSON.

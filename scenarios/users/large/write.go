@@ -1,0 +1,58 @@
+package large
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+)
+
+// Files are where a cluster was written to, as the commands want it.
+type Files struct {
+	Objects, Config string
+	Snapshots       []string
+}
+
+// Write writes the cluster to files in a folder that is there: the objects as one list, as kubectl prints them, kube-proxy's configuration
+// and a snapshot of each node.
+func (c *Cluster) Write(dir string) (*Files, error) {
+	files := &Files{Objects: filepath.Join(dir, "objects.yaml"), Config: filepath.Join(dir, "kube-proxy.yaml")}
+	list := metav1.List{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}}
+	for _, o := range c.Objects {
+		list.Items = append(list.Items, runtime.RawExtension{Object: o.Object})
+	}
+	config := c.Config.DeepCopy()
+	config.APIVersion, config.Kind = "kubeproxy.config.k8s.io/v1alpha1", "KubeProxyConfiguration"
+	if err := errors.Join(write(files.Objects, list), write(files.Config, config)); err != nil {
+		return nil, err
+	}
+	for _, taken := range c.Snapshots {
+		name := filepath.Join(dir, taken.Hostname+".yaml")
+		files.Snapshots = append(files.Snapshots, name)
+		if err := writeSnapshot(name, taken); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+func write(name string, value any) error {
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, text, 0o644)
+}
+
+func writeSnapshot(name string, taken *snapshot.NodeSnapshot) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(taken.Write(f, snapshot.YAML), f.Close())
+}
