@@ -54,7 +54,7 @@ func TestLinks(t *testing.T) {
 		assert.Equal(t, []string{
 			"scenarios/search/explore", "scenarios/search/fuzz", "scenarios/search/trackrecord/record", "scenarios/search/trial",
 			"scenarios/search/twin",
-			"scenarios/users/live", "scenarios/users/proxytest",
+			"scenarios/users/large", "scenarios/users/large/measure", "scenarios/users/live", "scenarios/users/proxytest",
 			"scenarios/world/api", "scenarios/world/controller", "scenarios/world/node", "scenarios/world/sim",
 		}, l.linking(t, "scenarios/...", "k8s.io/client-go/"))
 	})
@@ -83,14 +83,13 @@ func TestLinks(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestAPageLinksNothingHeavy: templates find fields and methods by reflection, for which the linker keeps every exported method of a program,
-// and SHA-256 brings other hashes and ciphers, which test themselves when a program starts. A browser would load all of it.
-func TestAPageLinksNothingHeavy(t *testing.T) {
-	for _, of := range []string{"scenarios/explain/page", "scenarios/explain/browser/...", "internal/dom"} {
-		for _, linked := range []string{"html/template", "text/template", "crypto/"} {
-			assert.Empty(t, linking(t, of, linked), "%s links %s", of, linked)
+	// Templates find fields and methods by reflection, for which the linker keeps every exported method of a program, and SHA-256 brings other
+	// hashes and ciphers, which test themselves when a program starts. A browser would load all of it.
+	t.Run("a page links nothing heavy", func(t *testing.T) {
+		for _, of := range []string{"scenarios/explain/page", "scenarios/explain/browser/...", "internal/dom"} {
+			for _, linked := range []string{"html/template", "text/template", "crypto/"} {
+				assert.Empty(t, l.linking(t, of, linked), "%s links %s", of, linked)
+			}
 		}
-	}
+	})
 }
