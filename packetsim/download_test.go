@@ -21,7 +21,9 @@ func TestWhatAUserDownloads(t *testing.T) {
 	root, err := filepath.Abs("..")
 	require.NoError(t, err)
 	user := t.TempDir()
-	write := func(name, text string) { require.NoError(t, os.WriteFile(filepath.Join(user, name), []byte(text), 0o600)) }
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(user, name), []byte(text), 0o600))
+	}
 	write("user.go", "package user\n\nimport (\n\t_ \""+chainwalk+"/fakeipt\"\n\t_ \""+chainwalk+"/packetsim\"\n)\n")
 	known, err := os.ReadFile("../go.sum")
 	require.NoError(t, err)
