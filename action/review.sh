@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# review.sh BASE COMMENT: looks at what has changed between the commit BASE and the working tree, in a git repository, and writes a comment on it to the
-# file COMMENT. The environment says the rest: CHAINWALK is the program; OBJECTS and SCENARIOS are paths in the repository, a line each. It
-# checks what has changed, runs changed scenarios (all of SCENARIOS if objects have changed, since scenarios include them), and says what the change does to
-# packets. The status is 1 if there are mistakes or a scenario fails, 2 if something could not be read; packets that change are no failure.
+# review.sh BASE COMMENT: looks at what has changed between the commit BASE and the working tree, in a git repository, and writes a comment
+# on it to the file COMMENT. The environment says the rest: CHAINWALK is the program; OBJECTS and SCENARIOS are paths in the repository, a
+# line each. It checks what has changed, runs changed scenarios (all of SCENARIOS if objects have changed, since scenarios include them),
+# and says what the change does to packets. The status is 1 if there are mistakes or a scenario fails, 2 if something could not be read;
+# packets that change are no failure.
 set -euo pipefail
 
 base=$1

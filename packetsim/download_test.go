@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatAUserDownloads makes a module that imports fakeipt and packetsim alone, has go fetch what it needs into an empty cache, and prints that.
-// What go list loads is what go build compiles; go mod tidy looks at the tests of the packages too.
+// TestWhatAUserDownloads makes a module that imports fakeipt and packetsim alone, has go fetch what it needs into an empty cache, and
+// prints that. What go list loads is what go build compiles; go mod tidy looks at the tests of the packages too.
 func TestWhatAUserDownloads(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs go mod tidy and go list")

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAction plays action/review.sh on a git repository, without GitHub: "commit" puts files into it, "change" changes them and does not commit, "review"
-// prints the comment on what has changed since the first commit, and the exit status.
+// TestAction plays action/review.sh on a git repository, without GitHub: "commit" puts files into it, "change" changes them and does not
+// commit, "review" prints the comment on what has changed since the first commit, and the exit status.
 func TestAction(t *testing.T) {
 	for _, tool := range []string{"bash", "git", "tar"} {
 		if _, err := exec.LookPath(tool); err != nil {

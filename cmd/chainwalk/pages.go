@@ -25,8 +25,8 @@ func releaseCommands() []*cobra.Command {
 	}}
 }
 
-// writePages writes a page for each command into FOLDER/man, and the completion of each shell into FOLDER/completions. The pages have the date of
-// SOURCE_DATE_EPOCH.
+// writePages writes a page for each command into FOLDER/man, and the completion of each shell into FOLDER/completions. The pages have the
+// date of SOURCE_DATE_EPOCH.
 func writePages(root *cobra.Command, folder string) error {
 	man, completions := filepath.Join(folder, "man"), filepath.Join(folder, "completions")
 	err := errors.Join(os.MkdirAll(man, 0o750), os.MkdirAll(completions, 0o750))
@@ -37,7 +37,8 @@ func writePages(root *cobra.Command, folder string) error {
 		return errors.New("SOURCE_DATE_EPOCH is not set: give the time of the commit, in seconds since 1970, which the pages have as their date")
 	}
 	root.DisableAutoGenTag = true
-	if err := doc.GenManTree(root, &doc.GenManHeader{Title: "CHAINWALK", Section: "1", Source: "chainwalk", Manual: "chainwalk"}, man); err != nil {
+	header := doc.GenManHeader{Title: "CHAINWALK", Section: "1", Source: "chainwalk", Manual: "chainwalk"}
+	if err := doc.GenManTree(root, &header, man); err != nil {
 		return fmt.Errorf("write the manual pages: %w", err)
 	}
 	for name, write := range map[string]func(io.Writer) error{

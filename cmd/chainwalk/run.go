@@ -86,7 +86,8 @@ Exit status: 0 all passed, 1 a scenario failed or the run was interrupted, 2 a f
 	flags.StringVar(&o.backend, "on", scenarios.BackendSim,
 		"the backend to run on: sim, netns for this machine's kernel (Linux, root), or kind for a kind cluster (Docker)")
 	flags.StringVar(&o.match, "run", "", "run only scenarios with this regular expression in their name or the path of their file")
-	flags.StringVar(&o.diff, "diff", "", "BUILD1, followed by BUILD2 and the paths: list the packets that change between two builds; or BEFORE, followed by AFTER: between objects")
+	flags.StringVar(&o.diff, "diff", "",
+		"BUILD1, followed by BUILD2 and the paths: list the packets that change between two builds; or BEFORE and AFTER: between objects")
 	flags.BoolVar(&o.list, "list", false, "list the scenarios that would run, and run none")
 	flags.BoolVar(&o.failFast, "fail-fast", false, "stop at the first scenario that fails")
 	flags.IntVar(&o.parallel, "parallel", 0, "how many scenarios run at once, on sim and netns; 0: one for each core")

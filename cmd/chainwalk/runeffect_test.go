@@ -12,7 +12,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
-// TestOnlyTheChangedServiceChanges has the recorded cluster, of both families and many kinds of services, with one service's policy changed.
+// TestOnlyTheChangedServiceChanges has the recorded cluster, of both families and many kinds of services, with one service's policy
+// changed.
 func TestOnlyTheChangedServiceChanges(t *testing.T) {
 	const recorded = "../../internal/dumps/kind-v1.34/objects.yaml"
 	text, err := os.ReadFile(recorded)
@@ -50,6 +51,7 @@ func TestDiffOfObjects(t *testing.T) {
 	for name, text := range map[string]string{"a.yaml": config, "b.yaml": config} {
 		require.NoError(t, os.WriteFile(two+"/"+name, []byte(text), 0o600))
 	}
+	none := write(t, "none.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: n}}")
 	for name, row := range map[string]struct {
 		args   []string
 		status int
@@ -63,7 +65,7 @@ func TestDiffOfObjects(t *testing.T) {
 		"a scenario too":      {[]string{same, same, same}, exitUsage, "give two folders or files in YAML and nothing else"},
 		"a build and objects": {[]string{same, "/bin/true"}, exitUsage, "give two folders or files in YAML and nothing else"},
 		"two configurations":  {[]string{two, same}, exitUsage, "b.yaml: a second KubeProxyConfiguration"},
-		"no node":             {[]string{write(t, "none.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: n}}"), same, "--ignore-unknown"}, exitUsage, "the objects have no Node"},
+		"no node":             {[]string{none, same, "--ignore-unknown"}, exitUsage, "the objects have no Node"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, out, errOut := call("", append([]string{"run", "--diff"}, row.args...)...)

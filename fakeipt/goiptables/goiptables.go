@@ -40,8 +40,8 @@ func Timeout(seconds int) Option { return func(i *IPTables) { i.timeout = second
 // Path is the program to run in place of iptables or ip6tables: such as iptables-nft, with a folder before it or not.
 func Path(path string) Option { return func(i *IPTables) { i.path = path } }
 
-// New takes tools, a *fakeipt.Kernel as a rule. It asks them for their version, and returns an error if they do not say one or if it is one that
-// this package does not know.
+// New takes tools, a *fakeipt.Kernel as a rule. It asks them for their version, and returns an error if they do not say one or if it is one
+// that this package does not know.
 func New(tools fakeipt.Tools, options ...Option) (*IPTables, error) {
 	i := &IPTables{tools: tools}
 	for _, o := range options {

@@ -38,8 +38,8 @@ const (
 	fields
 )
 
-// Stats are the rules of a chain with their counters, ten fields each: packets, bytes, target, protocol, opt, in, out, source and destination,
-// each with a prefix length, and all the rest as one.
+// Stats are the rules of a chain with their counters, ten fields each: packets, bytes, target, protocol, opt, in, out, source and
+// destination, each with a prefix length, and all the rest as one.
 func (i *IPTables) Stats(table, chain string) ([][]string, error) {
 	lines, err := i.lines(table, "-L", chain, "-n", "-v", "-x")
 	if err != nil {

@@ -169,7 +169,8 @@ func (t *trial) unzip(path string) error {
 }
 
 func (t *trial) write(name string, from io.Reader) error {
-	out, err := os.OpenFile(filepath.Join(t.folder, filepath.Base(name)), os.O_CREATE|os.O_WRONLY, 0o700) //nolint:gosec,mnd // a program is started
+	path := filepath.Join(t.folder, filepath.Base(name))
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o700) //nolint:gosec,mnd // a program is started
 	if err != nil {
 		return err
 	}

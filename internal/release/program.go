@@ -79,8 +79,8 @@ func output(command []string) (string, error) {
 	return out.String(), nil
 }
 
-// headerOf is the system and the architecture that a program is for, in Go's names. A program of Linux that asks for a library is an error; those of
-// macOS and Windows ask for their systems' own.
+// headerOf is the system and the architecture that a program is for, in Go's names. A program of Linux that asks for a library is an error;
+// those of macOS and Windows ask for their systems' own.
 func headerOf(text []byte) (system, architecture string, err error) {
 	r := bytes.NewReader(text)
 	if f, err := elf.NewFile(r); err == nil {

@@ -27,8 +27,8 @@ type Image struct {
 	Content   v1.Image
 }
 
-// New packs a static binary for Linux, of any architecture; an error says why an image without a library cannot run it. The tag is made of what is in
-// it, so that no node takes another one for it.
+// New packs a static binary for Linux, of any architecture; an error says why an image without a library cannot run it. The tag is made of
+// what is in it, so that no node takes another one for it.
 func New(program string, binary []byte) (*Image, error) {
 	architecture, err := architectureOf(binary)
 	if err != nil {

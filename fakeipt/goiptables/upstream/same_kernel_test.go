@@ -170,8 +170,8 @@ func structured(m methods, table, chain string) string {
 
 // all are the methods that are drawn, those that add rules several times.
 func all() []string {
-	return strings.Fields(`Exists Insert Insert Replace InsertUnique Append Append Append AppendUnique Delete DeleteIfExists DeleteById ListById
-		List List ListWithCounters ListChains ChainExists Stats StructuredStats NewChain NewChain ClearChain RenameChain DeleteChain
+	return strings.Fields(`Exists Insert Insert Replace InsertUnique Append Append Append AppendUnique Delete DeleteIfExists DeleteById
+		ListById List List ListWithCounters ListChains ChainExists Stats StructuredStats NewChain NewChain ClearChain RenameChain DeleteChain
 		ClearAndDeleteChain ClearAll DeleteAll ChangePolicy`)
 }
 
@@ -184,7 +184,8 @@ func rulesOf(proto goiptables.Protocol) [][]string {
 	var out [][]string
 	for _, rule := range []string{
 		"-j ACCEPT", "-p tcp --dport 80 -j ACCEPT", "-s " + address + " -j DROP", "-d " + network + " -i eth0 -p udp -j RETURN",
-		"-m comment --comment two@words -o lo -j ACCEPT", "-p tcp -m multiport --dports 1,2 -j WEB", "-m mark --mark 0x1/0xff -j LOG --log-prefix a",
+		"-m comment --comment two@words -o lo -j ACCEPT", "-p tcp -m multiport --dports 1,2 -j WEB",
+		"-m mark --mark 0x1/0xff -j LOG --log-prefix a",
 		"-j NOWHERE", "-p nothing -j ACCEPT", "--colour red", "-j REJECT", "-g WEB",
 	} {
 		words := strings.Fields(rule)
@@ -238,7 +239,8 @@ func TestSameAsTheLibraryOnTheRealKernel(t *testing.T) {
 
 // compare makes calls on both, each on a kernel that has no rules yet, and says what the first is that gives something else.
 func compare(t *testing.T, calls []call, dialect netfilter.Dialect, proto goiptables.Protocol, path string) (wrong string) {
-	fake, err := goiptables.New(fakeipt.New(fakeipt.Options{Dialect: dialect}), goiptables.IPFamily(proto), goiptables.Path(path), goiptables.Timeout(5))
+	kernel := fakeipt.New(fakeipt.Options{Dialect: dialect})
+	fake, err := goiptables.New(kernel, goiptables.IPFamily(proto), goiptables.Path(path), goiptables.Timeout(5))
 	require.NoError(t, err)
 	ns, err := namespace.New()
 	require.NoError(t, err)

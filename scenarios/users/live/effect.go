@@ -13,8 +13,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
-// Effect is what a change of objects, of kube-proxy's configuration or of rules does to packets: every class of packets of every service, tried
-// on the fake kernel before the change and after it. What a class is, package oracle says (Spec.Attempts).
+// Effect is what a change of objects, of kube-proxy's configuration or of rules does to packets: every class of packets of every service,
+// tried on the fake kernel before the change and after it. What a class is, package oracle says (Spec.Attempts).
 type Effect struct {
 	Version  int `json:"version"`  // of this form: 1
 	Services int `json:"services"` // that are there before or after
@@ -30,7 +30,8 @@ type Effect struct {
 
 // Altered are packets to one destination that have one fate before a change and another one after it.
 type Altered struct {
-	// Service is the service port that the packets are for, by the objects after the change, or before it; empty for those that are for none.
+	// Service is the service port that the packets are for, by the objects after the change, or before it; empty for those that are for
+	// none.
 	Service string `json:"service,omitempty"`
 	// To is the destination as the client calls it: tcp 10.96.0.10:53.
 	To string `json:"to"`
@@ -90,7 +91,8 @@ func EffectOf(ctx context.Context, before, after Side) (*Effect, error) {
 // when is the word for a side.
 func when(side int) string { return [2]string{"before", "after"}[side] }
 
-// samePods has the simulated clusters of all sides have the pods that any of them would have: which pods are clients depends on which serve.
+// samePods has the simulated clusters of all sides have the pods that any of them would have: which pods are clients depends on which
+// serve.
 func samePods(sides []Side) error {
 	var kept []netip.Addr
 	for i := range sides {
