@@ -30,9 +30,9 @@ func TestOnlyTheChangedServiceChanges(t *testing.T) {
 	for _, c := range effect.Changes {
 		assert.Equal(t, "shop/itp-local:http", c.Service, c.To)
 		assert.Equal(t, "tcp 10.96.233.187:80", c.To)
-		assert.NotContains(t, c.Before, "1/2", "the node's own endpoint")
-		assert.Contains(t, c.After, "1/2")
-		assert.NotContains(t, append(c.Pods, c.Machines...), "demo-worker2")
+		assert.Equal(t, "dropped", c.Before, "no endpoint is on the client's node")
+		assert.Contains(t, c.After, "to 10.244.2.2:8080, source ")
+		assert.NotContains(t, c.Nodes, "demo-worker", "its own endpoint serves it before, too")
 	}
 }
 
@@ -61,7 +61,7 @@ func TestDiffOfObjects(t *testing.T) {
 		"what is wrong":       {[]string{same, wrong}, exitNotHeld, "mistake: "},
 		"a form for neither":  {[]string{same, same, "-o", "junit"}, exitUsage, "-o junit: with --diff of objects want text, json or markdown"},
 		"a backend":           {[]string{same, same, "--on", "netns"}, exitUsage, "--diff of objects runs in the simulation"},
-		"one side alone":      {[]string{same}, exitUsage, "give two folders or files in YAML and nothing else"},
+		"one side alone":      {[]string{same}, exitUsage, "no PATH is given"},
 		"a scenario too":      {[]string{same, same, same}, exitUsage, "give two folders or files in YAML and nothing else"},
 		"a build and objects": {[]string{same, "/bin/true"}, exitUsage, "give two folders or files in YAML and nothing else"},
 		"two configurations":  {[]string{two, same}, exitUsage, "b.yaml: a second KubeProxyConfiguration"},
