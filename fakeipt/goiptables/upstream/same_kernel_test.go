@@ -252,7 +252,11 @@ func compare(t *testing.T, calls []call, dialect netfilter.Dialect, proto goipta
 		}
 		assertSameVersion(t, real, fake)
 		for _, c := range calls {
-			if is, want := c.on(fake), c.on(real); is != want {
+			is := c.on(fake)
+			if c.method == "RenameChain" && strings.Contains(is, "not supported: renaming") {
+				break // the fake refuses it and says so (package fakeipt); the real tools do it, and can then not list the table
+			}
+			if want := c.on(real); is != want {
 				wrong = fmt.Sprintf("%s\n the library: %s\n the fake: %s", c, want, is)
 				break
 			}
