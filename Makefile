@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long ailments lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
+.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long ailments lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples goiptables pages release-snapshot
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -212,6 +212,33 @@ weight: ## print what chainwalk weighs: size, by module, start and memory of som
 
 examples: ## build and test the modules of docs/examples, which use chainwalk like any other module
 	set -e; for module in docs/examples/*/; do (cd $$module && $(GO) mod tidy -diff && $(GO) vet ./... && $(GO) test ./...); done
+
+GOIPTABLES_CASES ?= 25
+goiptables: ## make drawn calls of go-iptables on the real tools and of fakeipt/goiptables on the fake ones, GOIPTABLES_CASES (25) times 20 for each dialect and family (SEED=1); root on Linux
+	cd fakeipt/goiptables/upstream && $(GO) mod tidy -diff && $(GO) vet ./... && \
+		CHAINWALK_KERNEL=1 $(GO) test -count=1 -run Kernel ./... -rapid.seed=$(SEED) -rapid.checks=$(GOIPTABLES_CASES) -rapid.nofailfile
+
+# The tag pages links what writes them, which the program of a release does without.
+pages: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+pages: ## write the manual pages and shell completions to bin/pages, of the commands
+	rm -rf bin/pages && $(GO) run -tags pages ./cmd/chainwalk pages bin/pages && gzip -9n bin/pages/man/*
+
+# The last goreleaser that is built from modules which the Go module proxy has, with the Go of go.mod.
+GORELEASER ?= v2.14.3
+CYCLONEDX  ?= v1.10.0
+release-snapshot: .tools/goreleaser-$(GORELEASER) .tools/cyclonedx-gomod pages ## build what a release has into dist, publish nothing, and try all of it: programs, archives, deb, rpm, image, lists of components, sums
+	PATH=$(CURDIR)/.tools:$$PATH $< release --snapshot --clean --skip=publish
+	@for program in dist/chainwalk_linux_*/chainwalk; do \
+		$(GO) run ./internal/release -image $$program $$(dirname $$program)-image.tar || exit; \
+	done
+	$(GO) run ./internal/release -dist dist
+
+.tools/goreleaser-$(GORELEASER):
+	GOBIN=$(CURDIR)/.tools GOFLAGS= $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER)
+	mv .tools/goreleaser $@
+
+.tools/cyclonedx-gomod:
+	GOBIN=$(CURDIR)/.tools GOFLAGS= $(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX)
 
 verify: ## check that go.mod is tidy, the code formatted and generated files are fresh
 	$(GO) mod tidy -diff

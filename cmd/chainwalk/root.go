@@ -96,5 +96,6 @@ Exit status: 0 passed, or the answer is yes; 1 failed, or no; 2 bad usage or inp
 		newProbeCommand(s),
 		newVersionCommand(s),
 	)
+	root.AddCommand(releaseCommands()...)
 	return root
 }

@@ -59,15 +59,24 @@ input. A file that cannot be read is a failure, and the others still run. Likely
 With --diff BUILD1 BUILD2, two builds of chainwalk run the scenarios, and the expectations do not count. It lists the packets whose
 endpoint, probability or source address differs. The exit status is 0 if there is none.
 
+With --diff BEFORE AFTER, two folders or files of objects, no scenario runs. It sends each kind of packet to each service, from pods, nodes
+and outside, on the fake kernel with the objects before and after, and lists the packets whose fate differs (-o text, json or markdown). A
+folder may also have a KubeProxyConfiguration, NodeSnapshots, and rules that all nodes have, as iptables-save prints them (*.rules,
+rules.v4, rules.v6).
+
 Exit status: 0 all passed, 1 a scenario failed or the run was interrupted, 2 a file could not be read, or bad usage.`,
 		Example: `  chainwalk run scenarios/testdata/cases
   chainwalk run hairpin.yaml --ways all
   chainwalk run scenarios/testdata/cases --run 'node-port|hairpin' --watch
   chainwalk run scenarios/testdata/cases -o junit > report.xml
-  chainwalk run --diff ./before ./after scenarios/testdata/cases`,
+  chainwalk run --diff ./before ./after scenarios/testdata/cases
+  chainwalk run --diff main/objects branch/objects -o markdown`,
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("diff") {
+			switch {
+			case cmd.Flags().Changed("diff") && isObjects(o.diff):
+				return diffObjects(cmd.Context(), s, args, o)
+			case cmd.Flags().Changed("diff"):
 				return diffRuns(cmd.Context(), s, args, o)
 			}
 			return runScenarios(cmd.Context(), s, args, o)
@@ -77,7 +86,8 @@ Exit status: 0 all passed, 1 a scenario failed or the run was interrupted, 2 a f
 	flags.StringVar(&o.backend, "on", scenarios.BackendSim,
 		"the backend to run on: sim, netns for this machine's kernel (Linux, root), or kind for a kind cluster (Docker)")
 	flags.StringVar(&o.match, "run", "", "run only scenarios with this regular expression in their name or the path of their file")
-	flags.StringVar(&o.diff, "diff", "", "BUILD1, followed by BUILD2 and the paths: list the packets that change between these two builds of chainwalk")
+	flags.StringVar(&o.diff, "diff", "",
+		"BUILD1, followed by BUILD2 and the paths: list the packets that change between two builds; or BEFORE and AFTER: between objects")
 	flags.BoolVar(&o.list, "list", false, "list the scenarios that would run, and run none")
 	flags.BoolVar(&o.failFast, "fail-fast", false, "stop at the first scenario that fails")
 	flags.IntVar(&o.parallel, "parallel", 0, "how many scenarios run at once, on sim and netns; 0: one for each core")
@@ -95,7 +105,7 @@ Exit status: 0 all passed, 1 a scenario failed or the run was interrupted, 2 a f
 	o.kind.addFlags(flags)
 	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
 	completeWords(cmd, "on", scenarios.BackendSim, scenarios.BackendNetns, scenarios.BackendKind)
-	completeWords(cmd, "output", "text", "json", "junit", "html")
+	completeWords(cmd, "output", "text", "json", "junit", "html", "markdown")
 	completeWords(cmd, "ways", "none", "failed", "one", "all")
 	completeWords(cmd, "progress", progresses...)
 	return cmd

@@ -7,6 +7,8 @@ import (
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	kind "sigs.k8s.io/kind/pkg/cluster"
 	"sigs.k8s.io/kind/pkg/cluster/nodes"
+
+	"github.com/chainwalk/chainwalk/internal/scratchimage"
 )
 
 // Cluster is a running one. Its methods are for one goroutine, but for Relay and Metrics, which are for any.
@@ -20,7 +22,7 @@ type Cluster struct {
 	// What Close has to take away.
 	made, madeNetwork, madeOutside bool
 
-	agentImage *image
+	agentImage *scratchimage.Image
 	hosts      []nodes.Node // in the order of nodes
 	pods       []Pod
 	outside    Outside

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/internal/scratchimage"
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 )
 
@@ -21,7 +22,7 @@ import (
 type nodeProxies struct {
 	*members
 	*hands
-	image *image
+	image *scratchimage.Image
 	files map[string]proxyFile // by node
 }
 

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/kind/pkg/cluster/nodes"
 	"sigs.k8s.io/kind/pkg/cluster/nodeutils"
 	"sigs.k8s.io/kind/pkg/exec"
+
+	"github.com/chainwalk/chainwalk/internal/scratchimage"
 )
 
 // Where chainwalk is in each host, and where its agents' sockets are.
@@ -92,14 +94,14 @@ func (n boundNode) Command(command string, args ...string) exec.Cmd {
 }
 
 // loadImage gives a node an image, unless it has it.
-func loadImage(ctx context.Context, node nodes.Node, i *image) error {
+func loadImage(ctx context.Context, node nodes.Node, i *scratchimage.Image) error {
 	bound := boundNode{node, ctx}
 	known, err := exec.OutputLines(bound.Command("ctr", "--namespace=k8s.io", "images", "list", "--quiet", "name=="+i.String()))
 	if err == nil && len(known) > 0 {
 		return nil
 	}
 	reader, writer := io.Pipe()
-	go func() { _ = writer.CloseWithError(i.archive(writer)) }()
+	go func() { _ = writer.CloseWithError(i.Archive(writer)) }()
 	err = nodeutils.LoadImageArchive(bound, reader)
 	_ = reader.Close()
 	if err != nil {

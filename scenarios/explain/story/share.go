@@ -14,8 +14,8 @@ func compareShares(a, b float64) int {
 	return cmp.Compare(math.Round(a*shareSteps), math.Round(b*shareSteps))
 }
 
-// shareText is a probability as a fraction, 1/3, where it is one, or else in percent.
-func shareText(p float64) string {
+// ShareText is a probability as a fraction, 1/3, where it is one, or else in percent.
+func ShareText(p float64) string {
 	const greatest = 1000
 	if n := math.Round(1 / p); p > 0 && n <= greatest && compareShares(p, 1/n) == 0 {
 		if n == 1 {
@@ -39,9 +39,9 @@ func sharesText(shares []float64) string {
 	}
 	switch {
 	case compareShares(least, most) == 0:
-		return shareText(least) + " each"
+		return ShareText(least) + " each"
 	case len(shares) == 2:
-		return shareText(shares[0]) + " and " + shareText(shares[1])
+		return ShareText(shares[0]) + " and " + ShareText(shares[1])
 	}
-	return shareText(least) + " to " + shareText(most) + " each"
+	return ShareText(least) + " to " + ShareText(most) + " each"
 }

@@ -83,11 +83,11 @@ func (t *textWriter) summary() {
 func (o *Outcome) share() string {
 	switch {
 	case len(o.Assumed) == 0:
-		return shareText(o.Probability)
+		return ShareText(o.Probability)
 	case compareShares(o.Probability, 1) == 0:
 		return "if " + strings.Join(o.Assumed, " and ")
 	}
-	return shareText(o.Probability) + " if " + strings.Join(o.Assumed, " and ")
+	return ShareText(o.Probability) + " if " + strings.Join(o.Assumed, " and ")
 }
 
 // measure finds the widths of the columns.

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"debug/elf"
+	"debug/macho"
+	"debug/pe"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// trial tries an artefact, in a folder of its own.
+type trial struct {
+	folder, node string
+	tried        []string
+}
+
+func (t *trial) did(format string, args ...any) {
+	t.tried = append(t.tried, fmt.Sprintf(format, args...))
+}
+
+// program tries a program: it starts it, or reads its header.
+func (t *trial) program(path string) error {
+	text, err := os.ReadFile(path) //nolint:gosec // it is the file that was asked for
+	if err != nil {
+		return err
+	}
+	system, architecture, err := headerOf(text)
+	if err != nil {
+		return err
+	}
+	var before []string
+	switch qemu, err := exec.LookPath("qemu-aarch64-static"); {
+	case system == runtime.GOOS && architecture == runtime.GOARCH:
+	case system == "linux" && runtime.GOOS == "linux" && architecture == "arm64" && err == nil:
+		before = []string{qemu}
+	default:
+		t.did("its header: %s %s, static", system, architecture)
+		return nil
+	}
+	return t.start(append(before, path))
+}
+
+// start starts a program.
+func (t *trial) start(command []string) error {
+	if _, err := output(append(command, "version")); err != nil {
+		return err
+	}
+	const packet = "tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba"
+	began := time.Now()
+	out, err := output(append(command, "trace", "--node", t.node, "--summary", packet))
+	took := time.Since(began)
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(out, "shop/web:http -> 3 endpoints, 1/3 each") {
+		return fmt.Errorf("trace says %q", out)
+	}
+	by := "started"
+	if len(command) > 1 {
+		by += " by " + command[0]
+	}
+	t.did("%s: version, trace in %d ms", by, took.Milliseconds())
+	return nil
+}
+
+func output(command []string) (string, error) {
+	var out, errOut bytes.Buffer
+	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec // they are the programs that were built
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w: %s", strings.Join(command, " "), err, strings.TrimSpace(errOut.String()))
+	}
+	return out.String(), nil
+}
+
+// headerOf is the system and the architecture that a program is for, in Go's names. A program of Linux that asks for a library is an error;
+// those of macOS and Windows ask for their systems' own.
+func headerOf(text []byte) (system, architecture string, err error) {
+	r := bytes.NewReader(text)
+	if f, err := elf.NewFile(r); err == nil {
+		libraries, _ := f.ImportedLibraries() // a static program has no such section
+		if len(libraries) > 0 {
+			return "", "", fmt.Errorf("it asks for libraries: %s", strings.Join(libraries, " "))
+		}
+		return "linux", map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}[f.Machine], nil
+	}
+	if f, err := macho.NewFile(r); err == nil {
+		return "darwin", map[macho.Cpu]string{macho.CpuAmd64: "amd64", macho.CpuArm64: "arm64"}[f.Cpu], nil
+	}
+	if f, err := pe.NewFile(r); err == nil {
+		return "windows", map[uint16]string{pe.IMAGE_FILE_MACHINE_AMD64: "amd64", pe.IMAGE_FILE_MACHINE_ARM64: "arm64"}[f.Machine], nil
+	}
+	return "", "", errors.New("it is no program of Linux, macOS or Windows")
+}
