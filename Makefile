@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long ailments lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples goiptables pages release-snapshot
+.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long ailments lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page playground playground-test browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples goiptables pages release-snapshot
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -108,6 +108,15 @@ PAGE_OUT := bin/page
 page: ## open pages (-o html) in a headless Chromium (CHROMIUM), click through them, and save pictures in bin/page; the README's is docs/trace.png
 	CHAINWALK_CHROMIUM=$(CHROMIUM) CHAINWALK_PAGE_OUT=$(abspath $(PAGE_OUT)) $(GO) test -count=1 -v -run TestPagesInABrowser ./scenarios/explain/page/report
 	cp $(PAGE_OUT)/readme.png docs/trace.png
+
+PLAYGROUND := bin/playground
+playground: ## build the playground (docs/playground.md) into bin/playground, a folder for any server of files; needs npm
+	cd playground/web && npm ci --no-audit --no-fund --ignore-scripts
+	rm -rf $(PLAYGROUND) && $(GO) run ./playground/site $(PLAYGROUND)
+	cd playground/bundle && $(GO) run . ../web ../../scenarios/explain/page ../../$(PLAYGROUND)
+
+playground-test: playground ## try the playground in a headless Chromium (CHROMIUM), print sizes and times, leave pictures in bin/playground-pictures
+	CHAINWALK_CHROMIUM=$(CHROMIUM) CHAINWALK_PLAYGROUND=$(abspath $(PLAYGROUND)) $(GO) test -count=1 -timeout 30m -v ./playground
 
 FUZZTIME ?= 20s
 BROWSER := scenarios/explain/browser

@@ -12,6 +12,9 @@ import (
 // SaveText is what one tool has printed of a text in which the output of several may stand one after the other.
 type SaveText = fakeipt.SaveText
 
+// ParseError is the error of rules that are not understood, with the line and column.
+type ParseError = fakeipt.ParseError
+
 // SaveTexts takes a text apart into what each tool has printed, in the order in which they begin. The tools say in their head lines which
 // they are; what has no head line is of the family that its addresses and protocols have, or of that of its neighbours.
 func SaveTexts(text string) []SaveText { return fakeipt.SaveTexts(text) }

@@ -1,14 +1,11 @@
 package snapshot
 
 import (
-	"cmp"
-	"fmt"
 	"io"
 	"net/netip"
 	"os"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -55,22 +52,13 @@ func HostOfRules(rules *netfilter.Namespace, o RulesOptions) (*packetsim.Host, e
 	return packetsim.NewHost(config)
 }
 
-// HostOfSave is HostOfRules for what iptables-save and ip6tables-save have printed, of both families and backends one after the other:
-// their head lines say which. Errors name the text and its line; that of a NodeSnapshot, which Read reads, is ErrIsSnapshot.
+// HostOfSave is HostOfRules for what iptables-save and ip6tables-save have printed, as ReadSaved reads it.
 func HostOfSave(name string, r io.Reader, o RulesOptions) (*packetsim.Host, error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	texts, err := textsOf(name, string(text), o.Family)
+	saved, err := ReadSaved(name, r, o)
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := fakekernel.LoadTexts(name, OfBackend(texts, o.Dialect), cmp.Or(o.Family, netfilter.IPv4))
-	if err != nil {
-		return nil, err
-	}
-	return HostOfRules(kernel.Namespace(), o)
+	return HostOfRules(saved.kernel.Namespace(), o)
 }
 
 // OpenHost reads the snapshot of a node from a file, and makes a host of it.

@@ -1,0 +1,70 @@
+package snapshot
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
+
+// Saved are rules that iptables-save and ip6tables-save have printed, read once, so that many packets can be walked through them.
+type Saved struct {
+	kernel *fakekernel.Kernel
+	known  RulesOptions
+}
+
+// ReadSaved reads what iptables-save and ip6tables-save have printed, of both families and backends one after the other: their head lines
+// say which. Errors name the text and its line; that of a NodeSnapshot, which Read reads, is ErrIsSnapshot.
+func ReadSaved(name string, r io.Reader, o RulesOptions) (*Saved, error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	texts, err := textsOf(name, string(text), o.Family)
+	if err != nil {
+		return nil, err
+	}
+	kernel, err := fakekernel.LoadTexts(name, OfBackend(texts, o.Dialect), cmp.Or(o.Family, netfilter.IPv4))
+	if err != nil {
+		return nil, err
+	}
+	return &Saved{kernel, o}, nil
+}
+
+// Host is a new host with the rules, by whose device a packet can come.
+func (s *Saved) Host(in inet.Input) (*packetsim.Host, error) { return s.host(in, s.known.Local) }
+
+func (s *Saved) host(in inet.Input, local []netip.Addr) (*packetsim.Host, error) {
+	known := s.known
+	known.Local = local
+	if in.In != "" {
+		known.Devices = append(slices.Clone(known.Devices), in.In)
+	}
+	return HostOfRules(s.kernel.Namespace(), known)
+}
+
+// IsEmpty says whether there is no table of a family.
+func (s *Saved) IsEmpty(family netfilter.Family) bool { return len(s.kernel.Rules(family).Tables) == 0 }
+
+// HangsOnLocal says whether the rules would do something else with a packet if its destination were an address of the node's own, as that
+// of a node port is: they would translate or stop it, and do not so in these outcomes. False if somebody has said which addresses are.
+func (s *Saved) HangsOnLocal(in inet.Input, outcomes []packetsim.Outcome) bool {
+	if len(s.known.Local) > 0 || in.Dst.IsMulticast() {
+		return false
+	}
+	local, err := s.host(in, []netip.Addr{in.Dst})
+	if err != nil {
+		return false
+	}
+	others, err := local.Walk(in)
+	return err == nil && slices.ContainsFunc(others, ruled) && !slices.ContainsFunc(outcomes, ruled)
+}
+
+// ruled says whether rules have translated or stopped a packet.
+func ruled(o packetsim.Outcome) bool { return o.DNAT != "" || o.Verdict != packetsim.Accept }

@@ -1,0 +1,239 @@
+package rules
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+)
+
+// Problem is something wrong with a text, and where.
+type Problem struct {
+	// Line and Column are from 1; 0 where it is not known.
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Token   string `json:"token,omitempty"` // the word at fault, if it is one
+	Message string `json:"message"`
+	// Warning says that the text is read all the same.
+	Warning bool `json:"warning,omitempty"`
+}
+
+// Paste is what the tab was given beside the packet.
+type Paste struct {
+	// Text is what iptables-save and ip6tables-save have printed, of both backends, one after the other.
+	Text string `json:"text"`
+	// Local are the node's own addresses, with commas or blanks between them.
+	Local string `json:"local"`
+	// Tools is the only backend to walk; empty for all that the text has.
+	Tools string `json:"tools"`
+}
+
+// Read is what came of reading the rules.
+type Read struct {
+	Problems []Problem `json:"problems"` // of the text
+	Local    string    `json:"local"`    // what is wrong with the addresses; empty if nothing is
+	// Rules, Chains and Tables count what was read.
+	Rules  int `json:"rules"`
+	Chains int `json:"chains"`
+	Tables int `json:"tables"`
+}
+
+// Named is what the rules name, for completion, and what they are about.
+type Named struct {
+	Devices   []string `json:"devices"`
+	Addresses []string `json:"addresses"`
+	Ports     []int    `json:"ports"`
+	// Packets are those that the rules are about; More are how many others there are.
+	Packets []About `json:"packets"`
+	More    int     `json:"more"`
+}
+
+// shownPackets is how many packets the list of a Named has at most.
+const shownPackets = 300
+
+// Tab is the first tab: rules that are read once, and what is asked of them. The zero Tab has no rules.
+type Tab struct {
+	saved   *snapshot.Saved
+	known   snapshot.RulesOptions
+	lines   map[place]int // by the rule that is written there
+	text    []string
+	views   []netfilter.RulesetView
+	packets []About
+}
+
+// Read reads rules in the place of those that were read before. Where they cannot be read, the tab has none.
+func (t *Tab) Read(p Paste) Read {
+	*t = Tab{}
+	out := Read{Problems: []Problem{}}
+	local, err := addresses(p.Local)
+	if err != nil {
+		out.Local = err.Error()
+	}
+	if strings.TrimSpace(p.Text) == "" {
+		return out
+	}
+	t.known = snapshot.RulesOptions{Local: local, Dialect: netfilter.Dialect(p.Tools)}
+	t.saved, err = snapshot.ReadSaved("rules", strings.NewReader(p.Text), t.known)
+	if err != nil {
+		out.Problems = append(out.Problems, problemOf(err))
+		return out
+	}
+	host, err := t.saved.Host(inet.Input{})
+	if err != nil {
+		out.Problems = append(out.Problems, Problem{Message: err.Error()})
+		return out
+	}
+	for _, family := range netfilter.Families() {
+		t.views = append(t.views, host.Rulesets(family)...)
+	}
+	t.text = strings.Split(p.Text, "\n")
+	t.lines = placesOf(snapshot.OfBackend(fakekernel.SaveTexts(p.Text), t.known.Dialect))
+	for i := range t.views {
+		for _, table := range t.views[i].Tables {
+			out.Tables++
+			for chain := range table.Unsorted() {
+				out.Chains++
+				out.Rules += chain.Len()
+			}
+		}
+	}
+	if out.Tables == 0 {
+		out.Problems = append(out.Problems, Problem{Line: 1, Message: "holds no table", Warning: true})
+	}
+	return out
+}
+
+// problemOf is an error of the reader of rules, with its place.
+func problemOf(err error) Problem {
+	var parse *fakekernel.ParseError
+	if errors.As(err, &parse) {
+		return Problem{Line: parse.Line, Column: parse.Column, Token: parse.Token, Message: parse.Msg}
+	}
+	if errors.Is(err, snapshot.ErrIsSnapshot) {
+		return Problem{Line: 1, Message: "this is a NodeSnapshot, not what iptables-save prints: " +
+			"give it to \"chainwalk trace --node\", or paste the text behind its save fields"}
+	}
+	return Problem{Message: err.Error()}
+}
+
+// addresses reads the node's own addresses.
+func addresses(text string) ([]netip.Addr, error) {
+	var out []netip.Addr
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }) {
+		addr, err := netip.ParseAddr(word)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not an IP address: write such as 192.168.0.2, fd00::2", word)
+		}
+		out = append(out, addr.WithZone(""))
+	}
+	return out, nil
+}
+
+// Named says what the rules name and what packets they are about. It takes longer than Read.
+func (t *Tab) Named() Named {
+	out := Named{Ports: []int{}, Addresses: []string{}, Packets: []About{}}
+	devices, named, ports := map[string]bool{snapshot.RulesDevice: true}, map[netip.Addr]bool{}, map[int]bool{}
+	for i := range t.views {
+		for _, table := range t.views[i].Tables {
+			for chain := range table.Unsorted() {
+				for _, f := range chain.Facts() {
+					noteConditions(&f.Conditions, devices, named, ports)
+					if to := f.Translation.To(); to.IsValid() {
+						named[to.Addr()] = true
+					}
+				}
+			}
+		}
+	}
+	for _, addr := range t.known.Local {
+		named[addr] = true
+	}
+	delete(devices, "")
+	out.Devices = slices.Sorted(maps.Keys(devices))
+	for _, addr := range slices.SortedFunc(maps.Keys(named), netip.Addr.Compare) {
+		out.Addresses = append(out.Addresses, addr.String())
+	}
+	out.Ports = slices.AppendSeq(out.Ports, maps.Keys(ports))
+	slices.Sort(out.Ports)
+	packets := t.about()
+	out.Packets = append(out.Packets, packets[:min(len(packets), shownPackets)]...)
+	out.More = len(packets) - len(out.Packets)
+	return out
+}
+
+// about are the packets that the rules are about, which are made when somebody asks first.
+func (t *Tab) about() []About {
+	if t.packets == nil {
+		t.packets = packetsOf(t.views, t.known.Local)
+	}
+	return t.packets
+}
+
+func noteConditions(c *netfilter.Conditions, devices map[string]bool, named map[netip.Addr]bool, ports map[int]bool) {
+	devices[strings.TrimSuffix(c.In, "+")] = true
+	for _, prefix := range []netip.Prefix{c.Src, c.Dst} {
+		if prefix.IsValid() && prefix.IsSingleIP() {
+			named[prefix.Addr()] = true
+		}
+	}
+	if c.DstPorts.Min > 0 {
+		ports[int(c.DstPorts.Min)] = true
+	}
+}
+
+// place is a rule: its number in its chain, from 1.
+type place struct {
+	family  netfilter.Family
+	dialect netfilter.Dialect
+	table   string
+	chain   string
+	number  int
+}
+
+// placesOf finds the lines of rules, from 1. Of a table that other commands than -A fill, the lines are not known.
+func placesOf(texts []fakekernel.SaveText) map[place]int {
+	out := map[place]int{}
+	for _, text := range texts {
+		at := place{family: cmp.Or(text.Family, netfilter.IPv4), dialect: cmp.Or(text.Dialect, netfilter.Legacy)}
+		last := map[string]int{}
+		number := 0
+		for line := range strings.Lines(text.Text) {
+			number++
+			if table, is := strings.CutPrefix(line, "*"); is {
+				at.table, last = strings.TrimSpace(table), map[string]int{}
+				maps.DeleteFunc(out, func(p place, _ int) bool {
+					return p.dialect == at.dialect && p.family == at.family && p.table == at.table
+				})
+				continue
+			}
+			if strings.HasPrefix(line, "[") {
+				_, line, _ = strings.Cut(line, "] ")
+			}
+			switch rest, is := strings.CutPrefix(line, "-A "); {
+			case is:
+				words := strings.Fields(rest)
+				if len(words) == 0 || last == nil {
+					continue
+				}
+				at.chain = strings.Trim(words[0], `"`)
+				last[at.chain]++
+				at.number = last[at.chain]
+				out[at] = number
+			case strings.HasPrefix(line, "-"):
+				last = nil // numbers are others than the order of the lines
+				maps.DeleteFunc(out, func(p place, _ int) bool {
+					return p.dialect == at.dialect && p.family == at.family && p.table == at.table
+				})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,180 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/page"
+	"github.com/chainwalk/chainwalk/scenarios/explain/story"
+)
+
+// Walked is what became of a packet.
+type Walked struct {
+	// Problem is what is wrong with the packet; nil if it was walked.
+	Problem  *Problem `json:"problem,omitempty"`
+	Sentence string   `json:"sentence"`
+	// Body is the page of the trace without its head. All that others wrote is escaped in it.
+	Body string `json:"body"`
+	// Lines are those of the text whose rules the packet met, in any outcome.
+	Lines []int `json:"lines"`
+}
+
+// Walk walks a packet through the rules.
+func (t *Tab) Walk(packet string) Walked {
+	if t.saved == nil {
+		return Walked{Problem: &Problem{Message: "the rules cannot be read"}}
+	}
+	in, err := inet.ParseInput(packet)
+	var syntax *inet.SyntaxError
+	if errors.As(err, &syntax) {
+		return Walked{Problem: &Problem{Line: 1, Column: syntax.Column, Token: syntax.Token, Message: syntax.Msg}}
+	}
+	if err != nil {
+		return Walked{Problem: &Problem{Message: err.Error()}}
+	}
+	if in.In == "" && !in.Local {
+		in.In = snapshot.RulesDevice
+	}
+	result, err := t.trace(in, packetsim.WalkOptions{Missed: true})
+	if err != nil {
+		return Walked{Problem: &Problem{Message: err.Error()}}
+	}
+	told := story.Of(result, story.Options{})
+	var body strings.Builder
+	if err := page.TraceBody(&body, &told); err != nil {
+		return Walked{Problem: &Problem{Message: err.Error()}}
+	}
+	met := map[int]bool{}
+	for i := range result.Outcomes {
+		t.note(met, inet.FamilyOf(in.Src), &result.Outcomes[i])
+	}
+	return Walked{Sentence: told.Sentence, Body: body.String(), Lines: slices.Sorted(maps.Keys(met))}
+}
+
+// trace walks a packet, and notes where the node's addresses would decide.
+func (t *Tab) trace(in inet.Input, o packetsim.WalkOptions) (packetsim.TraceResult, error) {
+	host, err := t.saved.Host(in)
+	if err != nil {
+		return packetsim.TraceResult{}, err
+	}
+	result, err := host.Trace(in, o)
+	if err != nil {
+		return result, err
+	}
+	if t.saved.IsEmpty(inet.FamilyOf(in.Src)) {
+		result.Notes = append(result.Notes, fmt.Sprintf("the text has no rules of IPv%d, which the packet is of", inet.FamilyOf(in.Src)))
+	}
+	if t.saved.HangsOnLocal(in, result.Outcomes) {
+		result.Notes = append(result.Notes, fmt.Sprintf("no address of the node is known, so %s is taken for another machine's: if it is the "+
+			"node's own, as of a node port, write it into \"Addresses of the node\", and other rules decide", in.Dst))
+	}
+	return result, nil
+}
+
+// note notes the lines of rules that a packet met on one of its ways, and the reply to it.
+func (t *Tab) note(met map[int]bool, family netfilter.Family, o *packetsim.Outcome) {
+	for i := range o.Steps {
+		step := &o.Steps[i]
+		if step.Rule == nil {
+			continue
+		}
+		if line := t.lineOf(family, step); line > 0 {
+			met[line] = true
+		}
+	}
+	if o.Back != nil && o.Back.Outcome != nil {
+		t.note(met, family, o.Back.Outcome)
+	}
+}
+
+// lineOf is the line of the rule of a step; 0 if it is not known. A step tells its backend only where there are two.
+func (t *Tab) lineOf(family netfilter.Family, step *packetsim.Step) int {
+	at := place{family: family, table: step.Table, chain: step.Chain, number: step.Number}
+	for _, dialect := range netfilter.Dialects() {
+		if step.Dialect != "" && step.Dialect != dialect {
+			continue
+		}
+		at.dialect = dialect
+		if line := t.lines[at]; line > 0 {
+			return line
+		}
+	}
+	return 0
+}
+
+// Tried is which rules the packets meet that the rules are about. A rule that none of them meets may be met by another one.
+type Tried struct {
+	// Packets counts those that were walked, each with the reply to it where that is known to come back through the node.
+	Packets int `json:"packets"`
+	Unknown int `json:"unknown"` // that a rule stops which nobody knows
+	Rules   int `json:"rules"`   // whose lines are known
+	// Unmet are the lines of rules that no packet met.
+	Unmet []int `json:"unmet"`
+	// Left are packets that were not tried, since there are too many.
+	Left int `json:"left"`
+}
+
+// Packets and steps that Try makes at most, so that it ends in time.
+const (
+	triedPackets = 2_000
+	triedSteps   = 2_000_000
+)
+
+// Try walks the packets that the rules are about, and the one that was asked for, which may be empty.
+func (t *Tab) Try(asked string) Tried {
+	out := Tried{Rules: len(t.lines), Unmet: []int{}}
+	if t.saved == nil {
+		return out
+	}
+	met := map[int]bool{}
+	packets := t.about()
+	if asked != "" {
+		packets = append([]About{{Packet: asked}}, packets...)
+	}
+	steps := triedSteps
+	for i := range packets {
+		if out.Packets == triedPackets || steps <= 0 {
+			out.Left = len(packets) - i
+			break
+		}
+		in, err := inet.ParseInput(packets[i].Packet)
+		if err != nil {
+			continue // what somebody is writing
+		}
+		if in.In == "" && !in.Local {
+			in.In = snapshot.RulesDevice
+		}
+		out.Packets++
+		outcomes, err := t.ways(in)
+		if err != nil {
+			out.Unknown++
+			continue
+		}
+		for j := range outcomes {
+			steps -= len(outcomes[j].Steps)
+			t.note(met, inet.FamilyOf(in.Src), &outcomes[j])
+		}
+	}
+	for _, line := range t.lines {
+		if !met[line] {
+			out.Unmet = append(out.Unmet, line)
+		}
+	}
+	slices.Sort(out.Unmet)
+	return out
+}
+
+func (t *Tab) ways(in inet.Input) ([]packetsim.Outcome, error) {
+	host, err := t.saved.Host(in)
+	if err != nil {
+		return nil, err
+	}
+	return host.WalkWith(in, packetsim.WalkOptions{Back: true})
+}

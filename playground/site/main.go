@@ -1,0 +1,130 @@
+// Command site writes what the playground's page loads beside its script: site [-programs rules,cluster] OUT. It compiles the programs to WebAssembly and packs them,
+// and makes the examples.
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// The programs, by the packages that they are.
+var programs = []string{"rules", "cluster"}
+
+// root is where the packages of programs stand, and web the page's own files.
+const (
+	root = "./playground/"
+	web  = "playground/web"
+)
+
+func main() {
+	chosen := flag.String("programs", strings.Join(programs, ","), "the programs to compile; empty leaves those that are there")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: site [-programs rules,cluster] OUT")
+		os.Exit(2)
+	}
+	if err := write(context.Background(), flag.Arg(0), strings.FieldsFunc(*chosen, func(r rune) bool { return r == ',' })); err != nil {
+		fmt.Fprintln(os.Stderr, "site:", err)
+		os.Exit(1)
+	}
+}
+
+// write writes all files, and prints the size of each program that it compiles.
+func write(ctx context.Context, out string, chosen []string) error {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	for _, program := range chosen {
+		if err := compile(ctx, program, out); err != nil {
+			return err
+		}
+	}
+	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return fmt.Errorf("go env GOROOT: %w", err)
+	}
+	if err := writePage(ctx, out); err != nil {
+		return err
+	}
+	for _, file := range []string{
+		filepath.Join(strings.TrimSpace(string(goroot)), "lib/wasm/wasm_exec.js"), "docs/scenario.schema.json", kindObjects,
+	} {
+		if err := copyFile(file, filepath.Join(out, filepath.Base(file))); err != nil {
+			return err
+		}
+	}
+	return writeExamples(out)
+}
+
+// compile writes a program, packed by gzip: a browser unpacks it by itself, so that any server of files will do.
+func compile(ctx context.Context, program, out string) error {
+	plain := filepath.Join(out, program+".wasm")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", plain, root+program+"/wasm")
+	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("compile %s: %w", program, err)
+	}
+	text, err := os.ReadFile(plain)
+	if err != nil {
+		return err
+	}
+	size, err := pack(plain+".gz", text)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%-8s %9d bytes, gzip -9 %8d\n", program, len(text), size)
+	return os.Remove(plain)
+}
+
+// pack writes a file that gzip packs, and returns how many bytes it has then.
+func pack(name string, text []byte) (int64, error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return 0, err
+	}
+	packed, err := gzip.NewWriterLevel(file, gzip.BestCompression)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := packed.Write(text); err != nil {
+		return 0, err
+	}
+	if err := packed.Close(); err != nil {
+		return 0, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), file.Close()
+}
+
+// writePage writes the page, which says in its footer of which commit it is.
+func writePage(ctx context.Context, out string) error {
+	text, err := os.ReadFile(filepath.Join(web, "index.html"))
+	if err != nil {
+		return err
+	}
+	commit, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
+	version := "of an unknown commit"
+	if err == nil {
+		version = "at commit " + strings.TrimSpace(string(commit))
+	}
+	return os.WriteFile(filepath.Join(out, "index.html"), bytes.Replace(text, []byte("VERSION"), []byte(version), 1), 0o644)
+}
+
+func copyFile(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o644)
+}
