@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 // Fault is what is wrong with a cluster.
@@ -30,7 +31,7 @@ func (c *Cluster) Break(fault Fault) error {
 	case HalfTheRules:
 		n := 0
 		eachLine(c.Snapshots[one], func(line string) string {
-			if strings.Contains(line, "-A KUBE-") {
+			if words := strings.Fields(line); len(words) > 1 && words[0] == "-A" && provenance.WriterOf(words[1]) == provenance.KubeProxy {
 				if n++; n%2 == 0 {
 					return ""
 				}
