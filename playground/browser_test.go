@@ -218,12 +218,13 @@ func (p *page) keystroke(t *testing.T) {
 		var times []float64
 		for i := range 12 {
 			p.Ask(`(performance.clearMeasures(), true)`, new(bool))
-			if editor == "packet-editor" && i%2 == 1 {
-				p.Press("Backspace")
-			} else if editor == "packet-editor" {
-				p.Type("1")
-			} else {
+			switch {
+			case editor != "packet-editor":
 				p.Type("#")
+				p.Press("Backspace")
+			case i%2 == 0:
+				p.Type("1")
+			default:
 				p.Press("Backspace")
 			}
 			if editor == "packet-editor" && i%2 == 0 {

@@ -15,7 +15,7 @@ func memory(state *os.ProcessState) int64 {
 	case !ok:
 		return 0
 	case runtime.GOOS == "darwin":
-		return int64(usage.Maxrss)
+		return int64(usage.Maxrss) //nolint:unconvert // 32 bits on some systems
 	}
-	return int64(usage.Maxrss) * 1024
+	return int64(usage.Maxrss) * 1024 //nolint:unconvert // 32 bits on some systems
 }

@@ -27,7 +27,9 @@ func Run(w io.Writer, results []*scenarios.Result, o RunOptions) error {
 }
 
 // RunBody writes what Run has in its page, for a page that has a style and a script of its own.
-func RunBody(w io.Writer, results []*scenarios.Result, o RunOptions) error { return dom.Write(w, runOf(results, o).body()) }
+func RunBody(w io.Writer, results []*scenarios.Result, o RunOptions) error {
+	return dom.Write(w, runOf(results, o).body())
+}
 
 // roomLines and roomSource are how many lines of ways, and bytes of files, a page has room for, so that a browser opens it at once.
 // What is beyond is left out, and said to be.
