@@ -79,7 +79,7 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 	switch {
 	case report.Silent():
 		return toolStatus(exitUsage) // the answer says why
-	case len(report.Findings)+len(report.Doubts)+report.NotFollowed == 0:
+	case len(report.Findings)+len(report.Doubts)+report.NotFollowed == 0 && !report.LacksSnapshot():
 		return nil
 	}
 	if o.out != "" {

@@ -1,0 +1,121 @@
+package gather
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/pager"
+
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+)
+
+// pageSize is how many objects the API server is asked for at once.
+const pageSize = 500
+
+// listing is a kind of objects that is read.
+type listing struct {
+	right Right
+	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
+}
+
+// page lets the method List of a typed client be called for objects of any kind.
+func page[T runtime.Object](list func(context.Context, metav1.ListOptions) (T, error),
+) func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+	return func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return list(ctx, o) }
+}
+
+// listings are the kinds of objects in the order in which they are read. Slices come after services, and pods last: what refers to an object
+// is then not older than it.
+func (a *API) listings() []listing {
+	all := metav1.NamespaceAll
+	lists := map[string]func(context.Context, metav1.ListOptions) (runtime.Object, error){
+		"nodes":           page(a.Core.Nodes().List),
+		"services":        page(a.Core.Services(all).List),
+		"endpointslices":  page(a.Discovery.EndpointSlices(all).List),
+		"pods":            page(a.Core.Pods(all).List),
+		"namespaces":      page(a.Core.Namespaces().List),
+		"networkpolicies": page(a.Networking.NetworkPolicies(all).List),
+	}
+	var out []listing
+	for _, r := range Rights("") {
+		if list := lists[r.Resource]; r.Verb == "list" && list != nil {
+			out = append(out, listing{r, list})
+		}
+	}
+	return out
+}
+
+// objects reads the cluster's objects, page by page, but for those that may not be read.
+func (a *API) objects(ctx context.Context, lacking map[string]bool) ([]manifest.Object, error) {
+	var out []manifest.Object
+	for _, l := range a.listings() {
+		if lacking[l.right.String()] {
+			continue
+		}
+		pages := pager.New(l.list)
+		pages.PageSize = pageSize
+		err := pages.EachListItem(ctx, metav1.ListOptions{}, func(o runtime.Object) error {
+			slim(o)
+			object, err := manifest.New(o)
+			out = append(out, object)
+			return err
+		})
+		switch {
+		case isForbidden(err):
+			return nil, asMissing(err, l.right)
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", l.right, err)
+		}
+	}
+	return out, nil
+}
+
+// configuration is the ConfigMap of kube-proxy with no more than its configuration; nil if there is none.
+func (a *API) configuration(ctx context.Context) (*manifest.Object, error) {
+	found, err := a.Core.ConfigMaps(proxyNamespace).Get(ctx, proxyConfig, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("get configmaps %s/%s: %w", proxyNamespace, proxyConfig, err)
+	}
+	const key = "config.conf" // as kubeadm names it
+	object, err := manifest.New(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name},
+		Data:       map[string]string{key: found.Data[key]},
+	})
+	return &object, err
+}
+
+// slim drops what decides about no packet and what nobody wants to see in a file: the fields of managed fields (their times say when an
+// object changed), what kubectl applied last, and of pods the environment, commands, mounts and volumes.
+func slim(o runtime.Object) {
+	meta, ok := o.(metav1.Object)
+	if !ok {
+		return
+	}
+	managed := meta.GetManagedFields()
+	for i := range managed {
+		managed[i].FieldsV1 = nil
+	}
+	if annotations := meta.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
+		delete(annotations, corev1.LastAppliedConfigAnnotation)
+	}
+	pod, ok := o.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	pod.Spec.Volumes, pod.Spec.ImagePullSecrets = nil, nil
+	pod.Spec.EphemeralContainers = nil
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			c := &containers[i]
+			// A restarting init container is a sidecar, and has ports and probes as the others have.
+			containers[i] = corev1.Container{Name: c.Name, Image: c.Image, Ports: c.Ports, RestartPolicy: c.RestartPolicy}
+		}
+	}
+}
