@@ -26,12 +26,24 @@ const (
 	whySuffix   = ".missing"
 )
 
+// CheckFolder refuses a folder that Save would not write to: one that holds something.
+func CheckFolder(folder string) error {
+	entries, err := os.ReadDir(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("--save: %w", err)
+	case len(entries) > 0:
+		return fmt.Errorf("--save %s: the folder is not empty: name another one, so that nothing is mixed with what is there", folder)
+	}
+	return nil
+}
+
 // Save writes what was gathered to a folder, which it makes, and which must not hold anything yet.
 func (g *Gathered) Save(folder string, when time.Time) error {
-	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
-		return fmt.Errorf("--save %s: the folder is not empty: name another one, so that nothing of it is mixed with what is there", folder)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("--save: %w", err)
+	if err := CheckFolder(folder); err != nil {
+		return err
 	}
 	files, err := g.files(when)
 	if err != nil {

@@ -41,8 +41,9 @@ type Gathered struct {
 	Objects []manifest.Object
 	// Nodes are those that were asked, in the order of the objects.
 	Nodes []Node
-	// Notes say what the API server did not tell.
+	// Notes say what the API server did not tell, and Grant are the roles that let it.
 	Notes []string
+	Grant string
 }
 
 // Node is a node that was asked for its snapshot.
@@ -83,15 +84,18 @@ var ErrInterrupted = errors.New("interrupted")
 // Gather reads the objects and asks the nodes. A node that gives no snapshot is no error; that nothing may be read or made is one: a
 // *MissingError where rights are missing.
 func (g *Gatherer) Gather(ctx context.Context) (*Gathered, error) {
-	lacking, notes, err := g.API.checkRights(ctx, g.Namespace)
+	lacking, err := g.API.checkRights(ctx, g.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	out := &Gathered{Notes: notes}
+	out := &Gathered{Grant: RolesYAML(lacking)}
+	for _, r := range lacking {
+		out.Notes = append(out.Notes, fmt.Sprintf("the API server does not allow it to %s: %s", r, r.Without))
+	}
 	if out.Objects, err = g.API.objects(ctx, lacking); err != nil {
 		return nil, err
 	}
-	if !lacking[configurationRight().String()] {
+	if !slices.Contains(lacking, configurationRight()) {
 		config, err := g.API.configuration(ctx)
 		if err != nil {
 			return nil, err
@@ -105,10 +109,15 @@ func (g *Gatherer) Gather(ctx context.Context) (*Gathered, error) {
 		return nil, err
 	}
 	out.Nodes = nodes
-	if err := g.Confirm(ctx, g.plan(out)); err != nil {
+	if slices.ContainsFunc(nodes, func(n Node) bool { return n.Why == "" }) {
+		if err := g.Confirm(ctx, g.plan(nodes)); err != nil {
+			return nil, err
+		}
+	}
+	if err := g.collect(ctx, out.Nodes); err != nil {
 		return nil, err
 	}
-	return out, g.collect(ctx, out.Nodes)
+	return out, nil
 }
 
 // configurationRight is the right to read kube-proxy's configuration.
@@ -154,11 +163,11 @@ func cannotAnswer(node *corev1.Node) string {
 }
 
 // plan says what will be made.
-func (g *Gatherer) plan(of *Gathered) string {
+func (g *Gatherer) plan(nodes []Node) string {
 	var ask []string
 	var b strings.Builder
-	for i := range of.Nodes {
-		if n := &of.Nodes[i]; n.Why == "" {
+	for i := range nodes {
+		if n := &nodes[i]; n.Why == "" {
 			ask = append(ask, n.Name)
 		} else {
 			fmt.Fprintf(&b, "%s is not asked: %s.\n", n.Name, n.Why)
@@ -168,10 +177,10 @@ func (g *Gatherer) plan(of *Gathered) string {
 	for _, c := range Capabilities() {
 		caps = append(caps, string(c))
 	}
-	fmt.Fprintf(&b, "This makes one pod on each of %d nodes, in namespace %s, and removes it when it has printed the node's snapshot:\n",
-		len(ask), g.Namespace)
+	fmt.Fprintf(&b, "This makes a pod on each of these nodes, in namespace %s, and removes it when it has printed the node's snapshot:\n",
+		g.Namespace)
 	for _, line := range [][2]string{
-		{"nodes", strings.Join(ask, ", ")},
+		{"nodes", fmt.Sprintf("%d: %s", len(ask), strings.Join(ask, ", "))},
 		{"image", g.Image},
 		{"may", "use the node's network; " + strings.Join(caps, ", ") + "; read the node's files (/ is mounted read-only)"},
 		{"may not", "write files, gain further privileges, use the API (it has no service account's token)"},

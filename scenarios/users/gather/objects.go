@@ -3,6 +3,7 @@ package gather
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,10 +51,10 @@ func (a *API) listings() []listing {
 }
 
 // objects reads the cluster's objects, page by page, but for those that may not be read.
-func (a *API) objects(ctx context.Context, lacking map[string]bool) ([]manifest.Object, error) {
+func (a *API) objects(ctx context.Context, lacking []Right) ([]manifest.Object, error) {
 	var out []manifest.Object
 	for _, l := range a.listings() {
-		if lacking[l.right.String()] {
+		if slices.Contains(lacking, l.right) {
 			continue
 		}
 		pages := pager.New(l.list)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -101,22 +102,17 @@ func (a *API) missing(ctx context.Context, rights []Right) ([]Right, error) {
 	return out, nil
 }
 
-// checkRights looks before anything is made whether all of it is allowed, its removal too. Of rights that can be done without it returns what
-// is not known then, and the rules that grant them.
-func (a *API) checkRights(ctx context.Context, namespace string) (lacking map[string]bool, notes []string, err error) {
+// checkRights looks before anything is made whether all of it is allowed, its removal too. It returns those missing rights that can be done
+// without; any other one is a *MissingError.
+func (a *API) checkRights(ctx context.Context, namespace string) ([]Right, error) {
 	missing, err := a.missing(ctx, Rights(namespace))
-	if err != nil || len(missing) == 0 {
-		return nil, nil, err
+	if err != nil {
+		return nil, err
 	}
-	lacking = map[string]bool{}
-	for _, r := range missing {
-		if r.Without == "" {
-			return nil, nil, &MissingError{Rights: missing}
-		}
-		lacking[r.String()] = true
-		notes = append(notes, fmt.Sprintf("the API server does not allow it to %s: %s", r, r.Without))
+	if slices.ContainsFunc(missing, func(r Right) bool { return r.Without == "" }) {
+		return nil, &MissingError{Rights: missing}
 	}
-	return lacking, append(notes, "what grants it:\n\n"+RolesYAML(missing)), nil
+	return missing, nil
 }
 
 // asMissing is the error of a request for which a right was missing after all.
