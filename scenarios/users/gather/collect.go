@@ -65,7 +65,7 @@ func (g *Gatherer) ask(ctx context.Context, name string, n *Node) (err error) {
 	made()
 	switch {
 	case isForbidden(err):
-		return refusedPod(err, g.Namespace)
+		return g.refusedPod(err)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("there is no namespace %s: make it, or name another one with --pod-namespace: %w", g.Namespace, err)
 	case apierrors.IsInvalid(err), apierrors.IsAlreadyExists(err):
@@ -106,7 +106,7 @@ func (g *Gatherer) printed(ctx context.Context, name string) (text []byte, why s
 			return text, "", nil
 		}
 		if isForbidden(wrong) {
-			return nil, "", asMissing(wrong, Right{Verb: "get", Resource: "pods/log", Namespace: g.Namespace})
+			return nil, "", g.asMissing(wrong, Right{Verb: "get", Resource: "pods/log", Namespace: g.Namespace})
 		}
 		if reading.Err() != nil || g.Pause(reading, glance) != nil {
 			break
@@ -151,7 +151,7 @@ func (g *Gatherer) started(ctx context.Context, name string) (why string, err er
 		case ctx.Err() != nil:
 			return "", ErrInterrupted
 		case isForbidden(err):
-			return "", asMissing(err, Right{Verb: "get", Resource: "pods", Namespace: g.Namespace})
+			return "", g.asMissing(err, Right{Verb: "get", Resource: "pods", Namespace: g.Namespace})
 		case apierrors.IsNotFound(err):
 			return "somebody has removed the pod", nil
 		case err != nil:
@@ -212,7 +212,7 @@ func (g *Gatherer) removed(ctx context.Context, name string) error {
 func (g *Gatherer) Clean(ctx context.Context, run string) ([]string, error) {
 	missing, err := g.API.missing(ctx, cleaningRights(g.Namespace))
 	if err == nil && len(missing) > 0 {
-		err = &MissingError{Rights: missing}
+		err = &MissingError{missing, g.Namespace}
 	}
 	if err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (g *Gatherer) Clean(ctx context.Context, run string) ([]string, error) {
 	}
 	pods, err := g.API.Core.Pods(g.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
-		return nil, asMissing(err, cleaningRights(g.Namespace)...)
+		return nil, g.asMissing(err, cleaningRights(g.Namespace)...)
 	}
 	var names []string
 	for i := range pods.Items {

@@ -88,15 +88,18 @@ func (g *Gatherer) Gather(ctx context.Context) (*Gathered, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Gathered{Grant: RolesYAML(lacking)}
+	out := &Gathered{}
+	if len(lacking) > 0 {
+		out.Grant = (&MissingError{lacking, g.Namespace}).roles()
+	}
 	for _, r := range lacking {
 		out.Notes = append(out.Notes, fmt.Sprintf("the API server does not allow it to %s: %s", r, r.Without))
 	}
-	if out.Objects, err = g.API.objects(ctx, lacking); err != nil {
+	if out.Objects, err = g.objects(ctx, lacking); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(lacking, configurationRight()) {
-		config, err := g.API.configuration(ctx)
+		config, err := g.configuration(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/pager"
@@ -23,10 +24,19 @@ type listing struct {
 	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
 }
 
-// page lets the method List of a typed client be called for objects of any kind.
+// page lets the method List of a typed client be called for objects of any kind. Of each page no more is kept than is needed.
 func page[T runtime.Object](list func(context.Context, metav1.ListOptions) (T, error),
 ) func(context.Context, metav1.ListOptions) (runtime.Object, error) {
-	return func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return list(ctx, o) }
+	return func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		page, err := list(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		return page, meta.EachListItem(page, func(o runtime.Object) error {
+			slim(o)
+			return nil
+		})
+	}
 }
 
 // listings are the kinds of objects in the order in which they are read. Slices come after services, and pods last: what refers to an object
@@ -51,23 +61,25 @@ func (a *API) listings() []listing {
 }
 
 // objects reads the cluster's objects, page by page, but for those that may not be read.
-func (a *API) objects(ctx context.Context, lacking []Right) ([]manifest.Object, error) {
+func (g *Gatherer) objects(ctx context.Context, lacking []Right) ([]manifest.Object, error) {
 	var out []manifest.Object
-	for _, l := range a.listings() {
+	for _, l := range g.API.listings() {
 		if slices.Contains(lacking, l.right) {
 			continue
 		}
-		pages := pager.New(l.list)
+		pages := pager.New(l.list) // it asks for the whole list where the server has forgotten the rest of one that was begun
 		pages.PageSize = pageSize
-		err := pages.EachListItem(ctx, metav1.ListOptions{}, func(o runtime.Object) error {
-			slim(o)
-			object, err := manifest.New(o)
-			out = append(out, object)
-			return err
-		})
+		list, _, err := pages.List(ctx, metav1.ListOptions{})
+		if err == nil {
+			err = meta.EachListItem(list, func(o runtime.Object) error {
+				object, err := manifest.New(o)
+				out = append(out, object)
+				return err
+			})
+		}
 		switch {
 		case isForbidden(err):
-			return nil, asMissing(err, l.right)
+			return nil, g.asMissing(err, l.right)
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", l.right, err)
 		}
@@ -76,8 +88,8 @@ func (a *API) objects(ctx context.Context, lacking []Right) ([]manifest.Object, 
 }
 
 // configuration is the ConfigMap of kube-proxy with no more than its configuration; nil if there is none.
-func (a *API) configuration(ctx context.Context) (*manifest.Object, error) {
-	found, err := a.Core.ConfigMaps(proxyNamespace).Get(ctx, proxyConfig, metav1.GetOptions{})
+func (g *Gatherer) configuration(ctx context.Context) (*manifest.Object, error) {
+	found, err := g.API.Core.ConfigMaps(proxyNamespace).Get(ctx, proxyConfig, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -95,15 +107,15 @@ func (a *API) configuration(ctx context.Context) (*manifest.Object, error) {
 // slim drops what decides about no packet and what nobody wants to see in a file: the fields of managed fields (their times say when an
 // object changed), what kubectl applied last, and of pods the environment, commands, mounts and volumes.
 func slim(o runtime.Object) {
-	meta, ok := o.(metav1.Object)
+	fields, ok := o.(metav1.Object)
 	if !ok {
 		return
 	}
-	managed := meta.GetManagedFields()
+	managed := fields.GetManagedFields()
 	for i := range managed {
 		managed[i].FieldsV1 = nil
 	}
-	if annotations := meta.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
+	if annotations := fields.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
 		delete(annotations, corev1.LastAppliedConfigAnnotation)
 	}
 	pod, ok := o.(*corev1.Pod)

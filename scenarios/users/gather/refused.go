@@ -16,14 +16,15 @@ func isRefused(err error) bool {
 }
 
 // refusedPod says why a pod was not let in, and what to do. That the right is there was asked before, so admission has refused it.
-func refusedPod(err error, namespace string) error {
+func (g *Gatherer) refusedPod(err error) error {
+	namespace := g.Namespace
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "violates PodSecurity"):
 		return fmt.Errorf("the pod security of namespace %[1]s refuses the pod: %[2]w\nlet it in with: kubectl label namespace %[1]s "+
 			"pod-security.kubernetes.io/enforce=privileged --overwrite\nor name a namespace that has the label: --pod-namespace NAME", namespace, err)
 	case strings.Contains(text, "cannot create resource"):
-		return asMissing(err, Right{Verb: "create", Resource: "pods", Namespace: namespace})
+		return g.asMissing(err, Right{Verb: "create", Resource: "pods", Namespace: namespace})
 	case strings.Contains(text, "exceeded quota"):
 		return fmt.Errorf("the quota of namespace %s refuses the pod: %w\nname another namespace: --pod-namespace NAME", namespace, err)
 	}

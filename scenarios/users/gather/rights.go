@@ -56,7 +56,7 @@ func Rights(namespace string) []Right {
 	}
 }
 
-// cleaningRights are those that Clean asks for.
+// cleaningRights are those that Clean asks for. Who may list the pods of all namespaces has the first one.
 func cleaningRights(namespace string) []Right {
 	return []Right{
 		{Verb: "list", Resource: "pods", Namespace: namespace},
@@ -64,8 +64,12 @@ func cleaningRights(namespace string) []Right {
 	}
 }
 
-// MissingError says which rights are missing, with the rules that grant them.
-type MissingError struct{ Rights []Right }
+// MissingError says which rights are missing, with the roles that grant them.
+type MissingError struct {
+	Rights []Right
+	// Namespace is that of the collector's pods.
+	Namespace string
+}
 
 func (e *MissingError) Error() string {
 	var b strings.Builder
@@ -76,8 +80,19 @@ func (e *MissingError) Error() string {
 		}
 		fmt.Fprintf(&b, " %s", r)
 	}
-	fmt.Fprintf(&b, "\ngrant it, and bind it to who runs this:\n\n%s", RolesYAML(e.Rights))
+	fmt.Fprintf(&b, "\ngrant it (kubectl apply -f), and bind it to who runs this:\n\n%s", e.roles())
 	return b.String()
+}
+
+// roles are those that grant what is missing, with all else that gathering takes.
+func (e *MissingError) roles() string {
+	all := Rights(e.Namespace)
+	for _, r := range e.Rights {
+		if !slices.Contains(all, r) {
+			all = append(all, r)
+		}
+	}
+	return rolesYAML(all, e.Rights)
 }
 
 // missing asks the API server which of the rights it does not have. Nothing is changed by asking. A server that answers no such question is
@@ -110,15 +125,15 @@ func (a *API) checkRights(ctx context.Context, namespace string) ([]Right, error
 		return nil, err
 	}
 	if slices.ContainsFunc(missing, func(r Right) bool { return r.Without == "" }) {
-		return nil, &MissingError{Rights: missing}
+		return nil, &MissingError{missing, namespace}
 	}
 	return missing, nil
 }
 
 // asMissing is the error of a request for which a right was missing after all.
-func asMissing(err error, rights ...Right) error {
+func (g *Gatherer) asMissing(err error, rights ...Right) error {
 	if !isForbidden(err) {
 		return err
 	}
-	return errors.Join(&MissingError{Rights: rights}, err)
+	return errors.Join(&MissingError{rights, g.Namespace}, err)
 }

@@ -10,42 +10,37 @@ import (
 const roleName = "chainwalk-gather"
 
 // RolesYAML are the ClusterRole and the Roles that grant rights, one Role for each namespace, as kubectl apply takes them, with the commands
-// that bind them. Without a right it is empty.
-func RolesYAML(rights []Right) string {
+// that bind them.
+func RolesYAML(rights []Right) string { return rolesYAML(rights, nil) }
+
+// rolesYAML is RolesYAML, but has the roles alone that would grant a missing right, if any is missing. Each role is whole, so that applying it
+// takes no right away that it grants already, and the missing ones are marked.
+func rolesYAML(rights, missing []Right) string {
 	var namespaces []string
 	for _, r := range rights {
-		if !slices.Contains(namespaces, r.Namespace) {
+		lacks := slices.ContainsFunc(missing, func(m Right) bool { return m.Namespace == r.Namespace })
+		if !slices.Contains(namespaces, r.Namespace) && (lacks || missing == nil) {
 			namespaces = append(namespaces, r.Namespace)
 		}
 	}
-	var b strings.Builder
-	for i, namespace := range namespaces {
-		if i > 0 {
-			b.WriteString("---\n")
-		}
-		kind, bind, place := "Role", "rolebinding", fmt.Sprintf(", namespace: %s", namespace)
+	var roles []string
+	for _, namespace := range namespaces {
+		kind, place, bind := "Role", ", namespace: "+namespace, fmt.Sprintf("rolebinding %s -n %s --role=%s", roleName, namespace, roleName)
 		if namespace == "" {
-			kind, bind, place = "ClusterRole", "clusterrolebinding", ""
+			kind, place, bind = "ClusterRole", "", fmt.Sprintf("clusterrolebinding %s --clusterrole=%s", roleName, roleName)
 		}
-		flag := ""
-		if namespace != "" {
-			flag = " -n " + namespace
-		}
-		fmt.Fprintf(&b, "# kubectl create %s %s%s --%s=%s --user=USER   (--serviceaccount=NAMESPACE:NAME)\n", bind, roleName, flag,
-			strings.ToLower(kind), roleName)
-		fmt.Fprintf(&b, "apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata: {name: %s%s}\nrules:\n", kind, roleName, place)
-		for _, rule := range rulesOf(rights, namespace) {
-			b.WriteString(rule)
-		}
+		roles = append(roles, fmt.Sprintf("# kubectl create %s --user=NAME, or --serviceaccount=NAMESPACE:NAME\n"+
+			"apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata: {name: %s%s}\nrules:\n%s", bind, kind, roleName, place,
+			strings.Join(rulesOf(rights, missing, namespace), "")))
 	}
-	return b.String()
+	return strings.Join(roles, "---\n")
 }
 
 // rulesOf are the rules for the rights in a namespace, those for the same resource as one.
-func rulesOf(rights []Right, namespace string) []string {
+func rulesOf(rights, missing []Right, namespace string) []string {
 	type place struct{ group, resource, name string }
 	var order []place
-	verbs := map[place][]string{}
+	verbs, marks := map[place][]string{}, map[place]string{}
 	for _, r := range rights {
 		if r.Namespace != namespace {
 			continue
@@ -55,6 +50,9 @@ func rulesOf(rights []Right, namespace string) []string {
 			order = append(order, p)
 		}
 		verbs[p] = append(verbs[p], r.Verb)
+		if slices.Contains(missing, r) {
+			marks[p] = "  # missing"
+		}
 	}
 	var out []string
 	for _, p := range order {
@@ -62,8 +60,8 @@ func rulesOf(rights []Right, namespace string) []string {
 		if p.name != "" {
 			name = fmt.Sprintf(", resourceNames: [%s]", p.name)
 		}
-		out = append(out, fmt.Sprintf("- {apiGroups: [%q], resources: [%s]%s, verbs: [%s]}\n", p.group, p.resource, name,
-			strings.Join(verbs[p], ", ")))
+		out = append(out, fmt.Sprintf("- {apiGroups: [%q], resources: [%s]%s, verbs: [%s]}%s\n", p.group, p.resource, name,
+			strings.Join(verbs[p], ", "), marks[p]))
 	}
 	return out
 }
