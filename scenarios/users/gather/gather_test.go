@@ -434,3 +434,17 @@ func TestANodeWithAnOddNameIsNoFile(t *testing.T) {
 	got := &Gathered{Nodes: []Node{{Name: "../../etc/cron.d/x", Why: "odd"}}}
 	assert.ErrorContains(t, got.Save(filepath.Join(t.TempDir(), "kept"), time.Unix(0, 0)), "no name for a file")
 }
+
+// TestTheShippedAccountHasTheRights holds that the page's manifest has the roles that are asked for, and no other right.
+func TestTheShippedAccountHasTheRights(t *testing.T) {
+	shipped, err := os.ReadFile("../../../docs/gather.yaml")
+	require.NoError(t, err)
+	var roles []string
+	for _, document := range strings.Split(string(shipped), "---\n") {
+		if strings.Contains(document, "\nrules:") {
+			roles = append(roles, document)
+		}
+	}
+	printed := regexp.MustCompile(`(?m)^#.*\n`).ReplaceAllString(RolesYAML(Rights("chainwalk")), "")
+	assert.Equal(t, printed, strings.Join(roles, "---\n"))
+}
