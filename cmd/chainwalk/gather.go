@@ -246,6 +246,11 @@ func confirm(ctx context.Context, s streams, plan string, yes bool) error {
 	if !isTerminal(s.in) {
 		return errors.New("nothing was made: standard input is no terminal, where it would be asked about; --yes makes it without asking")
 	}
+	return ask(ctx, s)
+}
+
+// ask waits for the answer y.
+func ask(ctx context.Context, s streams) error {
 	fmt.Fprint(s.errOut, "Make them? [y/N] ")
 	answer := make(chan string, 1)
 	go func() { answer <- firstWord(s.in) }()
