@@ -22,6 +22,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"k8s.io/utils/clock"
 	"k8s.io/utils/exec"
@@ -76,7 +77,7 @@ func (o *options) collect(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	node.Taken = clock.RealClock{}.Now().UTC()
+	node.Taken = clock.RealClock{}.Now().UTC().Truncate(time.Second)
 	if o.hostname != "" {
 		node.Hostname = o.hostname
 	}
