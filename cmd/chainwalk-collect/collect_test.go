@@ -119,14 +119,12 @@ func TestTenThousandServicesComeThroughALog(t *testing.T) {
 	node := busy(10_000, 10_000)
 	text, err := pack(node, "run-node1", 9<<20)
 	require.NoError(t, err)
-	document, err := written(node)
-	require.NoError(t, err)
 	lines := bytes.Count(text, []byte("\n"))
-	t.Logf("10,000 services, 10,000 connections: a document of %d bytes, %d in a log", len(document), len(text)+lines*before)
 	assert.Less(t, len(text)+lines*before, kubelet)
-	got, _, err := parcel.Read("run-node1", bytes.NewReader(text))
+	document, _, err := parcel.Read("run-node1", bytes.NewReader(text))
 	require.NoError(t, err)
-	assert.True(t, bytes.Equal(document, got))
+	assert.Equal(t, 10_000, bytes.Count(document, []byte("dport: 53\n"))/2+bytes.Count(document, []byte("sport: 53\n"))/2, "all connections")
+	t.Logf("10,000 services, 10,000 connections: a document of %d bytes, %d in a log", len(document), len(text)+lines*before)
 }
 
 func TestTooManyConnectionsAreLeftOutAndSaid(t *testing.T) {

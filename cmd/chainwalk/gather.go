@@ -49,7 +49,7 @@ func (o *gatherOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.namespace, "pod-namespace", "kube-system", "namespace of the pods that take the snapshots")
 	flags.StringVar(&o.image, "image", "", "image of chainwalk-collect for these pods (the released one of this version)")
 	flags.StringVar(&o.secret, "image-pull-secret", "", "name of the secret, in --pod-namespace, for the registry of --image")
-	flags.DurationVar(&o.nodeTime, "node-timeout", time.Minute, "how long a node may take to give its snapshot")
+	flags.DurationVar(&o.nodeTime, "node-timeout", 2*time.Minute, "how long a node may take to start its pod, and as long again to print")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "make the pods without asking")
 	flags.StringVar(&o.save, "save", "", "folder to keep what was gathered in, which --saved takes")
 }

@@ -26,7 +26,7 @@ type Gatherer struct {
 	// Nodes are those that are asked; none: all. Selector chooses among the nodes' labels.
 	Nodes    []string
 	Selector labels.Selector
-	// NodeTime is how long a node may take until its snapshot is there.
+	// NodeTime is how long a node may take to start its pod, and as long again to print.
 	NodeTime time.Duration
 	// Confirm is told what will be made, before it is, and returns an error if it must not be.
 	Confirm func(ctx context.Context, plan string) error

@@ -55,7 +55,7 @@ func TestThePodHasTheLeastRights(t *testing.T) {
 	assert.False(t, spec.HostPID || spec.HostIPC)
 	assert.False(t, *spec.AutomountServiceAccountToken)
 	assert.Equal(t, []corev1.Toleration{{Operator: corev1.TolerationOpExists}}, spec.Tolerations)
-	assert.Equal(t, int64(35), *spec.ActiveDeadlineSeconds)
+	assert.Equal(t, int64(40), *spec.ActiveDeadlineSeconds)
 	assert.Equal(t, []corev1.LocalObjectReference{{Name: "registry"}}, spec.ImagePullSecrets)
 	require.Len(t, spec.Containers, 1)
 	c := spec.Containers[0]
