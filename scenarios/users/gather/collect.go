@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -61,7 +60,7 @@ func (g *Gatherer) collect(ctx context.Context, nodes []Node) error {
 func (g *Gatherer) ask(ctx context.Context, name string, n *Node) (err error) {
 	// A pod whose making was given up half way might come to be after its removal.
 	making, made := context.WithTimeout(context.WithoutCancel(ctx), removing)
-	_, err = g.API.Core.Pods(g.Namespace).Create(making, g.pod(name, n.Name), metav1.CreateOptions{})
+	_, err = g.API.pods(g.Namespace).Create(making, g.pod(name, n.Name), metav1.CreateOptions{})
 	made()
 	switch {
 	case isForbidden(err):
@@ -120,7 +119,7 @@ func (g *Gatherer) printed(ctx context.Context, name string) (text []byte, why s
 
 // log reads the pod's log until its parcel ends, as it is written: so it is read before the kubelet can rotate it.
 func (g *Gatherer) log(ctx context.Context, name string) (text []byte, beside []string, err error) {
-	log, err := g.API.Core.Pods(g.Namespace).GetLogs(name, &corev1.PodLogOptions{Container: container, Follow: true}).Stream(ctx)
+	log, err := g.API.log(ctx, g.Namespace, name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the log cannot be read: %w", err)
 	}
@@ -131,7 +130,7 @@ func (g *Gatherer) log(ctx context.Context, name string) (text []byte, beside []
 // whyNot says why a log had no whole snapshot: what was wrong with it, how the collector ended, and the last that it said.
 func (g *Gatherer) whyNot(ctx context.Context, name string, wrong error, beside []string) string {
 	why := wrong.Error()
-	if pod, err := g.API.Core.Pods(g.Namespace).Get(ctx, name, metav1.GetOptions{}); err == nil {
+	if pod, err := g.API.pods(g.Namespace).Get(ctx, name, metav1.GetOptions{}); err == nil {
 		if end := ended(pod); end != "" {
 			why = end + "; " + why
 		}
@@ -146,7 +145,7 @@ func (g *Gatherer) whyNot(ctx context.Context, name string, wrong error, beside 
 func (g *Gatherer) started(ctx context.Context, name string) (why string, err error) {
 	var p progress
 	for range max(1, int(g.NodeTime/glance)) {
-		pod, err := g.API.Core.Pods(g.Namespace).Get(ctx, name, metav1.GetOptions{})
+		pod, err := g.API.pods(g.Namespace).Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case ctx.Err() != nil:
 			return "", ErrInterrupted
@@ -181,7 +180,7 @@ func (g *Gatherer) remove(ctx context.Context, name string) {
 }
 
 func (g *Gatherer) removed(ctx context.Context, name string) error {
-	pods, o := g.API.Core.Pods(g.Namespace), metav1.DeleteOptions{}
+	pods, o := g.API.pods(g.Namespace), metav1.DeleteOptions{}
 	var last error
 	for try := range 2 * patience {
 		if try == patience {
@@ -221,7 +220,7 @@ func (g *Gatherer) Clean(ctx context.Context, run string) ([]string, error) {
 	if run != "" {
 		selector += "," + LabelRun + "=" + run
 	}
-	pods, err := g.API.Core.Pods(g.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	pods, err := g.API.pods(g.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, g.asMissing(err, cleaningRights(g.Namespace)...)
 	}

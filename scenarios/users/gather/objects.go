@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +26,7 @@ type listing struct {
 	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
 }
 
-// page lets the method List of a typed client be called for objects of any kind. Of each page no more is kept than is needed.
+// page lets the method List of a client be called for objects of any kind. Of each page no more is kept than is needed.
 func page[T runtime.Object](list func(context.Context, metav1.ListOptions) (T, error),
 ) func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 	return func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -44,12 +46,14 @@ func page[T runtime.Object](list func(context.Context, metav1.ListOptions) (T, e
 func (a *API) listings() []listing {
 	all := metav1.NamespaceAll
 	lists := map[string]func(context.Context, metav1.ListOptions) (runtime.Object, error){
-		"nodes":           page(a.Core.Nodes().List),
-		"services":        page(a.Core.Services(all).List),
-		"endpointslices":  page(a.Discovery.EndpointSlices(all).List),
-		"pods":            page(a.Core.Pods(all).List),
-		"namespaces":      page(a.Core.Namespaces().List),
-		"networkpolicies": page(a.Networking.NetworkPolicies(all).List),
+		"nodes":      page(clientOf[corev1.Node, corev1.NodeList](a, a.core, "nodes", all).List),
+		"services":   page(clientOf[corev1.Service, corev1.ServiceList](a, a.core, "services", all).List),
+		"pods":       page(a.pods(all).List),
+		"namespaces": page(clientOf[corev1.Namespace, corev1.NamespaceList](a, a.core, "namespaces", all).List),
+		"endpointslices": page(clientOf[discoveryv1.EndpointSlice, discoveryv1.EndpointSliceList](a, a.discovery, "endpointslices",
+			all).List),
+		"networkpolicies": page(clientOf[networkingv1.NetworkPolicy, networkingv1.NetworkPolicyList](a, a.networking, "networkpolicies",
+			all).List),
 	}
 	var out []listing
 	for _, r := range Rights("") {
@@ -89,7 +93,7 @@ func (g *Gatherer) objects(ctx context.Context, lacking []Right) ([]manifest.Obj
 
 // configuration is the ConfigMap of kube-proxy with no more than its configuration; nil if there is none.
 func (g *Gatherer) configuration(ctx context.Context) (*manifest.Object, error) {
-	found, err := g.API.Core.ConfigMaps(proxyNamespace).Get(ctx, proxyConfig, metav1.GetOptions{})
+	found, err := g.API.configMap(ctx, proxyNamespace, proxyConfig)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Right is something that the API server has to allow.
@@ -101,16 +100,14 @@ func (a *API) missing(ctx context.Context, rights []Right) ([]Right, error) {
 	var out []Right
 	for _, r := range rights {
 		resource, sub, _ := strings.Cut(r.Resource, "/")
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: r.Namespace, Verb: r.Verb, Group: r.Group, Resource: resource,
-				Subresource: sub, Name: r.Name}}}
-		answer, err := a.Authorization.SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		allowed, err := a.review(ctx, &authorizationv1.ResourceAttributes{Namespace: r.Namespace, Verb: r.Verb, Group: r.Group,
+			Resource: resource, Subresource: sub, Name: r.Name})
 		switch {
 		case isRefused(err):
 			return nil, nil
 		case err != nil:
 			return nil, fmt.Errorf("ask the API server what it allows: %w", err)
-		case !answer.Status.Allowed:
+		case !allowed:
 			out = append(out, r)
 		}
 	}

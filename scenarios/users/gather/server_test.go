@@ -82,7 +82,7 @@ func (s *server) parcelOf(pod *corev1.Pod, node string) string {
 func (s *server) gatherer() *Gatherer {
 	http := httptest.NewServer(s)
 	s.t.Cleanup(http.Close)
-	api, err := NewAPI(&rest.Config{Host: http.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
+	api, err := NewAPI(&rest.Config{Host: http.URL, QPS: -1})
 	require.NoError(s.t, err)
 	return &Gatherer{API: api, Namespace: "tools", Image: "registry.example/collect:1", Run: "abc", NodeTime: 5 * time.Second,
 		Confirm: func(context.Context, string) error { return nil },
