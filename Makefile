@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long ailments lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page playground playground-test browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples goiptables pages release-snapshot
+.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long ailments lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page playground playground-test browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e gather-e2e kind-join kind-remove kind-engine-stop programs examples goiptables pages release-snapshot
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,7 +57,7 @@ kernel: ## compare the fake kernel and the walk with the real kernel and tools, 
 	@set -o pipefail; { \
 		CHAINWALK_KERNEL=1 $(GO) test -race -vet=off -count=1 -timeout 5m -parallel 8 -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
 		CHAINWALK_KERNEL=1 $(GO) test -race -vet=off -count=1 -timeout 5m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./internal/libc ./fakeipt/toolstate ./proxier/iptables \
-			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier ./scenarios/users/live ./kindtest/internal/socket ./kindtest/probe ./kindtest/onkind/kind ./cmd/chainwalk && \
+			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier ./scenarios/users/live ./kindtest/internal/socket ./kindtest/probe ./kindtest/onkind/kind ./cmd/chainwalk ./cmd/chainwalk-collect && \
 		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 5m -parallel 4 -run Kernel -json ./kindtest/onkernel/ailments && \
 		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 10m -run Kernel -json ./kindtest/onkernel/differ; \
 	} 2>&1 | $(GO) run ./kindtest/onkernel/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME)
@@ -193,6 +193,9 @@ kind-e2e: ## run the scenarios, and changes under traffic, on kind clusters, and
 
 kind-remove: ## delete the clusters that KEEP=1 left (CLUSTER, by default chainwalk, and the one beside it), with volumes, network and outside containers
 	CGO_ENABLED=0 $(GO) run ./kindtest/onkind/e2e -remove $(if $(CLUSTER),-cluster $(CLUSTER))
+
+gather-e2e: ## gather from a kind cluster with the rights of docs/gather.yaml: find planted faults, take each right away in turn, leave nothing behind (docs/gather.md: NODE_IMAGE)
+	CGO_ENABLED=0 CHAINWALK_GATHER=1 NODE_IMAGE=$(NODE_IMAGE) $(GO) test -vet=off -count=1 -timeout 30m -v ./kindtest/onkind/gathering
 
 kind-join: ## compare the reports REPORTS of make kind-e2e, and list their differences
 	CGO_ENABLED=0 $(GO) run ./kindtest/onkind/e2e -join $(REPORTS)

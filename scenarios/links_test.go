@@ -54,7 +54,8 @@ func TestLinks(t *testing.T) {
 		assert.Equal(t, []string{
 			"scenarios/search/explore", "scenarios/search/fuzz", "scenarios/search/trackrecord/record", "scenarios/search/trial",
 			"scenarios/search/twin",
-			"scenarios/users/large", "scenarios/users/large/measure", "scenarios/users/live", "scenarios/users/proxytest",
+			"scenarios/users/gather", "scenarios/users/large", "scenarios/users/large/measure", "scenarios/users/live",
+			"scenarios/users/proxytest",
 			"scenarios/world/api", "scenarios/world/controller", "scenarios/world/node", "scenarios/world/sim",
 		}, l.linking(t, "scenarios/...", "k8s.io/client-go/"))
 	})

@@ -62,12 +62,16 @@ func TestProxyFlagsInDocsExist(t *testing.T) {
 // The documentation of the commands that search and judge names their flags, each of them and no other.
 func TestFlagsOfSearchAndJudgementAreDocumented(t *testing.T) {
 	commands := map[string][]*cobra.Command{
-		"fuzz.md": {newFuzzCommand(streams{})},
-		"live.md": {newDoctorCommand(streams{}), newScenarioFromCommand(streams{})},
+		"fuzz.md":           {newFuzzCommand(streams{})},
+		"live.md gather.md": {newDoctorCommand(streams{}), newScenarioFromCommand(streams{}), newGatherCommand(streams{})},
 	}
 	for page, documented := range commands {
-		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
-		require.NoError(t, err)
+		var text []byte
+		for name := range strings.FieldsSeq(page) {
+			more, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+			require.NoError(t, err)
+			text = append(text, more...)
+		}
 		named := map[string]bool{}
 		for _, flag := range regexp.MustCompile("(?m)[` ]--?([a-z-]*[a-z])").FindAllStringSubmatch(string(text), -1) {
 			named[flag[1]] = true

@@ -25,23 +25,26 @@ type doctorOptions struct {
 func newDoctorCommand(s streams) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
-		Use:   "doctor -f OBJECTS --node SNAPSHOT...",
+		Use:   "doctor (-f OBJECTS --node SNAPSHOT... | --saved FOLDER | -A)",
 		Short: "Say what is wrong with the nodes of a cluster, and how to fix it",
 		Long: `Walks a packet of every class (from pods, nodes, neighbours and outside; to cluster IPs, external IPs, load balancers, node
 ports, and to addresses of no service) through the rules of the given nodes, and compares the result with what the Service API promises
 for the given objects. One finding is what one repair fixes: its code, how many services and ways suffer, the repair, the rules at fault,
 and an example packet. The first line is the whole answer. Rules are judged by what they do, whoever wrote them.
 
-Run "chainwalk snapshot" on a node to get its NodeSnapshot. What nodes without a snapshot decide is counted as not judged.`,
+Run "chainwalk snapshot" on a node to get its NodeSnapshot. What nodes without a snapshot decide is counted as not judged. With -A,
+--context or --kubeconfig the objects and the snapshots are gathered from the cluster itself, as "chainwalk gather" does.`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml > objects.yaml
-  chainwalk doctor -f objects.yaml --node node1.yaml --node node2.yaml --out found`,
-		Args: noArgs,
+  chainwalk doctor -f objects.yaml --node node1.yaml --node node2.yaml --out found
+  chainwalk doctor -A --save cluster
+  chainwalk doctor --saved cluster -v`,
+		Args:    noArgs,
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return o.live.checkSources(cmd, true) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDoctor(cmd.Context(), s, o)
 		},
 	}
 	o.live.addFlags(cmd)
-	_ = cmd.MarkFlagRequired("node") // the flag is there
 	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json or html")
 	cmd.Flags().StringVar(&o.out, "out", "", "folder for a scenario of each finding")
 	cmd.Flags().IntVar(&o.shrinks, "shrinks", 300, "how many smaller scenarios to try for each finding; 0: none")
@@ -55,7 +58,7 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 		return fmt.Errorf("-o %s: want text, json or html", o.output)
 	}
 	defer collect(collectOften)()
-	cluster, err := o.live.read(s)
+	cluster, err := o.live.read(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 	switch {
 	case report.Silent():
 		return toolStatus(exitUsage) // the answer says why
-	case len(report.Findings)+len(report.Doubts)+report.NotFollowed == 0:
+	case len(report.Findings)+len(report.Doubts)+report.NotFollowed == 0 && !report.LacksSnapshot():
 		return nil
 	}
 	if o.out != "" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/users/gather"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
@@ -24,6 +26,8 @@ type liveOptions struct {
 	own       []string
 	tools     string
 	ignored   ignored
+	saved     string
+	gather    gatherOptions
 }
 
 func (o *liveOptions) addFlags(cmd *cobra.Command) {
@@ -35,51 +39,81 @@ func (o *liveOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.own, "node-config", nil, "NODE=FILE: the KubeProxyConfiguration of one node (repeatable)")
 	flags.StringVar(&o.tools, "tools", "", "legacy or nft: the variant that kube-proxy writes on a node with rules of both")
 	o.ignored.addFlag(flags)
-	_ = cmd.MarkFlagRequired("filename") // the flag is there
+	addSavedFlag(flags, &o.saved)
+	o.gather.addFlags(flags)
 	completeWords(cmd, "tools", "legacy", "nft")
 }
 
-// read reads what is known of the cluster.
-func (o *liveOptions) read(s streams) (*live.Cluster, error) {
+// read reads what is known of the cluster: from files, from a folder, or from the cluster itself.
+func (o *liveOptions) read(ctx context.Context, s streams) (*live.Cluster, error) {
 	if _, err := parseTools(o.tools); err != nil {
 		return nil, err
 	}
-	objects, err := readKnownObjects(s, o.files, &o.ignored)
-	if err != nil {
+	cluster := &live.Cluster{Dialect: netfilter.Dialect(o.tools)}
+	if err := o.configure(s, cluster); err != nil {
 		return nil, err
 	}
-	if err := needSlices(objects); err != nil {
+	if o.gather.asked() {
+		gathered, err := o.gather.gathered(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		cluster.Objects, cluster.Snapshots, cluster.NoSnapshot = gathered.Objects, gathered.Snapshots(), gathered.Silent()
+	}
+	if err := o.readFiles(s, cluster); err != nil {
 		return nil, err
+	}
+	return cluster, needSlices(cluster.Objects)
+}
+
+// readFiles adds what files say of the cluster.
+func (o *liveOptions) readFiles(s streams, cluster *live.Cluster) error {
+	files, snapshots := o.files, o.snapshots
+	if o.saved != "" {
+		folder, err := gather.ReadFolder(o.saved)
+		if err != nil {
+			return err
+		}
+		files, snapshots, cluster.NoSnapshot = folder.Objects, append(folder.Snapshots, snapshots...), folder.Silent
+	}
+	objects, err := readKnownObjects(s, files, &o.ignored)
+	if err != nil {
+		return err
 	}
 	for i := range objects {
-		objects[i] = objects[i].WithoutSource()
+		cluster.Objects = append(cluster.Objects, objects[i].WithoutSource())
 	}
-	cluster := &live.Cluster{Objects: objects, Dialect: netfilter.Dialect(o.tools)}
+	for _, file := range snapshots {
+		node, err := readSnapshot(s, file)
+		if err != nil {
+			return err
+		}
+		cluster.Snapshots = append(cluster.Snapshots, node)
+		delete(cluster.NoSnapshot, node.Hostname) // one that was taken by hand
+	}
+	return nil
+}
+
+// configure reads the configurations of kube-proxy that are given.
+func (o *liveOptions) configure(s streams, cluster *live.Cluster) (err error) {
 	if o.config != "" {
 		if cluster.Config, err = readProxyConfig(s, o.config); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, own := range o.own {
 		node, file, ok := strings.Cut(own, "=")
 		if !ok {
-			return nil, fmt.Errorf("--node-config %s: want NODE=FILE", own)
+			return fmt.Errorf("--node-config %s: want NODE=FILE", own)
 		}
 		if cluster.NodeConfigs == nil {
 			cluster.NodeConfigs = map[string]*kubeproxyconfig.KubeProxyConfiguration{}
 		}
 		if cluster.NodeConfigs[node], err = readProxyConfig(s, file); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	for _, file := range o.snapshots {
-		node, err := readSnapshot(s, file)
-		if err != nil {
-			return nil, err
-		}
-		cluster.Snapshots = append(cluster.Snapshots, node)
-	}
-	return cluster, nil
+	return nil
 }
 
 // readSnapshot reads a NodeSnapshot, or makes one of the files in a folder. What it lacks is said in the answer, where it matters.

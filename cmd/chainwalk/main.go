@@ -13,5 +13,5 @@ func main() {
 	klog.SetLogger(funcr.New(func(_, args string) {
 		fmt.Fprintf(os.Stderr, "chainwalk: %s\n", args)
 	}, funcr.Options{}))
-	os.Exit(run(toolArgs(os.Args), os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(runCalled(calledAs(os.Args[0]), toolArgs(os.Args), os.Stdin, os.Stdout, os.Stderr))
 }

@@ -31,12 +31,18 @@ type streams struct {
 
 // run is main without the process: it returns the exit status.
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
+	return runCalled(ownName, args, in, out, errOut)
+}
+
+// runCalled is run for a program that is called by a name.
+func runCalled(name string, args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // who interrupts a second time does not want to wait for the end
 
 	root := newRootCommand(streams{in: in, out: out, errOut: errOut})
 	root.SetArgs(args)
+	rename(root, name)
 	err := root.ExecuteContext(ctx)
 	var status toolStatus
 	switch {
@@ -89,6 +95,7 @@ Exit status: 0 passed, or the answer is yes; 1 failed, or no; 2 bad usage or inp
 		newScenarioCommand(s),
 		newWhyCommand(s),
 		newDoctorCommand(s),
+		newGatherCommand(s),
 		newFuzzCommand(s),
 		newSchemaCommand(s),
 		newToolCommand(s),

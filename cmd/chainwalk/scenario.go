@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ func newScenarioFromCommand(s streams) *cobra.Command {
 	var from liveOptions
 	o := live.ScenarioOptions{Name: "a running cluster"}
 	cmd := &cobra.Command{
-		Use:   "from -f OBJECTS [--node SNAPSHOT...]",
+		Use:   "from (-f OBJECTS [--node SNAPSHOT...] | --saved FOLDER | -A)",
 		Short: "Print a scenario of a running cluster, with the expected fate of every class of packets",
 		Long: `Prints a scenario of a cluster's nodes, pods, services and endpoint slices, as "kubectl get -o yaml" prints them. NodeSnapshots
 add what the objects do not have: further addresses of nodes, kernel settings, the iptables tools, and the rules that are not
@@ -36,9 +37,10 @@ kube-proxy's. The scenario expects of each packet what the Service API promises,
 all labels and annotations are left out (without --anonymise, those that decide about packets stay).`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml | chainwalk scenario from -f - --anonymise > cluster.yaml
   kubectl get configmap -n kube-system kube-proxy -o yaml | chainwalk scenario from -f objects.yaml -f - --node node1.yaml`,
-		Args: noArgs,
-		RunE: func(_ *cobra.Command, _ []string) error {
-			return runScenarioFrom(s, &from, o)
+		Args:    noArgs,
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return from.checkSources(cmd, false) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runScenarioFrom(cmd.Context(), s, &from, o)
 		},
 	}
 	from.addFlags(cmd)
@@ -47,9 +49,9 @@ all labels and annotations are left out (without --anonymise, those that decide 
 	return cmd
 }
 
-func runScenarioFrom(s streams, from *liveOptions, o live.ScenarioOptions) error {
+func runScenarioFrom(ctx context.Context, s streams, from *liveOptions, o live.ScenarioOptions) error {
 	defer collect(collectOften)()
-	cluster, err := from.read(s)
+	cluster, err := from.read(ctx, s)
 	if err != nil {
 		return err
 	}

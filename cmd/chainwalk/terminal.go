@@ -1,14 +1,13 @@
 package main
 
 import (
-	"io"
 	"os"
 
 	"golang.org/x/term"
 )
 
-// isTerminal reports whether somebody looks at what is written there.
-func isTerminal(w io.Writer) bool {
+// isTerminal reports whether somebody looks at what is written to a stream, or types what is read from it.
+func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -12,11 +12,13 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
+	"github.com/chainwalk/chainwalk/scenarios/users/gather"
 )
 
 type traceOptions struct {
 	snapshots []string
 	objects   []string
+	saved     string
 	ignored   ignored
 	via       string
 	rules     string
@@ -32,7 +34,7 @@ var traceOutputs = []string{"text", "json", "html", "mermaid"}
 func newTraceCommand(s streams) *cobra.Command {
 	var o traceOptions
 	cmd := &cobra.Command{
-		Use:   "trace (--node SNAPSHOT... | --rules SAVE [--local ADDR,...]) [--objects FILE...] PACKET",
+		Use:   "trace (--node SNAPSHOT... | --saved FOLDER | --rules SAVE [--local ADDR,...]) [--objects FILE...] PACKET",
 		Short: "Walk one packet and print every outcome with its way and probability",
 		Long: `PACKET is PROTO SRC[:PORT] > DST[:PORT] [in DEV|local] [flags SYN,ACK] [type T/C] [mark N] [ttl N] [len N].
 Put an IPv6 address with a port in brackets. Without flags a TCP packet is a SYN, without type an ICMP packet is an echo
@@ -76,8 +78,10 @@ and nodes answer on every port, and that a node without a snapshot has no rules.
 		"how to print the result: text, json, html (a page for a browser) or mermaid (a diagram for Markdown)")
 	o.ignored.addFlag(flags)
 	o.text.addFlags(cmd)
+	addSavedFlag(flags, &o.saved)
 	cmd.MarkFlagsMutuallyExclusive("node", "rules")
-	cmd.MarkFlagsOneRequired("node", "rules")
+	cmd.MarkFlagsMutuallyExclusive("saved", "rules")
+	cmd.MarkFlagsOneRequired("node", "rules", "saved")
 	cmd.MarkFlagsMutuallyExclusive("node", "local")
 	completeWords(cmd, "tools", "legacy", "nft")
 	completeWords(cmd, "output", traceOutputs...)
@@ -89,6 +93,9 @@ func runTrace(s streams, o traceOptions, text string) error {
 		return fmt.Errorf("-o %s: want text, json, html or mermaid", o.output)
 	}
 	if err := o.text.check(); err != nil {
+		return err
+	}
+	if err := o.addSaved(); err != nil {
 		return err
 	}
 	if o.via != "" && len(o.snapshots) < 2 {
@@ -124,6 +131,22 @@ func runTrace(s streams, o traceOptions, text string) error {
 		err = fmt.Errorf("host %s: %w", result.Opaque.Host, result.Opaque)
 	}
 	return decided(result.Doubts, err)
+}
+
+// addSaved adds the objects and the snapshots of a folder.
+func (o *traceOptions) addSaved() error {
+	if o.saved == "" {
+		return nil
+	}
+	folder, err := gather.ReadFolder(o.saved)
+	if err != nil {
+		return err
+	}
+	o.objects, o.snapshots = append(folder.Objects, o.objects...), append(folder.Snapshots, o.snapshots...)
+	if len(o.snapshots) == 0 {
+		return fmt.Errorf("--saved %s: it has no snapshot of a node: add one with --node", o.saved)
+	}
+	return nil
 }
 
 // decided is not held where there are doubts about what was written.

@@ -44,7 +44,7 @@ func pathOf(cmd *cobra.Command) string {
 	if !cmd.HasParent() {
 		return ""
 	}
-	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") + ": "
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().DisplayName()+" ") + ": "
 }
 
 // needFlags refuses a command line without a flag that the command cannot do without, and says what to give.
@@ -52,13 +52,18 @@ func needFlags(cmd *cobra.Command, _ []string) error {
 	var missing []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, needed := f.Annotations[cobra.BashCompOneRequiredFlag]; needed && !f.Changed {
-			missing = append(missing, fmt.Sprintf("%s is missing: give the %s", flagName(f), f.Usage))
+			missing = append(missing, missingFlag(f))
 		}
 	})
 	if len(missing) == 0 || cmd.DisableFlagParsing {
 		return nil
 	}
 	return errors.New(strings.Join(missing, "\n"))
+}
+
+// missingFlag says that a flag is missing, and what to give.
+func missingFlag(f *pflag.Flag) string {
+	return fmt.Sprintf("%s is missing: give the %s", flagName(f), f.Usage)
 }
 
 // flagName is the short name of a flag, with the long one beside it.

@@ -19,7 +19,7 @@ type whyOptions struct {
 func newWhyCommand(s streams) *cobra.Command {
 	var o whyOptions
 	cmd := &cobra.Command{
-		Use:   "why FROM TO -f OBJECTS --node SNAPSHOT...",
+		Use:   "why FROM TO (-f OBJECTS --node SNAPSHOT... | --saved FOLDER | -A)",
 		Short: "Say whether one end reaches another, and if not, what stops it and how to fix it",
 		Long: `FROM is pod/NAMESPACE/NAME, node/NAME, an address, or "outside". TO is svc/NAMESPACE/NAME[:PORT], pod/NAMESPACE/NAME[:PORT],
 node/NAME[:PORT] or ADDRESS[:PORT]. You may omit the namespace if only one object has the name. Without a port, all ports of a service
@@ -33,12 +33,13 @@ With --matrix there is neither FROM nor TO: every pod, every node and a client o
 Exit status: 0 yes, 1 no or not certain, 2 bad usage or input.`,
 		Example: `  chainwalk why pod/shop/client svc/shop/web -f objects.yaml --node node1.yaml --node node2.yaml
   chainwalk why outside svc/shop/web:http -f objects.yaml --node node1.yaml
-  chainwalk why --matrix -f objects.yaml --node node1.yaml -o csv`,
-		Args: func(_ *cobra.Command, args []string) error { return o.check(args) },
-		RunE: func(cmd *cobra.Command, args []string) error { return runWhy(cmd.Context(), s, o, args) },
+  chainwalk why --matrix -f objects.yaml --node node1.yaml -o csv
+  chainwalk why -A pod/shop/client svc/shop/web`,
+		Args:    func(_ *cobra.Command, args []string) error { return o.check(args) },
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return o.live.checkSources(cmd, true) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runWhy(cmd.Context(), s, o, args) },
 	}
 	o.live.addFlags(cmd)
-	_ = cmd.MarkFlagRequired("node") // the flag is there
 	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "how to print the answer: text or json; with --matrix also csv and html")
 	cmd.Flags().BoolVar(&o.matrix, "matrix", false, "who reaches whom, as a table")
 	completeWords(cmd, "output", "text", "json", "csv", "html")
@@ -59,7 +60,7 @@ func (o *whyOptions) check(args []string) error {
 }
 
 func runWhy(ctx context.Context, s streams, o whyOptions, args []string) error {
-	cluster, err := o.live.read(s)
+	cluster, err := o.live.read(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,8 @@ type Cluster struct {
 	NodeConfigs map[string]*kubeproxyconfig.KubeProxyConfiguration
 	// Snapshots are those of some of its nodes, found by their host names.
 	Snapshots []*snapshot.NodeSnapshot
+	// NoSnapshot says why nodes have no snapshot that were asked for one, by their names.
+	NoSnapshot map[string]string
 	// Backend is the backend of iptables that kube-proxy writes, legacy or nft, where a node has rules of both. Packets are
 	// walked through both.
 	Dialect netfilter.Dialect

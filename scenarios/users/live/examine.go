@@ -91,7 +91,9 @@ func (c *Cluster) exam() (*exam, error) {
 	for i := range e.topology.Nodes {
 		name := e.topology.Nodes[i].Name
 		report := NodeReport{Name: name, Judged: hosts[name] != nil}
-		if report.Judged {
+		if !report.Judged {
+			report.Why = oneLine(c.NoSnapshot[name])
+		} else {
 			if report.Proxy, err = proxyOf(e.nodes[name].NodeSnapshot); err != nil {
 				return nil, err
 			}

@@ -87,7 +87,7 @@ func (c *Cluster) Matrix(ctx context.Context) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Matrix{Version: whyVersion, Kind: matrixKind}
+	m := &Matrix{Version: whyVersion, Kind: matrixKind, Notes: q.exam.notesOnNoSnapshot()}
 	for _, s := range servers {
 		m.To = append(m.To, s.Name)
 	}

@@ -117,7 +117,7 @@ func (e *exam) clientNode(a oracle.Attempt) string {
 }
 
 // Silent says that nothing can be said of the services, since every node that is known runs a proxy whose work is not walked, and that
-// nothing else is wrong there.
+// nothing else is wrong there; or since no node that was asked has given a snapshot.
 func (r *Report) Silent() bool {
 	known, walked := 0, 0
 	for i := range r.Nodes {
@@ -128,5 +128,5 @@ func (r *Report) Silent() bool {
 			}
 		}
 	}
-	return known > 0 && walked == 0 && len(r.Findings) == 0
+	return known > 0 && walked == 0 && len(r.Findings) == 0 || known == 0 && r.LacksSnapshot()
 }

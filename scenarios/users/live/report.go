@@ -47,6 +47,8 @@ type NodeReport struct {
 	Name string `json:"name"`
 	// Judged says that a snapshot of the node was given.
 	Judged bool `json:"judged"`
+	// Why says why there is none, of a node that was asked for one.
+	Why string `json:"why,omitempty"`
 	// Proxy is the service proxy that the node runs.
 	Proxy Proxy `json:"proxy,omitzero"`
 	// Backend is the backend of iptables whose rules were walked.

@@ -28,7 +28,7 @@ func (e *exam) say() {
 		r.Notes = append(r.Notes,
 			fmt.Sprintf("%s without an endpoint, which kube-proxy rejects: %s", plural(len(none), "service"), p.names(none)))
 	}
-	r.Answer = r.answer()
+	r.Answer = r.withoutSnapshot() + r.answer()
 }
 
 // answer is the whole answer in one line.
@@ -47,6 +47,8 @@ func (r *Report) answer() string {
 		beside += fmt.Sprintf("; services by %s were not judged, which runs %s", p.names(line.nodes), line.runs)
 	}
 	switch n := len(r.Findings); {
+	case r.Silent() && beside == "":
+		return "nothing can be said of any node"
 	case r.Silent():
 		return fmt.Sprintf("nothing can be said of services: %s", strings.TrimPrefix(beside, "; "))
 	case n == 1:
@@ -90,7 +92,7 @@ func (r *Report) State() State {
 	switch {
 	case len(r.Findings) > 0:
 		return State{"wrong", "bad"}
-	case len(r.Doubts) > 0 || r.NotFollowed > 0 || r.Silent():
+	case len(r.Doubts) > 0 || r.NotFollowed > 0 || r.Silent() || r.LacksSnapshot():
 		return State{"undecided", "open"}
 	}
 	return State{"right", "good"}

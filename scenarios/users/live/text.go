@@ -248,7 +248,7 @@ func nodeLines(nodes []NodeReport) []nodeLine {
 func (n NodeReport) Text() string {
 	switch {
 	case !n.Judged:
-		return "no snapshot"
+		return "no snapshot" + prefixed(": ", n.Why)
 	case !n.Proxy.Walked:
 		return fmt.Sprintf("runs %s (%s), whose work chainwalk does not walk: what pods send one another was judged, and no service",
 			n.Proxy.Name, n.Proxy.Seen)

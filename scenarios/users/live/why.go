@@ -142,6 +142,7 @@ func (c *Cluster) questions(ends ...*names.End) (*questions, error) {
 func (q *questions) answer(ctx context.Context, client, server *names.End) (*Why, error) {
 	q.why = &Why{Version: whyVersion, Kind: whyKind, From: client.Name, To: server.Name, Calls: []Call{}}
 	q.counts, q.routed = map[string]float64{}, byRouter{}
+	q.note(q.exam.notesOnNoSnapshot()...)
 	calls, err := q.calls(client, server)
 	if err != nil {
 		return nil, err
