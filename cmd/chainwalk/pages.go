@@ -51,7 +51,8 @@ func writePages(root *cobra.Command, folder string) error {
 		if err := write(&text); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
-		if err := os.WriteFile(filepath.Join(completions, name), text.Bytes(), 0o600); err != nil {
+		// Packages keep the mode, and all users are to read it.
+		if err := os.WriteFile(filepath.Join(completions, name), text.Bytes(), 0o644); err != nil { //nolint:gosec // see above
 			return err
 		}
 	}

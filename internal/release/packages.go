@@ -221,8 +221,13 @@ func (t *trial) rpm(path string) error {
 // installed tries what a package has put below the folder.
 func (t *trial) installed() error {
 	for _, name := range []string{"usr/share/man/man1/chainwalk-trace.1.gz", "usr/share/bash-completion/completions/chainwalk"} {
-		if _, err := os.Stat(filepath.Join(t.folder, name)); err != nil {
+		info, err := os.Stat(filepath.Join(t.folder, name))
+		if err != nil {
 			return err
+		}
+		const others = 0o004
+		if info.Mode()&others == 0 {
+			return fmt.Errorf("%s: nobody but its owner can read it", name)
 		}
 	}
 	return t.program(filepath.Join(t.folder, "usr/bin/chainwalk"))
