@@ -61,12 +61,12 @@ func (i *IPTables) DeleteIfExists(table, chain string, rulespec ...string) error
 }
 
 // DeleteById deletes the rule at a place, counted from 1.
-func (i *IPTables) DeleteById(table, chain string, id int) error { //nolint:staticcheck // the library spells it so
+func (i *IPTables) DeleteById(table, chain string, id int) error {
 	return i.run(table, "-D", chain, strconv.Itoa(id))
 }
 
 // ListById is the rule at a place, counted from 1, as iptables -S prints it. An error says that there is none.
-func (i *IPTables) ListById(table, chain string, id int) (string, error) { //nolint:staticcheck // the library spells it so
+func (i *IPTables) ListById(table, chain string, id int) (string, error) {
 	rules, err := i.lines(table, "-S", chain, strconv.Itoa(id))
 	if err == nil && len(rules) == 0 {
 		err = fmt.Errorf("table %s, chain %s: there is no rule %d", table, chain, id)
