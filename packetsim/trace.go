@@ -48,6 +48,7 @@ const (
 	DoubtExtension DoubtKind = "extension" // a rule with an extension that is not known
 	DoubtUnread    DoubtKind = "unread"    // something of the node that was not read
 	DoubtOrder     DoubtKind = "order"     // which backend of iptables comes first
+	DoubtDown      DoubtKind = "down"      // whether the packet's way is by a device that is down
 	DoubtAssumed   DoubtKind = "assumed"   // a part of the network that no snapshot shows
 )
 

@@ -138,8 +138,8 @@ func TestDoubtsAboutSettings(t *testing.T) {
 		{"to the node", lacking, toNode, packetsim.Accept, nil},
 		{"a way back by another device", lacking, "tcp 10.8.0.1:40000 > 192.168.0.2:22 in eth1", packetsim.Accept,
 			[]string{"net.ipv4.conf.all.rp_filter is 1"}},
-		{"to a loopback address", lacking, "tcp 10.8.0.1:40000 > 127.0.0.1:22 in eth0", packetsim.Drop,
-			[]string{"net.ipv4.conf.all.route_localnet is 1"}},
+		{"to a loopback address", lacking, "tcp 10.8.0.1:40000 > 127.0.0.1:22 in eth0", packetsim.Accept, // kube-proxy sets it
+			[]string{"net.ipv4.conf.all.route_localnet is 0"}},
 		{"of IPv6", lacking, "tcp [fd01::1]:40000 > [fd02::1]:80 in eth0", packetsim.Accept, []string{"net.ipv6.conf.all.forwarding is 0"}},
 		{"which a rule drops", lacking, stopped, packetsim.Drop, []string{"net.ipv4.ip_forward is 0"}},
 	} {

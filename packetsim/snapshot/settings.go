@@ -27,7 +27,7 @@ var settings = []setting{
 	{name: "net.bridge.bridge-nf-call-iptables", family: netfilter.IPv4, assumed: "1", other: "0", ofBridges: true, ofModule: true},
 	{name: "net.bridge.bridge-nf-call-ip6tables", family: netfilter.IPv6, assumed: "1", other: "0", ofBridges: true, ofModule: true},
 	{name: "net.ipv4.conf.all.rp_filter", family: netfilter.IPv4, assumed: "0", other: "1"},
-	{name: "net.ipv4.conf.all.route_localnet", family: netfilter.IPv4, assumed: "0", other: "1"},
+	{name: "net.ipv4.conf.all.route_localnet", family: netfilter.IPv4, assumed: "1", other: "0"},
 	{name: "net.ipv4.conf.all.accept_local", family: netfilter.IPv4, assumed: "0", other: "1"},
 	{name: "net.netfilter.nf_conntrack_tcp_be_liberal", assumed: "0", other: "1", ofModule: true},
 	{name: "net.netfilter.nf_conntrack_tcp_loose", assumed: "1", other: "0", ofModule: true},

@@ -10,6 +10,8 @@ func OfDoubt(d packetsim.Doubt) Cause {
 		code = NotWalked
 	case packetsim.DoubtExtension:
 		code = UnknownRule
+	case packetsim.DoubtDown:
+		code = DeviceDown
 	}
 	return Cause{Code: code, What: d.Unless, Says: "This is not known: " + d.Unless + ".", Remedy: d.See}
 }

@@ -77,3 +77,20 @@ func TestWhatGetsNoAnswerIsSaid(t *testing.T) {
 	assert.Regexp(t, `\nnote: [0-9]+ connections get no answer, and Kubernetes promises none \(`+string(cause.ReplyElsewhere)+`\), such as TCP `,
 		text)
 }
+
+// Without route_localnet, calls of node ports at loopback addresses are lost: that is the cause, and not the order of services in a chain
+// that they share, which means nothing. Where nothing says what it is, nothing is wrong for sure.
+func TestRouteLocalnetIsTheCause(t *testing.T) {
+	const key = "net.ipv4.conf.all.route_localnet"
+	off := recorded(t, "nft", dumpNodes...)
+	off.Snapshots[1].Sysctls[key] = "0"
+	report := examined(t, off)
+	require.Len(t, report.Findings, 1)
+	assert.Equal(t, cause.RouteLocalnet, report.Findings[0].Code)
+	unknown := recorded(t, "nft", dumpNodes...)
+	delete(unknown.Snapshots[1].Sysctls, key)
+	unknown.Snapshots[1].LacksSettings(false, "no file has it")
+	report = examined(t, unknown)
+	assert.Empty(t, report.Findings)
+	assert.Regexp(t, "^undecided: unless "+key+" is 0", screenOf(t, report))
+}

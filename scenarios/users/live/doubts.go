@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"net/netip"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -29,7 +30,13 @@ func (e *exam) nodeDoubts(hosts map[string]*packetsim.Host, c *network.Connectio
 			if node == nil || host == nil {
 				continue
 			}
-			for _, d := range e.doubter(node, host).Doubts(hop.Input, []packetsim.Outcome{hop.Outcome}) {
+			found := e.doubter(node, host).Doubts(hop.Input, []packetsim.Outcome{hop.Outcome})
+			for _, end := range []netip.Addr{hop.Input.Src, hop.Outcome.Packet.Dst} {
+				if d, doubtful := node.MayBeDown[end]; doubtful {
+					found = append(found, d)
+				}
+			}
+			for _, d := range found {
 				if one := (nodeDoubt{hop.Host, d}); !slices.Contains(all, one) {
 					all = append(all, one)
 				}
@@ -69,7 +76,7 @@ const doubted = 10_000
 func (e *exam) doubt(errands []errand) error {
 	hosts, may, most := map[string]*packetsim.Host{}, false, cmp.Or(e.cluster.doubted, doubted)
 	for name, node := range e.nodes {
-		hosts[name], may = e.lab.Network.Host(name).Host, may || node.MayDoubt()
+		hosts[name], may = e.lab.Network.Host(name).Host, may || node.MayDoubt() || len(node.MayBeDown) > 0
 	}
 	if !may {
 		return nil

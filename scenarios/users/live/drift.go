@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
@@ -60,8 +58,7 @@ func DriftOf(in sim.RulesInput, families []netfilter.Family, node func() (*packe
 		}
 		return out
 	}
-	drift.missing, drift.foreign, drift.before = of(sum.missing), of(sum.foreign), of(others)
-	drift.moved = of(slices.DeleteFunc(sum.moved, func(r factRule) bool { return provenance.IsShared(r.Chain) && r.service() != "" }))
+	drift.missing, drift.foreign, drift.moved, drift.before = of(sum.missing), of(sum.foreign), of(sum.moved), of(others)
 	return drift, nil
 }
 

@@ -100,7 +100,7 @@ func (r *factRule) service() string {
 }
 
 // difference is what a node's rules are other than those that kube-proxy would leave there. Those that are
-// moved are on both sides, in another order.
+// moved are on both sides, in another order; the order of services in the chains that they share means nothing.
 type difference struct {
 	missing, foreign, moved []factRule
 	places                  map[Rule]int // of each rule in its list, filled in by index
@@ -158,6 +158,7 @@ func compare(node string, family netfilter.Family, have, want ruleset) differenc
 		note(&d.missing, should, missing)
 		note(&d.foreign, is, foreign)
 		note(&d.moved, is, reordered(without(is.texts, foreign), without(should.texts, missing)))
+		d.moved = slices.DeleteFunc(d.moved, func(r factRule) bool { return provenance.IsShared(r.Chain) && r.service() != "" })
 	}
 	return d
 }

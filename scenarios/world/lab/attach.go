@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -19,6 +20,11 @@ type Attached struct {
 	Assumed map[netip.Addr]string
 	// Tunnels is what was taken for granted of the machines behind tunnels, by device.
 	Tunnels map[string]string
+	// MayBeDown is the doubt about an address for which no table names a port, where some ports that may lead to it are down and others
+	// are up: the pod is taken to be behind one that is up.
+	MayBeDown map[netip.Addr]packetsim.Doubt
+	// unnamed are the ports of bridges behind which the snapshot knows nobody.
+	unnamed map[string]bool
 }
 
 // Attach plugs the pods of a node in. The snapshot itself stays as it is. Of its tracked connections those are left out that are not to
@@ -31,7 +37,11 @@ func Attach(taken *snapshot.NodeSnapshot, pods []scenarios.Pod, keep func(*snaps
 			own.Conntrack = append(own.Conntrack, taken.Conntrack[i])
 		}
 	}
-	a := &Attached{NodeSnapshot: &own, Pods: map[string]string{}, Assumed: map[netip.Addr]string{}, Tunnels: map[string]string{}}
+	a := &Attached{NodeSnapshot: &own, Pods: map[string]string{}, Assumed: map[netip.Addr]string{}, Tunnels: map[string]string{},
+		MayBeDown: map[netip.Addr]packetsim.Doubt{}, unnamed: map[string]bool{}}
+	for i := range own.Devices {
+		a.unnamed[own.Devices[i].Name] = len(own.Devices[i].Neighbours) == 0
+	}
 	for i := range pods {
 		if pods[i].Node == taken.Hostname {
 			a.plug(&pods[i])
@@ -156,29 +166,73 @@ func (a *Attached) isBridge(name string) bool {
 // portOf is the port of a bridge that a pod is behind. Where the snapshot does not say, it gets the next one
 // that has nobody behind it; empty if there is none.
 func (a *Attached) portOf(bridge string, pod *scenarios.Pod) string {
-	var free []*snapshot.Device
+	var unnamed []*snapshot.Device
 	for i := range a.Devices {
 		d := &a.Devices[i]
 		if d.Master != bridge {
 			continue
 		}
-		if slices.ContainsFunc(pod.Addresses, func(p netip.Addr) bool { return slices.Contains(d.Neighbours, p) }) {
+		if !a.unnamed[d.Name] && slices.ContainsFunc(pod.Addresses, func(p netip.Addr) bool { return slices.Contains(d.Neighbours, p) }) {
 			d.Neighbours = joined(d.Neighbours, pod.Addresses)
 			return d.Name
+		}
+		if a.unnamed[d.Name] {
+			unnamed = append(unnamed, d)
+		}
+	}
+	port := a.pick(unnamed, bridge, pod)
+	if port == nil {
+		return ""
+	}
+	port.Neighbours = joined(port.Neighbours, pod.Addresses)
+	if slices.ContainsFunc(unnamed, func(d *snapshot.Device) bool { return d.Hairpin != port.Hairpin }) {
+		a.assumePort(bridge, pod, port)
+	}
+	return port.Name
+}
+
+// pick takes for a pod one of a bridge's ports of which no table says who is behind them; nil if each has a pod by now. A bridge forgets
+// who is behind a port that goes down (br_stp_disable_port in net/bridge/br_stp_if.c), so a pod of which nothing is known may well be
+// behind such a port. If others are up, it is taken to be behind one of these, and if need be with another pod, and that is a doubt.
+func (a *Attached) pick(ports []*snapshot.Device, bridge string, pod *scenarios.Pod) *snapshot.Device {
+	var free, up []*snapshot.Device
+	var down []string
+	for _, d := range ports {
+		if !d.Up {
+			down = append(down, d.Name)
+		} else {
+			up = append(up, d)
 		}
 		if len(d.Neighbours) == 0 {
 			free = append(free, d)
 		}
 	}
-	if len(free) == 0 {
-		return ""
+	switch {
+	case len(free) == 0:
+		return nil
+	case len(down) == 0 || len(up) == 0:
+		return free[0]
 	}
-	port := free[0]
-	port.Neighbours = slices.Clone(pod.Addresses)
-	if slices.ContainsFunc(free, func(d *snapshot.Device) bool { return d.Hairpin != port.Hairpin }) {
-		a.assumePort(bridge, pod, port)
+	a.mayBeDown(bridge, down, pod)
+	if i := slices.IndexFunc(free, func(d *snapshot.Device) bool { return d.Up }); i >= 0 {
+		return free[i]
 	}
-	return port.Name
+	return up[0]
+}
+
+// mayBeDown is the doubt whether a pod is behind one of a bridge's ports that are down.
+func (a *Attached) mayBeDown(bridge string, down []string, pod *scenarios.Pod) {
+	ports := "port " + down[0]
+	if len(down) > 1 {
+		ports = "one of the ports " + strings.Join(down[:len(down)-1], ", ") + " and " + down[len(down)-1]
+	}
+	for _, address := range pod.Addresses {
+		a.MayBeDown[address] = packetsim.Doubt{
+			Kind:   packetsim.DoubtDown,
+			Unless: fmt.Sprintf("%s of %s, which is down, leads to %s", ports, bridge, pod.Name),
+			See:    "bridge link; ip -n POD link, whose eth0@ifN names the port by its number",
+		}
+	}
 }
 
 // addPort adds a port to a bridge, with a pod behind it.

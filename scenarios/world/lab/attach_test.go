@@ -113,6 +113,38 @@ func TestPodsArePutBehindPorts(t *testing.T) {
 	}
 }
 
+// TestPodsThatMayBeBehindPortsThatAreDown: a bridge forgets who is behind a port that goes down. A pod that no table names is behind such a
+// port for sure only where no other port may be its own.
+func TestPodsThatMayBeBehindPortsThatAreDown(t *testing.T) {
+	one := scenarios.Pod{Name: "one", Node: "node1", Addresses: addresses("10.244.1.5")}
+	two := scenarios.Pod{Name: "two", Node: "node1", Addresses: addresses("10.244.1.6")}
+	for _, tc := range []struct {
+		name  string
+		down  []int // ports of three; the tables know who is behind veth1
+		ports map[string]string
+		doubt string // about "two"
+	}{
+		{"none is down", nil, map[string]string{"one": "veth2", "two": "veth3"}, ""},
+		{"all that are free are down", []int{2, 3}, map[string]string{"one": "veth2", "two": "veth3"}, ""},
+		{"the first of two", []int{2}, map[string]string{"one": "veth3", "two": "veth3"},
+			"port veth2 of cni0, which is down, leads to two"},
+		{"the second of two", []int{3}, map[string]string{"one": "veth2", "two": "veth2"},
+			"port veth3 of cni0, which is down, leads to two"},
+		{"one that another pod has", []int{1}, map[string]string{"one": "veth2", "two": "veth3"}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			taken := bridgedNode(true, true, true)
+			taken.Devices[1].Neighbours = addresses("10.244.1.9")
+			for _, i := range tc.down {
+				taken.Devices[i].Up = false
+			}
+			a := Place(taken, []scenarios.Pod{one, two})
+			assert.Equal(t, tc.ports, a.Pods)
+			assert.Equal(t, tc.doubt, a.MayBeDown[two.Addresses[0]].Unless)
+		})
+	}
+}
+
 func TestTheUnderlayIsThatOfTheSnapshots(t *testing.T) {
 	c := &scenarios.Cluster{
 		Nodes: []scenarios.Node{{Name: "node1", Addresses: addresses("172.18.0.2")}, {Name: "node2", Addresses: addresses("172.18.7.2")},
