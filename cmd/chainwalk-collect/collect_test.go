@@ -24,7 +24,7 @@ import (
 func build(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "chainwalk-collect")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, ".")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", path, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=")
 	output, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(output))

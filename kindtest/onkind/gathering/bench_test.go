@@ -82,7 +82,7 @@ func newBench(t *testing.T) *bench {
 func built(t *testing.T, root, program string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), program)
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/"+program)
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", path, "./cmd/"+program)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	output, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(output))
@@ -142,7 +142,7 @@ func until(t *testing.T, what string, holds func() bool) {
 // on runs a line of shell on a node.
 func (b *bench) on(t *testing.T, node, line string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "docker", "exec", "--privileged", node, "sh", "-c", line).CombinedOutput()
+	out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "docker", "exec", "--privileged", node, "sh", "-c", line).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return string(out)
 }
@@ -208,7 +208,7 @@ func (b *bench) nothingLeft(t *testing.T) {
 	require.Empty(t, names)
 	for _, node := range b.Nodes() {
 		until(t, "no container of the collector on "+node.Name, func() bool {
-			return strings.TrimSpace(b.on(t, node.Name, "crictl pods --quiet --namespace "+namespace)) == ""
+			return !strings.Contains(b.on(t, node.Name, "ctr --namespace=k8s.io containers list"), "chainwalk-collect")
 		})
 	}
 }

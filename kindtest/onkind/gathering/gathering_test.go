@@ -104,6 +104,9 @@ func missingRights(t *testing.T, b *bench) {
 					others = append(others, r)
 				}
 			}
+			if !slices.ContainsFunc(others, func(r gather.Right) bool { return r.Namespace == right.Namespace }) {
+				b.kubectl(t, "", "delete", "role", "chainwalk-gather", "-n", right.Namespace)
+			}
 			b.kubectl(t, gather.RolesYAML(others), "apply", "-f", "-")
 			args := append([]string{"gather", "--save", filepath.Join(t.TempDir(), "kept")}, b.gathering()...)
 			status, _, errOut := b.run(t, args...)
@@ -116,7 +119,7 @@ func missingRights(t *testing.T, b *bench) {
 			assert.Contains(t, errOut, right.String())
 			b.nothingLeft(t)
 
-			b.kubectl(t, errOut[strings.Index(errOut, "# kubectl create"):strings.LastIndex(errOut, "]")+1]+"\n", "apply", "-f", "-")
+			b.kubectl(t, errOut[strings.Index(errOut, "# kubectl create"):strings.LastIndex(errOut, "}")+1]+"\n", "apply", "-f", "-")
 			assert.Empty(t, b.missing(t))
 		})
 	}
@@ -191,7 +194,11 @@ func started(t *testing.T, b *bench) (*exec.Cmd, *strings.Builder, func()) {
 	watch, err := b.Client().CoreV1().Pods(namespace).Watch(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	defer watch.Stop()
-	<-watch.ResultChan()
+	select {
+	case <-watch.ResultChan():
+	case <-read:
+		t.Fatalf("no pod was made: %s", said)
+	}
 	return cmd, said, func() { <-read }
 }
 
