@@ -75,6 +75,9 @@ func (i *Informers) AddConsumer(ctx context.Context, handler Handler) (*Registra
 	registration := &Registration{informers: i}
 	if err := registration.attach(handler); err != nil {
 		registration.Remove()
+		if i.isStopped() { // an informer that has ended takes nobody any more
+			return nil, fmt.Errorf("%w: %w", errStopped, err)
+		}
 		return nil, err
 	}
 	for _, d := range registration.deliveries {
@@ -123,11 +126,24 @@ func (r *Registration) Remove() {
 	}
 }
 
+// isStopped says whether the informers were told to end.
+func (i *Informers) isStopped() bool {
+	select {
+	case <-i.stopped:
+		return true
+	default:
+		return false
+	}
+}
+
 // await returns when the channel is closed, and an error if ctx or the informers
-// end before that.
+// have ended by then.
 func (i *Informers) await(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:
+		if i.isStopped() {
+			return errStopped
+		}
 		return nil
 	case <-i.stopped:
 		return errStopped

@@ -358,6 +358,9 @@ func TestStoppedInformersSaySo(t *testing.T) {
 		cancel()
 		_, err = informers.AddConsumer(t.Context(), newRecorder())
 		require.ErrorIs(t, err, errStopped)
+		synctest.Wait() // until the informers have ended too
+		_, err = informers.AddConsumer(t.Context(), newRecorder())
+		require.ErrorIs(t, err, errStopped)
 
 		_, err = Watch(ctx, of(fake.NewClientset()), Options{})
 		require.Error(t, err)
