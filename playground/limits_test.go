@@ -193,7 +193,7 @@ func (p *page) looks(t *testing.T) {
 			p.Screen(1280, colours)
 			p.start(fragment)
 			p.shown(t, way, "shop/")
-			assert.Empty(t, p.unreadable(), "%s, %s", name, colours)
+			assert.Empty(t, p.Unreadable(), "%s, %s", name, colours)
 			p.Picture(filepath.Join(p.out, name+"-"+colours+".png"), 0)
 		}
 		p.Screen(390, "light")
@@ -204,30 +204,4 @@ func (p *page) looks(t *testing.T) {
 		assert.LessOrEqual(t, p.Number(`document.documentElement.scrollWidth`), 390.0, "%s: nothing is beyond the right edge", name)
 	}
 	p.Screen(1280, "light")
-}
-
-// unreadable are texts whose contrast with their ground is below what WCAG AA asks of small text.
-func (p *page) unreadable() (out []string) {
-	p.Ask(`(() => {
-		const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-		const parse = c => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
-		const lum = c => { const f = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
-		const up = e => e.parentElement ?? e.getRootNode().host;
-		const ground = e => { for (; e; e = up(e)) { const c = parse(getComputedStyle(e).backgroundColor); if (c[3] > 250) return c; } return [255, 255, 255]; };
-		const out = new Set();
-		const look = root => {
-			const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
-			for (let n; n = texts.nextNode();) {
-				if (n.nodeType === 1) { if (n.shadowRoot) look(n.shadowRoot); continue; }
-				const e = n.parentElement;
-				if (!e || !n.data.trim() || !e.checkVisibility() || ["SCRIPT", "STYLE", "NOSCRIPT", "OPTION", "OPTGROUP"].includes(e.tagName)) continue;
-				const a = lum(parse(getComputedStyle(e).color)), g = lum(ground(e));
-				const ratio = (Math.max(a, g) + 0.05) / (Math.min(a, g) + 0.05);
-				if (ratio < 4.5) out.add(e.tagName + "." + e.className + " " + n.data.trim().slice(0, 20) + " " + ratio.toFixed(2));
-			}
-		};
-		look(document.body);
-		return [...out];
-	})()`, &out)
-	return out
 }

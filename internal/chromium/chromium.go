@@ -44,7 +44,7 @@ type message struct {
 }
 
 // browserTime is how long everything that is tried in a browser may take together.
-const browserTime = 5 * time.Minute
+const browserTime = 10 * time.Minute
 
 // Open starts the program. It ends with the test.
 func Open(t *testing.T, program string) *Browser {
@@ -252,20 +252,4 @@ func (b *Browser) Press(key string, modifiers ...int) {
 func (b *Browser) Type(text string) {
 	b.t.Helper()
 	b.Call("Input.insertText", map[string]any{"text": text}, nil)
-}
-
-// Picture takes a picture of the page down to a height, all of it for 0.
-func (b *Browser) Picture(path string, height float64) {
-	b.t.Helper()
-	var metrics struct {
-		CSSContentSize struct{ Width, Height float64 }
-	}
-	b.Call("Page.getLayoutMetrics", nil, &metrics)
-	if height == 0 {
-		height = metrics.CSSContentSize.Height
-	}
-	clip := map[string]float64{"x": 0, "y": 0, "width": metrics.CSSContentSize.Width, "height": height, "scale": 1}
-	var shot struct{ Data []byte }
-	b.Call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true, "clip": clip}, &shot)
-	require.NoError(b.t, os.WriteFile(path, shot.Data, 0o644))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/internal/chromium"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -95,6 +96,9 @@ func realFuzz(t *testing.T) string {
 	})
 }
 
+// browser is a Chromium that shows pages.
+type browser struct{ *chromium.Browser }
+
 // TestPagesInABrowser shows pages in a real browser, tries what can be clicked and leaves pictures: make page.
 func TestPagesInABrowser(t *testing.T) {
 	program, out := os.Getenv("CHAINWALK_CHROMIUM"), os.Getenv("CHAINWALK_PAGE_OUT")
@@ -102,7 +106,7 @@ func TestPagesInABrowser(t *testing.T) {
 		t.Skip("make page has a browser for it")
 	}
 	require.NoError(t, os.MkdirAll(out, 0o755))
-	b := openBrowser(t, program)
+	b := browser{chromium.Open(t, program)}
 	paths := map[string]string{}
 	for name, text := range map[string]string{"trace": realTrace(t), "run": realRun(t), "fuzz": realFuzz(t),
 		"evil": filled(t, evil)["trace"]} {
@@ -113,34 +117,34 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 	for _, name := range []string{"trace", "run", "fuzz", "evil"} {
 		t.Run(name, func(t *testing.T) {
-			b.t = t
+			b.In(t)
 			for _, colours := range []string{"light", "dark"} {
-				b.screen(1280, colours)
-				b.open(paths[name])
-				assert.Equal(t, colours == "dark", b.number(lightness) < 0.5, "the colours that the system asks for")
-				assert.Empty(t, b.unreadable(), colours)
-				b.picture(filepath.Join(out, name+"-"+colours+".png"), 0)
+				b.Screen(1280, colours)
+				b.Open(paths[name])
+				assert.Equal(t, colours == "dark", b.Number(lightness) < 0.5, "the colours that the system asks for")
+				assert.Empty(t, b.Unreadable(), colours)
+				b.Picture(filepath.Join(out, name+"-"+colours+".png"), 0)
 			}
 			for _, width := range []int{1280, 390} {
-				b.screen(width, "light")
-				assert.LessOrEqual(t, b.number("document.documentElement.scrollWidth"), float64(width), "nothing is beyond the right edge")
+				b.Screen(width, "light")
+				assert.LessOrEqual(t, b.Number("document.documentElement.scrollWidth"), float64(width), "nothing is beyond the right edge")
 			}
 			b.narrow(t, paths[name], filepath.Join(out, name+"-390.png"))
 			b.withoutScript(t, paths[name])
 			b.printed(t, paths[name])
-			assert.Empty(t, b.complaints)
+			assert.Empty(t, b.Complaints)
 		})
 	}
-	t.Run("outcomes", func(t *testing.T) { b.t = t; b.outcomes(t, paths["trace"]) })
-	t.Run("jump", func(t *testing.T) { b.t = t; b.jump(t, paths["trace"]) })
-	t.Run("themes", func(t *testing.T) { b.t = t; b.themes(t, paths["trace"]) })
-	t.Run("filter", func(t *testing.T) { b.t = t; b.filter(t, paths["run"]) })
-	t.Run("failures", func(t *testing.T) { b.t = t; b.failures(t, paths["run"]) })
-	b.t = t
-	b.screen(1120, "light")
-	b.open(paths["trace"])
-	b.picture(filepath.Join(out, "readme.png"), b.number(`document.querySelector(".passages li.rewrite").getBoundingClientRect().bottom + 4`))
-	assert.Empty(t, b.complaints)
+	t.Run("outcomes", func(t *testing.T) { b.In(t); b.outcomes(t, paths["trace"]) })
+	t.Run("jump", func(t *testing.T) { b.In(t); b.jump(t, paths["trace"]) })
+	t.Run("themes", func(t *testing.T) { b.In(t); b.themes(t, paths["trace"]) })
+	t.Run("filter", func(t *testing.T) { b.In(t); b.filter(t, paths["run"]) })
+	t.Run("failures", func(t *testing.T) { b.In(t); b.failures(t, paths["run"]) })
+	b.In(t)
+	b.Screen(1120, "light")
+	b.Open(paths["trace"])
+	b.Picture(filepath.Join(out, "readme.png"), b.Number(`document.querySelector(".passages li.rewrite").getBoundingClientRect().bottom + 4`))
+	assert.Empty(t, b.Complaints)
 }
 
 // scrolled are the elements that a hand could move sideways, with all that is folded unfolded.
@@ -153,135 +157,114 @@ const beside = `[...document.querySelectorAll(".direction > .grid")].filter(g =>
 	.map(s => s.getBoundingClientRect().left)).size > 1).length`
 
 // narrow: on a telephone the hosts of a way stand below one another, and nothing moves sideways.
-func (b *browser) narrow(t *testing.T, path, picture string) {
+func (b browser) narrow(t *testing.T, path, picture string) {
 	t.Helper()
-	b.screen(390, "light")
-	b.open(path)
+	b.Screen(390, "light")
+	b.Open(path)
 	var moved []string
-	b.ask(scrolled, &moved)
+	b.Ask(scrolled, &moved)
 	assert.Empty(t, moved, "what moves sideways")
-	assert.Zero(t, b.number(beside), "hosts beside one another")
-	assert.LessOrEqual(t, b.number("document.documentElement.scrollWidth"), 390.0)
-	b.open(path)
-	b.picture(picture, 0)
+	assert.Zero(t, b.Number(beside), "hosts beside one another")
+	assert.LessOrEqual(t, b.Number("document.documentElement.scrollWidth"), 390.0)
+	b.Open(path)
+	b.Picture(picture, 0)
 }
 
 // lightness is how light the page's ground is, from 0 to 1.
 const lightness = `(() => { const c = getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g).map(Number); return (c[0] + c[1] + c[2]) / 765; })()`
 
-// unreadable are texts whose contrast with their ground is below what WCAG AA asks of small text.
-func (b *browser) unreadable() (out []string) {
-	b.t.Helper()
-	b.ask(`(() => {
-		const parse = c => c.match(/[\d.]+/g).map(Number);
-		const lum = c => { const f = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
-		const ground = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
-		const out = new Set();
-		const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-		for (let n; n = texts.nextNode();) {
-			const e = n.parentElement;
-			if (!n.data.trim() || !e.checkVisibility() || ["SCRIPT", "STYLE"].includes(e.tagName)) continue;
-			const a = lum(parse(getComputedStyle(e).color)), g = lum(ground(e));
-			const ratio = (Math.max(a, g) + 0.05) / (Math.min(a, g) + 0.05);
-			if (ratio < 4.5) out.add(e.tagName + "." + e.className + " " + ratio.toFixed(2));
-		}
-		return [...out];
-	})()`, &out)
-	return out
-}
-
 // withoutScript: all outcomes stand below one another.
-func (b *browser) withoutScript(t *testing.T, path string) {
+func (b browser) withoutScript(t *testing.T, path string) {
 	t.Helper()
-	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
-	b.open(path)
-	assert.True(t, b.truth(`[...document.querySelectorAll(".outcome")].every(o => o.closest("details:not([open])") || o.checkVisibility())`),
+	b.Call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
+	b.Open(path)
+	assert.True(t, b.Truth(`[...document.querySelectorAll(".outcome")].every(o => o.closest("details:not([open])") || o.checkVisibility())`),
 		"without a script")
-	assert.False(t, b.truth(`[...document.querySelectorAll(".scripted")].some(e => e.checkVisibility())`),
+	assert.False(t, b.Truth(`[...document.querySelectorAll(".scripted")].some(e => e.checkVisibility())`),
 		"what needs a script is not there without one")
-	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": false}, nil)
+	b.Call("Emulation.setScriptExecutionDisabled", map[string]any{"value": false}, nil)
 }
 
 // printed: all outcomes are on paper.
-func (b *browser) printed(t *testing.T, path string) {
+func (b browser) printed(t *testing.T, path string) {
 	t.Helper()
-	b.open(path)
-	b.call("Emulation.setEmulatedMedia", map[string]any{"media": "print"}, nil)
-	assert.True(t, b.truth(`[...document.querySelectorAll(".outcome")].every(o => o.closest("details:not([open])") || o.checkVisibility())`),
+	b.Open(path)
+	b.Call("Emulation.setEmulatedMedia", map[string]any{"media": "print"}, nil)
+	assert.True(t, b.Truth(`[...document.querySelectorAll(".outcome")].every(o => o.closest("details:not([open])") || o.checkVisibility())`),
 		"on paper")
-	b.call("Emulation.setEmulatedMedia", map[string]any{"media": ""}, nil)
+	b.Call("Emulation.setEmulatedMedia", map[string]any{"media": ""}, nil)
 	var paper struct{ Data string }
-	b.call("Page.printToPDF", nil, &paper)
+	b.Call("Page.printToPDF", nil, &paper)
 	assert.Greater(t, len(paper.Data), 10_000)
 }
 
 const chosen = `[...document.querySelectorAll(".outcome")].filter(o => o.checkVisibility()).map(o => o.id).join(" ")`
 
-func (b *browser) outcomes(t *testing.T, path string) {
-	b.screen(1280, "light")
-	b.open(path)
-	assert.True(t, b.soon(chosen+` == "wo1"`), "the first outcome is shown")
-	b.click(`.outcomes a[href="#wo3"]`)
-	assert.True(t, b.soon(chosen+` == "wo3"`), "by the mouse")
-	assert.Equal(t, "true", b.text(`document.querySelector('.outcomes a[href="#wo3"]').getAttribute("aria-current")`))
-	assert.Equal(t, float64(1), b.number(`document.querySelectorAll(".outcomes [aria-current]").length`))
-	b.ask(`document.querySelector(".outcomes a").focus() || true`, new(bool))
-	b.press("Tab")
-	b.press("Enter")
-	assert.True(t, b.soon(chosen+` == "wo2"`), "by the keyboard")
-	b.open(path + "#wo3")
-	assert.True(t, b.soon(chosen+` == "wo3"`), "by the address")
+func (b browser) outcomes(t *testing.T, path string) {
+	b.Screen(1280, "light")
+	b.Open(path)
+	assert.True(t, b.Soon(chosen+` == "wo1"`), "the first outcome is shown")
+	b.Click(`.outcomes a[href="#wo3"]`)
+	assert.True(t, b.Soon(chosen+` == "wo3"`), "by the mouse")
+	assert.Equal(t, "true", b.Text(`document.querySelector('.outcomes a[href="#wo3"]').getAttribute("aria-current")`))
+	assert.Equal(t, float64(1), b.Number(`document.querySelectorAll(".outcomes [aria-current]").length`))
+	b.Ask(`document.querySelector(".outcomes a").focus() || true`, new(bool))
+	b.Press("Tab")
+	b.Press("Enter")
+	assert.True(t, b.Soon(chosen+` == "wo2"`), "by the keyboard")
+	b.Open(path + "#wo3")
+	assert.True(t, b.Soon(chosen+` == "wo3"`), "by the address")
 }
 
-func (b *browser) jump(t *testing.T, path string) {
-	b.screen(1280, "light")
-	b.open(path)
-	b.ask(`(scrollTo(0, 0), true)`, new(bool))
-	b.click("#wo1 .jump")
+func (b browser) jump(t *testing.T, path string) {
+	b.Screen(1280, "light")
+	b.Open(path)
+	b.Ask(`(scrollTo(0, 0), true)`, new(bool))
+	b.Click("#wo1 .jump")
 	const place = `document.querySelector("#wo1 li.decided").getBoundingClientRect()`
-	assert.True(t, b.soon(place+".top >= 0 && "+place+".bottom <= innerHeight"), "the rule is in the window")
-	assert.True(t, b.soon(`document.activeElement.textContent.includes("KUBE-SEP-")`), "it has the focus")
+	assert.True(t, b.Soon(place+".top >= 0 && "+place+".bottom <= innerHeight"), "the rule is in the window")
+	assert.True(t, b.Soon(`document.activeElement.textContent.includes("KUBE-SEP-")`), "it has the focus")
 }
 
-func (b *browser) themes(t *testing.T, path string) {
-	b.screen(1280, "light")
-	b.open(path)
-	light := b.number(lightness)
-	b.click(`#themes [data-theme=dark]`)
-	assert.True(t, b.soon(lightness+" < 0.5"))
-	assert.Equal(t, "true", b.text(`document.querySelector("#themes [data-theme=dark]").getAttribute("aria-pressed")`))
-	b.open(path)
-	assert.Less(t, b.number(lightness), 0.5, "it stays so")
-	b.click(`#themes [data-theme=""]`)
-	assert.True(t, b.soon(fmt.Sprintf("%s == %v", lightness, light)))
+func (b browser) themes(t *testing.T, path string) {
+	b.Screen(1280, "light")
+	b.Open(path)
+	light := b.Number(lightness)
+	b.Click(`#themes [data-theme=dark]`)
+	assert.True(t, b.Soon(lightness+" < 0.5"))
+	assert.Equal(t, "true", b.Text(`document.querySelector("#themes [data-theme=dark]").getAttribute("aria-pressed")`))
+	b.Open(path)
+	assert.Less(t, b.Number(lightness), 0.5, "it stays so")
+	b.Click(`#themes [data-theme=""]`)
+	assert.True(t, b.Soon(fmt.Sprintf("%s == %v", lightness, light)))
 }
 
 const listed = `[...document.querySelectorAll(".scenarios > .scenario")].filter(s => s.checkVisibility()).length`
 
-func (b *browser) filter(t *testing.T, path string) {
-	b.screen(1280, "light")
-	b.open(path)
-	assert.True(t, b.soon(listed+" == 13"))
-	b.click(`#filter [data-verdict=FAIL]`)
-	assert.True(t, b.soon(listed+" == 1"))
-	b.click(`#filter [data-verdict=""]`)
-	b.click(`#filter input`)
-	b.call("Input.insertText", map[string]any{"text": "calls ITSELF"}, nil)
-	assert.True(t, b.soon(listed+" == 1"))
-	assert.Equal(t, "1 of 13", b.text(`document.querySelector("#filter output").textContent`))
-	b.call("Input.insertText", map[string]any{"text": " and nobody else"}, nil)
-	assert.True(t, b.soon(listed+" == 0"))
+func (b browser) filter(t *testing.T, path string) {
+	b.Screen(1280, "light")
+	b.Open(path)
+	assert.True(t, b.Soon(listed+" == 13"))
+	b.Click(`#filter [data-verdict=FAIL]`)
+	assert.True(t, b.Soon(listed+" == 1"))
+	b.Click(`#filter [data-verdict=""]`)
+	b.Click(`#filter input`)
+	b.Type("calls ITSELF")
+	assert.True(t, b.Soon(listed+" == 1"))
+	assert.Equal(t, "1 of 13", b.Text(`document.querySelector("#filter output").textContent`))
+	b.Type(" and nobody else")
+	assert.True(t, b.Soon(listed+" == 0"))
 }
 
 // failures: a link leads to what failed, and from there to the line of the scenario, whatever is folded or filtered out.
-func (b *browser) failures(t *testing.T, path string) {
-	b.screen(1280, "light")
-	b.open(path)
-	b.click(`#filter [data-verdict=ok]`)
-	b.ask(`document.querySelectorAll("details").forEach(d => { d.open = false }) || true`, new(bool))
-	b.click(".failures a")
-	assert.True(t, b.soon(`document.querySelector(".check.bad").checkVisibility()`))
-	b.click(".check.bad > .asked a")
-	assert.True(t, b.soon(`document.querySelector("mark").checkVisibility()`))
-	assert.Contains(t, b.text(`document.querySelector("mark").textContent`), "without a rule of it")
+func (b browser) failures(t *testing.T, path string) {
+	b.Screen(1280, "light")
+	b.Open(path)
+	b.Click(`#filter [data-verdict=ok]`)
+	b.Ask(`document.querySelectorAll("details").forEach(d => { d.open = false }) || true`, new(bool))
+	b.Click(".failures a")
+	assert.True(t, b.Soon(`document.querySelector(".check.bad").checkVisibility()`))
+	b.Click(".check.bad > .asked a")
+	assert.True(t, b.Soon(`document.querySelector("mark").checkVisibility()`))
+	assert.Contains(t, b.Text(`document.querySelector("mark").textContent`), "without a rule of it")
 }
