@@ -157,6 +157,12 @@ var linksAndRoutes = []Ailment{
 		Cause: cause.DeviceDown,
 	},
 	{
+		Name: "the pod's device is down, and no table says who is behind another", Options: onBridge,
+		Fault: []string{"node2: ip link set veth-web2 down", "node2: ip neigh flush dev cni0"},
+		Tries: []Try{{From: "client1", To: "svc/far", Was: "web2", Is: "silent"}},
+		Cause: cause.DeviceDown,
+	},
+	{
 		Name: "the bridge is down", Options: onBridge,
 		Fault: []string{"node2: ip link set cni0 down"},
 		Tries: []Try{{From: "client1", To: "svc/far", Was: "web2", Is: "silent"}},

@@ -118,12 +118,16 @@ func (c *Cluster) addFound(ends ...netip.Addr) error {
 			owned[a] = true
 		}
 	}
+	ways := make([]*labs.Ways, len(found))
+	for i := range found {
+		ways[i] = labs.WaysOf(found[i])
+	}
 	for _, a := range append(ends, translatedTo(found)...) {
 		if owned[a] {
 			continue
 		}
 		owned[a] = true
-		if err := c.addPod(a, found); err != nil {
+		if err := c.addPod(a, found, ways); err != nil {
 			return err
 		}
 	}
@@ -131,9 +135,9 @@ func (c *Cluster) addFound(ends ...netip.Addr) error {
 }
 
 // addPod adds the pod that has an address, if one of the nodes has a device of its own to it.
-func (c *Cluster) addPod(a netip.Addr, nodes []*snapshot.NodeSnapshot) error {
-	for _, taken := range nodes {
-		device := labs.DeviceTo(taken, a)
+func (c *Cluster) addPod(a netip.Addr, nodes []*snapshot.NodeSnapshot, ways []*labs.Ways) error {
+	for i, taken := range nodes {
+		device := ways[i].DeviceTo(a)
 		if device == "" || slices.Contains(underlayDevices(taken), device) || isTunnel(taken, device) {
 			continue
 		}

@@ -23,8 +23,12 @@ type Attached struct {
 	// MayBeDown is the doubt about an address for which no table names a port, where some ports that may lead to it are down and others
 	// are up: the pod is taken to be behind one that is up.
 	MayBeDown map[netip.Addr]packetsim.Doubt
-	// unnamed are the ports of bridges behind which the snapshot knows nobody.
+	// unnamed are the ports of bridges behind which the snapshot knows no address that a pod could have.
 	unnamed map[string]bool
+	at      map[string]int    // where devices stand, by name
+	highest int               // index of a device
+	behind  map[string]string // a pod by the device that leads to it
+	ways    *Ways
 }
 
 // Attach plugs the pods of a node in. The snapshot itself stays as it is. Of its tracked connections those are left out that are not to
@@ -38,9 +42,11 @@ func Attach(taken *snapshot.NodeSnapshot, pods []scenarios.Pod, keep func(*snaps
 		}
 	}
 	a := &Attached{NodeSnapshot: &own, Pods: map[string]string{}, Assumed: map[netip.Addr]string{}, Tunnels: map[string]string{},
-		MayBeDown: map[netip.Addr]packetsim.Doubt{}, unnamed: map[string]bool{}}
+		MayBeDown: map[netip.Addr]packetsim.Doubt{}, unnamed: map[string]bool{}, at: map[string]int{}, behind: map[string]string{}, ways: WaysOf(taken)}
 	for i := range own.Devices {
-		a.unnamed[own.Devices[i].Name] = len(own.Devices[i].Neighbours) == 0
+		d := &own.Devices[i]
+		a.at[d.Name], a.highest = i, max(a.highest, d.Index)
+		a.unnamed[d.Name] = !namesAPod(d)
 	}
 	for i := range pods {
 		if pods[i].Node == taken.Hostname {
@@ -56,7 +62,7 @@ func Place(taken *snapshot.NodeSnapshot, pods []scenarios.Pod) *Attached {
 	for i := range pods {
 		pod := &pods[i]
 		for _, address := range pod.Addresses {
-			bridge := DeviceTo(taken, address)
+			bridge := a.ways.DeviceTo(address)
 			if !a.isBridge(bridge) {
 				continue
 			}
@@ -76,14 +82,14 @@ func Place(taken *snapshot.NodeSnapshot, pods []scenarios.Pod) *Attached {
 func (a *Attached) plug(pod *scenarios.Pod) {
 	device := ""
 	for _, address := range pod.Addresses {
-		if found := DeviceTo(a.NodeSnapshot, address); found != "" {
+		if found := a.ways.DeviceTo(address); found != "" {
 			device = found
 			break
 		}
 	}
 	switch {
 	case device == "" && !withoutPod(pod), a.isOthers(device, pod):
-		a.Pods[pod.Name] = a.addDevice(&scenarios.Pod{})
+		a.put(pod, a.addDevice(&scenarios.Pod{}))
 		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to %s (%v)", a.Hostname, pod.Name, pod.Addresses))
 		return
 	case device == "":
@@ -91,31 +97,34 @@ func (a *Attached) plug(pod *scenarios.Pod) {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to %s (%v), an endpoint without a pod: judged as if it had one",
 			a.Hostname, pod.Name, pod.Addresses))
 	case a.isBridge(device):
-		if a.Pods[pod.Name] = a.portOf(device, pod); a.Pods[pod.Name] == "" {
-			a.Pods[pod.Name] = a.addPort(device, pod)
+		port := a.portOf(device, pod)
+		if port == "" {
+			port = a.addPort(device, pod)
 		}
+		a.put(pod, port)
 		return
 	}
-	a.Pods[pod.Name] = device
+	a.put(pod, device)
 	for _, address := range pod.Addresses {
-		if DeviceTo(a.NodeSnapshot, address) == "" {
+		if a.ways.DeviceTo(address) == "" {
 			a.route(address, device)
 		}
 	}
 }
 
+// put puts a pod behind a device.
+func (a *Attached) put(pod *scenarios.Pod, device string) {
+	a.Pods[pod.Name], a.behind[device] = device, pod.Name
+}
+
 // isOthers says whether a device leads to another pod: behind a veth that is no port of a bridge there is one namespace.
 func (a *Attached) isOthers(device string, pod *scenarios.Pod) bool {
-	i := slices.IndexFunc(a.Devices, func(d snapshot.Device) bool { return d.Name == device })
-	if i < 0 || a.Devices[i].Kind != "veth" || a.Devices[i].Master != "" {
+	d := a.device(device)
+	if d == nil || d.Kind != "veth" || d.Master != "" {
 		return false
 	}
-	for other, taken := range a.Pods {
-		if taken == device && other != pod.Name {
-			return true
-		}
-	}
-	return false
+	other, taken := a.behind[device]
+	return taken && other != pod.Name
 }
 
 // withoutPod says whether a pod stands for an endpoint of which no Pod is known: its name is its address.
@@ -124,29 +133,11 @@ func withoutPod(pod *scenarios.Pod) bool {
 	return err == nil
 }
 
-// DeviceTo is the device by which a node reaches an address without a gateway; empty if there is none.
-func DeviceTo(taken *snapshot.NodeSnapshot, address netip.Addr) string {
-	best := -1
-	var device string
-	for i := range taken.Routes {
-		r := &taken.Routes[i]
-		if r.Dst.Contains(address) && r.Dst.Bits() > best && r.Table != packetsim.TableLocal && len(r.NextHops) == 0 {
-			best, device = r.Dst.Bits(), r.Dev
-			if r.Via.IsValid() || r.Type != "" && r.Type != packetsim.RouteUnicast {
-				device = ""
-			}
-		}
-	}
-	return device
-}
-
 func (a *Attached) addDevice(pod *scenarios.Pod) string {
-	index := 0
-	for _, d := range a.Devices {
-		index = max(index, d.Index)
-	}
-	name := fmt.Sprintf("pod%d", index+1)
-	a.Devices = append(a.Devices, snapshot.Device{Name: name, Index: index + 1, Kind: "veth", MTU: 1500, Up: true})
+	a.highest++
+	name := fmt.Sprintf("pod%d", a.highest)
+	a.at[name] = len(a.Devices)
+	a.Devices = append(a.Devices, snapshot.Device{Name: name, Index: a.highest, Kind: "veth", MTU: 1500, Up: true})
 	for _, address := range pod.Addresses {
 		a.route(address, name)
 	}
@@ -154,13 +145,22 @@ func (a *Attached) addDevice(pod *scenarios.Pod) string {
 }
 
 func (a *Attached) route(address netip.Addr, device string) {
-	a.Routes = append(a.Routes, snapshot.Route{
+	r := snapshot.Route{
 		Dst: netip.PrefixFrom(address, address.BitLen()), Dev: device, Table: packetsim.TableMain, Scope: packetsim.ScopeLink,
-	})
+	}
+	a.Routes = append(a.Routes, r)
+	a.ways.add(&r)
 }
 
 func (a *Attached) isBridge(name string) bool {
-	return slices.ContainsFunc(a.Devices, func(d snapshot.Device) bool { return d.Name == name && d.Kind == "bridge" })
+	d := a.device(name)
+	return d != nil && d.Kind == "bridge"
+}
+
+// namesAPod says whether the tables know an address behind a port that a pod can have. Each device has a link-local one of its own, which
+// is no pod's.
+func namesAPod(d *snapshot.Device) bool {
+	return slices.ContainsFunc(d.Neighbours, func(a netip.Addr) bool { return !a.IsLinkLocalUnicast() })
 }
 
 // portOf is the port of a bridge that a pod is behind. Where the snapshot does not say, it gets the next one
@@ -203,12 +203,15 @@ func (a *Attached) pick(ports []*snapshot.Device, bridge string, pod *scenarios.
 		} else {
 			up = append(up, d)
 		}
-		if len(d.Neighbours) == 0 {
+		if !namesAPod(d) {
 			free = append(free, d)
 		}
 	}
 	switch {
 	case len(free) == 0:
+		if len(down) > 0 {
+			a.mayBeDown(bridge, down, pod)
+		}
 		return nil
 	case len(down) == 0 || len(up) == 0:
 		return free[0]

@@ -53,8 +53,8 @@ func TestPodsArePluggedInWhereRoutesLead(t *testing.T) {
 	}, a.Pods)
 	require.Len(t, a.Notes, 1)
 	assert.Contains(t, a.Notes[0], "node1 has no route to 10.9.0.1")
-	assert.Equal(t, "cali1", DeviceTo(a.NodeSnapshot, netip.MustParseAddr("fd00::7")), "the pod's other address")
-	assert.Equal(t, "pod8", DeviceTo(a.NodeSnapshot, netip.MustParseAddr("10.9.0.1")))
+	assert.Equal(t, "cali1", a.ways.DeviceTo(netip.MustParseAddr("fd00::7")), "the pod's other address")
+	assert.Equal(t, "pod8", a.ways.DeviceTo(netip.MustParseAddr("10.9.0.1")))
 	assert.Equal(t, addresses("10.244.1.6"), a.Devices[4].Neighbours)
 	assert.Empty(t, taken.Devices[4].Neighbours, "the snapshot itself is left alone")
 	_, err := snapshot.NewHost(&snapshot.NodeSnapshot{Version: snapshot.Version, Hostname: "node1", Devices: a.Devices, Routes: a.Routes},
@@ -135,6 +135,9 @@ func TestPodsThatMayBeBehindPortsThatAreDown(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			taken := bridgedNode(true, true, true)
 			taken.Devices[1].Neighbours = addresses("10.244.1.9")
+			for _, i := range []int{1, 2, 3} { // each port has its own link-local address behind it, which is no pod's
+				taken.Devices[i].Neighbours = append(taken.Devices[i].Neighbours, addresses(fmt.Sprintf("fe80::%d", i))...)
+			}
 			for _, i := range tc.down {
 				taken.Devices[i].Up = false
 			}

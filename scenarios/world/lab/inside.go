@@ -78,8 +78,8 @@ func (a *Attached) bridgeOf(port string) *snapshot.Device {
 }
 
 func (a *Attached) device(name string) *snapshot.Device {
-	i := slices.IndexFunc(a.Devices, func(d snapshot.Device) bool { return d.Name == name })
-	if i < 0 {
+	i, known := a.at[name]
+	if !known {
 		return nil
 	}
 	return &a.Devices[i]
