@@ -89,24 +89,30 @@ type class struct {
 
 func (s *Spec) classes() *classes {
 	c := &classes{Spec: s, plain: make([]*host, len(s.views)), seen: make(map[class]struct{}, 64)}
+	endpoints := s.services.endpointAddresses()
+	isEndpoint := func(h *host) bool {
+		return slices.ContainsFunc(h.addresses, func(a netip.Addr) bool { return endpoints[a] })
+	}
 	for i := range s.network.hosts {
 		switch h := &s.network.hosts[i]; {
 		case h.kind == aMachine:
 			c.machines = append(c.machines, h)
-		case h.kind == aPod && (c.plain[h.node] == nil || s.isEndpoint(c.plain[h.node]) && !s.isEndpoint(h)):
+		case h.kind == aPod && (c.plain[h.node] == nil || isEndpoint(c.plain[h.node]) && !isEndpoint(h)):
 			c.plain[h.node] = h
 		}
 	}
 	return c
 }
 
-// isEndpoint says whether a host is behind an endpoint of some service.
-func (s *Spec) isEndpoint(h *host) bool {
-	return slices.ContainsFunc(s.services.ports, func(p *port) bool { return p.has(h) })
-}
-
-func (p *port) has(h *host) bool {
-	return slices.ContainsFunc(p.endpoints, func(e endpoint) bool { return h.has(e.at.Addr()) })
+// endpointAddresses are the addresses of the endpoints of all services.
+func (s *services) endpointAddresses() map[netip.Addr]bool {
+	out := map[netip.Addr]bool{}
+	for _, p := range s.ports {
+		for i := range p.endpoints {
+			out[p.endpoints[i].at.Addr()] = true
+		}
+	}
+	return out
 }
 
 // add adds an attempt once; the client must have an address of the family. What goes to an address that somebody has goes by no other node.

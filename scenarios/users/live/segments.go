@@ -8,7 +8,6 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
-	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
@@ -29,16 +28,18 @@ func segmentsOf(cluster *scenarios.Cluster, nodes map[string]*labs.Attached, hos
 		if len(node.NFTables) > 0 || hosts[name] == nil || clamps(hosts[name]) {
 			return nil
 		}
+		lengths := make(map[string]int, len(node.Devices))
 		for i := range node.Devices {
-			if d := &node.Devices[i]; d.Up && d.MTU > 0 && d.Name != "lo" && (out[name] == 0 || d.MTU < out[name]) {
+			d := &node.Devices[i]
+			lengths[d.Name] = d.MTU
+			if d.Up && d.MTU > 0 && d.Name != "lo" && (out[name] == 0 || d.MTU < out[name]) {
 				out[name] = d.MTU
 			}
 		}
 		for i := range cluster.Pods {
 			pod := &cluster.Pods[i]
-			at := slices.IndexFunc(node.Devices, func(d snapshot.Device) bool { return d.Name == node.Pods[pod.Name] })
-			if pod.Node == name && at >= 0 {
-				out[pod.Name] = node.Devices[at].MTU
+			if length, known := lengths[node.Pods[pod.Name]]; known && pod.Node == name {
+				out[pod.Name] = length
 			}
 		}
 	}
