@@ -36,7 +36,7 @@
 // net/ipv4/netfilter/ip_tables.c, net/netfilter/nf_conntrack_*.c, net/netfilter/nf_nat_core.c, net/ipv4/route.c and net/ipv4/fib_*.c
 // and their IPv6 counterparts.
 //
-// If the host belongs to a group to which it sends, or broadcasts, it receives a copy of the packet, which is among its Replies.
+// A host that broadcasts, or sends to a group that it belongs to, receives a copy of the packet: one of its Replies.
 //
 // A walk ends with an error that begins "not supported" at matches and targets without a file here, at groups if the host does not know
 // whether a program has joined them (Device.Groups), and at frames to a group or to all through a port of a bridge. If a match needs

@@ -108,7 +108,7 @@ func TestPlayground(t *testing.T) {
 			p.In(t)
 			p.Complaints = nil
 			part.try(p, t)
-			assert.Empty(t, p.Complaints, "what the browser complains of, the policy's violations among it, and what was loaded from elsewhere")
+			assert.Empty(t, p.Complaints, "the browser complains, also of violations of the policy, or the page loads from elsewhere")
 		})
 	}
 	p.In(t)

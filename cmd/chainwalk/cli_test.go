@@ -420,7 +420,7 @@ func TestTraceSaysWhatARuleThatNobodyKnowsMayDo(t *testing.T) {
 		assert.Contains(t, out, "filter:FORWARD:policy:3")
 		status, out, errOut = call("", "trace", "--rules", file, "--tools", tools, "tcp 10.0.0.1:1 > 10.0.0.2:22")
 		assert.Equal(t, exitNotHeld, status)
-		assert.True(t, strings.HasPrefix(out, "NOT KNOWN, for the packet comes to a rule that nobody knows: "+
+		assert.True(t, strings.HasPrefix(out, "NOT KNOWN: the packet meets a rule that chainwalk does not know: "+
 			"if -m geoip matches at filter:FORWARD:rule:1, forwarded as it was by eth0 to 10.0.0.2; "+
 			"if -m geoip does not match at filter:FORWARD:rule:1, dropped by the policy of filter FORWARD\n"), out)
 		assert.Equal(t, "chainwalk: host node: not supported: an extension that is not known: match geoip of filter:FORWARD:rule:1 ("+file+

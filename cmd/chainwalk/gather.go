@@ -37,7 +37,7 @@ type gatherOptions struct {
 	save                string
 }
 
-// gatherFlags are those that mean something only where a cluster is gathered from.
+// gatherFlags have a meaning only when chainwalk gathers from a cluster.
 var gatherFlags = []string{"nodes", "selector", "pod-namespace", "image", "image-pull-secret", "node-timeout", "yes", "save"}
 
 func (o *gatherOptions) addFlags(flags *pflag.FlagSet) {

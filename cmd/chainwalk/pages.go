@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// releaseCommands are those that only the build of a release has, by the tag pages: what they link would be weight in chainwalk.
+// releaseCommands are in the build of a release alone, by the tag pages: chainwalk itself does not carry what they link.
 func releaseCommands() []*cobra.Command {
 	return []*cobra.Command{{
 		Use:    "pages FOLDER",

@@ -4,5 +4,5 @@ package main
 
 import "github.com/spf13/cobra"
 
-// releaseCommands are those that only the build of a release has; see pages.go.
+// releaseCommands is empty here: only the build of a release has such commands; see pages.go.
 func releaseCommands() []*cobra.Command { return nil }

@@ -63,8 +63,8 @@ func diffObjects(ctx context.Context, s streams, args []string, o runOptions) er
 	return nil
 }
 
-// newMistakes are those that were not there before, wherever they stand. That a service has no cluster IP is none in files that nobody has
-// applied yet.
+// newMistakes are the mistakes of after that before does not have, at whatever line they are. A service without a cluster IP is no mistake:
+// nobody has applied these files yet.
 func newMistakes(before, after []mistake.Mistake) (out []string) {
 	for _, m := range after {
 		old := slices.ContainsFunc(before, func(b mistake.Mistake) bool { return b.Kind == m.Kind && b.Object == m.Object && b.Msg == m.Msg })
@@ -150,7 +150,7 @@ func (r *sideReader) rules(name, text string) error {
 	return nil
 }
 
-// document takes a file in YAML: objects, a configuration of kube-proxy, a NodeSnapshot. What is none of them is passed over.
+// document takes a file in YAML: objects, a configuration of kube-proxy, a NodeSnapshot. It passes over everything else.
 func (r *sideReader) document(name string, text []byte) error {
 	docs, err := document.Parse(name, bytes.NewReader(text))
 	if err != nil || len(docs) == 0 {

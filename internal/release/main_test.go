@@ -44,7 +44,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"no sums":                  {"checksums.txt", "\n", "is no sum and name"},
 		"a file that is gone":      {"checksums.txt", sum + "  gone\n", "gone"},
 		"components":               {"a.cdx.json", `{"components": [{"name": "github.com/spf13/cobra"}]}`, ""},
-		"no components":            {"a.cdx.json", `{"components": []}`, "github.com/spf13/cobra, which is linked"},
+		"no components":            {"a.cdx.json", `{"components": []}`, "the program links github.com/spf13/cobra"},
 		"an index":                 {"krew/chainwalk.yaml", "sha256: " + sum, ""},
 		"an index with an old sum": {"krew/chainwalk.yaml", "sha256: " + other, "it has the sum " + other},
 		"an index without a sum":   {"homebrew/Casks/chainwalk.rb", "cask", "it has no sums of archives"},

@@ -69,7 +69,7 @@ func (t *trial) components(path string) error {
 			return nil
 		}
 	}
-	return errors.New("github.com/spf13/cobra, which is linked, is not among its components")
+	return errors.New("the program links github.com/spf13/cobra, and the list of components does not have it")
 }
 
 // sums holds what an index of krew or Homebrew says of archives to the file of all sums.

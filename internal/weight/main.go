@@ -105,7 +105,7 @@ type started struct {
 	environment []string
 }
 
-// commands are those that people wait for. They are started in the root of the repository.
+// commands are what people wait for. They start in the root of the repository.
 func commands(folder string) []started {
 	return []started{
 		{"version", []string{"version"}, nil},

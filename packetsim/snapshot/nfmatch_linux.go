@@ -127,7 +127,7 @@ func (m *nftMatcher) address(offset uint32, value []byte) {
 	if m.family == netfilter.IPv6 {
 		size, source = 16, 8
 	}
-	if m.family == 0 || len(value) == 0 || len(value) > size || size == 4 && len(value) < 2 {
+	if m.family == 0 || len(value) == 0 || len(value) > size {
 		return
 	}
 	whole := make([]byte, size)

@@ -43,7 +43,7 @@ type Read struct {
 	// Rules is what iptables-save, and then ip6tables-save, print on the node, and Owners are the objects of its lines; empty for lines of none.
 	Rules  string   `json:"rules"`
 	Owners []string `json:"owners"`
-	// Packets are those that the objects are about, and Names what may stand for addresses.
+	// Packets ask for what the objects offer. Names may stand for addresses.
 	Packets []rules.About `json:"packets"`
 	Names   []string      `json:"names"`
 }

@@ -21,7 +21,7 @@ type Checked struct {
 	Objects  int             `json:"objects"`
 }
 
-// Check reads a scenario and says mistakes, as "chainwalk check" does.
+// Check reads a scenario and finds mistakes in it, as "chainwalk check" does.
 func Check(text string) Checked {
 	out := Checked{Problems: []rules.Problem{}}
 	if strings.TrimSpace(text) == "" {

@@ -280,12 +280,12 @@ func unknownSentence(endings []ending) string {
 		ends = addNew(ends, end)
 	}
 	if len(ends) == 1 {
-		return fmt.Sprintf("not known for sure, but the same either way at a rule that nobody knows: %s", ends[0])
+		return fmt.Sprintf("the packet meets a rule that chainwalk does not know, and ends the same either way: %s", ends[0])
 	}
 	if len(cases) > fewWays {
 		texts = append(texts, fmt.Sprintf("and %d more cases", len(cases)-fewWays))
 	}
-	return "NOT KNOWN, for the packet comes to a rule that nobody knows: " + strings.Join(texts, "; ")
+	return "NOT KNOWN: the packet meets a rule that chainwalk does not know: " + strings.Join(texts, "; ")
 }
 
 // fewWays is as many different things as a sentence lists.
