@@ -240,9 +240,6 @@ GORELEASER ?= v2.14.3
 CYCLONEDX  ?= v1.10.0
 release-snapshot: .tools/goreleaser-$(GORELEASER) .tools/cyclonedx-gomod pages ## build what a release has into dist, publish nothing, and try all of it: programs, archives, deb, rpm, image, lists of components, sums
 	PATH=$(CURDIR)/.tools:$$PATH $< release --snapshot --clean --skip=publish
-	@for program in dist/chainwalk_linux_*/chainwalk; do \
-		$(GO) run ./internal/release -image $$program $$(dirname $$program)-image.tar || exit; \
-	done
 	$(GO) run ./internal/release -dist dist
 
 .tools/goreleaser-$(GORELEASER):

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/go-containerregistry/pkg/name"
+
 	"github.com/chainwalk/chainwalk/internal/scratchimage"
 )
 
@@ -17,12 +19,15 @@ func main() {
 	dist := flag.String("dist", "dist", "goreleaser's folder")
 	node := flag.String("node", "internal/dumps/kind-v1.34/legacy/demo-worker.yaml", "the NodeSnapshot that started programs walk a packet of")
 	image := flag.String("image", "", "PROGRAM: write a container image of it to the file that follows, and do nothing else")
+	system := flag.String("os", "linux", "with -image: the system that the program is for; for another than linux no image is written")
+	tag := flag.String("tag", "", "with -image: the image's tag, in the registry of releases")
 	flag.Parse()
 	var err error
-	if *image != "" {
-		err = writeImage(*image, flag.Arg(0))
-	} else {
+	switch {
+	case *image == "":
 		err = tryAll(*dist, *node)
+	case *system == "linux":
+		err = writeImage(*image, *tag, flag.Arg(0))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -30,13 +35,20 @@ func main() {
 	}
 }
 
+// registry is where releases publish their images. "chainwalk doctor -A" takes the collector's from there.
+const registry = "ghcr.io/chainwalk/"
+
 // writeImage packs a program into an image, as docker load and podman load read it.
-func writeImage(program, file string) error {
-	if file == "" {
-		return errors.New("-image PROGRAM FILE: no FILE is given")
+func writeImage(program, tag, file string) error {
+	if file == "" || tag == "" {
+		return errors.New("-image PROGRAM -tag TAG FILE: FILE or TAG is missing")
 	}
-	packed, err := scratchimage.Read("chainwalk", program)
+	base := filepath.Base(program)
+	packed, err := scratchimage.Read(base, program)
 	if err != nil {
+		return err
+	}
+	if packed.Reference, err = name.NewTag(registry + base + ":" + tag); err != nil {
 		return err
 	}
 	out, err := os.Create(file) //nolint:gosec // it is the file that was asked for
@@ -102,18 +114,18 @@ func try(path, node string) (tried []string, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	t := trial{folder: folder, node: node}
-	switch name := filepath.ToSlash(path); {
-	case strings.HasSuffix(name, "checksums.txt"):
+	switch slashed := filepath.ToSlash(path); {
+	case strings.HasSuffix(slashed, "checksums.txt"):
 		err = t.checksums(path)
-	case strings.HasSuffix(name, ".cdx.json"):
+	case strings.HasSuffix(slashed, ".cdx.json"):
 		err = t.components(path)
-	case strings.HasSuffix(name, "/chainwalk.yaml"), strings.HasSuffix(name, "/chainwalk.rb"):
+	case strings.HasSuffix(slashed, "/chainwalk.yaml"), strings.HasSuffix(slashed, "/chainwalk.rb"):
 		err = t.sums(path)
-	case strings.HasSuffix(name, ".deb"):
+	case strings.HasSuffix(slashed, ".deb"):
 		err = t.deb(path)
-	case strings.HasSuffix(name, ".rpm"):
+	case strings.HasSuffix(slashed, ".rpm"):
 		err = t.rpm(path)
-	case strings.HasSuffix(name, "image.tar"):
+	case strings.HasSuffix(slashed, "image.tar"):
 		err = t.image(path)
 	default:
 		err = t.archive(path)

@@ -49,6 +49,9 @@ func (t *trial) checksums(path string) error {
 	return nil
 }
 
+// linkedByAll is a module that every program of a release links.
+const linkedByAll = "k8s.io/utils"
+
 // components reads a list of what a program was built from.
 func (t *trial) components(path string) error {
 	text, err := os.ReadFile(path) //nolint:gosec // it is the file that was asked for
@@ -64,12 +67,12 @@ func (t *trial) components(path string) error {
 		return err
 	}
 	for _, c := range list.Components {
-		if c.Name == "github.com/spf13/cobra" {
+		if c.Name == linkedByAll {
 			t.did("%d components", len(list.Components))
 			return nil
 		}
 	}
-	return errors.New("the program links github.com/spf13/cobra, and the list of components does not have it")
+	return fmt.Errorf("every program of chainwalk links %s, and the list of components does not have it", linkedByAll)
 }
 
 // sums holds what an index of krew or Homebrew says of archives to the file of all sums.
@@ -108,12 +111,17 @@ func (t *trial) archive(path string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"chainwalk", "chainwalk.exe"} {
+	return t.unpacked()
+}
+
+// unpacked tries the program that an archive or an image has put into the folder.
+func (t *trial) unpacked() error {
+	for _, name := range []string{"chainwalk", "chainwalk.exe", collector} {
 		if _, err := os.Stat(filepath.Join(t.folder, name)); err == nil {
 			return t.program(filepath.Join(t.folder, name))
 		}
 	}
-	return errors.New("it has no program chainwalk")
+	return errors.New("it has no program chainwalk or " + collector)
 }
 
 func (t *trial) untar(path string) error {
@@ -244,6 +252,22 @@ func (t *trial) image(path string) error {
 	if err := t.files(content); err != nil {
 		return err
 	}
-	t.did("unpacked")
-	return t.program(filepath.Join(t.folder, "chainwalk"))
+	reference, err := referenceOf(path)
+	if err != nil {
+		return err
+	}
+	t.did("unpacked %s", reference)
+	return t.unpacked()
+}
+
+// referenceOf is the name under which docker load puts an image.
+func referenceOf(path string) (string, error) {
+	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(path) }) //nolint:gosec // it is the file that was asked for
+	if err != nil {
+		return "", err
+	}
+	if len(manifest) != 1 || len(manifest[0].RepoTags) != 1 {
+		return "", errors.New("it is not one image with one name")
+	}
+	return manifest[0].RepoTags[0], nil
 }
