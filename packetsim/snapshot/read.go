@@ -17,6 +17,7 @@ import (
 // Read reads a NodeSnapshot document, YAML or JSON (which is YAML as well). Unknown
 // fields, fields given twice, other versions and bad values are errors (*Error) with
 // line and column, as is text that is not YAML; name is the file's name in them. Anchors and aliases are refused.
+// Every kernel has settings: a document without any is one from which they were left out, and Unread says so.
 func Read(name string, r io.Reader) (*NodeSnapshot, error) {
 	rules := document.Rules{AnyLength: true, UTF16: true, NoAliases: true, YAMLScalars: true, NilEmpty: true, Word: inWords}
 	s, err := read(&rules, name, r)
@@ -45,6 +46,9 @@ func read(rules *document.Rules, name string, r io.Reader) (*NodeSnapshot, error
 	}
 	if err := s.check(); err != nil {
 		return nil, positioned(err, doc.Node)
+	}
+	if len(s.Sysctls) == 0 && !s.lacks(UnreadSysctls) {
+		s.Unread = append(s.Unread, Unread{What: UnreadSysctls, Why: "the snapshot has none"})
 	}
 	return s, nil
 }

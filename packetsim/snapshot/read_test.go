@@ -19,6 +19,19 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
+// TestASnapshotWithoutSettings says that they are not known: no kernel is without them.
+func TestASnapshotWithoutSettings(t *testing.T) {
+	s, err := Read("node1.yaml", strings.NewReader("version: 1\nhostname: node1\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []Unread{{What: UnreadSysctls, Why: "the snapshot has none"}}, s.Unread)
+	s, err = Read("node1.yaml", strings.NewReader("version: 1\nhostname: node1\nunread: [{what: sysctls, why: sandbox}]\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []Unread{{What: UnreadSysctls, Why: "sandbox"}}, s.Unread)
+	s, err = Read("node1.yaml", strings.NewReader("version: 1\nhostname: node1\nsysctls: {net.ipv4.ip_forward: \"0\"}\n"))
+	require.NoError(t, err)
+	assert.Empty(t, s.Unread)
+}
+
 // sample has something in every field.
 func sample() *NodeSnapshot {
 	peer := 0
