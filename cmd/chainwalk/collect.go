@@ -9,7 +9,7 @@ const (
 	// collectSeldom is for commands that leave next to nothing behind that lives on: collecting is most of the work otherwise.
 	collectSeldom = 800
 	// collectOften is for commands that keep a whole cluster and leave much behind beside it, which would take twice as much memory.
-	collectOften = 50
+	collectOften = 35
 )
 
 // collect lets so many percent of what lives be left behind before it is collected, unless the environment says how much. It returns the

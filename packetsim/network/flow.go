@@ -75,10 +75,7 @@ func (n *Network) EstablishQuietly(c Connect, pick func([]Reached) int) (*Flow, 
 	if err != nil {
 		return nil, err
 	}
-	var ways []Reached
-	for i := range connections {
-		ways = append(ways, connections[i].reached(&c))
-	}
+	ways := c.Reached(connections)
 	i := pick(ways)
 	if i < 0 || i >= len(ways) {
 		return nil, fmt.Errorf("establish from %s to %s: none of %d ways was chosen", c.From, c.To, len(ways))

@@ -57,6 +57,12 @@ type Hop struct {
 	Outcome packetsim.Outcome
 }
 
+// Any says whether a host is one of those on the way of the packet, of its copies or of the answers to it.
+func (j *Journey) Any(is func(host string) bool) bool {
+	some := func(more []Journey) bool { return slices.ContainsFunc(more, func(j Journey) bool { return j.Any(is) }) }
+	return slices.ContainsFunc(j.Hops, func(hop Hop) bool { return is(hop.Host) }) || some(j.Answers) || some(j.Copies)
+}
+
 // String is the hosts on the way and the end: "client -> node1 -> pod: delivered".
 func (j Journey) String() string {
 	var hosts []string

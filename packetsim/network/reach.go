@@ -45,6 +45,15 @@ func (n *Network) Reach(c Connect, into []Reached) ([]Reached, error) {
 	return into, err
 }
 
+// Reached is what Reach says of the ways that Connect has told.
+func (c *Connect) Reached(told []Connection) []Reached {
+	out := make([]Reached, len(told))
+	for i := range told {
+		out[i] = told[i].reached(c)
+	}
+	return out
+}
+
 // reached leaves the story away.
 func (c *Connection) reached(want *Connect) Reached {
 	first := &c.Forward

@@ -256,26 +256,31 @@ func (l *lab) tell(spec *oracle.Spec, p errand) ([]story, error) {
 }
 
 func (l *lab) connect(spec *oracle.Spec, p errand, tell bool) ([]oracle.Violation, []story, error) {
-	ways, err := l.reach(p.attempt)
-	if err != nil || !tell {
+	if !tell {
+		ways, err := l.reach(p.attempt)
 		return spec.Judge(p.attempt, ways), nil, err
 	}
-	told, err := l.follow(p.attempt)
-	return spec.Judge(p.attempt, ways), told, err
+	connect := sim.ConnectOf(l.Plan, p.attempt)
+	connections, err := l.Network.Connect(connect)
+	return spec.Judge(p.attempt, sim.WaysOf(connect.Reached(connections))), storiesOf(connections), err
 }
 
 // keep makes the connection that comes before the errand's last act. A way that is not there is no error: nothing is kept then.
 func (l *lab) keep(p errand) (*network.Flow, oracle.Way, error) {
-	ways, err := l.reach(p.attempt)
-	if err != nil {
-		return nil, oracle.Way{}, err
-	}
-	place := slices.IndexFunc(ways, func(w oracle.Way) bool { return w.Server == p.pick })
-	if place < 0 {
+	var way oracle.Way
+	none := false
+	flow, err := l.Network.EstablishQuietly(sim.ConnectOf(l.Plan, p.attempt), func(reached []network.Reached) int {
+		ways := sim.WaysOf(reached)
+		place := slices.IndexFunc(ways, func(w oracle.Way) bool { return w.Server == p.pick })
+		if none = place < 0; !none {
+			way = ways[place]
+		}
+		return place
+	})
+	if none {
 		return nil, oracle.Way{}, nil
 	}
-	flow, err := l.Network.EstablishQuietly(sim.ConnectOf(l.Plan, p.attempt), func([]network.Reached) int { return place })
-	return flow, ways[place], err
+	return flow, way, err
 }
 
 // again connects once more.

@@ -62,8 +62,8 @@ type exam struct {
 	lab    *lab // the nodes as they are
 	report *Report
 
-	hostsHealed map[string]*packetsim.Host // the nodes after kube-proxy has synced
-	healed      *lab                       // these joined, once somebody asks for it
+	hostsHealed map[string]*packetsim.Host // the nodes that kube-proxy changes when it syncs, as they are then
+	healed      *lab                       // the nodes after a sync, joined once somebody asks for it
 	rules       map[string]difference      // rules that differ from kube-proxy's, by node
 	units       units
 	services    map[string]bool // that there are, by NAMESPACE/NAME
@@ -132,17 +132,17 @@ func (e *exam) healedLab() (*lab, error) {
 	return e.healed, err
 }
 
-// compare lets kube-proxy sync on a copy of each node, and keeps the rules that this changed.
+// compare lets kube-proxy sync on a copy of each node, and keeps the rules that this changed, and the copy if it is another node now.
 func (e *exam) compare() error {
-	hosts, err := e.hosts(e.cluster.hostOptions)
-	if err != nil {
-		return err
-	}
-	e.hostsHealed, e.rules = hosts, map[string]difference{}
+	e.hostsHealed, e.rules = map[string]*packetsim.Host{}, map[string]difference{}
 	for _, object := range e.cluster.nodes() {
-		host := hosts[object.Name]
-		if host == nil || !e.walked(object.Name) {
+		node := e.nodes[object.Name]
+		if node == nil || !e.walked(object.Name) {
 			continue
+		}
+		host, err := newHost(node, e.cluster.hostOptions)
+		if err != nil {
+			return err
 		}
 		if err := e.cluster.heal(host, object, e.topology.Configs[object.Name]); err != nil {
 			return err
@@ -154,6 +154,9 @@ func (e *exam) compare() error {
 		}
 		sum.index()
 		e.rules[object.Name] = sum
+		if len(sum.places) > 0 || !sameSettings(have, host) {
+			e.hostsHealed[object.Name] = host
+		}
 		for i := range e.report.Nodes {
 			if n := &e.report.Nodes[i]; n.Name == object.Name {
 				n.Missing, n.Foreign = len(sum.missing), len(sum.foreign)
@@ -207,21 +210,31 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 	return e, nil
 }
 
+// sameSettings says whether a sync has left alone what is beside the rules: settings, and connections, which it deletes at most.
+func sameSettings(before, after *packetsim.Host) bool {
+	was, is := before.Config(), after.Config()
+	return maps.Equal(was.Sysctls, is.Sysctls) && len(was.Conntrack) == len(is.Conntrack)
+}
+
 // hosts builds the nodes with a snapshot.
 func (e *exam) hosts(optionsOf func(*snapshot.NodeSnapshot) (snapshot.HostOptions, error)) (map[string]*packetsim.Host, error) {
 	out := map[string]*packetsim.Host{}
 	for name, node := range e.nodes {
-		options, err := optionsOf(node.NodeSnapshot)
-		if err != nil {
-			return nil, err
-		}
-		host, err := snapshot.NewHost(node.NodeSnapshot, options)
+		host, err := newHost(node, optionsOf)
 		if err != nil {
 			return nil, err
 		}
 		out[name] = host
 	}
 	return out, nil
+}
+
+func newHost(node *labs.Attached, optionsOf func(*snapshot.NodeSnapshot) (snapshot.HostOptions, error)) (*packetsim.Host, error) {
+	options, err := optionsOf(node.NodeSnapshot)
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.NewHost(node.NodeSnapshot, options)
 }
 
 // ErrBothDialects says that a node has rules of kube-proxy of both dialects, and that nobody said which of them it writes now.

@@ -61,6 +61,13 @@ func (e *exam) diagnose(s *suffering) error {
 	if err != nil {
 		return err
 	}
+	if !e.meetsChanged(s.errand, is) { // a sync changes nothing for it
+		s.ways = wrongOf(is, is)
+		for i := range s.ways {
+			s.addStop(e.stopOf(&s.ways[i], s.answer.Fate == oracle.ToEndpoint))
+		}
+		return nil
+	}
 	still, would, err := e.afterSync(s.errand)
 	var opaque *packetsim.OpaqueError
 	if errors.As(err, &opaque) {
@@ -83,6 +90,22 @@ func (e *exam) diagnose(s *suffering) error {
 		s.addStop(e.stopOf(&stopped[i], s.answer.Fate == oracle.ToEndpoint))
 	}
 	return nil
+}
+
+// meetsChanged says whether an errand's packets come to a node that is another one after a sync. Of those after a connection, nobody has
+// told where its packets went: any such node counts.
+func (e *exam) meetsChanged(p errand, told []story) bool {
+	if p.act != actConnect {
+		return len(e.hostsHealed) > 0
+	}
+	for i := range told {
+		for _, j := range told[i].journeys {
+			if j != nil && j.Any(func(host string) bool { return e.hostsHealed[host] != nil }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // afterSync makes an errand on the nodes as kube-proxy would leave them.

@@ -35,6 +35,10 @@ func (l *lab) reach(a oracle.Attempt) ([]oracle.Way, error) {
 // follow makes an attempt and tells its story.
 func (l *lab) follow(a oracle.Attempt) ([]story, error) {
 	connections, err := l.Network.Connect(sim.ConnectOf(l.Plan, a))
+	return storiesOf(connections), err
+}
+
+func storiesOf(connections []network.Connection) []story {
 	var out []story
 	for i := range connections {
 		c := &connections[i]
@@ -44,7 +48,7 @@ func (l *lab) follow(a oracle.Attempt) ([]story, error) {
 		}
 		out = append(out, s)
 	}
-	return out, err
+	return out
 }
 
 // attemptText is an attempt in a few words.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,34 +56,56 @@ func faultNames() string {
 // measureAll measures each cluster.
 func (o *options) measureAll(ctx context.Context, out io.Writer) error {
 	for i, name := range strings.Split(o.faults, ",") {
-		cluster, err := large.New(o.services, o.endpoints)
+		var err error
+		if o.program == "" {
+			err = o.write(large.Fault(name))
+		} else {
+			err = o.measure(ctx, out, large.Fault(name), i == 0)
+		}
 		if err != nil {
-			return err
-		}
-		fault := large.Fault(name)
-		if err := cluster.Break(fault); err != nil {
-			return err
-		}
-		if err := o.measure(ctx, out, cluster, fault, i == 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// measure measures one cluster: doctor, and scenario from if it is the first one, since the fault does not matter to it.
-func (o *options) measure(ctx context.Context, out io.Writer, cluster *large.Cluster, fault large.Fault, first bool) (err error) {
-	dir := o.dir
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "large"); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	} else if err := os.MkdirAll(dir, 0o755); err != nil {
+// write makes one cluster, and writes it to the folder.
+func (o *options) write(fault large.Fault) error {
+	cluster, err := large.New(o.services, o.endpoints)
+	if err != nil {
 		return err
 	}
-	files, err := cluster.Write(dir)
-	if err != nil || o.program == "" {
+	if err := cluster.Break(fault); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return err
+	}
+	return cluster.Write(o.dir)
+}
+
+// measure measures one cluster: doctor, and scenario from if it is the first one, since the fault does not matter to it. Another process
+// makes the cluster: Linux counts the memory that the parent has when it starts a program as the program's.
+func (o *options) measure(ctx context.Context, out io.Writer, fault large.Fault, first bool) (err error) {
+	maker := *o
+	if maker.dir == "" {
+		if maker.dir, err = os.MkdirTemp("", "large"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(maker.dir)) }()
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	//nolint:gosec // it is this program
+	made, err := exec.CommandContext(ctx, self, "-dir", maker.dir, "-faults", string(fault), "-services", strconv.Itoa(o.services),
+		"-endpoints", strconv.Itoa(o.endpoints)).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("make the cluster: %w: %s", err, made)
+	}
+	files, err := large.FilesOf(maker.dir)
+	if err != nil {
 		return err
 	}
 	given := []string{"-f", files.Objects, "--config", files.Config}
