@@ -140,7 +140,7 @@ func (p *page) cluster(t *testing.T) {
 	p.shown(t, "cluster-way", "service shop/web:http")
 	t.Logf("first answer of the cluster tab: %s", p.Text(`document.getElementById("objects-read").textContent`))
 	assert.Equal(t, "node1", p.Text(`document.getElementById("node").value`))
-	require.True(t, p.Soon(`/The rules that kube-proxy writes on node1 \(\d+\)/.test(document.getElementById("node-rules-summary").textContent)`))
+	require.True(t, p.Soon(`/The rules that kube-proxy writes on node1 \([1-9]\d*\)/.test(document.getElementById("node-rules-summary").textContent)`))
 	p.shown(t, "cluster-way", "not ready")
 	// Of the node and the mode that are chosen.
 	p.Ask(`(() => { const s = document.getElementById("node"); s.value = "node2"; s.dispatchEvent(new Event("change")); return true; })()`, new(bool))
@@ -157,7 +157,7 @@ func (p *page) cluster(t *testing.T) {
 	count := int(p.Number(`document.querySelectorAll("#cluster-about-list button").length`))
 	require.Positive(t, count)
 	p.Click(fmt.Sprintf("#cluster-about-list li:nth-child(%d) button", count))
-	p.shown(t, "cluster-way", "refuse")
+	p.shown(t, "cluster-way", "icmp-port-unreachable")
 	p.write("cluster-packet-editor", "tcp 198.51.100.10:40000 > node/node2:30080")
 	p.shown(t, "cluster-way", "192.168.0.12:30080")
 	// Mistakes at their lines.
@@ -171,8 +171,8 @@ func (p *page) scenario(t *testing.T) {
 	p.start("#example=scenario")
 	p.shown(t, "scenario-way", "1 scenario held")
 	require.True(t, p.Soon(`document.getElementById("scenario-read").textContent.includes("no mistakes")`))
-	p.write("scenario-editor", "name: a\nstep: []\n")
-	require.True(t, p.Soon(`document.getElementById("scenario-read").textContent.includes("Line 2, column 1")`),
+	p.write("scenario-editor", "name: a\nsteps:\n- conect: {from: 10.0.0.1}\n")
+	require.True(t, p.Soon(`document.getElementById("scenario-read").textContent.includes("Line 3, column 3")`),
 		p.Text(`document.getElementById("scenario-read").textContent`))
 	require.True(t, p.Soon(in(`!!shadow("scenario-editor", ".cm-lint-marker-error")`)), "in the margin")
 	p.write("scenario-editor", "name: a\nsteps:\n- conn")

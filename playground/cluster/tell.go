@@ -24,11 +24,12 @@ func (t *Tab) tellRules(taken *snapshot.NodeSnapshot, objects []manifest.Object,
 			return err
 		}
 		for _, line := range lines {
-			text.WriteString(line.Text + "\n")
-			owner := ""
+			owner, shown := "", line.Text
 			if line.Fact != nil {
 				owner = t.book.Rule(line.Table, line.Chain, line.Fact)
+				shown = shown[strings.Index(shown, "-A"):] // without the counters, which are 0
 			}
+			text.WriteString(shown + "\n")
 			out.Owners = append(out.Owners, owner)
 		}
 	}
