@@ -43,6 +43,15 @@ func (e *End) Address(v6 bool) netip.Addr {
 	return netip.Addr{}
 }
 
+// IsEnd reports whether a text has the form of an end: an object, an address or outside. A packet has two ends, and so is none.
+func IsEnd(text string) bool {
+	if strings.ContainsAny(text, " >") {
+		return false
+	}
+	_, err := written(text)
+	return err == nil || text == Outside || isName(text)
+}
+
 // Client finds the end that opens a connection: pod/[NAMESPACE/]NAME, node/NAME, an address, or outside.
 func (b *Book) Client(word string) (*End, error) {
 	if word == Outside {
