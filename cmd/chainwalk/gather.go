@@ -69,14 +69,14 @@ func (o *gatherOptions) askedBy() string {
 	return ""
 }
 
-// changed is a flag about gathering that is given; empty if none is.
-func (o *gatherOptions) changed(flags *pflag.FlagSet) string {
+// checkAsked refuses flags about gathering where nothing is gathered.
+func (o *gatherOptions) checkAsked(flags *pflag.FlagSet) error {
 	for _, name := range gatherFlags {
-		if f := flags.Lookup(name); f != nil && f.Changed {
-			return name
+		if f := flags.Lookup(name); f != nil && f.Changed && !o.asked() {
+			return fmt.Errorf("--%s is for gathering from a cluster: give -A (--all-namespaces), --context or --kubeconfig as well", name)
 		}
 	}
-	return ""
+	return nil
 }
 
 func newGatherCommand(s streams) *cobra.Command {
@@ -91,8 +91,7 @@ each node print its NodeSnapshot. What it will make is said beforehand, and aske
 with the capabilities NET_ADMIN, NET_RAW and SYS_CHROOT, have the node's files mounted read-only, and are removed when they have answered,
 also after Ctrl-C. Secrets are not read.
 
-doctor, why and "scenario from" gather by themselves with -A, --context or --kubeconfig; with --saved FOLDER they read what was kept, as
-trace does.
+doctor, why, trace and "scenario from" gather by themselves with -A, --context or --kubeconfig; with --saved FOLDER they read what was kept.
 
 --rights prints the rules of RBAC that it takes. --clean removes the pods that a run has left which was killed.
 
