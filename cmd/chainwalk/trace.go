@@ -31,7 +31,7 @@ var traceOutputs = []string{"text", "json", "html", "mermaid"}
 func newTraceCommand(s streams) *cobra.Command {
 	var o traceOptions
 	cmd := &cobra.Command{
-		Use: "trace (--node SNAPSHOT... | --saved FOLDER | -A | --rules SAVE [--local ADDR,...]) [-f OBJECTS...] (PACKET | TO --from FROM)",
+		Use:   "trace (--node SNAPSHOT... | --saved FOLDER | -A | --rules SAVE [--local ADDR,...]) [-f OBJECTS...] (PACKET | TO --from FROM)",
 		Short: "Walk one packet and print every outcome with its way and probability",
 		Long: `PACKET is PROTO SRC[:PORT] > DST[:PORT] [in DEV|local] [flags SYN,ACK] [type T/C] [mark N] [ttl N] [len N].
 Put an IPv6 address with a port in brackets. Without flags a TCP packet is a SYN, without type an ICMP packet is an echo
