@@ -50,7 +50,7 @@ func (o *traceOptions) checkSources(cmd *cobra.Command) error {
 	saved, gathered := source{"--saved", l.saved != ""}, source{l.gather.askedBy(), l.gather.asked()}
 	switch {
 	case o.from != "" && rules.given:
-		return errors.New("--from takes the nodes of a cluster, and --rules are those of one: give --node, --saved or -A instead")
+		return errors.New("--from takes the nodes of a cluster, and --rules have none: give --node, --saved or -A instead")
 	case gathered.given:
 		return onlyOne(objects, saved, rules, gathered)
 	case !rules.given && !saved.given && len(l.snapshots) == 0:

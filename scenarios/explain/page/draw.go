@@ -38,7 +38,7 @@ func doubt(d *packetsim.Doubt) dom.Part {
 // Cause is an item of a list of causes.
 func Cause(c *cause.Cause) dom.Part {
 	return dom.Element("li", dom.Element("b", dom.Text(string(c.Code))), dom.Text(" "+c.Says+" "), code(c.What),
-		dom.If(c.Remedy != "", dom.Text(" To mend it: "), code(c.Remedy)))
+		dom.If(c.Remedy != "", dom.Text(" To fix it: "), code(c.Remedy)))
 }
 
 // Notes are notes as a list, and nothing without any.

@@ -173,7 +173,7 @@ func shortResult(way *packetsim.Outcome) string {
 	case way.Verdict == packetsim.Drop:
 		return "dropped" + why(way)
 	case way.Verdict == packetsim.Unknown:
-		return "nobody knows what becomes of it"
+		return "its fate is not known"
 	case way.To == packetsim.ToLocal:
 		return "delivered to the host itself"
 	}

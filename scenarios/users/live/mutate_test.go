@@ -202,7 +202,7 @@ func (m *mutations) check(t *testing.T, one mutant) {
 	}
 	for _, f := range e.report.Findings {
 		assert.NotEmpty(t, f.Clauses)
-		assert.True(t, f.Heals, "%s, and kube-proxy would not mend it: %s", one.what, one.Rule)
+		assert.True(t, f.Heals, "%s, and kube-proxy would not fix it: %s", one.what, one.Rule)
 	}
 }
 

@@ -80,7 +80,7 @@ func (d *drawing) finding(f *Finding, id string) dom.Part {
 		dom.Element("dl.facts", fact("nodes", dom.Joined(f.Nodes)),
 			dom.If(len(f.Services) > 0, fact("services", f.services())),
 			dom.If(f.Owner != "", fact("owner", dom.Text(f.Owner))),
-			dom.If(f.Remedy != "", fact("mend it", code(f.Remedy))),
+			dom.If(f.Remedy != "", fact("fix it", code(f.Remedy))),
 			dom.If(f.Also.Remedy != "" && f.Also.Remedy != f.Remedy, fact("and of IPv6", code(f.Also.Remedy))),
 			held("missing", f.Missing), held("foreign", f.Foreign), held("moved", f.Moved), held("decided", f.Deciding),
 			dom.Each(f.Remembered, func(r *string) dom.Part { return fact("forget", code(*r)) })),
