@@ -161,7 +161,7 @@ func writeStory(s streams, o traceOptions, told *story.Story, writeJSON func() e
 	return told.WriteText(s.out, o.text.story(s.out))
 }
 
-// traceResult walks a packet through a host, and says what the objects say of that. The host's name is empty if nobody knows it.
+// traceResult walks a packet through a host, and says what the objects say of that. The host's name is empty if it is not known.
 func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResult, explained, string, error) {
 	if len(p.cluster.Snapshots) > 0 {
 		taken := p.cluster.Snapshots[0]
@@ -194,7 +194,7 @@ func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResu
 	return result, explained{}, "", nil
 }
 
-// walk says what is told of the walk: a page has room for the rules that did not match, which it folds.
+// walk says what a trace keeps of the walk: a page has room for the rules that did not match, which it folds.
 func (o *traceOptions) walk() packetsim.WalkOptions {
 	options := o.text.walk()
 	options.Missed = options.Missed || o.output == "html"

@@ -33,7 +33,7 @@ type ending struct {
 	known string
 	// sticky is what session affinity has to do with it.
 	sticky string
-	// assumed are the answers of rules that nobody knows.
+	// assumed are the assumed answers of unknown rules.
 	assumed []string
 	// services: the packet met kube-proxy's rules for services; served: one of them was for it.
 	services, served bool

@@ -79,7 +79,7 @@ func (t *textWriter) summary() {
 	}
 }
 
-// share is how likely an outcome is, and on what answers of rules that nobody knows it depends.
+// share is how likely an outcome is, and on which answers of unknown rules it depends.
 func (o *Outcome) share() string {
 	switch {
 	case len(o.Assumed) == 0:

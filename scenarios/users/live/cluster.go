@@ -25,9 +25,9 @@ type Cluster struct {
 	// Config is the configuration of the nodes' kube-proxies. If it is nil, that of the ConfigMap kube-system/kube-proxy
 	// counts, and without one kube-proxy's defaults, with the range of the nodes' podCIDRs as clusterCIDR.
 	Config *kubeproxyconfig.KubeProxyConfiguration
-	// NodeConfigs are those of nodes whose kube-proxy has another one, by name.
+	// NodeConfigs are the configurations of nodes whose kube-proxy has another one, by name.
 	NodeConfigs map[string]*kubeproxyconfig.KubeProxyConfiguration
-	// Snapshots are those of some of its nodes, found by their host names.
+	// Snapshots are the snapshots of some of its nodes, found by their host names.
 	Snapshots []*snapshot.NodeSnapshot
 	// NoSnapshot says why nodes have no snapshot that were asked for one, by their names.
 	NoSnapshot map[string]string

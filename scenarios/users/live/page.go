@@ -11,7 +11,7 @@ import (
 	stories "github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
-// names are those of the cluster's objects.
+// names are the names of the cluster's objects.
 func (c *Cluster) names() stories.Names { return names.New(c.Objects) }
 
 // roomLines is how many lines of ways the page of a report has room for, so that a browser opens it at once. Ways beyond are told as text.

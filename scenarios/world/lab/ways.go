@@ -19,7 +19,7 @@ type way struct {
 	device string
 }
 
-// WaysOf are those of a snapshot.
+// WaysOf are the ways of a snapshot.
 func WaysOf(taken *snapshot.NodeSnapshot) *Ways {
 	w := &Ways{single: map[netip.Addr]string{}}
 	for i := range taken.Routes {
