@@ -62,8 +62,8 @@ func State(colour, word string) dom.Part {
 	return dom.Element("span.state", dom.Class(colour), dom.Text(word))
 }
 
-// Beside has what was expected beside what was seen, and what was predicted where there is a prediction. Several ways, which reports join by
-// semicolons, have a line each.
+// Beside shows what was expected beside what happened, and the prediction if there is one. Several ways, which reports join by semicolons,
+// have a line each.
 func Beside(expected, predicted, got string) dom.Part {
 	return dom.Element("div.beside",
 		dom.Element("div.expected", dom.Element("h4", dom.Text("expected")), dom.Element("p", dom.Text(expected))),

@@ -145,7 +145,7 @@ func (v *View) StoppedBy(f *Followed) ([]cause.Cause, error) {
 func checkFirst(in inet.Input) error {
 	switch {
 	case in.In != "":
-		return fmt.Errorf("%w: leave out \"in %s\", the packet begins at who has the source", ErrNoFirstPacket, in.In)
+		return fmt.Errorf("%w: leave out \"in %s\", the packet begins at the owner of its source", ErrNoFirstPacket, in.In)
 	case in.Src.IsUnspecified():
 		return fmt.Errorf("%w: write who sends it in the place of %s", ErrNoFirstPacket, in.Src)
 	}
