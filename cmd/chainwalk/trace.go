@@ -43,8 +43,8 @@ node has both. If something that was not walked or not read could change the fat
 the answer begins with it ("unless table inet fw drops it"), and the exit status is 1.
 
 With --rules there are only the rules; if the text has both families (as "chainwalk rules" prints it, or iptables-save and ip6tables-save
-one after the other), those of the packet's family. Every destination outside of --local is forwarded by the device eth0, which has the
---local addresses. Any device may be named after "in" (default eth0).
+one after the other), the rules of the packet's family count. The device eth0 has the --local addresses and forwards packets to all others.
+Any device may be named after "in" (default eth0).
 
 With -f (--objects) the trace names the pods, nodes and services behind addresses and rules, and says for each endpoint that no
 outcome reaches why not. PACKET may then have svc/NAMESPACE/NAME:PORT, pod/NAMESPACE/NAME:PORT and node/NAME:PORT instead of addresses.

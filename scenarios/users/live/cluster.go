@@ -43,7 +43,7 @@ type Cluster struct {
 }
 
 // errNoNodes says that a cluster cannot be told from its objects: they have no Node.
-var errNoNodes = errors.New("the objects have no Node: give those of kubectl get services,endpointslices,nodes,pods -A")
+var errNoNodes = errors.New("the objects have no Node: give the output of kubectl get services,endpointslices,nodes,pods -A")
 
 func (c *Cluster) nodes() []*corev1.Node       { return manifest.Of[*corev1.Node](c.Objects) }
 func (c *Cluster) pods() []*corev1.Pod         { return manifest.Of[*corev1.Pod](c.Objects) }
