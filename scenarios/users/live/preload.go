@@ -88,7 +88,7 @@ type othersRules struct {
 }
 
 // save are the rules as iptables-save prints them, and the rules that a scenario cannot have: those that name an object, which it has
-// not, and those with unknown extensions, which its tools refuse. A table without any is left out.
+// not, and those that nobody knows, which its tools refuse. A table without any is left out.
 func (o *othersRules) save() (save string, left []string) {
 	var out strings.Builder
 	for _, t := range o.rules.Tables {
