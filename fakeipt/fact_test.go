@@ -98,7 +98,7 @@ func TestFactOfARule(t *testing.T) {
 		{"a mark", "mangle", "-j MARK --set-xmark 0x4000/0x4000", netfilter.Fact{Mark: &netfilter.Mark{Value: 0x4000, Mask: 0x4000}}},
 		{"another target and another match", "filter", "-m limit --limit 1/s -j LOG", netfilter.Fact{
 			Conditions: netfilter.Conditions{Others: []string{"limit"}}, Other: "LOG"}},
-		{"extensions that nobody knows", "filter", "-m nowhere --odd 1 -j NOBODY", netfilter.Fact{
+		{"unknown extensions", "filter", "-m nowhere --odd 1 -j NOBODY", netfilter.Fact{
 			Conditions: netfilter.Conditions{Others: []string{"nowhere"}}, Other: "NOBODY", Opaque: true}},
 	} {
 		t.Run(row.name, func(t *testing.T) { assert.Equal(t, row.want, factOf(t, row.table, row.rule)) })

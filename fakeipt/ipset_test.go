@@ -125,7 +125,7 @@ func genElement(t *rapid.T, kind string) string {
 	return strings.Join(words, ",")
 }
 
-// genSetCommand draws a command; types are those of the sets, as far as the generator knows.
+// genSetCommand draws a command; types are the types of the sets, as far as the generator knows.
 func genSetCommand(t *rapid.T, types map[string]string) string {
 	name := rapid.SampledFrom(genSetNames[:3]).Draw(t, "name")
 	words := []string{"ipset"}

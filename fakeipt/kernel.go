@@ -167,7 +167,7 @@ func (k *Kernel) store(f netfilter.Family, t *ruleset.Table) {
 // objects that rules name must be there.
 func (k *Kernel) Adopt(rs *ruleset.Ruleset) error {
 	if rs.Dialect() != k.dialect {
-		return fmt.Errorf("a ruleset of the %s tools cannot be that of a kernel with the %s tools", rs.Dialect(), k.dialect)
+		return fmt.Errorf("a ruleset of the %s tools does not fit a kernel with the %s tools", rs.Dialect(), k.dialect)
 	}
 	for _, t := range rs.Tables() {
 		k.namespace.PassTurn(t.LastTurn())

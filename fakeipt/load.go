@@ -111,7 +111,7 @@ func parseError(name string, text []byte, err error) error {
 	case errors.Is(err, errCommitExpected):
 		p.Msg = "COMMIT expected: " + cutOff
 	}
-	// What the tools notice with the commit is told of the line that it comes from.
+	// An error that the tools notice with the commit names the line that it comes from.
 	var commit *ruleset.CommitError
 	switch atCommit := errors.As(err, &commit); {
 	case !atCommit && !bytes.HasSuffix(text, []byte("\n")) && placed.line == bytes.Count(text, []byte("\n"))+1:

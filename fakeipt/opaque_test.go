@@ -43,7 +43,7 @@ func opaqueDump(f netfilter.Family, counters string) string {
 	return b.String() + "COMMIT\n"
 }
 
-// TestOpaqueRulesAreKeptWordByWord: what has an extension that nobody knows is saved as it was loaded, byte for byte, and told apart from
+// TestOpaqueRulesAreKeptWordByWord: a rule with an unknown extension is saved as it was loaded, byte for byte, and told apart from
 // the rest.
 func TestOpaqueRulesAreKeptWordByWord(t *testing.T) {
 	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
@@ -96,7 +96,7 @@ func TestOpaqueRulesHaveTheirKnownParts(t *testing.T) {
 	assert.Equal(t, &xtables.OpaqueTarget{Extension: "MARK", Rule: users[2].Opaque()}, users[2].Target)
 }
 
-// TestToolsRefuseOpaqueRules: the tools are those of a machine that has not the extension, whatever was loaded.
+// TestToolsRefuseOpaqueRules: the tools behave as on a machine without the extension, whatever was loaded.
 func TestToolsRefuseOpaqueRules(t *testing.T) {
 	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		k, err := LoadSave(netfilter.IPv4, d, "dump", strings.NewReader(opaqueDump(netfilter.IPv4, "")))

@@ -44,7 +44,7 @@ func everyOption() []string {
 	return slices.Compact(all)
 }
 
-// optionsAsked are those of them that stand in rules of testdata/rules, as they are spelled there.
+// optionsAsked are the options in rules of testdata/rules, as they are spelled there.
 func optionsAsked(t *testing.T) []string {
 	var asked []string
 	require.NoError(t, filepath.WalkDir("testdata/rules", func(path string, entry fs.DirEntry, err error) error {

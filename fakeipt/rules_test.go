@@ -64,7 +64,7 @@ func savedWords(t *testing.T, line string) []string {
 
 // runRulesFile runs a file in which "rules TABLE CHAIN" and "rules6 TABLE CHAIN" are
 // followed by rules, one a line, each of which is tried in an empty chain. The other
-// directives are those of runCase.
+// directives are the directives of runCase.
 func runRulesFile(t *testing.T, path string, machines map[netfilter.Dialect]machine) {
 	for _, m := range machines {
 		m.reset(t)

@@ -249,7 +249,7 @@ func sameOutput(output []*savedTable, t *savedTable) bool {
 
 // LoadTexts returns a new kernel with the rulesets of texts; where they are of both backends, both are in one namespace, and the kernel is
 // that of the first. A text that does not tell its backend is of legacy, and one that does not tell its family of the one given. What comes
-// later is what packets meet first, as if it had been loaded so. Errors are those of Kernel.Load.
+// later is what packets meet first, as if it had been loaded so. It fails as Kernel.Load does.
 func LoadTexts(name string, texts []SaveText, family netfilter.Family) (*Kernel, error) {
 	kernels := map[netfilter.Dialect]*Kernel{}
 	namespace := netfilter.New(nil)

@@ -37,8 +37,8 @@ const statusNotFound = 127
 
 // Run runs a tool and returns its exit status. argv[0] is iptables, iptables-save,
 // iptables-restore, an ip6tables twin, one of these with "-legacy" or "-nft" behind
-// the family's name, nfacct or ipset; a folder in front of it does not matter. The tools of the other dialect, by their
-// names with "-legacy" or "-nft", are those of the namespace, if it has them.
+// the family's name, nfacct or ipset; a folder in front of it does not matter. Names with "-legacy" or "-nft" run the
+// namespace's tools of the other dialect, if it has them.
 func (k *Kernel) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(argv) == 0 {
 		fmt.Fprintln(stderr, "fakeipt: no program named")

@@ -19,7 +19,7 @@ type Line struct {
 	Fact *netfilter.Fact
 }
 
-// Lines are those of what iptables-save of a family has printed, with or without counters. Errors call the text by its name and say the
+// Lines are the lines that iptables-save of a family has printed, with or without counters. Errors call the text by its name and say the
 // line.
 func Lines(name, save string, family netfilter.Family, dialect netfilter.Dialect) ([]Line, error) {
 	rules, err := ReadSave(name, save, family, dialect)

@@ -57,7 +57,7 @@ func RestoreSaves(saves []string, family netfilter.Family) (netfilter.RulesetVie
 	return k.Rules(family), nil
 }
 
-// AppendedRule is the line that appends a rule to a chain, for iptables-restore. The arguments are those of a netfilter.Rules.
+// AppendedRule is the line that appends a rule to a chain, for iptables-restore. It takes the arguments of a netfilter.Rules.
 func AppendedRule(chain string, args []string) string {
 	return fmt.Sprintf("-A %s%s", chain, xtables.QuoteArgs(args))
 }

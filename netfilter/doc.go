@@ -1,3 +1,3 @@
-// Package netfilter is the netfilter of one network namespace, independent of the language in which rules are written. It has what fakeipt
-// and packetsim share and neither may own.
+// Package netfilter holds the netfilter of one network namespace, independent of the language of its rules: what fakeipt and packetsim
+// share and neither may own.
 package netfilter

@@ -26,7 +26,7 @@ type Namespace struct {
 
 // Tools are a language's tools in a namespace, with the rules that they have given the kernel.
 type Tools interface {
-	// Rules are those of a family as they are now.
+	// Rules are the rules of a family as they are now.
 	Rules(Family) Ruleset
 }
 

@@ -14,7 +14,7 @@ func (h *Host) Walk(in inet.Input) ([]Outcome, error) { return h.WalkWith(in, Wa
 type WalkOptions struct {
 	// Missed tells also the rules that were looked at and did not match (EventMissed).
 	Missed bool
-	// Guess goes on at a rule that nobody knows, once for each answer it could give (EventOpaque), where Walk ends with an OpaqueError.
+	// Guess goes on at an unknown rule, once for each answer it could give (EventOpaque), where Walk ends with an OpaqueError.
 	// An outcome's probability is then that under its answers.
 	Guess bool
 	// Sysctls are settings that the walk finds in the place of the host's, as after SetSysctl.
@@ -64,7 +64,7 @@ const (
 	tellDNAT text = 1 << iota
 	tellEvents
 	tellMissed
-	guess // at rules that nobody knows
+	guess // at unknown rules
 	tellBack
 )
 
@@ -143,7 +143,7 @@ func (h *Host) Pass(in *inet.Input, c Chance, o *Outcome) error {
 	return h.step(in, c, 0, &hooks, o)
 }
 
-// step writes the outcome to o, which is empty. Hooks that are missing are those of the rulesets that the walk begins with.
+// step writes the outcome to o, which is empty. If hooks are missing, it takes those of the rulesets that the walk begins with.
 func (h *Host) step(in *inet.Input, c Chance, told text, hooks *familyHooks, o *Outcome) error {
 	mark := h.checkpoint()
 	w := h.newWalk(c, told, o)

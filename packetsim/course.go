@@ -2,7 +2,7 @@ package packetsim
 
 import "fmt"
 
-// course is the one of a packet's ways that a walk follows: the draws that choose it, what is told of it, and the failure that ends it.
+// course is the one of a packet's ways that a walk follows: the draws that choose it, what is recorded of it, and the failure that ends it.
 type course struct {
 	chance  Chance
 	outcome *Outcome
@@ -31,7 +31,7 @@ func (c *course) dropSaying(reason Reason, why string) {
 	c.outcome.Verdict, c.outcome.To, c.outcome.Reason, c.outcome.Why = Drop, ToNone, reason, why
 }
 
-// refuse is drop for what routing said. An error that is no reason says that nobody knows.
+// refuse is drop for what routing said. An error that is no reason means that the fate is not known.
 func (c *course) refuse(err error) {
 	if reason, is := err.(Reason); is {
 		c.drop(reason)

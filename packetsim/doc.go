@@ -29,7 +29,7 @@
 // host's stack. Packets are in package inet, connections in package conntrack.
 //
 // Large chains get an index of their rules by addresses, devices and ports after a few walks, kept until a commit changes the chain. The
-// steps are those of a linear walk. Hosts of one kernel may walk in several goroutines while another commits.
+// index does not change the steps. Hosts of one kernel may walk in several goroutines while another commits.
 //
 // Walk returns every outcome of a packet with its probability and leaves the host as it was. Verdict and Verdicts record no steps. Step
 // walks once and keeps the packet's changes: conntrack entries, recent lists, counters. The package follows these kernel sources:

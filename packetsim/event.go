@@ -22,7 +22,7 @@ const (
 	EventEncapsulate EventKind = "encapsulate" // a tunnel put the packet into another one: Before, After
 	EventDecapsulate EventKind = "decapsulate" // a tunnel took the packet out of another one: Before, After
 	EventMissed      EventKind = "missed"      // a rule did not match: Rule. Only WalkOptions.Missed tells it
-	EventOpaque      EventKind = "opaque"      // a rule that nobody knows was taken to give an answer: Rule. Only WalkOptions.Guess tells it
+	EventOpaque      EventKind = "opaque"      // an unknown rule was assumed to give an answer: Rule. Only WalkOptions.Guess tells it
 )
 
 // Event is something that happened to a packet between the steps of its trace. Those of an outcome are in the order of time.
@@ -67,7 +67,7 @@ func (l *RuleLook) String() string {
 	return Step{Table: l.Table, Chain: l.Chain, Kind: StepRule, Number: l.Number}.String()
 }
 
-// RuleAnswer is what a rule that nobody knows is taken to do.
+// RuleAnswer is what an unknown rule is assumed to do.
 type RuleAnswer string
 
 // The answers: of a match that is not known the first two, of a target the others.
@@ -75,7 +75,7 @@ const (
 	AnswerMatches  RuleAnswer = "matches"
 	AnswerDiffers  RuleAnswer = "does not match"
 	AnswerGoesOn   RuleAnswer = "lets the packet go on as it is"
-	AnswerDecides  RuleAnswer = "decides" // what, nobody knows: the outcome's verdict is Unknown
+	AnswerDecides  RuleAnswer = "decides" // what it decides is not known: the outcome's verdict is Unknown
 	answersPerRule            = 2
 )
 

@@ -22,7 +22,7 @@ var shippedMatches = []shippedExtension{
 	{"addrtype", 0, "filter FORWARD", "-m addrtype --dst-type LOCAL", "addresses and routes of the host"},
 	{"ah", 0, "filter FORWARD", "-p ah -m ah --ahspi 5",
 		"the index of IPsec; of IPv6 packets the header's length and reserved field, where the rule asks for them"},
-	{"bpf", 0, "filter FORWARD", `-m bpf --bytecode "1,6 0 0 1"`, "bytes of the packet; which are not known is told by an error"},
+	{"bpf", 0, "filter FORWARD", `-m bpf --bytecode "1,6 0 0 1"`, "bytes of the packet; an error names unknown ones"},
 	{"cgroup", 0, "filter OUTPUT", "-m cgroup --cgroup 5", "the packet's socket and its control group"},
 	{"cluster", 0, "mangle PREROUTING",
 		"-m cluster --cluster-local-nodemask 0x00000001 --cluster-total-nodes 2 --cluster-hash-seed 0x00000001", "the connection"},
@@ -85,7 +85,7 @@ var shippedMatches = []shippedExtension{
 	{"time", 0, "filter FORWARD", "-m time --timestart 08:00:00 --timestop 17:00:00 --datestop 2038-01-19T03:14:07", "the host's clock"},
 	{"tos", 0, "filter FORWARD", "-m tos --tos 0x10/0x3f", onlyHeader},
 	{"ttl", netfilter.IPv4, "filter FORWARD", "-m ttl --ttl-eq 5", onlyHeader},
-	{"u32", 0, "filter FORWARD", `-m u32 --u32 "0x0=0x0"`, "bytes of the packet; which are not known is told by an error"},
+	{"u32", 0, "filter FORWARD", `-m u32 --u32 "0x0=0x0"`, "bytes of the packet; an error names unknown ones"},
 	{"udp", 0, "filter FORWARD", "-p udp -m udp --dport 53", onlyHeader},
 }
 

@@ -26,7 +26,7 @@ type rulesetOf struct {
 	user conntrackUser
 }
 
-// familyHooks are those of IPv4 and IPv6.
+// familyHooks are the hooks of IPv4 and IPv6.
 type familyHooks [2]*rulesetHooks
 
 // baseChain is a built-in chain that packets meet.
@@ -36,7 +36,7 @@ type baseChain struct {
 	chain *ruleset.Chain
 }
 
-// newRulesetHooks looks rulesets of a family up. before are those of earlier rulesets, if there were any.
+// newRulesetHooks looks rulesets of a family up. before are the hooks of earlier rulesets, if there were any.
 func newRulesetHooks(namespace *netfilter.Namespace, f netfilter.Family, before *rulesetHooks) *rulesetHooks {
 	hooks, filled := &rulesetHooks{}, 0
 	for i, tools := range namespace.Tools() {
@@ -84,7 +84,7 @@ func (r *rulesetHooks) addRuleset(rules *ruleset.Ruleset, before conntrackUser) 
 	}
 }
 
-// current says that the rulesets are those that the namespace has now.
+// current says that the namespace still has these rulesets.
 func (r *rulesetHooks) current(namespace *netfilter.Namespace, f netfilter.Family) bool {
 	tools := namespace.Tools()
 	if len(tools) != len(r.rules) {
@@ -98,7 +98,7 @@ func (r *rulesetHooks) current(namespace *netfilter.Namespace, f netfilter.Famil
 	return true
 }
 
-// hooksOf are those of the rulesets that the host has now for the packet's family; nil if it has no netfilter.
+// hooksOf are the hooks of the rulesets that the host has now for the packet's family; nil if it has no netfilter.
 func (h *Host) hooksOf(p *inet.Packet) *rulesetHooks {
 	if h.netfilter == nil {
 		return nil
@@ -110,7 +110,7 @@ func (h *Host) hooksOf(p *inet.Packet) *rulesetHooks {
 	return *last
 }
 
-// hooksOf are those of the rulesets that the walk began with.
+// hooksOf are the hooks of the rulesets that the walk began with.
 func (w *walk) hooksOf(p *inet.Packet) *rulesetHooks {
 	hooks := &w.hooks[familyIndex(p)]
 	if *hooks == nil {

@@ -32,7 +32,7 @@ type memory struct {
 	sets       rememberedSets
 }
 
-// newMemory is empty. The sets are those of the host's Netfilter, which is nil if it has none.
+// newMemory is empty. It takes the sets from the host's Netfilter, which is nil if the host has none.
 func newMemory(namespace *netfilter.Namespace, clock clock.PassiveClock) *memory {
 	m := &memory{clock: clock, recent: recentLists{masks: recentMasks{namespace: namespace}}}
 	if namespace != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// TestChosenAddresses: the addresses are those that the kernel chose, seen on Linux 6.18.
+// TestChosenAddresses: the kernel chose these addresses on Linux 6.18.
 func TestChosenAddresses(t *testing.T) {
 	for _, row := range chosenAddresses {
 		h, _ := testNode{rules4: "*nat\n:POSTROUTING ACCEPT [0:0]\n-A POSTROUTING -j SNAT --to-source " + row.target + "\nCOMMIT\n"}.build(t)

@@ -58,7 +58,7 @@ func (mt *matcher) matchOpaque(s *skb, m *xtables.OpaqueMatch) bool {
 	return mt.guess(s, e, AnswerMatches, AnswerDiffers)
 }
 
-// guess takes a rule that nobody knows to give either answer. It is true for the first.
+// guess assumes either answer of an unknown rule. It is true for the first.
 func (mt *matcher) guess(s *skb, e *OpaqueError, yes, no RuleAnswer) bool {
 	look := &RuleLook{Table: e.Table, Chain: e.Chain, Number: e.Number, Extension: e.Extension, Answer: no,
 		Rule: valueOf(mt.rules, mt.rule, e.Chain)}
@@ -73,7 +73,7 @@ func (mt *matcher) guess(s *skb, e *OpaqueError, yes, no RuleAnswer) bool {
 	return fell
 }
 
-// guesses is how many times as likely the outcome is if the rules that nobody knows give the answers that they were taken to give.
+// guesses is how many times as likely the outcome is if the unknown rules give the assumed answers.
 func (o *Outcome) guesses() float64 {
 	times := 1.0
 	for i := range o.Events {

@@ -17,7 +17,7 @@ const (
 	Accept Verdict = "accept"
 	Drop   Verdict = "drop"
 	Reject Verdict = "reject"
-	// Unknown is the verdict of a target that nobody knows. Only a walk that guesses has it.
+	// Unknown is the verdict of an unknown target. Only a walk that guesses has it.
 	Unknown Verdict = "unknown"
 )
 

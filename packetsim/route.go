@@ -59,7 +59,7 @@ type Route struct {
 	Metric uint32
 	// Scope: empty is host for local routes, link for broadcast and for IPv4 unicast routes without Via, global for the others.
 	Scope Scope
-	// NextHops are those of a route with several, instead of Via and Dev. A flow (source and destination) takes one of them by chance, by
+	// NextHops are a route's several next hops, instead of Via and Dev. A flow (source and destination) takes one of them by chance, by
 	// their weights, and stays with it: the kernel's choice is a hash with a secret.
 	NextHops []NextHop
 	// Steered leaves Via to Host.Steer, as something in front of several nodes chooses one of them for each client. Until a next hop of the
@@ -67,7 +67,7 @@ type Route struct {
 	Steered bool
 	// Protocol says who made the route (kernel, static, ...); a host does not look at it.
 	Protocol string
-	// Realms are those of an IPv4 route, for -m realm: of what is sent by it, plus 65536 times that of what has come by it (RTA_FLOW).
+	// Realms are the realms of an IPv4 route, for -m realm: of what is sent by it, plus 65536 times that of what has come by it (RTA_FLOW).
 	Realms uint32
 }
 

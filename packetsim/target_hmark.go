@@ -32,7 +32,7 @@ func (tg *targets) hmark(s *skb, t *target.HMARK) fate {
 	return goOn
 }
 
-// hashedTuple is what HMARK hashes. Ports are those of the source in the upper half; hasPorts is false for protocols without.
+// hashedTuple is what HMARK hashes. Ports has the source's port in the upper half; hasPorts is false for protocols without.
 type hashedTuple struct {
 	src, dst netip.Addr
 	proto    inet.Proto

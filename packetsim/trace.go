@@ -18,7 +18,7 @@ type TraceResult struct {
 	// Packet is the packet in the PACKET syntax.
 	Packet   string    `json:"packet"`
 	Outcomes []Outcome `json:"outcomes"`
-	// Opaque is the rule that nobody knows and that the packet met first; nil if it met none. The outcomes are guesses then: what would
+	// Opaque is the first unknown rule that the packet met; nil if it met none. The outcomes are guesses then: what would
 	// come of each answer that such rules could give (EventOpaque).
 	Opaque *OpaqueError `json:"opaque,omitempty"`
 	// Doubts are what was not walked, or not known, and what this packet meets: each may end it otherwise. Without any the outcomes are

@@ -100,7 +100,7 @@ type kernelGroup struct {
 	family netfilter.Family
 	rules  string
 	cases  []kernelCase
-	// sysctls are those of the node for this group, all of which are 0 in the others but ip_forward.
+	// sysctls are the node's sysctls for this group, all of which are 0 in the others but ip_forward.
 	sysctls map[string]string
 	states  bool // compare the connections' states after each packet, too: no socket of the node answers
 }

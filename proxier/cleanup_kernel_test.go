@@ -21,7 +21,7 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 )
 
-// sysctls are those of a machine that has none but takes all.
+// sysctls stand for a machine that has no sysctl and takes all.
 type sysctls map[string]int
 
 func (s sysctls) Get(name string) (int, error)     { return s[name], nil }

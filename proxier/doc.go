@@ -23,7 +23,7 @@
 // know what a sync has done implements one of those in report.go. After the rules
 // are written, stale UDP connections are deleted (conntrack.go).
 //
-// The rules are those of kube-proxy, text for text; the package tests and the
+// It writes the rules of kube-proxy, text for text; the package tests and the
 // dumps of a real cluster check this. The package refuses modes other than iptables, and
 // configuration that kube-proxy would refuse.
 package proxier

@@ -181,7 +181,7 @@ func (c *cluster) drawSlice(t *rapid.T, service, name string) *discovery.Endpoin
 	return slice
 }
 
-// After any sequence of changes and failures, the rules are those that a new
+// After any sequence of changes and failures, the rules equal those that a new
 // proxier writes at once.
 func TestPartialSyncsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

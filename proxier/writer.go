@@ -45,7 +45,7 @@ type writer interface {
 
 // IPTables are the Rules of iptables.
 type IPTables struct {
-	// Tools are those of the family. Required.
+	// Tools are the tools of the family. Required.
 	Tools iptables.Interface
 	// Counters may be nil: no rule then counts.
 	Counters NFAcct
@@ -77,7 +77,7 @@ func (r IPTables) newWriter(config *Config) writer {
 
 // Cleanup removes the rules that a proxy has left in the kernel, this one or
 // kube-proxy. Rules of others stay. Sysctls, conntrack entries and nfacct objects
-// stay too: nobody knows what they were. Rules that cannot be removed do not keep
+// stay too: their earlier values are not known. Rules that cannot be removed do not keep
 // the others: errors are logged, and failed says whether there was one. It can be
 // called again.
 func Cleanup(logger klog.Logger, rules ...Rules) (failed bool) {

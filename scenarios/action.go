@@ -38,7 +38,7 @@ type Need string
 
 // The needs.
 const (
-	NeedOrder  Need = "order"  // say in which order a proxy is told of changes
+	NeedOrder  Need = "order"  // say in which order a proxy gets changes
 	NeedWrites Need = "writes" // see what a proxy gives to the tools
 )
 
@@ -131,7 +131,7 @@ func actionNames(actions []action) []string {
 	return names
 }
 
-// actions are those that are given.
+// actions are the actions that the step gives.
 func (s *Step) actions() []action {
 	return slices.DeleteFunc(actions(), func(a action) bool { return !a.given(s) })
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// ExpectOf is an answer of the oracle as an expectation. False where none says it: where anything is
-// allowed, chances among it, or endpoints end in several ways.
+// ExpectOf is an answer of the oracle as an expectation. It is false where no expectation says it: where anything is
+// allowed, also by chance, or endpoints end in several ways.
 func ExpectOf(a *oracle.Answer) (Expect, bool) {
 	first, ok := expectOne(a)
 	if len(a.Others) == 0 {

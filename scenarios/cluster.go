@@ -63,7 +63,7 @@ func (c *Cluster) With(tool netfilter.Dialect) *Cluster {
 	return &own
 }
 
-// Dialects are those whose rules nodes have: that of the run, and the other one where the scenario writes rules with it.
+// Dialects are the variants whose rules nodes have: the run's, and the other one if the scenario writes rules with it.
 func (c *Cluster) Dialects() []netfilter.Dialect {
 	if slices.ContainsFunc(c.named, func(o DialectRef) bool { return o.In(c.Dialect) != c.Dialect }) {
 		return []netfilter.Dialect{c.Dialect, c.Dialect.Other()}

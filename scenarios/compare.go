@@ -111,7 +111,7 @@ func (f *Fate) is(other *Fate) bool {
 	return f.Got == other.Got && f.Passed == other.Passed
 }
 
-// fates are those of the checks of a run, and their places in order.
+// fates are the fates of a run's checks, and their places in order.
 func fates(results []*Result) (of map[place]*Fate, order []place) {
 	of = map[place]*Fate{}
 	for _, r := range results {

@@ -115,7 +115,7 @@ func (s *Step) connections() []*Connect {
 	return out
 }
 
-// allConnections are those of a step, and of what is looked at within its sync.
+// allConnections are the connections of a step, and of the looks within its sync.
 func (s *Step) allConnections() []*Connect {
 	out := s.connections()
 	for i := range s.During {

@@ -14,7 +14,7 @@ import (
 type FailureGroup struct {
 	// What is the rule that decided, and how what happened differs from what was expected; or why nothing could be looked at.
 	What string
-	// Files are those of the scenarios, each once. A scenario that fails in two ways is in two groups.
+	// Files are the files of the scenarios, each once. A scenario that fails in two ways is in two groups.
 	Files []string
 }
 

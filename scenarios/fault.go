@@ -19,7 +19,7 @@ type Fault struct {
 	document.Located
 	Node    string     `json:"node" doc:"The node; every node if not given."`
 	Family  IPFamily   `json:"family" enum:"ipv4 ipv6" doc:"Only the tools, entries and tables of this family: ipv4 or ipv6. All that the cluster has if not given."`
-	Dialect DialectRef `json:"tool" enum:"legacy nft other" doc:"The iptables tools of flush and run: legacy, nft, or other, which are those that kube-proxy does not use in the run. Kube-proxy's if not given."`
+	Dialect DialectRef `json:"tool" enum:"legacy nft other" doc:"The iptables tools of flush and run: legacy, nft, or other: the variant that kube-proxy does not use in the run. Kube-proxy's variant if not given."`
 	Flush   []string   `json:"flush" doc:"Tables whose rules and chains are all removed."`
 	Run     []string   `json:"run" doc:"Command lines run on the node, such as: iptables -t nat -F KUBE-SERVICES."`
 

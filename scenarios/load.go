@@ -19,7 +19,7 @@ type File struct {
 	// Scenario is nil where Err says why the file is none.
 	Scenario *Scenario
 	Err      error
-	// Objects are those of a file that holds objects and no scenario, if they were asked for (Loader.Objects).
+	// Objects are the objects of a file without a scenario, if the caller asked for them (Loader.Objects).
 	Objects []manifest.Object
 }
 
@@ -50,7 +50,7 @@ func loadEach(stdin io.Reader, paths ...string) ([]File, error) {
 // Loader says how files are read.
 type Loader struct {
 	Stdin io.Reader // what the path - is; nil: there is none
-	// Ignored has objects of unknown kinds and unknown fields of objects passed over, and is told of each; nil: they are errors.
+	// Ignored is called for each object of an unknown kind and each unknown field, which are then skipped; nil: they are errors.
 	Ignored func(at document.Position, what string)
 	// Objects has files of Kubernetes objects read as well, which are otherwise passed over in folders and no scenarios where they are given.
 	Objects bool

@@ -15,7 +15,7 @@ type Named struct {
 	Name string `json:"name"`
 }
 
-// name gives the addresses of a failed check their names. Objects are those that the scenario has at some time.
+// name gives the addresses of a failed check their names. Objects are the objects that the scenario has at some time.
 func (r *runner) name(c *Check) {
 	if c.Passed || c.Packet == "" {
 		return

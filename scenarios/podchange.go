@@ -82,7 +82,7 @@ func (c *Cluster) podNames() []string {
 	return out
 }
 
-// names are those that are taken.
+// names are the names that are taken.
 func (c *Cluster) names() map[string]bool {
 	out := map[string]bool{RouterName: true}
 	for _, name := range append(c.nodeNames(), c.podNames()...) {

@@ -91,7 +91,7 @@ func (r *resolver) podOf(o manifest.Object) (Pod, bool) {
 	return pod, true
 }
 
-// podAddresses are those that a Pod object has; none of another object.
+// podAddresses are the addresses of a Pod object; none for another object.
 func podAddresses(o manifest.Object) (out []netip.Addr) {
 	pod, ok := o.Object.(*corev1.Pod)
 	if !ok {

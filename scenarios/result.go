@@ -57,7 +57,7 @@ type Check struct {
 	// Got is what was seen; Wrong says what of it is not as expected, or not as predicted.
 	Got   string `json:"got,omitempty"`
 	Wrong string `json:"wrong,omitempty"`
-	// Disagreements are those of Expected, Predicted and Got that Wrong is made of, where the backend has a prediction beside what happens.
+	// Disagreements are the disagreements of Expected, Predicted and Got that make Wrong, if the backend has a prediction.
 	Disagreements []Disagreement `json:"disagreements,omitempty"`
 	// Names are the objects behind the addresses of Packet, Expected and Got, if the check has failed.
 	Names []Named `json:"names,omitempty"`
@@ -69,7 +69,7 @@ type Check struct {
 	// Ways are the ways that the packet took; reports show those of failures, and
 	// of others where they are asked to.
 	Ways []Way `json:"ways,omitempty"`
-	// PredictedWays are those that were predicted; reports show them where a check failed.
+	// PredictedWays are the predicted ways; reports show them if a check failed.
 	PredictedWays []Way `json:"predictedWays,omitempty"`
 
 	// Rules are the lines of iptables-save on a node as they were at the check, without counters; nil where the backend does not keep them.

@@ -21,7 +21,7 @@ import (
 )
 
 // Run runs a scenario on a backend, once with each of its iptables tools.
-// Whatever goes wrong, a panic among it, is a failed check of the result.
+// Whatever goes wrong, even a panic, is a failed check of the result.
 func Run(ctx context.Context, s *Scenario, b Backend) *Result { return run(ctx, s, b, standing{}) }
 
 // standing is a clock that does not go, for runs whose time nobody asks for.

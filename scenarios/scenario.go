@@ -126,7 +126,7 @@ type Preload struct {
 	document.Located
 	Nodes   []string   `json:"nodes" doc:"The nodes that have them; all if not given."`
 	Family  IPFamily   `json:"family" enum:"ipv4 ipv6" doc:"ipv4 (if not given) or ipv6."`
-	Dialect DialectRef `json:"tool" enum:"legacy nft other" doc:"The iptables tools that they are restored with: legacy, nft, or other, which are those that kube-proxy does not use in the run. Kube-proxy's if not given. A packet meets the rules of both."`
+	Dialect DialectRef `json:"tool" enum:"legacy nft other" doc:"The iptables tools that they are restored with: legacy, nft, or other: the variant that kube-proxy does not use in the run. Kube-proxy's variant if not given. A packet meets the rules of both."`
 	Save    string     `json:"save" required:"true" doc:"The rules as iptables-save prints them."`
 }
 

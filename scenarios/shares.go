@@ -141,7 +141,7 @@ func (j *judge) shares() string {
 		return ""
 	}
 	for _, endpoint := range sortedKeys(got) {
-		return fmt.Sprintf("%s is none of the endpoints, and has the chance %.9g", endpoint, got[endpoint])
+		return fmt.Sprintf("%s is not an endpoint, and has the chance %.9g", endpoint, got[endpoint])
 	}
 	return ""
 }

@@ -24,7 +24,7 @@ type Step struct {
 	Advance   *metav1.Duration `json:"advance" doc:"Moves the clock, such as 10800s."`
 	Restart   *NodeSet         `json:"restart" doc:"Restarts kube-proxy; the rules stay: true for every node, or a list of nodes."`
 	Configure *KubeProxy       `json:"kubeProxy" doc:"With restart: KubeProxyConfiguration fields that are other than before."`
-	Hold      *NodeSet         `json:"hold" doc:"The nodes whose kube-proxy is told of no changes from here on: true, or a list of nodes. Those that are no longer among them are told what was held back; false for all."`
+	Hold      *NodeSet         `json:"hold" doc:"The nodes whose kube-proxy gets no changes from here on: true, or a list of nodes. A node that leaves the list gets what was held back; false for all."`
 	Deliver   *Delivery        `json:"deliver" doc:"Tells nodes that are held some of what was held back."`
 	Start     []Pod            `json:"start" doc:"Pods that start here."`
 	Stop      []string         `json:"stop" doc:"Pods that go; others may have their addresses afterwards."`

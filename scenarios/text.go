@@ -167,7 +167,7 @@ func logged(b *strings.Builder, lines []string) {
 	}
 }
 
-// checks are those that a report shows, what the variants of the tools agree in once.
+// checks writes the checks that a report shows. What the variants of the tools agree in, it shows once.
 func (t *TextReport) checks(b *strings.Builder, r *Result) {
 	groups := agreed(r.Checks)
 	told := map[string]bool{}

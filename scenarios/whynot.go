@@ -22,7 +22,7 @@ func (r *runner) whyNot(ways []Way) whynot.Answer {
 	return r.why(ways)
 }
 
-// names are those of all objects that the scenario has at some time.
+// names are the names of all objects that the scenario has at some time.
 func (r *runner) names() *names.Book {
 	if r.book == nil {
 		r.book = names.New(slices.Concat(r.cluster.Objects, r.scenario.ever()))

@@ -51,7 +51,7 @@ func TestCheckStatus(t *testing.T) {
 	assert.Equal(t, exitUsage, status)
 	assert.Equal(t, "<stdin>:3:76: service default/other: the cluster IP 172.30.0.41 is that of service default/web as well "+
 		"(give each service one of its own) [cluster-ip-taken]\n1 files, 1 mistakes, 1 could not be read\n", out,
-		"what could be read is looked at")
+		"check looks at what it could read")
 	assert.Contains(t, errOut, "1 of 1 files could not be read:\n<stdin>:5:1: unknown kind \"Gadget\"")
 	status, _, errOut = call("", "check", "-", "-o", "junit")
 	assert.Equal(t, exitUsage, status)

@@ -280,7 +280,7 @@ func TestTraceErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"no rules", []string{"tcp 10.0.0.1:1 > 10.0.0.2:2"}, "at least one of the flags"},
+		{"no rules", []string{"tcp 10.0.0.1:1 > 10.0.0.2:2"}, "--node is missing: give the file with a NodeSnapshot"},
 		{"an unknown word", []string{"--rules", rules, "tcp 10.0.0.1:1 > 10.0.0.2:2"}, "rules:3:24: unknown option"},
 		{"no such file", []string{"--rules", "nowhere", "tcp 10.0.0.1:1 > 10.0.0.2:2"}, "nowhere"},
 		{"no packet", []string{"--rules", good, "tcp 10.0.0.1:1"}, "packet: "},

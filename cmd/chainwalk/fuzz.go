@@ -113,7 +113,7 @@ func runFuzz(ctx context.Context, s streams, o fuzzOptions) error {
 	return tell(ctx, s, o.output, o.verbose, result)
 }
 
-// options are those of the run.
+// options are the options of the run.
 func (o *fuzzOptions) options() (fuzz.Options, error) {
 	out := fuzz.Options{Seed: o.seed, Runs: o.runs, Workers: o.workers, Shrinks: o.shrinks, UntilFound: o.until, Commit: commit()}
 	if err := checkFuzzOutput(o.output); err != nil {

@@ -43,7 +43,7 @@ func TestFuzzShardsAreJoined(t *testing.T) {
 
 	_, whole, _ := call("", "fuzz", "--seed", "9", "--runs", "4", "--shrinks", "1", "-o", "json")
 	one, two := write(t, "whole.json", whole), filepath.Join(joined, "merged.json")
-	assert.Equal(t, figuresIn(t, one), figuresIn(t, two), "the cases of two shards are those of one process")
+	assert.Equal(t, figuresIn(t, one), figuresIn(t, two), "two shards have the same cases as one process")
 }
 
 // TestFuzzPageHasTheWaysOfWhatWasFound: what is stored is run once more for its page.

@@ -69,14 +69,14 @@ func (o *gatherOptions) askedBy() string {
 	return ""
 }
 
-// changed is a flag about gathering that is given; empty if none is.
-func (o *gatherOptions) changed(flags *pflag.FlagSet) string {
+// checkAsked refuses flags about gathering where nothing is gathered.
+func (o *gatherOptions) checkAsked(flags *pflag.FlagSet) error {
 	for _, name := range gatherFlags {
-		if f := flags.Lookup(name); f != nil && f.Changed {
-			return name
+		if f := flags.Lookup(name); f != nil && f.Changed && !o.asked() {
+			return fmt.Errorf("--%s is for gathering from a cluster: give -A (--all-namespaces), --context or --kubeconfig as well", name)
 		}
 	}
-	return ""
+	return nil
 }
 
 func newGatherCommand(s streams) *cobra.Command {
@@ -87,16 +87,16 @@ func newGatherCommand(s streams) *cobra.Command {
 		Use:   "gather --save FOLDER",
 		Short: "Keep a running cluster's objects and its nodes' snapshots in a folder",
 		Long: `Reads Services, EndpointSlices, Nodes, Pods, Namespaces, NetworkPolicies and kube-proxy's ConfigMap from the API server, and has a pod on
-each node print its NodeSnapshot. What it will make is said beforehand, and asked about unless --yes is given. The pods use the node's network
+each node print its NodeSnapshot. It says beforehand what it will make, and asks unless --yes is given. The pods use the node's network
 with the capabilities NET_ADMIN, NET_RAW and SYS_CHROOT, have the node's files mounted read-only, and are removed when they have answered,
 also after Ctrl-C. Secrets are not read.
 
-doctor, why and "scenario from" gather by themselves with -A, --context or --kubeconfig; with --saved FOLDER they read what was kept, as
-trace does.
+doctor, why, trace and "scenario from" gather by themselves with -A, --context or --kubeconfig. With --saved FOLDER they read what gather
+has kept.
 
---rights prints the rules of RBAC that it takes. --clean removes the pods that a run has left which was killed.
+--rights prints the RBAC rules that it needs. --clean removes the pods that a killed run has left.
 
-Exit status: 0 every node has answered, 1 some have not, 2 nothing could be gathered.`,
+Exit status: 0 every node answered, 1 some did not, 2 nothing was gathered.`,
 		Example: `  chainwalk gather --save cluster
   chainwalk gather --save cluster --context prod --nodes worker1,worker2 --yes
   chainwalk gather --rights --pod-namespace chainwalk | kubectl apply -f -
@@ -244,7 +244,7 @@ func confirm(ctx context.Context, s streams, plan string, yes bool) error {
 		return nil
 	}
 	if !isTerminal(s.in) {
-		return errors.New("nothing was made: standard input is no terminal, where it would be asked about; --yes makes it without asking")
+		return errors.New("nothing was made: standard input is no terminal, so nobody can confirm it; --yes makes it without asking")
 	}
 	return ask(ctx, s)
 }

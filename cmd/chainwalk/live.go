@@ -44,8 +44,17 @@ func (o *liveOptions) addFlags(cmd *cobra.Command) {
 	completeWords(cmd, "tools", "legacy", "nft")
 }
 
-// read reads what is known of the cluster: from files, from a folder, or from the cluster itself.
+// read reads a whole cluster: from files, from a folder, or from the cluster itself.
 func (o *liveOptions) read(ctx context.Context, s streams) (*live.Cluster, error) {
+	cluster, err := o.load(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return cluster, needSlices(cluster.Objects)
+}
+
+// load is read for a cluster of which some kinds of objects may be missing.
+func (o *liveOptions) load(ctx context.Context, s streams) (*live.Cluster, error) {
 	if _, err := parseTools(o.tools); err != nil {
 		return nil, err
 	}
@@ -60,10 +69,7 @@ func (o *liveOptions) read(ctx context.Context, s streams) (*live.Cluster, error
 		}
 		cluster.Objects, cluster.Snapshots, cluster.NoSnapshot = gathered.Objects, gathered.Snapshots(), gathered.Silent()
 	}
-	if err := o.readFiles(s, cluster); err != nil {
-		return nil, err
-	}
-	return cluster, needSlices(cluster.Objects)
+	return cluster, o.readFiles(s, cluster)
 }
 
 // readFiles adds what files say of the cluster.
@@ -74,7 +80,7 @@ func (o *liveOptions) readFiles(s streams, cluster *live.Cluster) error {
 		if err != nil {
 			return err
 		}
-		files, snapshots, cluster.NoSnapshot = folder.Objects, append(folder.Snapshots, snapshots...), folder.Silent
+		files, snapshots, cluster.NoSnapshot = append(folder.Objects, files...), append(folder.Snapshots, snapshots...), folder.Silent
 	}
 	objects, err := readKnownObjects(s, files, &o.ignored)
 	if err != nil {

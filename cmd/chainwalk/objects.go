@@ -58,7 +58,7 @@ func readKnownObjects(s streams, files []string, skip *ignored) ([]manifest.Obje
 func needSlices(objects []manifest.Object) error {
 	nodes, services := manifest.Of[*v1.Node](objects), manifest.Of[*v1.Service](objects)
 	if len(nodes) > 0 && len(services) > 0 && len(manifest.Of[*discoveryv1.EndpointSlice](objects)) == 0 {
-		return errors.New("the objects have no EndpointSlice: give those of kubectl get services,endpointslices,nodes,pods -A")
+		return errors.New("the objects have no EndpointSlice: give the output of kubectl get services,endpointslices,nodes,pods -A")
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// links are those of a page to other files, without the part behind "#".
+// links are a page's links to other files, without the part behind "#".
 var links = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
 
 // linksOf are the files that a page leads to, from the root of the repository.

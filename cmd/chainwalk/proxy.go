@@ -38,8 +38,8 @@ func newProxyCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "proxy",
 		Short: "Run as the kube-proxy of this machine, or of a fake kernel",
-		Long: `Watches Services and EndpointSlices in the API and keeps the iptables rules of this machine up to date. Flags and configuration
-file are those of kube-proxy. With --config, it ignores flags that the file can replace, apart from
+		Long: `Watches Services and EndpointSlices in the API and keeps the iptables rules of this machine up to date. It takes the flags and
+the configuration file of kube-proxy. With --config, it ignores flags that the file can replace, apart from
 --hostname-override and those for logging.
 
 With --fake it writes to the fake kernel of "chainwalk tool" and needs no privileges: CHAINWALK_STATE is the folder, and

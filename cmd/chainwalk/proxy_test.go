@@ -353,7 +353,7 @@ func TestProxyTakesTheNodeOfItsFiles(t *testing.T) {
 		name, objects, want string
 		args                []string
 	}{
-		{"no Node", service, "the files have no Node: add that of this proxy", []string{"--fake"}},
+		{"no Node", service, "the files have no Node: add the proxy's own Node", []string{"--fake"}},
 		{"two", two, "the files have no Node of that name, but n1, n2: choose one with --hostname-override", []string{"--fake"}},
 		{"another one", two, "--hostname-override n3: the files have no Node of that name, but n1, n2", []string{"--fake",
 			"--hostname-override", "n3"}},

@@ -93,7 +93,7 @@ func nodeOfFiles(objects []manifest.Object, c *kubeproxy.KubeProxyConfiguration,
 	}
 	switch {
 	case len(names) == 0:
-		return errors.New("the files have no Node: add that of this proxy, with its addresses, such as {apiVersion: v1, kind: Node, " +
+		return errors.New("the files have no Node: add the proxy's own Node, with its addresses, such as {apiVersion: v1, kind: Node, " +
 			"metadata: {name: worker1}, status: {addresses: [{type: InternalIP, address: 192.168.0.2}]}}")
 	case slices.Contains(names, name):
 	case c.HostnameOverride != "":

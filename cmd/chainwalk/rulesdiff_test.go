@@ -38,7 +38,7 @@ func TestRulesDiffOfTheDump(t *testing.T) {
 			{"", filepath.Join(dump, tools, "demo-worker")}} {
 			status, out, errOut := diff(tc.stdin, tc.dump)
 			assert.Equal(t, exitHeld, status, errOut)
-			assert.Equal(t, "no drift: the rules of IPv4 and IPv6 are those that kube-proxy would leave\n", out)
+			assert.Equal(t, "no drift: kube-proxy would leave the rules of IPv4 and IPv6 as they are\n", out)
 		}
 		status, out, errOut := call("", "rules", "-f", filepath.Join(dump, "objects.yaml"), "--node", "demo-worker",
 			"--diff", filepath.Join(dump, tools, "demo-worker.yaml"))
@@ -178,6 +178,6 @@ func TestRulesDiffLoadsRulesThatNobodyKnows(t *testing.T) {
 		status, out, errOut := call(saved, "rules", "-f", filepath.Join(dump, "objects.yaml"), "--node", "demo-worker",
 			"--config", filepath.Join(dump, tools, "demo-worker", "kube-proxy.yaml"), "--diff", "-")
 		assert.Equal(t, exitHeld, status, errOut)
-		assert.Equal(t, "no drift: the rules of IPv4 and IPv6 are those that kube-proxy would leave\n", out)
+		assert.Equal(t, "no drift: kube-proxy would leave the rules of IPv4 and IPv6 as they are\n", out)
 	}
 }

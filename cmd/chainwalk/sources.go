@@ -16,23 +16,13 @@ func addSavedFlag(flags *pflag.FlagSet, folder *string) {
 
 // checkSources refuses a command line that says in no way, or in two ways, where the cluster's objects and snapshots come from.
 func (o *liveOptions) checkSources(cmd *cobra.Command, needNode bool) error {
-	var given []string
-	for _, source := range []struct {
-		flag string
-		on   bool
-	}{{"-f (--filename)", len(o.files) > 0}, {"--saved", o.saved != ""}, {o.gather.askedBy(), o.gather.asked()}} {
-		if source.on {
-			given = append(given, source.flag)
-		}
+	err := onlyOne(source{"-f (--filename)", len(o.files) > 0}, source{"--saved", o.saved != ""},
+		source{o.gather.askedBy(), o.gather.asked()})
+	if err != nil || o.gather.asked() {
+		return err
 	}
-	switch {
-	case len(given) > 1:
-		return fmt.Errorf("%s: give one of them: each says where the objects come from", strings.Join(given, " and "))
-	case o.gather.asked():
-		return nil
-	}
-	if flag := o.gather.changed(cmd.Flags()); flag != "" {
-		return fmt.Errorf("--%s is for gathering from a cluster: give -A (--all-namespaces), --context or --kubeconfig as well", flag)
+	if err := o.gather.checkAsked(cmd.Flags()); err != nil {
+		return err
 	}
 	if o.saved != "" {
 		return nil
@@ -49,4 +39,24 @@ func (o *liveOptions) checkSources(cmd *cobra.Command, needNode bool) error {
 	}
 	return errors.New(strings.Join(missing, "\n") +
 		"\n(or give --saved FOLDER, or -A, --context NAME or --kubeconfig FILE to gather all of it from a cluster)")
+}
+
+// source is a flag that says where objects come from.
+type source struct {
+	flag  string
+	given bool
+}
+
+// onlyOne refuses several sources.
+func onlyOne(all ...source) error {
+	var given []string
+	for _, s := range all {
+		if s.given {
+			given = append(given, s.flag)
+		}
+	}
+	if len(given) > 1 {
+		return fmt.Errorf("%s: give one of them: each says where the objects come from", strings.Join(given, " and "))
+	}
+	return nil
 }

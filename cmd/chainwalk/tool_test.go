@@ -38,7 +38,7 @@ func linkTools(t *testing.T, names ...string) {
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
 }
 
-// TestRunnerOnLinkedTools runs the proxier's runner, which knows nothing of fake tools, through os/exec.
+// TestRunnerOnLinkedTools runs the proxier's runner, which does not know fake tools, through os/exec.
 func TestRunnerOnLinkedTools(t *testing.T) {
 	linkTools(t, "iptables", "iptables-save", "iptables-restore")
 	for _, tools := range []string{"legacy", "nft"} {

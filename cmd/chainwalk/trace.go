@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"slices"
 
@@ -10,22 +10,19 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
-	"github.com/chainwalk/chainwalk/scenarios/users/gather"
 )
 
 type traceOptions struct {
-	snapshots []string
-	objects   []string
-	saved     string
-	ignored   ignored
-	via       string
-	rules     string
-	local     []string
-	tools     string
-	output    string
-	text      traceText
+	live   liveOptions
+	from   string
+	via    string
+	rules  string
+	local  []string
+	output string
+	text   traceText
 }
 
 // traceOutputs are the forms of a trace.
@@ -34,7 +31,7 @@ var traceOutputs = []string{"text", "json", "html", "mermaid"}
 func newTraceCommand(s streams) *cobra.Command {
 	var o traceOptions
 	cmd := &cobra.Command{
-		Use:   "trace (--node SNAPSHOT... | --saved FOLDER | --rules SAVE [--local ADDR,...]) [--objects FILE...] PACKET",
+		Use:   "trace (--node SNAPSHOT... | --saved FOLDER | -A | --rules SAVE [--local ADDR,...]) [-f OBJECTS...] (PACKET | TO --from FROM)",
 		Short: "Walk one packet and print every outcome with its way and probability",
 		Long: `PACKET is PROTO SRC[:PORT] > DST[:PORT] [in DEV|local] [flags SYN,ACK] [type T/C] [mark N] [ttl N] [len N].
 Put an IPv6 address with a port in brackets. Without flags a TCP packet is a SYN, without type an ICMP packet is an echo
@@ -46,70 +43,78 @@ node has both. If something that was not walked or not read could change the fat
 the answer begins with it ("unless table inet fw drops it"), and the exit status is 1.
 
 With --rules there are only the rules; if the text has both families (as "chainwalk rules" prints it, or iptables-save and ip6tables-save
-one after the other), those of the packet's family. Every destination outside of --local is forwarded by the device eth0, which has the
---local addresses. Any device may be named after "in" (default eth0).
+one after the other), the rules of the packet's family count. The device eth0 has the --local addresses and forwards packets to all others.
+Any device may be named after "in" (default eth0).
 
-With --objects the trace names the pods, nodes and services behind addresses and rules, and says for each endpoint that no
+With -f (--objects) the trace names the pods, nodes and services behind addresses and rules, and says for each endpoint that no
 outcome reaches why not. PACKET may then have svc/NAMESPACE/NAME:PORT, pod/NAMESPACE/NAME:PORT and node/NAME:PORT instead of addresses.
 With several --node it follows the connection that PACKET begins from its client through the nodes and back. It assumes that pods, machines
-and nodes answer on every port, and that a node without a snapshot has no rules.`,
-		Example: `  chainwalk trace --node node.yaml 'tcp 10.244.0.11:40000 > 10.96.0.10:53 in veth1'
+and nodes answer on every port, and that a node without a snapshot has no rules.
+
+TO --from FROM names the two ends of a connection as "chainwalk why" does: FROM is pod/NAMESPACE/NAME, node/NAME, an address or
+"outside", TO is svc/NAMESPACE/NAME[:PORT], pod/NAMESPACE/NAME[:PORT], node/NAME[:PORT] or ADDRESS[:PORT]. The trace finds node, device,
+addresses and ports. If the client can call TO in several ways (ports, families, nodes), it follows the first that why calls, says so first,
+and lists the others.`,
+		Example: `  chainwalk trace --saved prod svc/shop/web --from pod/shop/client
+  chainwalk trace --node node.yaml 'tcp 10.244.0.11:40000 > 10.96.0.10:53 in veth1'
   chainwalk rules -f objects.yaml | chainwalk trace --rules - 'tcp 10.244.0.11:40000 > 10.96.0.10:53'
-  chainwalk trace --objects objects.yaml --node node.yaml 'tcp pod/shop/client:40000 > svc/shop/web:http'
-  chainwalk trace --objects objects.yaml --node node1.yaml --node node2.yaml 'tcp pod/shop/client:40000 > svc/shop/web:http'
+  chainwalk trace -f objects.yaml --node node.yaml 'tcp pod/shop/client:40000 > svc/shop/web:http'
+  chainwalk trace -f objects.yaml --node node1.yaml --node node2.yaml 'tcp pod/shop/client:40000 > svc/shop/web:http'
   iptables-save | chainwalk trace --rules - --local 192.168.0.2 'udp 192.168.0.2:5353 > 10.96.0.10:53 local'`,
-		Args: onePacket,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return runTrace(s, o, args[0])
+		Args:    o.args,
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return o.checkSources(cmd) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runTrace(cmd.Context(), s, o, args[0])
 		},
+		ValidArgsFunction: completeStarts("svc/", "pod/", "node/"),
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.snapshots, "node", nil,
+	flags.StringArrayVar(&o.live.snapshots, "node", nil,
 		"file with a NodeSnapshot (- is stdin); several follow the connection through these nodes and back")
-	flags.StringArrayVar(&o.objects, "objects", nil,
+	flags.StringArrayVarP(&o.live.files, "objects", "f", nil,
 		"file with Kubernetes objects (repeatable, - is stdin): names in the story and in PACKET, and why endpoints are not reached")
+	flags.StringVar(&o.from, "from", "", "the end that calls TO: pod/NAMESPACE/NAME, node/NAME, an address or outside")
 	flags.StringVar(&o.via, "via", "",
 		"with several --node: the node that packets from outside to a service's address are handed to (the first)")
 	flags.StringVar(&o.rules, "rules", "", "file with iptables-save or ip6tables-save text (- is stdin)")
 	flags.StringSliceVar(&o.local, "local", nil, "with --rules: the node's own addresses")
-	flags.StringVar(&o.tools, "tools", "",
+	flags.StringVar(&o.live.tools, "tools", "",
 		"legacy or nft: walk only these rules, if both backends have some; with --rules also how to read text that does not name its backend")
 	flags.StringVarP(&o.output, "output", "o", "text",
 		"how to print the result: text, json, html (a page for a browser) or mermaid (a diagram for Markdown)")
-	o.ignored.addFlag(flags)
+	o.live.ignored.addFlag(flags)
 	o.text.addFlags(cmd)
-	addSavedFlag(flags, &o.saved)
+	addSavedFlag(flags, &o.live.saved)
+	o.live.gather.addFlags(flags)
 	cmd.MarkFlagsMutuallyExclusive("node", "rules")
 	cmd.MarkFlagsMutuallyExclusive("saved", "rules")
-	cmd.MarkFlagsOneRequired("node", "rules", "saved")
 	cmd.MarkFlagsMutuallyExclusive("node", "local")
 	completeWords(cmd, "tools", "legacy", "nft")
 	completeWords(cmd, "output", traceOutputs...)
+	completeFlag(cmd, "from", completeStarts("pod/", "node/", names.Outside))
 	return cmd
 }
 
-func runTrace(s streams, o traceOptions, text string) error {
+func runTrace(ctx context.Context, s streams, o traceOptions, text string) error {
 	if !slices.Contains(traceOutputs, o.output) {
 		return fmt.Errorf("-o %s: want text, json, html or mermaid", o.output)
 	}
 	if err := o.text.check(); err != nil {
 		return err
 	}
-	if err := o.addSaved(); err != nil {
-		return err
-	}
-	if o.via != "" && len(o.snapshots) < 2 {
-		return errors.New("--via is for several --node: a packet that one node has comes \"in DEVICE\"")
-	}
-	if o.text.allRules && len(o.snapshots) > 1 {
-		return errors.New("--all-rules is for one node: give the --node whose rules are to be told")
-	}
-	p, err := readPacket(s, &o, text)
+	cluster, err := o.live.load(ctx, s)
 	if err != nil {
 		return err
 	}
-	if len(o.snapshots) > 1 {
-		document, err := followPacket(s, o, p)
+	if err := o.checkNodes(cluster); err != nil {
+		return err
+	}
+	p, err := o.packet(cluster, text)
+	if err != nil {
+		return err
+	}
+	if len(cluster.Snapshots) > 1 {
+		document, err := followPacket(o, p)
 		if err != nil {
 			return err
 		}
@@ -119,7 +124,9 @@ func runTrace(s streams, o traceOptions, text string) error {
 	if err != nil {
 		return err
 	}
+	result.Notes = addNew(result.Notes, p.others)
 	told := story.Of(result, story.Options{Host: host, Names: p.names()})
+	told.Sentence = p.chosen + told.Sentence
 	told.Unreached, told.Causes = why.Unreached, why.causes
 	err = writeStory(s, o, &told, func() error {
 		if p.book == nil {
@@ -131,22 +138,6 @@ func runTrace(s streams, o traceOptions, text string) error {
 		err = fmt.Errorf("host %s: %w", result.Opaque.Host, result.Opaque)
 	}
 	return decided(result.Doubts, err)
-}
-
-// addSaved adds the objects and the snapshots of a folder.
-func (o *traceOptions) addSaved() error {
-	if o.saved == "" {
-		return nil
-	}
-	folder, err := gather.ReadFolder(o.saved)
-	if err != nil {
-		return err
-	}
-	o.objects, o.snapshots = append(folder.Objects, o.objects...), append(folder.Snapshots, o.snapshots...)
-	if len(o.snapshots) == 0 {
-		return fmt.Errorf("--saved %s: it has no snapshot of a node: add one with --node", o.saved)
-	}
-	return nil
 }
 
 // decided is not held where there are doubts about what was written.
@@ -170,20 +161,17 @@ func writeStory(s streams, o traceOptions, told *story.Story, writeJSON func() e
 	return told.WriteText(s.out, o.text.story(s.out))
 }
 
-// traceResult walks a packet through a host, and says what the objects say of that. The host's name is empty if nobody knows it.
+// traceResult walks a packet through a host, and says what the objects say of that. The host's name is empty if it is not known.
 func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResult, explained, string, error) {
-	if len(o.snapshots) > 0 {
-		taken, err := readSnapshot(s, o.snapshots[0])
-		if err != nil {
-			return packetsim.TraceResult{}, explained{}, "", err
-		}
+	if len(p.cluster.Snapshots) > 0 {
+		taken := p.cluster.Snapshots[0]
 		node, assumed := p.arrive(taken)
 		if err := checkArrival(node, p.Input); err != nil {
 			return packetsim.TraceResult{}, explained{}, "", err
 		}
 		walk := o.walk()
 		walk.Back = true
-		result, err := node.Trace(p.Input, snapshot.HostOptions{Dialect: netfilter.Dialect(o.tools)}, walk)
+		result, err := node.Trace(p.Input, snapshot.HostOptions{Dialect: netfilter.Dialect(o.live.tools)}, walk)
 		if err != nil {
 			return result, explained{}, "", err
 		}
@@ -206,7 +194,7 @@ func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResu
 	return result, explained{}, "", nil
 }
 
-// walk says what is told of the walk: a page has room for the rules that did not match, which it folds.
+// walk says what a trace keeps of the walk: a page has room for the rules that did not match, which it folds.
 func (o *traceOptions) walk() packetsim.WalkOptions {
 	options := o.text.walk()
 	options.Missed = options.Missed || o.output == "html"

@@ -15,7 +15,7 @@ import (
 // arrive says how the packet comes to a node, if the packet does not: that of a named object, or of an address that the port of a bridge
 // is known to lead to. The node that it returns has its pods behind the ports of its bridges.
 func (p *namedPacket) arrive(taken *snapshot.NodeSnapshot) (node *snapshot.NodeSnapshot, assumed map[netip.Addr]string) {
-	cluster := live.Cluster{Objects: p.objects}
+	cluster := live.Cluster{Objects: p.cluster.Objects}
 	sender := p.Src
 	if p.In != "" || p.Local {
 		sender = netip.Addr{}

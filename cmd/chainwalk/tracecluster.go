@@ -1,11 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
-	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
@@ -55,30 +56,22 @@ func endOf(c *network.Connection) connectionEnd {
 }
 
 // followPacket follows a connection through several nodes and back.
-func followPacket(s streams, o traceOptions, p *namedPacket) (*connectionDocument, error) {
-	cluster := live.Cluster{Objects: p.objects, Dialect: netfilter.Dialect(o.tools)}
+func followPacket(o traceOptions, p *namedPacket) (*connectionDocument, error) {
 	document := &connectionDocument{Version: connectionVersion, Kind: connectionKind}
-	seen := map[string]bool{}
-	for _, file := range o.snapshots {
-		node, err := readSnapshot(s, file)
-		if err != nil {
-			return nil, err
-		}
-		if seen[node.Hostname] {
+	for i, node := range p.cluster.Snapshots {
+		if slices.ContainsFunc(p.cluster.Snapshots[:i], func(s *snapshot.NodeSnapshot) bool { return s.Hostname == node.Hostname }) {
 			return nil, fmt.Errorf("two snapshots are of %s: give one of each node", node.Hostname)
 		}
-		seen[node.Hostname] = true
-		cluster.Snapshots = append(cluster.Snapshots, node)
 		document.Nodes = append(document.Nodes, node.Hostname)
 	}
-	if err := p.leave(cluster.Snapshots); err != nil {
+	if err := p.leave(p.cluster.Snapshots); err != nil {
 		return nil, err
 	}
-	view, err := cluster.View(p.Src, p.Dst)
+	view, err := p.cluster.View(p.Src, p.Dst)
 	if err != nil {
 		return nil, err
 	}
-	followed, err := view.Follow(p.Input, o.via)
+	followed, err := view.Follow(p.Input, cmp.Or(o.via, p.via))
 	if errors.Is(err, live.ErrNoFirstPacket) {
 		return nil, fmt.Errorf("packet: %w", err)
 	}
@@ -87,7 +80,8 @@ func followPacket(s streams, o traceOptions, p *namedPacket) (*connectionDocumen
 	}
 	document.Story = story.OfConnections(p.Full(), followed.Connections, story.Options{Names: p.names(), Doubts: followed.Doubts,
 		Assumed: followed.Assumed})
-	document.Notes = append(document.Notes, followed.Notes...)
+	document.Sentence = p.chosen + document.Sentence
+	document.Notes = addNew(append(document.Notes, followed.Notes...), p.others)
 	if document.Causes, err = view.StoppedBy(followed); err != nil {
 		return nil, err
 	}

@@ -13,35 +13,36 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
-	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
 // namedPacket is a packet of the command line with what is known of its cluster.
 type namedPacket struct {
 	inet.Input
-	objects []manifest.Object
+	cluster *live.Cluster
 	book    *names.Book   // nil without objects
 	source  *names.Source // the object that is named as the source; nil if none is
+	via     string        // the node that a packet from outside comes to first; empty if that is not found out
+	// chosen begins the sentence, and others is a note, if the packet is of one call of several.
+	chosen, others string
 }
 
-// readPacket reads the objects and the packet, in which they may be named.
-func readPacket(s streams, o *traceOptions, text string) (*namedPacket, error) {
-	p := &namedPacket{}
-	var err error
-	if len(o.objects) > 0 {
-		if p.objects, err = readKnownObjects(s, o.objects, &o.ignored); err != nil {
-			return nil, err
-		}
-		p.book = names.New(p.objects)
+// packet finds the packet to trace: the one that is written, in which objects may be named, or the first one between two named ends.
+func (o *traceOptions) packet(cluster *live.Cluster, text string) (*namedPacket, error) {
+	p := &namedPacket{cluster: cluster}
+	if len(cluster.Objects) > 0 {
+		p.book = names.New(cluster.Objects)
 	}
+	if o.from != "" {
+		return p, p.open(o, text)
+	}
+	var err error
 	if !names.IsNamed(text) {
 		p.Input, err = inet.ParseInput(text)
 		return p, err
 	}
 	if p.book == nil {
-		return nil, errors.New("packet: names of objects take the objects: give --objects FILE " +
-			"(kubectl get services,endpointslices,nodes,pods -A -o yaml)")
+		return nil, errors.New("packet: names of objects take the objects: give -f FILE (" + howToList + ")")
 	}
 	named, err := p.book.Packet(text)
 	if err != nil {
@@ -51,6 +52,9 @@ func readPacket(s streams, o *traceOptions, text string) (*namedPacket, error) {
 	p.Input, err = inet.ParseInput(named.Text)
 	return p, named.Error(err)
 }
+
+// howToList is the command that prints the objects of a cluster.
+const howToList = "kubectl get services,endpointslices,nodes,pods -A -o yaml"
 
 // names are the story's; none without objects.
 func (p *namedPacket) names() story.Names {
@@ -65,12 +69,12 @@ func (p *namedPacket) whyNot(node *snapshot.NodeSnapshot, o traceOptions, result
 	if p.book == nil {
 		return explained{causes: cause.OfOutcomes(node.Hostname, result.Input, result.Outcomes, node)}, nil
 	}
-	cluster := live.Cluster{Objects: p.objects, Snapshots: []*snapshot.NodeSnapshot{node}, Dialect: netfilter.Dialect(o.tools)}
+	cluster := live.Cluster{Objects: p.cluster.Objects, Snapshots: []*snapshot.NodeSnapshot{node}, Dialect: netfilter.Dialect(o.live.tools)}
 	view, err := cluster.View(p.Src, p.Dst)
 	if err != nil {
 		return explained{}, fmt.Errorf("what the objects say of the packet: %w", err)
 	}
-	host, err := snapshot.NewHost(node, snapshot.HostOptions{Dialect: netfilter.Dialect(o.tools)})
+	host, err := snapshot.NewHost(node, snapshot.HostOptions{Dialect: netfilter.Dialect(o.live.tools)})
 	if err != nil {
 		return explained{}, err
 	}

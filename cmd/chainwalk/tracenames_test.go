@@ -78,7 +78,7 @@ func TestTraceRefusesNames(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"no objects", []string{"--node", node, packet}, "names of objects take the objects: give --objects FILE"},
+		{"no objects", []string{"--node", node, packet}, "names of objects take the objects: give -f FILE"},
 		{"nobody of that name", []string{"--node", node, "--objects", objects, packet},
 			`packet: column 5: "pod/shop/client:40000": no pod has that name: the objects have shop/echo-77c9b5bcb7-d6rwv, `},
 		{"a wrong word behind names", []string{"--node", node, "--objects", objects, "tcp pod/echo-77c9b5bcb7-d6rwv:1 > svc/web:http flag SYN"},

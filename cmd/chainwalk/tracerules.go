@@ -4,10 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
-	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -15,21 +11,6 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
-
-// onePacket wants one argument. A shell takes the > of a packet without quotes for a redirection.
-func onePacket(_ *cobra.Command, args []string) error {
-	const example = `'tcp 10.244.0.11:40000 > 10.96.0.10:53 in eth0'`
-	switch {
-	case len(args) == 0:
-		return errors.New("no PACKET is given: write one such as " + example)
-	case len(args) == 1:
-		return nil
-	case slices.Contains(args, ">"):
-		return fmt.Errorf("PACKET is one argument: put it in quotes: '%s'", strings.Join(args, " "))
-	}
-	return errors.New("PACKET is one argument: put it in quotes, such as " + example +
-		" (without them the shell takes > for a redirection and writes a file of that name)")
-}
 
 // rulesHost is a host of which no more is known than the rules of --rules and the addresses of --local.
 type rulesHost struct {
@@ -42,11 +23,11 @@ func readRulesHost(s streams, o traceOptions, in *inet.Input) (*rulesHost, error
 	if in.In == "" && !in.Local {
 		in.In = snapshot.RulesDevice
 	}
-	if _, err := parseTools(o.tools); err != nil {
+	if _, err := parseTools(o.live.tools); err != nil {
 		return nil, err
 	}
 	family := inet.FamilyOf(in.Src)
-	known := snapshot.RulesOptions{Family: family, Dialect: netfilter.Dialect(o.tools)}
+	known := snapshot.RulesOptions{Family: family, Dialect: netfilter.Dialect(o.live.tools)}
 	for _, text := range o.local {
 		addr, err := netip.ParseAddr(text)
 		if err != nil {

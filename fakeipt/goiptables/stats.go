@@ -78,7 +78,7 @@ func (i *IPTables) row(line string) ([]string, error) {
 		missing--
 	}
 	if missing != 0 {
-		return nil, fmt.Errorf("the fields of %q are not those of a rule", line)
+		return nil, fmt.Errorf("%q does not have the fields of a rule", line)
 	}
 	words[fieldSource], _ = withLength(words[fieldSource])
 	words[fieldDestination], _ = withLength(words[fieldDestination])

@@ -15,7 +15,7 @@ type GroupMatch struct {
 
 // Devgroup is -m devgroup: the groups of the devices that the packet comes in and goes out by.
 type Devgroup struct {
-	// Src and Dst are those of the two; they are looked at if HasSrc and HasDst are set.
+	// Src and Dst are the groups of the two devices; they count if HasSrc and HasDst are set.
 	Src, Dst       GroupMatch
 	HasSrc, HasDst bool
 }

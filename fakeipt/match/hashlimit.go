@@ -45,7 +45,7 @@ type Hashlimit struct {
 	Key   HashlimitKey
 	// SrcMask and DstMask are the lengths of the prefixes that are one key.
 	SrcMask, DstMask uint8
-	// Size and Max are those of the table, 0: the kernel's choice.
+	// Size and Max are the size of the table and its most entries; 0: the kernel's choice.
 	Size, Max uint32
 	// GCInterval and Expire are milliseconds.
 	GCInterval, Expire uint32

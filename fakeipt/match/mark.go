@@ -32,7 +32,7 @@ var markExtension = &xtables.Extension{
 	NewMatch: func() xtables.MatchParser { return &markParser[Mark, *Mark]{} },
 }
 
-// markMatchOptions are those of -m mark and -m connmark.
+// markMatchOptions are the options of -m mark and -m connmark.
 var markMatchOptions = []xtables.Option{{Name: "mark", Invert: true, Mandatory: true}}
 
 // markParser is the parser of -m mark and -m connmark.

@@ -113,7 +113,7 @@ func appendTunnel(m *xtables.AddrMatch, dst []byte, option string) []byte {
 	return dst
 }
 
-// AllowedHooks are those of the packets that IPsec has handled, or will handle.
+// AllowedHooks are the hooks of the packets that IPsec has handled, or will handle.
 func (m *Policy) AllowedHooks(hidden bool) xtables.HookMask {
 	switch {
 	case hidden:

@@ -17,7 +17,7 @@ type Time struct {
 	DayStart, DayStop   uint32 // seconds of the day, both included; it may start on one day and stop on the next
 	MonthDays           uint32 // bit N is the day N
 	WeekDays            uint8  // bit 1 is Monday, bit 7 is Sunday
-	KernelTZ            bool   // times are those of the kernel's time zone, not UTC
+	KernelTZ            bool   // times are in the kernel's time zone, not UTC
 	Contiguous          bool   // a day that stops on the next one is one time, and the day that it started on counts
 }
 

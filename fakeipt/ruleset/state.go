@@ -111,7 +111,7 @@ func cutTable(text []byte) (t StateTable, rest []byte, err error) {
 }
 
 // errTableState is a state that is whole, but of no table that there can be.
-var errTableState = errors.New("the chains are not those of the table")
+var errTableState = errors.New("the chains do not belong to the table")
 
 // Read makes the table.
 func (s *StateTable) Read(chains []string) (*Table, error) {

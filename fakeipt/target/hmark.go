@@ -167,7 +167,7 @@ func (p *hmarkParser) Option(o *xtables.OptionCall) (err error) {
 // AlsoSeen: --hmark-tuple gives other options.
 func (p *hmarkParser) AlsoSeen() uint32 { return p.t.Given }
 
-// hmarkPrefix reads a prefix; what is none has all bits.
+// hmarkPrefix reads a prefix; an address without a prefix length has all bits.
 func hmarkPrefix(o *xtables.OptionCall) (mask netip.Addr, allOnes bool, err error) {
 	n, err := o.PrefixLength(o.Arg)
 	if n == xtables.NoPrefix {

@@ -47,7 +47,7 @@ func appendPrefix(dst []byte, m *xtables.AddrMatch) []byte {
 	return strconv.AppendInt(append(libc.AppendInetNtop(dst, m.Addr), '/'), int64(xtables.MaskBits(m.Mask)), 10)
 }
 
-// maxNPTPrefix is the longest prefix: the checksum is mended behind it.
+// maxNPTPrefix is the longest prefix: the target corrects the checksum behind it.
 const maxNPTPrefix = 64
 
 func (t *NPT) Check(c *xtables.CheckContext) syscall.Errno {

@@ -1,6 +1,6 @@
 // Package chance tells a count that its probability explains from one that it does not.
 //
-// It knows nothing of what is counted.
+// It fits any count.
 package chance
 
 import "math"

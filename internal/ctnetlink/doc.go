@@ -1,5 +1,5 @@
 // Package ctnetlink reads and writes the messages by which the kernel lists tracked connections, and by which they are made, changed
-// and deleted. Types and numbers are those of linux/netfilter/nfnetlink_conntrack.h.
+// and deleted. Types and numbers come from linux/netfilter/nfnetlink_conntrack.h.
 //
 // It only handles messages: callers own the socket, and decide what an entry means. The netlink library's own reader has
 // no status bits, no SCTP state and no ICMP identifier, and allocates memory for each entry.

@@ -53,7 +53,7 @@ type Decoder struct {
 // Ignore has unknown fields passed over in lenient parts, and f told of each.
 func (d *Decoder) Ignore(f func(at Position, what string)) { d.ignore = f }
 
-// Ignored is who is told of what is passed over; nil if nothing is.
+// Ignored is called for what is passed over; nil if nothing is.
 func (d *Decoder) Ignored() func(at Position, what string) { return d.ignore }
 
 // Lenient calls f, within which what is unknown is passed over if it is to be ignored anywhere.

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Rules are what one kind of document allows, and how its mistakes are worded. The zero Rules are those of what users write by hand,
+// Rules are what one kind of document allows, and how its mistakes are worded. The zero Rules are for documents that users write by hand,
 // scenarios and Kubernetes objects: see the fields.
 type Rules struct {
 	// AnyLength takes inputs and lines of any length, which are bounded otherwise.

@@ -3,6 +3,6 @@
 // says where they come from.
 //
 // It stands beside the line, and imports nothing of the project. Only tests may
-// import it, so that no program carries the recordings; what is to be shown to
-// users is read from the files.
+// import it, so that no program carries the recordings. Programs that show them to
+// users read the files.
 package dumps

@@ -1,4 +1,4 @@
-// Package libc is what the tools that fakeipt imitates take from the C library: numbers (strtoul, atoi, scanf), the reading of a
+// Package libc does what the tools that fakeipt imitates take from the C library: numbers (strtoul, atoi, scanf), the reading of a
 // command line (getopt_long), names of services, protocols and errors, and addresses as inet_aton, inet_pton, inet_ntop and
 // getaddrinfo have them. It is glibc in the C locale, on a host without a resolver.
 //

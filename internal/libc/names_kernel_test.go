@@ -22,7 +22,7 @@ func linesOf(t *testing.T, file string) [][]string {
 	}
 	version, err := exec.Command("dpkg-query", "-W", "-f", "${Version}", "netbase").Output()
 	require.NoError(t, err, "the package netbase is needed")
-	require.Equal(t, netbase, string(version), "the names are those of another version of the package netbase")
+	require.Equal(t, netbase, string(version), "the names come from another version of the package netbase")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	var lines [][]string

@@ -43,7 +43,7 @@ func CutNumber(s []byte) (n uint64, rest []byte, ok bool) {
 	return n, s, ok
 }
 
-// Digit is the value of a digit, 255 for what is none.
+// Digit is the value of a digit, 255 for another character.
 func Digit(c byte) uint64 {
 	switch {
 	case '0' <= c && c <= '9':

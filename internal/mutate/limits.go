@@ -37,7 +37,7 @@ var errTime = errors.New("takes too long")
 
 // cost is what a process took.
 type cost struct {
-	// cpu is the time of processors, its children's among it.
+	// cpu is the time of processors, with the time of its children.
 	cpu time.Duration
 	// wall is by the clock.
 	wall time.Duration

@@ -28,7 +28,7 @@ func missing(system string, uid int, lookPath func(string) (string, error), tool
 	return lacks
 }
 
-// packages are those of Debian that a tool comes with, where they have not the tool's name.
+// packages are Debian's packages of tools, where they do not have the tool's name.
 var packages = map[string]string{"ip": "iproute2", "bridge": "iproute2", "sysctl": "procps", "nft": "nftables"}
 
 func packageOf(tool string) string {

@@ -71,7 +71,7 @@ func (t *Types) find(v any) *layout {
 func (t *Types) must(v any) *layout {
 	l := t.find(v)
 	if l == nil {
-		panic(fmt.Sprintf("record: %T is none of the types that are written", v))
+		panic(fmt.Sprintf("record: %T is not a type that it can write", v))
 	}
 	return l
 }

@@ -96,7 +96,7 @@ func (t *trial) sums(path string) error {
 	if len(found) == 0 {
 		return errors.New("it has no sums of archives")
 	}
-	t.did("%d sums are those of archives", len(found))
+	t.did("%d sums match the archives", len(found))
 	return nil
 }
 

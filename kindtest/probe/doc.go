@@ -8,7 +8,7 @@
 //
 // A server says in its answer who it is, to which of its addresses the question came and from which one, so a caller knows who answered
 // it and what became of its own address on the way. What came to an agent stays in its record of Arrivals, so it is known too where the
-// answer was lost. Words such as icmp-port-unreachable are those of REJECT's --reject-with; who sent an ICMP error is known from the
+// answer was lost. Words such as icmp-port-unreachable come from REJECT's --reject-with; who sent an ICMP error is known from the
 // socket's error queue, which TCP sockets have from Linux 5.9 on.
 //
 // Agents judge nothing: they do not know what should have arrived.

@@ -73,5 +73,5 @@ func neighbour(device, family int, address net.IP) (net.HardwareAddr, error) {
 		}
 	}
 	gateway, _ := netip.AddrFromSlice(address)
-	return nil, fmt.Errorf("that of the gateway %s is not known yet: have the agent dial something first", gateway.Unmap())
+	return nil, fmt.Errorf("the hardware address of the gateway %s is not known yet: have the agent dial something first", gateway.Unmap())
 }

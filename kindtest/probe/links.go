@@ -42,7 +42,7 @@ func (c *Client) Change(ctx context.Context, agent string, changes []Change) err
 	return c.tell(ctx, agent, opChange, changeBody{changes})
 }
 
-// Devices are those of an agent's host.
+// Devices lists the network devices of an agent's host.
 func (c *Client) Devices(ctx context.Context, agent string) ([]Device, error) {
 	return ask[[]Device](ctx, c, agent, opDevices, nil)
 }

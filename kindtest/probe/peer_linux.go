@@ -131,7 +131,7 @@ func (p *peer) fail(r Result) {
 	}
 }
 
-// take takes a message: a question is recorded and answered, an answer is handed over. The addresses are those that it came to and from.
+// take takes a message: a question is recorded and answered, an answer is handed over. The message came from one address and to the other.
 func (p *peer) take(m message, at, from netip.AddrPort) {
 	if m.Answer != "" {
 		p.agent.hand(m.Answer, Result{End: Answered, Server: m.Server, At: m.At, Client: m.Client})

@@ -114,7 +114,7 @@ func (r *relay) client(ctx context.Context, agent string) (*Client, error) {
 	return fresh, nil
 }
 
-// names are those whose sockets answer.
+// names are the names of agents whose sockets answer.
 func (r *relay) names() (any, error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {

@@ -279,7 +279,7 @@ func (w *tcpWay) sendReset() Result {
 // outOfWindow is how far from its place a segment is that no window holds.
 const outOfWindow = 1 << 30
 
-// numbers are those of the next byte to send and of the next that is expected.
+// numbers are the sequence numbers of the next byte to send and of the next expected one.
 func (w *tcpWay) numbers() (seq, ack uint32, err error) {
 	err = w.control(func(fd int) (err error) {
 		seq, ack, err = socket.Numbers(fd)

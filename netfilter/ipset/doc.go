@@ -6,7 +6,7 @@
 // The imitation includes what the tool keeps from one command to the next (session.go, send.go): the message in preparation, changes of
 // restore that are not sent yet, the sets that it has created. In its shell, "ipset -", a mistake does not end the tool and affects the
 // next command. Sets are stored in the kernel's hash tables (hashtable.go), with their sizes, so that order, "Size in memory" and forceadd
-// are those of the kernel.
+// are as in the kernel.
 //
 // The tool refuses -r, which looks up names, and elements that stand for more than a million entries. It knows the types that type.go calls
 // absent, but the imitated kernel was built without them. The help has its own text.

@@ -108,7 +108,7 @@ func (k *setType) addKeywords() []*keyword {
 	return append(words, kwPackets, kwBytes, kwComment, kwSKBMark, kwSKBPrio, kwSKBQueue)
 }
 
-// keywords are those of a command.
+// keywords are the keywords of a command.
 func (k *setType) keywords(c command) []*keyword {
 	switch {
 	case c == cmdCreate:

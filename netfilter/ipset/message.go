@@ -115,7 +115,7 @@ type message struct {
 	bitMask                          netip.Addr
 }
 
-// messageFlags are those of create, add, del and test. That one of them is set does not show in given, but as optFlags.
+// messageFlags are the flags of create, add, del and test. A flag that is set shows in optFlags, not in given.
 type messageFlags struct {
 	before, physdev, nomatch, wildcard   bool
 	counters, comment, skbInfo, forceAdd bool

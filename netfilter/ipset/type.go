@@ -32,7 +32,7 @@ type setType struct {
 	parts       []part
 	// family is that of the addresses where the type has but one.
 	family Family
-	// revisions are those that brought what came later than the oldest that a kernel has of any type.
+	// revisions are the revisions that added something after the oldest one that a kernel has of any type.
 	revisions revisions
 	// absent says that the tool knows the type and the kernel was built without it.
 	absent bool

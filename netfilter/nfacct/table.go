@@ -19,7 +19,7 @@ const (
 type Object struct {
 	Name           string
 	Packets, Bytes uint64
-	// Mode and Quota are those of an object that -m nfacct matches beyond a quota only: "byte" or "packet"; "" is no quota.
+	// Mode and Quota belong to an object that -m nfacct matches only beyond a quota: "byte" or "packet"; "" is no quota.
 	Mode  string
 	Quota uint64
 	// Over says that the quota has been reached since the object was made.

@@ -116,7 +116,7 @@ type tcpTrack struct {
 	// numberless: a segment was tracked without its numbers, so that the windows are not known any more.
 	numberless bool
 
-	// The last segment that was not invalid. Its numbers are those of the last ACK, or of an ignored segment.
+	// The last segment that was not invalid. It has the numbers of the last ACK, or of an ignored segment.
 	kind                     tcpKind
 	dir                      Direction
 	seq, ack, end            uint32

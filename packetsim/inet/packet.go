@@ -165,7 +165,7 @@ type Packet struct {
 	// DontFragment says that no router may cut the IPv4 packet into fragments. IPv6 packets never are.
 	DontFragment bool
 	// TOS is the byte of the IP header that was called type of service, of IPv6 the traffic class: the code point of the service (DSCP) in
-	// its upper six bits, and what is told of congestion (ECN) in the others.
+	// its upper six bits, and the bits about congestion (ECN) in the others.
 	TOS uint8
 	// ChecksumOff is what the checksum of TCP, UDP, ICMP or ICMPv6 is too much, in one's complement; 0: it is right. SNPT and DNPT leave
 	// others behind.
@@ -185,7 +185,7 @@ type Packet struct {
 	OutOfWindow bool
 	// Numbers are what the window check of TCP looks at. Without them a segment is in its window.
 	Numbers *TCPNumbers
-	// VerificationTag and Chunks are those of an SCTP packet. Without chunks it is taken for the next packet of the
+	// VerificationTag and Chunks belong to an SCTP packet. Without chunks it is taken for the next packet of the
 	// handshake, and for data afterwards; without a tag (but in an INIT, whose tag is 0) the tag is the right one.
 	VerificationTag uint32
 	Chunks          []SCTPChunk

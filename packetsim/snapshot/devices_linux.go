@@ -87,7 +87,7 @@ func linkKind(link netlink.Link) string {
 	return link.Type()
 }
 
-// addresses are those of every device, by its index and in the kernel's order.
+// addresses are the addresses of every device, by its index and in the kernel's order.
 func (t *taker) addresses() (map[int][]Address, error) {
 	list, err := dump(func() ([]netlink.Addr, error) { return t.netlink.AddrList(nil, netlink.FAMILY_ALL) })
 	if err != nil {

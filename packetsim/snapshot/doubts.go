@@ -15,7 +15,7 @@ import (
 
 // Doubts are what the walk of a packet through a Host of the snapshot took for granted, and that this packet met: native nftables, rules
 // with extensions that are not known, the order of both backends, and what was not read. Where the other answer can be walked, it is, and a
-// doubt is only what ends the packet otherwise. The outcomes are those of the walk; what the packet did not meet is not in them.
+// doubt is only what ends the packet otherwise. The outcomes come from the walk; what the packet did not meet is not in them.
 //
 // The host is unchanged afterwards. Where nothing is unknown that the packet meets nothing is walked.
 func (s *NodeSnapshot) Doubts(host *packetsim.Host, in inet.Input, outcomes []packetsim.Outcome) []packetsim.Doubt {
@@ -149,7 +149,7 @@ func (d *doubter) extensions() {
 	}
 }
 
-// order is what becomes of the packet if the other backend's chains go first, where nobody knows which do.
+// order is what becomes of the packet if the other backend's chains go first, where their order is not known.
 func (d *doubter) order() {
 	unknown := d.unknownOrder(d.host, d.outcomes)
 	if len(unknown) == 0 {

@@ -76,7 +76,7 @@ const (
 func TestDoubtsAboutNativeTables(t *testing.T) {
 	for _, row := range []struct{ name, table, packet, want string }{
 		{"what only counts", "{family: inet, name: fw, chains: [{name: c, hook: forward, priority: 0, type: filter, may: [pass]}]}", fromPod, ""},
-		{"what nobody knows", "{family: inet, name: fw, chains: [{name: c, hook: forward, priority: 0}]}", fromPod, "stops or changes it"},
+		{"an unknown effect", "{family: inet, name: fw, chains: [{name: c, hook: forward, priority: 0}]}", fromPod, "stops or changes it"},
 		{"what drops", "{family: inet, name: fw, chains: [{name: c, hook: forward, priority: 0, may: [drop]}]}", fromPod, "drops it"},
 		{"what drops or rejects", "{family: ip, name: fw, chains: [{name: c, hook: forward, priority: 0, may: [drop, reject]}]}", fromPod,
 			"drops or rejects it"},
@@ -123,7 +123,7 @@ func TestNATChainsMeetFirstPacketsOnly(t *testing.T) {
 `, "udp 10.244.0.11:40000 > 10.9.0.1:53 in veth1").Doubts)
 }
 
-// TestDoubtsAboutSettings: settings that were not taken are those of a node of Kubernetes, and what the other value would change is said.
+// TestDoubtsAboutSettings: missing settings get the values of a Kubernetes node, and the doubt says what the other value would change.
 func TestDoubtsAboutSettings(t *testing.T) {
 	const lacking = "unread: [{what: sysctls, why: no file}]\n"
 	for _, row := range []struct {

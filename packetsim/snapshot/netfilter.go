@@ -71,7 +71,7 @@ func (s *NodeSnapshot) namespaceWithSets(c clock.PassiveClock, taken []netfilter
 	return made().Namespace(), nil
 }
 
-// dialects are those whose rules the host gets, that of Host.Netfilter first.
+// dialects are the variants whose rules the host gets, that of Host.Netfilter first.
 func (s *NodeSnapshot) dialects(options HostOptions) ([]netfilter.Dialect, error) {
 	legacy, nft := netfilter.Legacy, netfilter.NFT
 	for _, word := range [...]struct {
@@ -107,7 +107,7 @@ func (s *NodeSnapshot) dialects(options HostOptions) ([]netfilter.Dialect, error
 	return []netfilter.Dialect{legacy}, nil
 }
 
-// Dialects are those whose rules a Host gets that is built without a choice: both where both hold rules.
+// Dialects are the variants whose rules a Host gets that is built without a choice: both where both hold rules.
 func (s *NodeSnapshot) Dialects() []netfilter.Dialect {
 	taken, err := s.dialects(HostOptions{})
 	if err != nil {

@@ -25,7 +25,7 @@ type NodeSnapshot struct {
 	Taken time.Time `json:"taken,omitzero"`
 	// Devices are the network devices, in the order in which they came into the namespace as far as that can be known, else by index.
 	Devices []Device `json:"devices,omitempty"`
-	// Routes are those of all tables and both families; the local table is among them.
+	// Routes are the routes of all tables, also the local one, and of both families.
 	Routes []Route `json:"routes,omitempty"`
 	// PolicyRules are what "ip rule" and "ip -6 rule" list, by family and priority.
 	PolicyRules []PolicyRule `json:"policyRules,omitempty"`
@@ -115,7 +115,7 @@ type Route struct {
 	// Protocol says who made the route: kernel, boot, static, ra or a number.
 	Protocol string    `json:"protocol,omitempty"`
 	NextHops []NextHop `json:"nexthops,omitempty"`
-	// Realms are those of an IPv4 route: of what is sent by it, plus 65536 times that of what has come by it.
+	// Realms are the realms of an IPv4 route: of what is sent by it, plus 65536 times that of what has come by it.
 	Realms uint32 `json:"realms,omitempty"`
 }
 

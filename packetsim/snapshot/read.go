@@ -53,7 +53,7 @@ func read(rules *document.Rules, name string, r io.Reader) (*NodeSnapshot, error
 	return s, nil
 }
 
-// inWords says what is wrong with a document. A snapshot is written by a program: who has to mend one is told what the fields are.
+// inWords says what is wrong with a document. Programs write snapshots: a person who repairs one by hand reads here what the fields are.
 func inWords(p *document.Problem) string {
 	switch p.Kind {
 	case document.NotUTF8:

@@ -13,7 +13,7 @@ import (
 // RulesDevice is the device of a host of which no more than its rules is known.
 const RulesDevice = "eth0"
 
-// RulesOptions are what is known of a host beside its rules. The zero value knows nothing.
+// RulesOptions are what is known of a host beside its rules. The zero value: nothing is known.
 type RulesOptions struct {
 	// Local are the host's own addresses, those of RulesDevice.
 	Local []netip.Addr

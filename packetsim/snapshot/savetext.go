@@ -24,7 +24,7 @@ func IsSave(text []byte) bool {
 	return false
 }
 
-// textsOf are those of a family, or of both if it is 0.
+// textsOf are the texts of a family, or of both if it is 0.
 func textsOf(name, text string, family netfilter.Family) ([]fakekernel.SaveText, error) {
 	if strings.Contains("\n"+text, "\nhostname:") && !IsSave([]byte(text)) {
 		return nil, fmt.Errorf("%s %w", name, ErrIsSnapshot)

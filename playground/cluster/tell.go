@@ -46,7 +46,7 @@ func (t *Tab) tellRules(taken *snapshot.NodeSnapshot, objects []manifest.Object,
 	return nil
 }
 
-// owns says whether a rule was written for an object: a service's are for each of its ports, a slice's are those of its service.
+// owns says whether a rule was written for an object: a service has rules for each of its ports, a slice has the rules of its service.
 func owns(o *manifest.Object, owner string) bool {
 	name := o.Ref().String()
 	if slice, is := o.Object.(*discoveryv1.EndpointSlice); is {

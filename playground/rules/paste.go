@@ -51,7 +51,7 @@ type Named struct {
 	Devices   []string `json:"devices"`
 	Addresses []string `json:"addresses"`
 	Ports     []int    `json:"ports"`
-	// Packets are those that the rules are about; More are how many others there are.
+	// Packets are the packets that the rules are about; More counts the others.
 	Packets []About `json:"packets"`
 	More    int     `json:"more"`
 }

@@ -22,7 +22,7 @@ type Walked struct {
 	Sentence string   `json:"sentence"`
 	// Body is the page of the trace without its head. All that others wrote is escaped in it.
 	Body string `json:"body"`
-	// Lines are those of the text whose rules the packet met, in any outcome.
+	// Lines are the lines of the text whose rules the packet met, in any outcome.
 	Lines []int `json:"lines"`
 }
 
@@ -113,7 +113,7 @@ func (t *Tab) lineOf(family netfilter.Family, step *packetsim.Step) int {
 type Tried struct {
 	// Packets counts those that were walked, each with the reply to it where that is known to come back through the node.
 	Packets int `json:"packets"`
-	Unknown int `json:"unknown"` // that a rule stops which nobody knows
+	Unknown int `json:"unknown"` // that an unknown rule stops
 	Rules   int `json:"rules"`   // whose lines are known
 	// Unmet are the lines of rules that no packet met.
 	Unmet []int `json:"unmet"`

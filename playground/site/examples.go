@@ -44,13 +44,13 @@ type file struct {
 	Text string `json:"text"`
 }
 
-// folder has the examples' files; kindObjects are those of a real cluster, which the page loads when somebody asks for them.
+// folder has the examples' files; kindObjects are the objects of a real cluster, which the page loads when somebody asks for them.
 const (
 	folder      = "playground/examples"
 	kindObjects = "internal/dumps/kind-v1.34/objects.yaml"
 )
 
-// writeExamples makes the examples, and the files of the third tab, which it alone loads. Rules of kube-proxy are those that it writes for an example's objects.
+// writeExamples makes the examples, and the files that only the third tab loads. kube-proxy writes its rules for an example's objects.
 func writeExamples(out string) error {
 	all, err := rulesExamples()
 	if err != nil {
@@ -109,7 +109,7 @@ func rulesExamples() ([]example, error) {
 	return all, nil
 }
 
-// clusterExamples are those of the second and the third tab.
+// clusterExamples are the examples of the second and the third tab.
 func clusterExamples() ([]example, error) {
 	var all []example
 	for _, e := range []struct {
@@ -148,7 +148,7 @@ const (
 	cases    = "scenarios/testdata/cases"
 )
 
-// scenarioFiles are those that the third tab has to choose from: what the search has found and made small, and the shipped ones.
+// scenarioFiles are the files that the third tab offers: what the search has found and made small, and the shipped ones.
 func scenarioFiles() ([]group, error) {
 	groups := []group{
 		{Title: "Findings in kube-proxy, made small (docs/findings.md)"},

@@ -12,7 +12,7 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/config/clientset"
 )
 
-// printer is a consumer that prints what it is told of Services, and says when it has.
+// printer is a consumer that prints the Services it gets, and says when it has.
 // It takes the other methods from an interface that is nil, so nothing else may happen.
 type printer struct {
 	config.Handler

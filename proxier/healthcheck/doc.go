@@ -11,7 +11,7 @@
 // finished updates, of health check ports and of local endpoints. It decides
 // nothing about rules.
 //
-// Paths, status codes, header and bodies are those of kube-proxy. Not here: the
+// It has the paths, status codes, header and bodies of kube-proxy. Not here: the
 // rule that lets the health check ports through (the proxier writes it), the
 // listener of /healthz and /livez, /metrics, and when to try again after a port
 // could not be bound.

@@ -50,7 +50,7 @@ type ServiceServer struct {
 
 	lock     sync.Mutex
 	services map[types.NamespacedName]*serviceCheck
-	// addresses are those of the last time that they were known.
+	// addresses are the last known addresses.
 	addresses []netip.Addr
 	// unserved are the ports of the last sync if some could not be bound.
 	unserved map[types.NamespacedName]uint16

@@ -37,7 +37,7 @@ type Interface interface {
 	// that the rule jumps to, is not there.
 	DeleteRule(table Table, chain Chain, args ...string) error
 
-	// IsIPv6 says whether the tools are those of IPv6.
+	// IsIPv6 says whether the tools are for IPv6.
 	IsIPv6() bool
 
 	// Protocol is the IP family of the tools.

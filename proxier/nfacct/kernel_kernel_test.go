@@ -69,7 +69,7 @@ func TestKernelLikeTheTool(t *testing.T) {
 	assert.Len(t, requireLikeTheTool(t, ns, k), 5)
 }
 
-// The counters are those of rules, and reading them does not reset them.
+// Rules count in the counters, and reading does not reset them.
 func TestKernelCounts(t *testing.T) {
 	ns, k := inNamespace(t)
 	require.NoError(t, k.Ensure("drops"))

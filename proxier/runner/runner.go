@@ -21,7 +21,7 @@ type Options struct {
 	// MaxInterval is after how long the function runs again without a request, after any run and after the start of Loop.
 	MaxInterval time.Duration
 	Clock       clock.Clock
-	// Logger is told of runs that failed. The zero value is silent.
+	// Logger gets the runs that failed. The zero value is silent.
 	Logger klog.Logger
 }
 

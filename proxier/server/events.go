@@ -49,7 +49,7 @@ func (s *server) newRecorder(ctx context.Context) *recorder {
 	return r
 }
 
-// Eventf records an event about an object, which is given by its reference. The parameters are those of client-go's EventRecorder.
+// Eventf records an event about an object, which is given by its reference. It has the parameters of client-go's EventRecorder.
 func (r *recorder) Eventf(regarding, _ runtime.Object, eventType, reason, action, note string, args ...any) {
 	reference, ok := regarding.(*v1.ObjectReference)
 	if r.sink == nil || !ok {

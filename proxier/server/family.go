@@ -74,7 +74,7 @@ func (s *server) otherFamilysPods() error {
 		s.settings.PrimaryFamily, s.configuration.ClusterCIDR)
 }
 
-// rules are those of the tools, nil where there are no tools.
+// rules are the rules of the tools, nil where there are no tools.
 func (s *server) rules(tools iptables.Interface) proxier.Rules {
 	if tools == nil {
 		return nil

@@ -30,7 +30,7 @@ func (s *server) metricsHandler() http.Handler {
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") })
 	mux.HandleFunc("/proxyMode", s.serveMode)
 	mux.HandleFunc("/configz", s.serveConfiguration)
-	// Besides our own metrics there are those of the process and of client-go.
+	// Besides our own metrics there are metrics of the process and of client-go.
 	mux.Handle("/metrics", metrics.HandlerFor(prometheus.Gatherers{s.registry, legacyregistry.DefaultGatherer}, metrics.HandlerOpts{}))
 	if s.configuration.EnableProfiling {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)

@@ -10,9 +10,9 @@ import (
 
 // Report is what became of settings.
 type Report struct {
-	// Changed are those that were written.
+	// Changed are the settings that were written.
 	Changed []Setting
-	// ReadOnly are those that have another value and could not be written, since the file system is mounted read-only.
+	// ReadOnly are the settings that have another value and could not be written, since the file system is mounted read-only.
 	ReadOnly []Setting
 }
 

@@ -31,7 +31,7 @@ const (
 	mostEntries      = 1 << 20
 )
 
-// Wanted returns the settings that kube-proxy makes when it starts, in its order. cores are those of the machine, not of this
+// Wanted returns the settings that kube-proxy makes when it starts, in its order. cores counts the machine's processors, not those of this
 // process. localhostNodePorts is true if node ports are served at 127.0.0.0/8. What the configuration leaves to the kernel
 // (no value, 0, or false for tcpBeLiberal) is not among them. A higher limit of connections stays, as with kube-proxy since v1.37.
 func Wanted(config *kubeproxy.KubeProxyConntrackConfiguration, cores int, localhostNodePorts bool) []Setting {

@@ -1,4 +1,4 @@
-// Package upstream holds package goiptables against github.com/coreos/go-iptables: the same calls to the one on the fake tools and to the
-// other on the real ones, in a network namespace of the test's own. It is a module of its own, so that who uses the fake does not download
-// the library.
+// Package upstream compares package goiptables with github.com/coreos/go-iptables: it makes the same calls to goiptables on the fake tools
+// and to the library on the real ones, in a network namespace of the test's own. It is a module of its own, so that users of the fake do
+// not download the library.
 package upstream

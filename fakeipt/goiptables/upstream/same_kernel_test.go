@@ -21,7 +21,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// methods are those of the library that name none of its types: a program's own interface would have some of them.
+// methods are the library's methods that name none of its types: a program's own interface would have some of them.
 type methods interface {
 	Exists(table, chain string, rulespec ...string) (bool, error)
 	Insert(table, chain string, pos int, rulespec ...string) error

@@ -176,7 +176,7 @@ const (
 // repairOff ends a repair without a window probe.
 const repairOff = -1
 
-// Numbers are those of the next byte that a TCP socket sends and of the next that it expects. It takes CAP_NET_ADMIN.
+// Numbers are the sequence numbers of the next byte that a TCP socket sends and of the next that it expects. It takes CAP_NET_ADMIN.
 func Numbers(fd int) (seq, ack uint32, err error) {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_REPAIR, 1); err != nil {
 		return 0, 0, err

@@ -28,7 +28,7 @@ var (
 	timeLeft   = regexp.MustCompile(`(timeout[ >])([0-9]+)`)
 )
 
-// givenNumbers are those that comparisons give to sets, so that the kernel has none to draw. Such sets keep the order of their elements.
+// givenNumbers are the numbers that comparisons give to sets, so that the kernel draws none. Such sets keep the order of their elements.
 var givenNumbers = []string{"0x00000000", "0x00000001", "0x00001234", "0xffffffff"}
 
 const drawn = "drawn"

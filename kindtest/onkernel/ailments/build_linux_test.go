@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// bits are those of a network of one of the ward's links, and of a host.
+// bits are the prefix lengths of a network of one of the ward's links, and of a host.
 func bits(v6, host bool) int {
 	switch {
 	case v6 && host:
@@ -20,7 +20,7 @@ func bits(v6, host bool) int {
 	return 24
 }
 
-// settings are those of every machine: addresses count at once, and nothing asks or limits by itself.
+// settings are the settings of every machine: addresses count at once, and nothing asks or limits by itself.
 func settings(forwards bool) []string {
 	forwarding := 0
 	if forwards {

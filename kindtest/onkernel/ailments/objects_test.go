@@ -19,7 +19,7 @@ type Objects []manifest.Object
 //go:embed ward.yaml
 var wardYAML string
 
-// newObjects are those of a ward with nothing wrong.
+// newObjects are the objects of a ward with nothing wrong.
 func newObjects(families Families) (Objects, error) {
 	all, err := manifest.ReadObjects("ward.yaml", strings.NewReader(wardYAML))
 	if err != nil {

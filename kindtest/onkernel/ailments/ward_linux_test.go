@@ -51,7 +51,7 @@ func (w *Ward) Close() error {
 	return errors.Join(errs...)
 }
 
-// nodeNames are those of the nodes.
+// nodeNames are the names of the nodes.
 var nodeNames = []string{"node1", "node2"}
 
 // configuration is kube-proxy's.
@@ -120,7 +120,7 @@ func (m *machine) account(rules string) error {
 	return nil
 }
 
-// Run runs command lines of the form "MACHINE: PROGRAM WORDS...". The iptables tools are those of the ward's dialect; {node1} and {node2}
+// Run runs command lines of the form "MACHINE: PROGRAM WORDS...". The iptables tools have the ward's dialect; {node1} and {node2}
 // stand for the paths of the nodes' namespaces.
 func (w *Ward) Run(lines ...string) error {
 	paths := strings.NewReplacer("{node1}", w.machines["node1"].Path(), "{node2}", w.machines["node2"].Path())

@@ -22,7 +22,7 @@ func socketAnswer(o *packetsim.Outcome) (answer inet.Packet, answers bool) {
 		if p.TCPFlags&inet.ACK != 0 {
 			answer.TCPFlags = inet.RST
 		}
-		answer.TOS = p.TOS &^ 3 // what is told of congestion is not repeated
+		answer.TOS = p.TOS &^ 3 // an answer does not repeat the bits about congestion
 		return answer, true
 	case p.Proto == inet.UDP:
 		answer = portUnreachable(p)
@@ -34,7 +34,7 @@ func socketAnswer(o *packetsim.Outcome) (answer inet.Packet, answers bool) {
 	return answer, false
 }
 
-// resetNumbers are those of a reset: it continues where the segment's acknowledgement is, or acknowledges the segment.
+// resetNumbers are the numbers of a reset: it continues where the segment's acknowledgement is, or acknowledges the segment.
 func resetNumbers(p *inet.Packet) *inet.TCPNumbers {
 	if p.TCPFlags&inet.ACK != 0 {
 		return &inet.TCPNumbers{Seq: p.Numbers.Ack}

@@ -10,7 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
-// The values are those of tables of the distribution.
+// The values come from tables of the distribution.
 func TestChiSquaredTail(t *testing.T) {
 	for _, c := range []struct {
 		x    float64

@@ -9,7 +9,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// fileRules are those of case files: input and output of tools, of any length, and bytes that are no text among it.
+// fileRules are the rules for case files: they hold input and output of tools, of any length, which may have bytes that are no text.
 func fileRules() *document.Rules {
 	return &document.Rules{AnyLength: true, YAMLScalars: true, YAMLStrings: true}
 }

@@ -18,7 +18,7 @@ type gen struct {
 	off map[string]bool
 	// favoured are the pieces that every second choice falls on, by name.
 	favoured []string
-	// used is how often each piece was chosen, protocols are those that rules of this ruleset name.
+	// used is how often each piece was chosen, protocols are the protocols that rules of this ruleset name.
 	used         map[string]int
 	protocols    []string
 	serial       int

@@ -84,7 +84,7 @@ func (s *wideSession) next() {
 	}
 }
 
-// run is a run of iptables with options about the run itself among its words.
+// run is a run of iptables whose words have options about the run itself.
 func (s *wideSession) run(words ...string) textStep {
 	argv := append([]string{s.name("iptables")}, words...)
 	if s.chance(12) {

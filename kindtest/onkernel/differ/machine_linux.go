@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machineSysctls are those that there is only one of for the whole machine, with the values that the lab needs: the kernel tells every
+// machineSysctls are the sysctls that the whole machine shares, with the values that the lab needs: the kernel tells every
 // sender of a missing route, not only five times.
 var machineSysctls = map[string]string{"net/ipv4/route/error_cost": "0"}
 

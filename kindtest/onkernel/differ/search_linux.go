@@ -21,8 +21,8 @@ type differential struct {
 	walks  bool
 }
 
-// differentials are those of a search, in their order, with their parts of the time for one dialect and family. Sessions of ipset have a
-// fifth as many calls as those of all tools, sessions of nfacct, which has few commands, a fifteenth.
+// differentials are the comparisons of a search, in order, with their parts of the time for a dialect and a family. Sessions of ipset have
+// a fifth as many calls as those of all tools, sessions of nfacct, which has few commands, a fifteenth.
 func (s *Search) differentials() []differential {
 	bounds := func(part, rulesets, calls int) runBounds {
 		return runBounds{

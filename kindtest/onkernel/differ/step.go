@@ -158,7 +158,7 @@ func (a *account) step(p *part, s packetsim.Step) {
 // stepTexts are the lines of the outcome's packet.
 func stepTexts(o *packetsim.Outcome, d netfilter.Dialect) []string { return accountOf(o, d).steps }
 
-// replySteps are those of the packets that the node made because of it.
+// replySteps are the steps of the packets that the node made because of it.
 func replySteps(o *packetsim.Outcome, d netfilter.Dialect) []string { return accountOf(o, d).made }
 
 // sameReplies compares lines of packets that the node made. In nft their order says nothing: the lines of packets are known by the places

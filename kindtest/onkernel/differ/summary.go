@@ -141,7 +141,7 @@ func rowOf(n *numbersLine) row {
 
 func rowName(d netfilter.Dialect, family int) string { return fmt.Sprintf("%s IPv%d", d, family) }
 
-// rows are those of dialects and families in the order in which they came.
+// rows has a row for each dialect and family, in the order in which they came.
 func (s *summary) rows() []row {
 	var rows []row
 	at := map[string]int{}

@@ -73,7 +73,7 @@ func (f *folderRunner) run(s *textStep) (toolrun.Run, error) {
 	stored := toolrun.Run{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}
 	steady, _ := toolrun.Steady(run)
 	if storedSteady, _ := toolrun.Steady(stored); storedSteady != steady {
-		// What differs in memory, too, is no matter of the folder.
+		// A difference that is in memory, too, does not come from the folder.
 		stored.Stderr += notAsInMemory
 		return stored, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// toolExtension is a match or target of the real tools, as they were asked about it: what they read is no matter of what the fake reads.
+// toolExtension is a match or target of the real tools, as they describe it themselves, whatever the fake reads.
 type toolExtension struct {
 	target   bool
 	name     string

@@ -54,7 +54,7 @@ func TestKernelToolOptions(t *testing.T) {
 // asking asks the real tools.
 type asking struct{ ns *kerneltest.Namespace }
 
-// extensions are those whose libraries are here, without their options.
+// extensions are the extensions whose libraries are here, without their options.
 func (a *asking) extensions(t *testing.T) []toolExtension {
 	found := map[string]*toolExtension{}
 	var names []string

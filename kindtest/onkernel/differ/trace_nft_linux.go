@@ -18,7 +18,7 @@ import (
 type nftTracer struct {
 	events, requests *nfnetlink.Socket
 	numbers          map[string]int // "TABLE:CHAIN:HANDLE" to the rule's place in its chain
-	// ids are the packets' identifications by the kernel's numbers of them; unasked are those that it sent by itself.
+	// ids are the packets' identifications by the kernel's numbers of them; unasked are the packets that it sent by itself.
 	ids     map[uint32]uint32
 	unasked map[uint32]bool
 }

@@ -34,7 +34,7 @@ type send struct {
 	// about.
 	Answers int `json:"answers,omitempty"`
 	About   int `json:"about,omitempty"`
-	// Flags and Type are those of a packet that answers.
+	// Flags and Type belong to a packet that answers.
 	Flags       string `json:"flags,omitempty"`
 	Type        string `json:"type,omitempty"`
 	OutOfWindow bool   `json:"outOfWindow,omitempty"`
@@ -59,7 +59,7 @@ type observation struct {
 	Replies []string `json:"replies,omitempty"`
 	// Seen are the packets that came out on each side, sorted: "client: tcp ...".
 	Seen []string `json:"seen,omitempty"`
-	// Connections are those that were tracked then, if one of them has a port that the kernel chose and no packet showed.
+	// Connections are the tracked connections at that time, if one of them has a port that the kernel chose and no packet showed.
 	Connections []string `json:"connections,omitempty"`
 }
 

@@ -107,7 +107,7 @@ func sysctls() map[string]string {
 		"net.ipv4.conf.all.send_redirects":   "0",
 		"net.ipv4.icmp_ratemask":             "0", // no ICMP message is held back for its rate
 		"net.ipv6.icmp.ratelimit":            "0",
-		"net.ipv4.icmp_echo_ignore_all":      "1", // the node's answers are those of closed ports alone
+		"net.ipv4.icmp_echo_ignore_all":      "1", // the node answers for closed ports alone
 		"net.ipv6.icmp.echo_ignore_all":      "1",
 		"net.ipv6.auto_flowlabels":           "0", // the flow label tells the lab's packets from the kernel's
 		"net.ipv4.conf.cwdc.route_localnet":  "1",

@@ -168,7 +168,7 @@ func (s *session) followed(f *keptFlow, p scenarios.FlowPacket, sender *host, is
 		}
 	}
 	if !w.Heard {
-		w.Why = "its addresses are not those of the connection"
+		w.Why = "it does not have the addresses of the connection"
 	}
 	return w, j.chancy()
 }

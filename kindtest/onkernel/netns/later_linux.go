@@ -75,7 +75,7 @@ func (f *keptFlow) packet(s *session, p scenarios.FlowPacket) (*host, []byte, ne
 	return sender, raw.Craft(&packet, t), to.Addr(), nil
 }
 
-// numbers are those that the next packet of a side carries.
+// numbers are the numbers that the next packet of a side carries.
 func (f *keptFlow) numbers(ofServer bool) raw.Tell {
 	switch {
 	case f.proto == inet.SCTP && ofServer:

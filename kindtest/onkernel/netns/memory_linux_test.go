@@ -96,7 +96,7 @@ COMMIT
 	assert.ErrorContains(t, b.err, `a trace says "TRACE"`)
 }
 
-// TestRuleBookKeepsRulesThatNobodyKnows, and refuses what is none.
+// TestRuleBookKeepsRulesThatNobodyKnows: it keeps unknown rules, and refuses lines that are no rules.
 func TestRuleBookKeepsRulesThatNobodyKnows(t *testing.T) {
 	const unknown = "-A PREROUTING -m geoip --source-country DE -j SOMETHING --very"
 	b := readBook(t, netfilter.Legacy, "*nat\n:PREROUTING ACCEPT [0:0]\n"+unknown+"\n-A PREROUTING -j ACCEPT\nCOMMIT\n")

@@ -5,8 +5,8 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 )
 
-// onLog takes a report of NFLOG: that a packet came to a point, or a step of the legacy tables. Where the nft tables are traced as well the
-// points are those of the trace. It is false for other messages.
+// onLog takes a report of NFLOG: that a packet came to a point, or a step of the legacy tables. If the nft tables are traced as well, the
+// trace gives the points. It is false for other messages.
 func (w *watch) onLog(m nfnetlink.Message) (isLog bool, err error) {
 	r, isLog, err := nfnetlink.ParseLog(m)
 	if !isLog || err != nil {

@@ -66,7 +66,7 @@ type sighting struct {
 // watch collects the sightings of a namespace.
 type watch struct {
 	reports *nfnetlink.Socket
-	traced  bool // the points are those of the nft tables' trace, otherwise those of NFLOG
+	traced  bool // the points come from the nft tables' trace, otherwise from NFLOG
 	seen    []sighting
 	last    map[uint32]*sighting // of the trace's packets, by the kernel's number
 	host    *host

@@ -1,5 +1,5 @@
 // Package programs runs other people's firewall programs on the real iptables tools and on the fake ones at once, and compares every
-// call. The programs are those of Debian, unchanged, and Kubernetes' kube-proxy.
+// call. The programs come unchanged from Debian, and kube-proxy from Kubernetes.
 //
 // A program runs in its own namespaces, over an installation of Debian that it cannot change. Instead of the tools it finds the
 // recorder, which runs the real tool in the namespace and the fake tool over a folder, both with the same arguments and the same input.

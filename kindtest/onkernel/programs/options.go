@@ -17,7 +17,7 @@ type Options struct {
 	Mirror string // of Debian's packages
 	// Kubernetes is the folder of Kubernetes' programs and etcd.
 	Kubernetes string
-	// Programs are those that live; all if there are none.
+	// Programs are the programs that run; all if the list is empty.
 	Programs []string
 	// Dialects of the tools; both if there are none.
 	Dialects []netfilter.Dialect
@@ -56,7 +56,7 @@ func scriptOf(program string) (string, error) {
 	return script.String(), nil
 }
 
-// valid refuses programs that nobody knows, and fills in what is left open.
+// valid refuses unknown programs, and fills in defaults.
 func (o *Options) valid() error {
 	if len(o.Programs) == 0 {
 		o.Programs = names

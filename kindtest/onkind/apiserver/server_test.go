@@ -59,7 +59,7 @@ func programs(t *testing.T) nodeimage.Binaries {
 	return built
 }
 
-// start runs an API server whose cluster IPs are those that the scenario files use.
+// start runs an API server with the cluster IPs that the scenario files use.
 func start(t *testing.T) *environment {
 	t.Helper()
 	e := &environment{binaries: programs(t), folder: t.TempDir(), etcdPort: freeport.New(t), apiPort: freeport.New(t)}

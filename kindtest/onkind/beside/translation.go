@@ -75,7 +75,7 @@ func (t *translation) listeners(given []scenarios.Listener) []scenarios.Listener
 	return out
 }
 
-// pods are those of the pool that stand for pods of the scenario. Where one stands for several it has the addresses and sockets of all.
+// pods are the pods of the pool that stand for pods of the scenario. One that stands for several has the addresses and sockets of all.
 func (t *translation) pods() []scenarios.Pod {
 	var out []scenarios.Pod
 	for i := range t.scenario.Pods {

@@ -17,7 +17,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
-// facts are those of a cluster with two pods on each node.
+// facts are the facts of a cluster with two pods on each node.
 func facts() *kind.Facts {
 	return &kind.Facts{
 		Nodes: []cluster.Node{

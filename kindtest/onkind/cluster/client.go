@@ -19,7 +19,7 @@ type Client interface {
 	RbacV1() rbac.RbacV1Interface
 }
 
-// clients are those of one API server.
+// clients are the clients of one API server.
 type clients struct {
 	core       *core.CoreV1Client
 	apps       *apps.AppsV1Client

@@ -53,7 +53,7 @@ type Node struct {
 	Zone string
 	// Addresses are its internal ones, the primary family's first.
 	Addresses []netip.Addr
-	// PodCIDRs are those of its pods, in the order of Addresses.
+	// PodCIDRs are the ranges of its pods, in the order of Addresses.
 	PodCIDRs []netip.Prefix
 }
 
@@ -69,14 +69,14 @@ type Pod struct {
 type Outside struct {
 	// Name is that of the container, of the host for Relay, and of its agent.
 	Name string
-	// Addresses are those that Docker gave it, IPv4 before IPv6.
+	// Addresses are the addresses that Docker gave it, IPv4 before IPv6.
 	Addresses []netip.Addr
 }
 
 // Nodes are the nodes, the control plane first, then by name.
 func (m *members) Nodes() []Node { return m.nodes }
 
-// Pods are those of the pool, by node in the order of Nodes, then by number.
+// Pods are the pods of the pool, by node in the order of Nodes, then by number.
 func (c *Cluster) Pods() []Pod { return c.pods }
 
 // Outside is the container outside the cluster. Its agent may be given more addresses, and it has routes to the nodes' podCIDRs.

@@ -65,7 +65,7 @@ func (p *nodeProxies) proxyLog(ctx context.Context, node string) ([]byte, error)
 	return p.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
 }
 
-// objects are those that decide what the proxy writes, and what helps to understand the rest, as a stream of YAML documents.
+// objects are the objects that decide what the proxy writes, and others that help to understand it, as a stream of YAML documents.
 func (c *Cluster) objects(ctx context.Context) ([]byte, error) {
 	core, all := c.client.CoreV1(), metav1.ListOptions{}
 	var text []byte

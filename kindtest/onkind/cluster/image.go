@@ -45,7 +45,7 @@ func (p *nodeProxies) findProxy(ctx context.Context, host string) error {
 	return err
 }
 
-// images are those that the nodes need.
+// images are the images that the nodes need.
 func (c *Cluster) images() []*scratchimage.Image {
 	if c.nodeProxies.image == nil || c.nodeProxies.image.Reference == c.agentImage.Reference {
 		return []*scratchimage.Image{c.agentImage}

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Metrics are those of a node's proxy, in Prometheus' text format.
+// Metrics are the metrics of a node's proxy, in Prometheus' text format.
 func (p *nodeProxies) Metrics(ctx context.Context, node string) ([]byte, error) {
 	if p.foreign != nil {
 		return p.metricsOf(ctx, node, metricsPort)

@@ -89,7 +89,7 @@ func kindConfig(c Config) *v1alpha4.Cluster {
 	return cluster
 }
 
-// ranges are those of pods and of services, as Kubernetes writes them.
+// ranges are the ranges of pods and of services, as Kubernetes writes them.
 func ranges(family scenarios.IPFamily) (pods, services string) {
 	switch family {
 	case scenarios.FamilyIPv4:

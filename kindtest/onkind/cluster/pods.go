@@ -72,7 +72,7 @@ func agentPod(agent, node, image string) *corev1.Pod {
 	}
 }
 
-// agentArgs are those of chainwalk for an agent.
+// agentArgs are chainwalk's arguments for an agent.
 func agentArgs(name string) []string {
 	return []string{"probe", "serve", "--name", name, "--control", "unix:" + socketOf(name)}
 }

@@ -41,7 +41,7 @@ func (p *nodeProxies) removePredecessor(ctx context.Context) error {
 	return p.inAll(ctx, func(Node) string { return cleanupScript })
 }
 
-// cleanupScript removes the rules of kube-proxy in its modes iptables and nftables. chainwalk's are those of iptables.
+// cleanupScript removes the rules of kube-proxy in its modes iptables and nftables. chainwalk's proxy writes the rules of mode iptables.
 const cleanupScript = `set -eu
 ` + programPath + ` proxy --cleanup
 for family in ip ip6; do

@@ -282,7 +282,7 @@ func TestCausesComeBeforeWhatFollows(t *testing.T) {
 		"a rule that should not be there comes before those that the packet misses for it")
 	c.Rules = nil
 	for _, text := range rulesBetween(&c, sound) {
-		assert.NotContains(t, text, "lacks", "nobody knows which rules there are")
+		assert.NotContains(t, text, "lacks", "the rules are not known")
 	}
 }
 

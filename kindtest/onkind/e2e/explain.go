@@ -58,7 +58,7 @@ func (r rule) is(other rule) bool {
 	return r.node == other.node && provenance.WithoutHashes(r.text) == provenance.WithoutHashes(other.text)
 }
 
-// isAmong reports whether a node has the rule. Where nobody knows which rules there are, none is said to be missing.
+// isAmong reports whether a node has the rule. If a node's rules are not known, none of them counts as missing.
 func (r rule) isAmong(rules func(node string) []string) bool {
 	return rules == nil || slices.ContainsFunc(rules(r.node), func(text string) bool { return r.is(rule{r.node, text}) })
 }

@@ -38,7 +38,7 @@ func newQueue(all []*scenarios.Scenario, places []place) *queue {
 	q := &queue{}
 	var small []queued
 	for _, s := range kind.Order(all) {
-		one := queued{s, anyNumber} // one that is wrong is told of by the place that has room for all
+		one := queued{s, anyNumber} // the place that has room for all reports an invalid one
 		if c, err := scenarios.ResolveWith(s, controller.New); err == nil {
 			one.nodes = len(c.Nodes)
 		}

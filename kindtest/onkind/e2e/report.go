@@ -75,7 +75,7 @@ type probeRow struct {
 	// Clauses are what it asks about where modes are known to differ, Allowed what allows that it is not as expected.
 	Clauses []clause   `yaml:"clauses,omitempty"`
 	Allowed *allowance `yaml:"allowed,omitempty"`
-	// Rules are those that a packet meets in one of this cluster and the simulated one, and not in the other, where it went wrong.
+	// Rules are the rules that a failed packet meets only in this cluster, or only in the simulated one.
 	Rules []string `yaml:"rules,omitempty"`
 }
 
@@ -88,7 +88,7 @@ type disagreement struct {
 	Why     string         `yaml:"why"`
 }
 
-// disagreementsOf are those of a check. Without a prediction what is wrong is between what was expected and what happened.
+// disagreementsOf are the disagreements of a check. Without a prediction, what is wrong is a disagreement of expectation and result.
 func disagreementsOf(c *scenarios.Check) []disagreement {
 	var out []disagreement
 	for _, d := range c.Disagreements {

@@ -161,7 +161,7 @@ type failure struct {
 	// Between are the columns that disagree; empty for what is no probe.
 	Between scenarios.Pair `yaml:"between,omitempty"`
 	Why     string         `yaml:"why"`
-	// Rules are those that make the difference, causes first.
+	// Rules are the rules that make the difference, causes first.
 	Rules []string `yaml:"rules,omitempty"`
 }
 

@@ -29,7 +29,7 @@ import (
 const (
 	variable = "CHAINWALK_GATHER"
 	name     = "gather" // of the cluster
-	// namespace and account are those of docs/gather.yaml.
+	// namespace and account are named in docs/gather.yaml.
 	namespace, account = "chainwalk", "gather"
 	virtualIP          = "10.96.77.7"
 )

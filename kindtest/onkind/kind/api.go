@@ -28,7 +28,7 @@ type writer struct {
 	labels labels
 }
 
-// labels are those of Node objects before any scenario, by node, nil for one that was not there. They are given back when the backend is
+// labels are the labels of Node objects before any scenario, by node; nil for a missing one. They are given back when the backend is
 // closed, since most scenarios want the same ones.
 type labels map[string]map[string]*string
 

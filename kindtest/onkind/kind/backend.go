@@ -25,7 +25,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 )
 
-// Options are those of a Backend.
+// Options say how a Backend runs scenarios.
 type Options struct {
 	// Samples is how often a connection is made whose way depends on chance; 0 is 100.
 	Samples int

@@ -15,12 +15,12 @@ import (
 type Facts struct {
 	// Nodes are in the order in which the nodes of a scenario are mapped on them.
 	Nodes []cluster.Node
-	// Pods are those of the pool, by number on each node.
+	// Pods are the pods of the pool, by number on each node.
 	Pods    []cluster.Pod
 	Outside cluster.Outside
 	// Tool is the nodes' variant of iptables.
 	Dialect netfilter.Dialect
-	// Networks are those that the nodes and the container outside share, one for each family.
+	// Networks are the networks that the nodes and the container outside share, one for each family.
 	Networks []netip.Prefix
 	// Place is that of Options: of Networks addresses are given from the beginning, or, in place 1, from the second quarter on.
 	Place int
@@ -86,7 +86,7 @@ func rangeOf(prefixes []netip.Prefix, v6 bool) netip.Prefix {
 	return netip.Prefix{}
 }
 
-// families are those of a scenario, IPv4 first.
+// families are the address families of a scenario, IPv4 first.
 func families(f scenarios.IPFamily) []bool {
 	switch f {
 	case scenarios.FamilyIPv6:

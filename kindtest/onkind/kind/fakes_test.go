@@ -164,7 +164,7 @@ func (r scriptedRelay) Forget(_ context.Context, addresses []netip.Addr) error {
 	return r.note("forget %s: %d addresses", r.machine, len(addresses))
 }
 
-// scriptedHands are those of the cluster's proxies.
+// scriptedHands stand for the hands of the cluster's proxies.
 type scriptedHands struct {
 	*script
 	facts *Facts

@@ -225,7 +225,7 @@ func (t *traffic) judgeLater(f *flow, p scenarios.FlowPacket, way *scenarios.Way
 	if way.Heard {
 		way.Why = ""
 	} else if !asOne {
-		way.Why = "its addresses are not those of the connection"
+		way.Why = "it does not have the addresses of the connection"
 	}
 	way.Client, way.Server = t.mapping.BackPort(sourceOf(last)), t.mapping.BackPort(destinationOf(last))
 }

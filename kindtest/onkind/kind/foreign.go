@@ -168,7 +168,7 @@ func (v *visit) samePods(a, b string) bool {
 	})
 }
 
-// prefixesOf are the ranges of a list with commas, without what is none.
+// prefixesOf are the ranges of a list with commas; it leaves out words that are no range.
 func prefixesOf(text string) []netip.Prefix {
 	var out []netip.Prefix
 	for one := range strings.SplitSeq(text, ",") {

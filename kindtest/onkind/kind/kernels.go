@@ -112,7 +112,7 @@ func (k *kernels) set(ctx context.Context, node string, settings map[string]stri
 	return before, nil
 }
 
-// clusterPorts are those of the control plane, the kubelet, and the proxy's health and metrics.
+// clusterPorts are the ports of the control plane, the kubelet, and the proxy's health and metrics.
 const clusterPorts = "2379,2380,6443,10249,10250,10256,10257,10259"
 
 // guard lets in what the cluster needs where INPUT is closed: what a node says to itself, the control plane, the kubelet, the

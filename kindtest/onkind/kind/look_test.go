@@ -130,7 +130,7 @@ func TestWhatCannotRunSaysWhy(t *testing.T) {
 		{"a clock that a proxy looks at whose tools fail", "steps: [{fault: {restoreFails: 1}}, {advance: 1h}]",
 			"advance: the clock of a real proxy, which says after a time that its syncs fail, cannot be moved"},
 		{"events", "steps: [{hold: true}, {deliver: {}}]", "deliver: a real API server tells of every change, in order"},
-		{"a node that is told of no events", "steps: [{hold: true}]", ""},
+		{"a node that gets no events", "steps: [{hold: true}]", ""},
 		{"what is written", "steps: [{writes: {restores: 1}}]", "what a real proxy gives to iptables-restore is not seen"},
 		{"what is written, and more", "steps: [{writes: {restores: 1}}, {healthz: {healthy: true}}]", ""},
 		{"counters", "steps: [{rules: {table: nat, counters: {A: 1}}}]", "rules of a real node count other packets as well"},

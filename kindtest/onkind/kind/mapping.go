@@ -32,7 +32,7 @@ type Host struct {
 	// Machine is the node's name, or that of the container outside: where the relay is.
 	Machine string
 	Agent   string
-	// Addresses are those of the host itself in the cluster.
+	// Addresses are the host's own addresses in the cluster.
 	Addresses []netip.Addr
 }
 
@@ -202,7 +202,7 @@ func (m *Mapping) Host(name string) (Host, bool) {
 	return h, ok
 }
 
-// agents are those of all hosts, in order.
+// agents are the agents of all hosts, in order.
 func (m *Mapping) agents() []agent {
 	var out []agent
 	for _, name := range sorted(m.hosts) {
@@ -213,7 +213,7 @@ func (m *Mapping) agents() []agent {
 	return out
 }
 
-// givenAddresses are those of the pool, and those of the cluster that stand for addresses of the scenario, but for the nodes' own.
+// givenAddresses are the addresses of the pool, and the cluster's addresses that stand for the scenario's, without the nodes' own.
 func (m *Mapping) givenAddresses() []netip.Addr {
 	var out []netip.Addr
 	for i := range m.facts.Pods {

@@ -55,7 +55,7 @@ func newMemory(b *Backend) *memory {
 	return m
 }
 
-// entries are those of nodes, with when they were renewed.
+// entries are the entries of nodes, with the time of their renewal.
 func (m *memory) entries(ctx context.Context, nodes []string) (map[remembered]moment, error) {
 	out := map[remembered]moment{}
 	var mu sync.Mutex
@@ -71,7 +71,7 @@ func (m *memory) entries(ctx context.Context, nodes []string) (map[remembered]mo
 	return out, err
 }
 
-// Clients are those that a node's lists of the match recent have, by list.
+// Clients are the addresses in a node's lists of the match recent, by list.
 func (b *Backend) Clients(ctx context.Context, node string) (map[string][]netip.Addr, error) {
 	entries, err := recentLists{}.read(ctx, b.relays[node])
 	out := map[string][]netip.Addr{}

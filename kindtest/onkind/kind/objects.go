@@ -110,7 +110,7 @@ func (m *Mapping) texts(texts []string) {
 	}
 }
 
-// text is an address in an object; what is none stays as it is.
+// text is an address in an object; other texts stay as they are.
 func (m *Mapping) text(text string) string {
 	a := parse(text)
 	if !a.IsValid() {

@@ -28,7 +28,7 @@ func Order(all []*scenarios.Scenario) []*scenarios.Scenario {
 	return out
 }
 
-// configurations are those of a scenario's nodes as a text, the names of nodes apart.
+// configurations are the configurations of a scenario's nodes as a text, without the nodes' names.
 func configurations(s *scenarios.Scenario) string {
 	c, err := scenarios.ResolveWith(s, controller.New)
 	if err != nil {

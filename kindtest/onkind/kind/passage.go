@@ -128,7 +128,7 @@ func journey(seen map[agent][]sighting, sender agent) []sighting {
 	return way
 }
 
-// inOrder puts the sightings of one host in the order in which its kernel had them; an agent is told of them by several sockets. A packet
+// inOrder puts the sightings of one host in the order in which its kernel had them; an agent gets them from several sockets. A packet
 // comes in and is delivered at the same time.
 func inOrder(seen []sighting) {
 	rank := map[probe.Point]int{probe.In: 0, probe.Local: 1, probe.Out: 2}

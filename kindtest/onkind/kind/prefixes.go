@@ -120,7 +120,7 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return last
 }
 
-// parseRange reads a range as Kubernetes does: with leading zeros, in decimal, and with bits beyond the prefix length. What is none is
+// parseRange reads a range as Kubernetes does: with leading zeros, in decimal, and with bits beyond the prefix length. Another text is
 // not valid.
 func parseRange(text string) netip.Prefix {
 	_, network, err := netutils.ParseCIDRSloppy(text)

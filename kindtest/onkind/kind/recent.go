@@ -12,7 +12,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
-// recentLists are those of the match recent, by which mode iptables remembers clients.
+// recentLists are the lists of the match recent, in which mode iptables remembers clients.
 type recentLists struct{}
 
 // listing has a shell print the lists of a node, each entry after the name of its list, also where there is one alone. Without any it

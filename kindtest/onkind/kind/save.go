@@ -15,7 +15,7 @@ import (
 )
 
 // saves maps what iptables-save prints on a node back to the scenario: addresses, ranges, the names of chains that are made of addresses.
-// What is none of the scenario's is left out: services of the cluster itself and of the session.
+// It leaves out services of the cluster itself and of the session.
 type saves struct {
 	mapping *Mapping
 	// endpoints are the names of endpoints' chains in the cluster, and those of the scenario.

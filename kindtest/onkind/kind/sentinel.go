@@ -32,7 +32,7 @@ const (
 	sentinelNamespace = metav1.NamespaceSystem
 	// sentinelPort is where the agent outside listens for it.
 	sentinelPort uint16 = 7999
-	// firstPort and ports are those that it takes in turn.
+	// firstPort and ports give the ports that it takes in turn.
 	firstPort, ports = 10000, 20000
 )
 

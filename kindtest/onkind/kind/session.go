@@ -69,7 +69,7 @@ func (s *Session) Mapping() *Mapping { return s.mapping }
 // Cluster is the scenario's cluster as it is now.
 func (s *Session) Cluster() *scenarios.Cluster { return s.cluster }
 
-// Objects are those of the scenario that the API server has now, as the scenario has them.
+// Objects are the scenario's objects that the API server has now, as the scenario writes them.
 func (s *Session) Objects() []manifest.Object { return s.knows.all() }
 
 func (s *Session) start(ctx context.Context) error {

@@ -166,7 +166,7 @@ func (s *sockets) clear(at agent) {
 	delete(s.dirty, at)
 }
 
-// close ends what the agents of the scenario's hosts have open, kept connections among it.
+// close ends what the agents of the scenario's hosts have open, with kept connections.
 func (s *sockets) close(ctx context.Context) error {
 	clear(s.wanted)
 	return together(s.mapping.agents(), func(at agent) error {

@@ -91,7 +91,7 @@ func TestAProxyIsGivenTimeToNoticeAFlush(t *testing.T) {
 	}
 }
 
-// TestTablesThatAFaultFlushes are those that proxies have rules in, by the node's own tools.
+// TestTablesThatAFaultFlushes: a fault flushes the tables in which proxies have rules, by the node's own tools.
 func TestTablesThatAFaultFlushes(t *testing.T) {
 	for _, row := range []struct {
 		fault scenarios.Fault

@@ -221,7 +221,7 @@ func (v *visit) pods(begun []scenarios.Pod, ended []string) string {
 func (v *visit) pod(o manifest.Object, pod *corev1.Pod) string {
 	switch {
 	case len(pod.Status.PodIPs) > 0 && v.cluster.Node(v.mapping.Owner(parse(pod.Status.PodIPs[0].IP))) != nil:
-		return fmt.Sprintf("%s: a pod in the network of its node would listen beside those that the cluster needs", o.Ref())
+		return fmt.Sprintf("%s: a pod in the network of its node would listen beside the programs that the cluster needs", o.Ref())
 	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
 		return fmt.Sprintf("%s: the phase of a real pod is the kubelet's matter", o.Ref())
 	case len(agentOf(o.Ref())) > maxAgent:

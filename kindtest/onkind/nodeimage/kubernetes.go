@@ -25,7 +25,7 @@ var renamed = map[string]string{"server": "etcd"}
 // ErrNotBuilt says that nobody has built the programs from these sources.
 var ErrNotBuilt = errors.New("no binaries of Kubernetes " + kubernetesVersion + "; build them with `make kind-binaries`")
 
-// BuiltBinaries are those of an earlier build from the same sources. Its error is ErrNotBuilt where there are none.
+// BuiltBinaries returns the programs of an earlier build from the same sources. Its error is ErrNotBuilt if there was none.
 func BuiltBinaries(ctx context.Context, source, cache string) (Binaries, error) {
 	k, err := binariesKey(ctx, source)
 	if err != nil {

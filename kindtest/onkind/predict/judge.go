@@ -164,7 +164,7 @@ func (j *Judge) Send(ctx context.Context, node string, in inet.Input) (*Forecast
 	return f, nil
 }
 
-// forecast asks the network what comes of a probe. Where nobody knows which rules packets meet first, and it matters, what can come is
+// forecast asks the network what comes of a probe. Where the order of rules is not known, and it matters, what can come is
 // known, and not how often.
 func (j *Judge) forecast(n *network, proto inet.Proto, ask func(*network) (*scenarios.Observed, error)) (*Forecast, error) {
 	seen, err := ask(n)
@@ -179,7 +179,7 @@ func (j *Judge) forecast(n *network, proto inet.Proto, ask func(*network) (*scen
 		return f, nil
 	}
 	if seen, err = ask(n.turned); err == nil && !slices.Equal(sharesOf(proto, f.ways), sharesOf(proto, seen.Ways)) {
-		f.ways, f.partly = slices.Concat(f.ways, seen.Ways), "nobody knows which of both iptables' rules packets meet first"
+		f.ways, f.partly = slices.Concat(f.ways, seen.Ways), "it is not known which of both iptables' rules packets meet first"
 	}
 	return f, err
 }

@@ -39,7 +39,7 @@ type Client struct {
 type network struct {
 	sim.Observer
 	ports      map[portOf]bool // that nodes remember connections from
-	remembered []string        // the lists of the match recent that hold addresses, and nobody knows which, NODE: LIST
+	remembered []string        // the lists of the match recent that hold unknown addresses, NODE: LIST
 	// turned is the same with the rules of iptables-legacy first; nil where nodes say which ones packets meet first, or have only one of them.
 	turned *network
 }
@@ -65,7 +65,7 @@ func (s *State) build() (*network, error) {
 	return n, err
 }
 
-// join joins the hosts. Of chains of both variants of iptables whose order nobody knows, those of first go first.
+// join joins the hosts. If the order of both variants of iptables is not known, the chains of first go first.
 func (s *State) join(first netfilter.Dialect) (*network, error) {
 	n := &network{ports: map[portOf]bool{}}
 	cluster := s.Cluster.With(s.Cluster.Dialect)

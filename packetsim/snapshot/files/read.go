@@ -30,7 +30,7 @@ var ErrNoDevices = errors.New("no file tells the node's devices: add what \"ip -
 // maxFile is the size in bytes from which on a file is not looked at.
 const maxFile = 512 << 20
 
-// Writer is the program that has rules in what iptables-save printed, and the tables in which it always has some; empty if nobody knows it.
+// Writer is the program that has rules in what iptables-save printed, and the tables in which it always has some; empty if it is not known.
 type Writer func(save string) (program string, tables []string)
 
 // Read makes a snapshot of the files in a folder and the folders in it. The name of the node is empty if no file says it. By the writer

@@ -79,7 +79,7 @@ func TestSettingsThatAFileDoesNotHave(t *testing.T) {
 	}
 }
 
-// TestSettingsOfModules: a whole list lacks what this kernel does not have; of a part nobody knows.
+// TestSettingsOfModules: a whole list lacks what this kernel does not have; a part may lack anything.
 func TestSettingsOfModules(t *testing.T) {
 	const bridge = `sysctl net.bridge.bridge-nf-call-iptables: sysctl.txt does not have it: add what "sysctl -a" prints`
 	list := settings("1", "ip_forward")

@@ -12,7 +12,7 @@ import (
 type partial struct {
 	// dirty are the shared chains whose lines are other ones now.
 	dirty [sharedChains]bool
-	// chainLines and rules are those of service ports' own chains.
+	// chainLines and rules belong to service ports' own chains.
 	chainLines, rules []byte
 	// held are the endpoints whose chains the kernel holds as they must be.
 	held map[hashText]struct{}

@@ -16,11 +16,11 @@ import (
 
 // Config is what a Writer works with.
 type Config struct {
-	// Tools are those of the address family.
+	// Tools are the tools of the address family.
 	Tools iptables.Interface
 	// Counters may be nil: no rule then counts.
 	Counters Counters
-	// Metrics is told of what is written.
+	// Metrics counts what is written.
 	Metrics Metrics
 	// MasqueradeMark is the bit of the packet mark that asks for masquerading.
 	MasqueradeMark uint32

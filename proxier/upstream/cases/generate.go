@@ -15,7 +15,7 @@ var unplayed = gen.Of(
 	gen.SlowRestores, gen.LateEvents, gen.PartialSync,
 )
 
-// likely are those of which a case has two thirds for sure, so that it does not take many to have all of them together.
+// likely are features that a case gets with a chance of two in three each, so that a few cases have all of them together.
 var likely = []gen.Feature{
 	gen.SeveralNodes, gen.Zones, gen.DetectLocal, gen.MasqueradeBit, gen.NodePortAddresses,
 	gen.SeveralPorts, gen.SCTP, gen.SourceRanges, gen.ProxyMode, gen.ExternalIPs, gen.ExternalLocal,

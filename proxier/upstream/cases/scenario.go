@@ -28,7 +28,7 @@ func ofScenario(s *scenarios.Scenario) *Case {
 	return n.out
 }
 
-// settingsOf are those of the first node's kube-proxy and kernel.
+// settingsOf are the settings of the first node's kube-proxy and kernel.
 func settingsOf(s *scenarios.Scenario) Settings {
 	var config kubeproxyconfig.KubeProxyConfiguration
 	unset := "unset"

@@ -96,8 +96,8 @@ func (h *history) note(step *cases.Step, before *cases.Objects) {
 	}
 }
 
-// counted is how many events of a slice that changes so a proxier counts that is told of those that it follows: one, if the slice that
-// it is shown is of a service and has addresses.
+// counted is how many events a proxier counts for this change of a slice, if it gets only slices that it follows: one, if the slice that
+// it gets belongs to a service and has addresses.
 func counted(before, after *discovery.EndpointSlice, follows func(*discovery.EndpointSlice) bool) int {
 	shown := after
 	if !follows(after) {
@@ -120,7 +120,7 @@ func (h *history) countsForeign(d *Difference) bool {
 // may have more than one such map.
 const freshTries = 1000
 
-// freshAgrees says whether a kube-proxy that starts now, at most so many of them, and that is told of slices as correct has them,
+// freshAgrees says whether a kube-proxy that starts now, at most so many of them, and that gets the slices as correct has them,
 // writes the rules that ours has written and counts as many: then kube-proxy's own answer depends on what was
 // before, on chance, or on what is taken away there.
 func (r *run) freshAgrees(all []*Difference, tries int) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 )
 
-// explanations are those of all versions.
+// explanations are the explanations for all versions.
 func explanations() []Explanation {
 	return []Explanation{
 		{

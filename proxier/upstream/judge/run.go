@@ -198,7 +198,7 @@ func (r *run) sync(sync func(peers.Peer) map[v1.IPFamily]error) []*Difference {
 	return all
 }
 
-// noteMetrics notes the values from which those that only grow are counted. kube-proxy's are those of the whole process, to which the
+// noteMetrics notes the values from which metrics that only grow are counted. kube-proxy's count for the whole process, to which the
 // explanations add.
 func (r *run) noteMetrics() {
 	for _, family := range peers.Families {
@@ -340,7 +340,7 @@ func isCountOfEvents(name string) bool { return strings.Contains(name, "_changes
 
 // comparable says whether both must have the same value after this sync. Where there is nothing new, ours does not run the tool
 // and cannot fail; where both ran it but only one wrote everything, what was written and what failed are other things.
-// After a failed sync kube-proxy's counts are those of the rules that it did not get written.
+// After a failed sync kube-proxy counts the rules that it could not write.
 func (r *run) comparable(name string, family v1.IPFamily, failed bool) bool {
 	ours, theirs := r.own.WasFull(family), r.history.wasFull[family]
 	switch {

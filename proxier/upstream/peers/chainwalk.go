@@ -97,7 +97,7 @@ func (c *Chainwalk) config(ipFamily v1.IPFamily, programs iptables.Interface) pr
 	return config
 }
 
-// rules are those of the tools, which count where the settings have accounting objects.
+// rules are the rules of the tools, which count where the settings have accounting objects.
 func (c *Chainwalk) rules(tools iptables.Interface) proxier.Rules {
 	rules := proxier.IPTables{Tools: tools}
 	if c.node.settings.Accounting != "absent" {

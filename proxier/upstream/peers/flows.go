@@ -31,7 +31,7 @@ func (f *Flows) Set(family v1.IPFamily, entries []conntrack.Entry) {
 // Looked says whether the proxier has listed the connections since they were set.
 func (f *Flows) Looked(family v1.IPFamily) bool { return f.looked[family] }
 
-// Deleted are those that it has deleted since, as they were listed.
+// Deleted are the flows that it has deleted since, as they were listed.
 func (f *Flows) Deleted(family v1.IPFamily) []conntrack.Entry { return f.deleted[family] }
 
 // Walk implements conntrack.Table.

@@ -16,7 +16,7 @@ import (
 	_ "k8s.io/kubernetes/pkg/features" // Kubernetes' own gates
 )
 
-// TestFeatureGatesAreKubernetes holds that the gates that are known of the version are those of kube-proxy, with their defaults.
+// TestFeatureGatesAreKubernetes holds that the known gates of the version are kube-proxy's, with their defaults.
 // UPDATE_GATES=1 writes them anew.
 func TestFeatureGatesAreKubernetes(t *testing.T) {
 	file := fmt.Sprintf("../../gates/known-1.%d.txt", Minor)

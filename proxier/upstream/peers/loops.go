@@ -11,7 +11,7 @@ import (
 // goroutines of their own, so here they are made one turn at a time. Tests hold the turns against the real loops.
 
 // syncLoop says when to sync, as kube-proxy's BoundedFrequencyRunner does (pkg/proxy/runner): when it was asked to, again after
-// a sync of its own that failed, and after an hour. It knows nothing of syncs that somebody else runs.
+// a sync of its own that failed, and after an hour. It does not see syncs that somebody else runs.
 type syncLoop struct {
 	asked      <-chan struct{} // the real runner's requests
 	retry, max time.Duration
@@ -54,7 +54,7 @@ type monitor struct {
 	reload   func()
 }
 
-// canaryTables are those that have a canary.
+// canaryTables are the tables that have a canary.
 var canaryTables = []utiliptables.Table{utiliptables.TableMangle, utiliptables.TableNAT, utiliptables.TableFilter}
 
 const canary = utiliptables.Chain("KUBE-PROXY-CANARY")

@@ -72,7 +72,7 @@ type finding struct {
 	breaks func(*oracle.Clause) bool
 }
 
-// findings are those of the mends.
+// findings has the finding that each mend explains.
 var findings = [mends]finding{
 	SlicesInOrder:        {"duplicates-by-chance", ofRules},
 	ServicesInOrder:      {"conflicts-by-chance", ofRules},

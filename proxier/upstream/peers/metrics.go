@@ -27,7 +27,7 @@ var comparedMetrics = []string{
 	"kubeproxy_sync_proxy_rules_endpoint_changes_total",
 }
 
-// kubeRegistry holds kube-proxy's metrics that are compared, which are those of the whole process. They do not count before
+// kubeRegistry holds kube-proxy's metrics that are compared; they count for the whole process. They do not count before
 // they are registered somewhere.
 var kubeRegistry = sync.OnceValue(func() metrics.KubeRegistry {
 	registry := metrics.NewKubeRegistry()

@@ -128,7 +128,7 @@ func (k *process) address(family v1.IPFamily) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, 0, 0, 1})
 }
 
-// nodePortAddresses are those of the configuration, with the words that its server puts addresses for: until v1.36 one word that stands
+// nodePortAddresses are the configuration's addresses, with the words that its server puts addresses for: until v1.36 one word that stands
 // alone, since v1.37 (kubernetes#138427) three, beside ranges and each other.
 func (k *process) nodePortAddresses(c *kubeproxyconfig.KubeProxyConfiguration) []string {
 	if Minor < 37 && len(c.NodePortAddresses) != 1 {
@@ -270,7 +270,7 @@ func (k *process) timed(family v1.IPFamily, sync func() error) error {
 	return errors.Join(k.mendLoopback(), k.mendFlows(f, family))
 }
 
-// virtualTimes translate the times that kube-proxy remembers, which are those of the machine's
+// virtualTimes translate the times that kube-proxy remembers, which come from the machine's
 // clock, into those of a cluster whose clock stands still.
 type virtualTimes struct {
 	fields [2]virtualTime

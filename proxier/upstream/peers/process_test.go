@@ -22,7 +22,7 @@ func TestKubeProxyRunsScenarios(t *testing.T) {
 			"and the next sync fails",
 		"loopback-routed-before.yaml": "a restart without localhost node ports leaves loopback routed, and takes the guard away",
 		"events-out-of-order.yaml":    "no fault: it restores both families in every sync",
-		"external-ip-gate.yaml":       "no fault: its feature gates are those of a whole process, which has all nodes here",
+		"external-ip-gate.yaml":       "no fault: its feature gates hold for a whole process, which has all nodes here",
 		"rules-walked.yaml":           "no fault: a rule that is written again counts from 0, and it writes all of a chain",
 	}
 	if Minor < 37 {

@@ -16,7 +16,7 @@ import (
 
 // Sink takes the place of the tools where only the proxier is measured: it counts what it is given and forgets it.
 type Sink struct {
-	// Bytes are those of the last restore; 0 if there was none since it was set to 0.
+	// Bytes is the size of the last restore; 0 if there was none since it was set to 0.
 	Bytes int
 	// Saved is what every save of table nat prints.
 	Saved []byte
@@ -46,7 +46,7 @@ type Measured interface {
 	FullSync(deleteUnused bool) error
 }
 
-// measuredSettings are those of the proxiers that are measured.
+// measuredSettings are the settings of the measured proxiers.
 var measuredSettings = cases.Settings{Detect: "cidr", MasqueradeBit: 14, Accounting: "absent"}
 
 type kubeSink struct {

@@ -30,7 +30,7 @@ func (t *tools) CommandContext(ctx context.Context, name string, args ...string)
 	return t.Interface.CommandContext(ctx, name, t.arguments(name, args)...)
 }
 
-// arguments are those that the program is run with: ones that it refuses if it is to fail.
+// arguments are the program's arguments: ones that it refuses if it is to fail.
 func (t *tools) arguments(name string, args []string) []string {
 	if strings.HasSuffix(name, "-restore") {
 		t.restored = true

@@ -21,11 +21,11 @@ type Cause struct {
 	Owner string `json:"owner,omitempty"`
 	// Says is the cause in one sentence.
 	Says string `json:"says"`
-	// Remedy is the command that mends it on Host, or the field of an object.
+	// Remedy is the command that fixes it on Host, or the field of an object.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Key is equal for what one repair mends on every host: the code and the thing that decided.
+// Key is equal for what one repair fixes on every host: the code and the thing that decided.
 func (c *Cause) Key() string { return string(c.Code) + " " + c.What }
 
 // Sentence makes a sentence of a text. It gets a capital letter unless it begins with the name of a host or an object.

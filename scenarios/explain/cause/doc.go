@@ -1,5 +1,5 @@
-// Package cause says what stopped a packet: one thing that can be mended, with a code, the sentence for a person, and the command or field
-// that mends it.
+// Package cause says what stopped a packet: one thing that somebody can fix, with a code, a sentence for people, and the command or field
+// that fixes it.
 //
 // It reads what a walk or a connection through the network has told (packetsim.Outcome, network.Connection) and the snapshots of the nodes.
 // It promises nothing and judges nothing: package oracle says what should happen, package live asks both. Trace, why and doctor name

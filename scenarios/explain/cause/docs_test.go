@@ -15,7 +15,7 @@ import (
 )
 
 // parts are what a section of docs/causes.md has, in this order.
-var parts = []string{"**Symptom.** ", "**Why.** ", "**See it by hand.**", "**Mend it.** "}
+var parts = []string{"**Symptom.** ", "**Why.** ", "**See it by hand.**", "**Fix it.** "}
 
 var sectionTitle = regexp.MustCompile(`^(CW\d{3}): .+`)
 

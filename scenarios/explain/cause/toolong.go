@@ -39,7 +39,7 @@ func (w World) TooLong(j *network.Journey, sender string) (Cause, bool) {
 // theError is the ICMP error that a host answers a packet with.
 const theError who = "the ICMP error that says so"
 
-// silenced adds what stopped the answer to a packet that was too long: to mend that is enough.
+// silenced adds what stopped the answer to a packet that was too long: to fix that is enough.
 func (c Cause) silenced(answer *network.Journey, by Cause) Cause {
 	c.Says = strings.TrimSuffix(c.Says, ".") + ": " + strings.ToLower(by.Says[:1]) + by.Says[1:]
 	if by.Remedy != "" && answer.Hops[len(answer.Hops)-1].Host == c.Host {

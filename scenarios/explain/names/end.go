@@ -18,7 +18,7 @@ const Outside = "outside"
 type End struct {
 	// Name is the end as it was written.
 	Name string
-	// Addresses are those of a pod, a node or a written address; of a service they are its cluster IPs.
+	// Addresses are the addresses of a pod or node, the written address, or the cluster IPs of a service.
 	Addresses []netip.Addr
 	// Port is the one that was written; empty if none was. That of a service may be a name.
 	Port string
@@ -41,6 +41,15 @@ func (e *End) Address(v6 bool) netip.Addr {
 		}
 	}
 	return netip.Addr{}
+}
+
+// IsEnd reports whether a text has the form of an end: an object, an address or outside. A packet has two ends, and so is none.
+func IsEnd(text string) bool {
+	if strings.ContainsAny(text, " >") {
+		return false
+	}
+	_, err := written(text)
+	return err == nil || text == Outside || isName(text)
 }
 
 // Client finds the end that opens a connection: pod/[NAMESPACE/]NAME, node/NAME, an address, or outside.
@@ -135,7 +144,7 @@ func written(word string) (*End, error) {
 
 var errNoEnd = errors.New("write svc/NAMESPACE/NAME[:PORT], pod/NAMESPACE/NAME, node/NAME, an address, or " + Outside)
 
-// Ports are those of a service that the end means: the one of its number or name, or all. None is found where the service has no such port.
+// Ports are the ports of the service that the end means: the one with its number or name, or all. It is empty if there is no such port.
 func (e *End) Ports() []corev1.ServicePort {
 	return slices.DeleteFunc(slices.Clone(e.Service.Spec.Ports), func(p corev1.ServicePort) bool {
 		return e.Port != "" && e.Port != p.Name && e.Port != strconv.Itoa(int(p.Port))

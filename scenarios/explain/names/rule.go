@@ -8,7 +8,7 @@ import (
 )
 
 // Rule names what a rule of a chain was written for: "pod shop/web-1" or "endpoint ADDRESS:PORT of shop/web" for one that leads to an
-// endpoint, "service shop/web:http", "policy shop/deny"; empty if nobody knows. An object that the Book does not have is named with a word
+// endpoint, "service shop/web:http", "policy shop/deny"; empty if unknown. An object that the Book does not have is named with a word
 // about that.
 func (b *Book) Rule(table, chain string, f *netfilter.Fact) string {
 	if provenance.IsForPolicies(chain, f) {

@@ -38,7 +38,7 @@ func doubt(d *packetsim.Doubt) dom.Part {
 // Cause is an item of a list of causes.
 func Cause(c *cause.Cause) dom.Part {
 	return dom.Element("li", dom.Element("b", dom.Text(string(c.Code))), dom.Text(" "+c.Says+" "), code(c.What),
-		dom.If(c.Remedy != "", dom.Text(" To mend it: "), code(c.Remedy)))
+		dom.If(c.Remedy != "", dom.Text(" To fix it: "), code(c.Remedy)))
 }
 
 // Notes are notes as a list, and nothing without any.
@@ -62,8 +62,8 @@ func State(colour, word string) dom.Part {
 	return dom.Element("span.state", dom.Class(colour), dom.Text(word))
 }
 
-// Beside has what was expected beside what was seen, and what was predicted where there is a prediction. Several ways, which reports join by
-// semicolons, have a line each.
+// Beside shows what was expected beside what happened, and the prediction if there is one. Several ways, which reports join by semicolons,
+// have a line each.
 func Beside(expected, predicted, got string) dom.Part {
 	return dom.Element("div.beside",
 		dom.Element("div.expected", dom.Element("h4", dom.Text("expected")), dom.Element("p", dom.Text(expected))),

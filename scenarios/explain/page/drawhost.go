@@ -134,7 +134,7 @@ func (l *line) body() dom.Part {
 		dom.If(l.Own, dom.Class("own")), dom.ID(l.ID), dom.If(l.Decided, dom.Attribute("tabindex", "-1")),
 		at, dom.Element("span.did",
 			dom.If(l.Dialect != "", dom.Element("span.backend", dom.Text(string(l.Dialect))), dom.Text(" ")), did,
-			dom.If(l.Assumed != "", dom.Text(" "), dom.Element("span.why", dom.Text("nobody knows; here it is taken that "+l.Assumed))),
+			dom.If(l.Assumed != "", dom.Text(" "), dom.Element("span.why", dom.Text("not known; here it is assumed that "+l.Assumed))),
 			object(l.Object), dom.If(l.Decided, dom.Text(" "), dom.Element("strong.flag", dom.Text("decided here")))))
 }
 

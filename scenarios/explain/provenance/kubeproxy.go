@@ -89,7 +89,7 @@ func WithChains(text string, name func(chain string) string) string {
 func WithoutHashes(text string) string { return hashed.ReplaceAllString(text, "$1") }
 
 // Kind is a rule of a chain without what tells services and endpoints apart: hashes of chains, comments, addresses and ports. The
-// arguments are those of a netfilter.Rules, with comments.
+// arguments are the arguments of a netfilter.Rules, with comments.
 func Kind(chain string, args []string) string {
 	kind := []string{"-A", WithoutHashes(chain)}
 	for i, arg := range args {

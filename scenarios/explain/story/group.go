@@ -16,7 +16,7 @@ func (s *Story) groups() [][]int { return alike(s.Outcomes, fewAlike) }
 
 // Alike are outcomes that are alike but for their endpoint: what leads there, and their share of the packets.
 type Alike struct {
-	// Places are those of the outcomes, the first one first.
+	// Places are the places of the outcomes, the first one first.
 	Places []int
 	// Share is what they have together, and Text what each has: "3 endpoints, 1/3 each"; empty of one outcome alone.
 	Share float64

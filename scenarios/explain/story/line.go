@@ -85,7 +85,7 @@ func appendEvent(lines []Line, e *packetsim.Event, names Names) []Line {
 	return append(lines, line)
 }
 
-// lineOfLook is a rule that did not match, or one that nobody knows and what it is taken to do.
+// lineOfLook is a rule that did not match, or an unknown one and what it is assumed to do.
 func lineOfLook(e *packetsim.Event, names Names) Line {
 	r := e.Rule
 	line := Line{Hook: e.Hook, Table: r.Table, Dialect: r.Dialect, Kind: Missed, At: r.String(), Text: r.Rule.Text, Failed: r.Failed,
@@ -96,7 +96,7 @@ func lineOfLook(e *packetsim.Event, names Names) Line {
 	return line
 }
 
-// assumedText is what an extension that nobody knows is taken to do.
+// assumedText is what an unknown extension is assumed to do.
 func assumedText(r *packetsim.RuleLook) string {
 	text := strings.NewReplacer("match ", "-m ", "target ", "-j ").Replace(r.Extension)
 	if r.Answer == packetsim.AnswerDecides {

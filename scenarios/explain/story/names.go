@@ -17,7 +17,7 @@ type Names interface {
 	Rule(table, chain string, f *netfilter.Fact) string
 }
 
-// noNames is a Names that knows nothing.
+// noNames is a Names without any name.
 type noNames struct{}
 
 // Address is empty.

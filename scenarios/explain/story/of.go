@@ -79,7 +79,7 @@ func outcomeOf(in inet.Input, way *packetsim.Outcome, host string, names Names) 
 	return o
 }
 
-// assumed are the answers that a way, and those of the host's answers, takes rules to give that nobody knows.
+// assumed are the answers that a way, and the ways of the host's answers, assume of unknown rules.
 func assumed(way *packetsim.Outcome) []string {
 	var all []string
 	for i := range way.Events {

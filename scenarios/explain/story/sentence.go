@@ -33,7 +33,7 @@ type ending struct {
 	known string
 	// sticky is what session affinity has to do with it.
 	sticky string
-	// assumed are the answers of rules that nobody knows.
+	// assumed are the assumed answers of unknown rules.
 	assumed []string
 	// services: the packet met kube-proxy's rules for services; served: one of them was for it.
 	services, served bool
@@ -173,7 +173,7 @@ func shortResult(way *packetsim.Outcome) string {
 	case way.Verdict == packetsim.Drop:
 		return "dropped" + why(way)
 	case way.Verdict == packetsim.Unknown:
-		return "nobody knows what becomes of it"
+		return "its fate is not known"
 	case way.To == packetsim.ToLocal:
 		return "delivered to the host itself"
 	}

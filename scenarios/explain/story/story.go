@@ -38,7 +38,7 @@ type Outcome struct {
 	// Sentence says how this way ends: "to 10.244.1.2:8080 (pod shop/web-1), source kept, forwarded by eth0".
 	Sentence string    `json:"sentence"`
 	Passages []Passage `json:"passages"`
-	// Assumed are the answers that this way takes rules to give that nobody knows, each in words: "-m geoip matches at
+	// Assumed are the answers that this way assumes of unknown rules, each in words: "-m geoip matches at
 	// filter:FORWARD:rule:2". With any of them, Probability is that under them, and which of the ways a packet takes is not known.
 	Assumed []string `json:"assumed,omitempty"`
 	// Decided is where the decision fell; nil if no rule decided.
@@ -117,7 +117,7 @@ const (
 	Route     Kind = "route"     // a decision of routing
 	Rewrite   Kind = "rewrite"   // the header is another one from here
 	Marked    Kind = "marked"    // the mark is another one from here
-	Opaque    Kind = "opaque"    // a rule that nobody knows
+	Opaque    Kind = "opaque"    // a rule with an unknown extension
 )
 
 // Line is one thing that happened to the packet in a host.
@@ -135,7 +135,7 @@ type Line struct {
 	Object string `json:"object,omitempty"`
 	// Failed is the condition of a missed rule that did not hold, as iptables-save prints it.
 	Failed string `json:"failed,omitempty"`
-	// Assumed is what a rule that nobody knows is taken to do in this outcome: "-m geoip does not match".
+	// Assumed is what an unknown rule is assumed to do in this outcome: "-m geoip does not match".
 	Assumed string `json:"assumed,omitempty"`
 	// After is the header behind a rewrite or a mark; nil elsewhere.
 	After *Header `json:"after,omitempty"`

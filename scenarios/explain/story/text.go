@@ -53,13 +53,13 @@ func (t *textWriter) head() {
 	t.causes()
 }
 
-// causes are lines about what stopped the packet, each with what mends it.
+// causes are lines about what stopped the packet, each with how to fix it.
 func (t *textWriter) causes() {
 	for i := range t.story.Causes {
 		c := &t.story.Causes[i]
 		fmt.Fprintf(&t.b, "%s: %s (%s)\n", c.Code, c.Says, c.What)
 		if c.Remedy != "" {
-			fmt.Fprintf(&t.b, "  mend it: %s\n", c.Remedy)
+			fmt.Fprintf(&t.b, "  fix it: %s\n", c.Remedy)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (t *textWriter) summary() {
 	}
 }
 
-// share is how likely an outcome is, and on what answers of rules that nobody knows it depends.
+// share is how likely an outcome is, and on which answers of unknown rules it depends.
 func (o *Outcome) share() string {
 	switch {
 	case len(o.Assumed) == 0:

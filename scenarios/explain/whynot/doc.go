@@ -1,4 +1,4 @@
-// Package whynot says why a packet does not come to the endpoints of a service that it could have been expected to come to: what the
-// specification says of the objects, or what a node's rules and what it remembers make of them. Who asks has the node, the packet and what
-// became of it: package live of the nodes of a running cluster, package sim of those of a scenario.
+// Package whynot says why a packet does not reach a service's endpoints that a user could expect: because of the objects, by the
+// specification, or because of a node's rules and its memory of connections. The caller has the node, the packet and its fate: package live
+// for the nodes of a running cluster, package sim for the nodes of a scenario.
 package whynot

@@ -14,7 +14,7 @@ import (
 func (w *asked) nearly(service string) {
 	outcomes, err := w.Host.WalkWith(w.In, packetsim.WalkOptions{Missed: true})
 	if err != nil {
-		return // the packet meets a rule that nobody knows: the trace itself says so
+		return // the packet meets an unknown rule: the trace itself says so
 	}
 	matched, seen := map[string]bool{}, map[string]bool{}
 	for i := range outcomes {

@@ -118,8 +118,8 @@ func (w *asked) unheld(p *policies, e end) {
 		}
 		note := fmt.Sprintf("%s selects pod %s; no rule of %s belongs to it", policyText(policy), nameOf(e.pod), w.Host.Name())
 		if tool != "" {
-			note = fmt.Sprintf("%s selects pod %s; no rule of %s is known to belong to it, among those of %s", policyText(policy), nameOf(e.pod),
-				w.Host.Name(), tool)
+			note = fmt.Sprintf("%s selects pod %s; no rule of %s on %s is known to belong to it", policyText(policy), nameOf(e.pod), tool,
+				w.Host.Name())
 		}
 		w.out.Notes = append(w.out.Notes, note)
 	}

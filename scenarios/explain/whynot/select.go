@@ -32,7 +32,7 @@ func (p *policies) selecting(e end) []*networkingv1.NetworkPolicy {
 	return out
 }
 
-// matches says whether labels are those of a selector, one that was checked when it was read.
+// matches says whether a selector, which was checked when it was read, selects labels.
 func matches(s *metav1.LabelSelector, own map[string]string) bool {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	return err == nil && selector.Matches(labels.Set(own))

@@ -55,7 +55,7 @@ type Question struct {
 	From     string
 	In       inet.Input
 	Outcomes []packetsim.Outcome
-	// Newer says what of a service, by its NAMESPACE/NAME, the node's rules cannot know; empty if nobody knows of such.
+	// Newer says what of a service, by its NAMESPACE/NAME, the node's rules cannot know; empty if there is nothing of that kind.
 	Newer func(service string) string
 }
 

@@ -10,15 +10,15 @@ import (
 // SliceController makes the EndpointSlices of services that select pods. It knows the objects as they are now, and the slices that it has
 // made. Package controller has Kubernetes' own, which brings client-go along: who reads objects alone does without.
 type SliceController interface {
-	// Apply is told of objects that are new or others now.
+	// Apply takes objects that are new or changed.
 	Apply(objects []Object) (Change, error)
-	// Delete is told of objects that are gone.
+	// Delete takes objects that are gone.
 	Delete(refs []Ref) (Change, error)
 	// Clone is a controller of its own that knows and has made the same.
 	Clone() SliceController
 }
 
-// NewSliceController makes a controller that knows nothing yet, for a cluster that has these objects at some time.
+// NewSliceController makes an empty controller, for a cluster that has these objects at some time.
 type NewSliceController func(ever []Object) SliceController
 
 // Change is what a controller does to its objects: those that are new or others now, and those that are gone.

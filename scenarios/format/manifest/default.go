@@ -94,7 +94,7 @@ func serviceDefaults(svc *corev1.Service) {
 	addressDefaults(s)
 }
 
-// ingressDefaults are those of a load balancer's addresses.
+// ingressDefaults sets the defaults of a load balancer's addresses.
 func ingressDefaults(svc *corev1.Service) {
 	if svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return

@@ -15,8 +15,8 @@ import (
 	netutils "k8s.io/utils/net"
 )
 
-// The checks here are those of the API server whose absence would let a
-// scenario say something that no cluster can. Addresses may have leading zeros,
+// The checks here are checks of the API server without which a
+// scenario could say something that no cluster can. Addresses may have leading zeros,
 // as old objects do; kube-proxy rewrites them. What kube-proxy itself decides
 // (slices without a service label, addresses of the other family) is left to it.
 

@@ -73,7 +73,7 @@ func nodeOf(o *corev1.Node) node {
 	return n
 }
 
-// addressOf reads an address as kube-proxy does, leading zeros among it.
+// addressOf reads an address as kube-proxy does, also with leading zeros.
 func addressOf(text string) (netip.Addr, bool) {
 	a, ok := netip.AddrFromSlice(netutils.ParseIPSloppy(text))
 	return a.Unmap(), ok

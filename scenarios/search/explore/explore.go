@@ -40,7 +40,7 @@ type exploration struct {
 // result is what came of an exploration.
 type result struct {
 	sequences int
-	// packets are those of the client that were judged.
+	// packets are the client's packets that were judged.
 	packets int
 	// clauses count how often each clause decided about one.
 	clauses         map[string]int

@@ -18,7 +18,7 @@ import (
 const enough = 5000
 
 // Missed are the marks and clauses that the run should have reached and did not, by name;
-// none of a run that is too short to say. rare are those that need not be.
+// none if the run is too short to say. rare are the ones that it may miss.
 func (r *Result) Missed(rare map[string]bool) []string {
 	if r.Cases < enough {
 		return nil

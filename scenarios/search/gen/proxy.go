@@ -6,7 +6,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// fields are those of a KubeProxyConfiguration by their paths, such as iptables.masqueradeAll.
+// fields are fields of a KubeProxyConfiguration by their paths, such as iptables.masqueradeAll.
 type fields map[string]any
 
 // settings chooses configurations of kube-proxy.

@@ -94,7 +94,7 @@ func (g *generator) scenario() *scenarios.Scenario {
 	return g.out
 }
 
-// objects are those that exist when kube-proxy starts.
+// objects are the objects that exist when kube-proxy starts.
 func (g *generator) objects() {
 	count := 1
 	switch {

@@ -97,7 +97,7 @@ func (m *sliceMaker) newSlice(s *corev1.Service, family corev1.IPFamily, number 
 	return slice
 }
 
-// slicePorts are those of the service, but for an odd one that is missing or does not fit.
+// slicePorts are the service's ports; now and then one is missing or does not fit.
 func (m *sliceMaker) slicePorts(s *corev1.Service) []discoveryv1.EndpointPort {
 	number := choose(m.draw, []weighted[int32]{{60, 8080}, {20, 9376}, {20, 80}})
 	var out []discoveryv1.EndpointPort
@@ -187,7 +187,7 @@ func (m *sliceMaker) nameless(p pod) bool {
 	return m.unplaced[p]
 }
 
-// conditions are those of a ready endpoint, but for one of the given number.
+// conditions are the conditions of a ready endpoint; one in the given number has others.
 func (m *sliceMaker) conditions(one int) discoveryv1.EndpointConditions {
 	yes, no := ptr.To(true), ptr.To(false)
 	states := []weighted[discoveryv1.EndpointConditions]{}
@@ -303,7 +303,7 @@ func (m *sliceMaker) changeEndpoints(slice *discoveryv1.EndpointSlice) {
 	}
 }
 
-// otherConditions are those of any state that the features allow, ready among them.
+// otherConditions are the conditions of any state that the features allow, also of ready.
 func (m *sliceMaker) otherConditions() discoveryv1.EndpointConditions {
 	if m.in(1, 4) {
 		return m.conditions(m.below(2)) // ready, if the features have nothing else

@@ -235,7 +235,7 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
-// violations are those of a proxier in a case in which a sound one has none.
+// violations are a proxier's violations in a case in which a sound one has none.
 func violations(t *testing.T, s *scenarios.Scenario, proxier node.Proxier) []Violation {
 	t.Helper()
 	sound, err := Run(t.Context(), s, Options{})

@@ -10,7 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// connections are those that are kept, and what nodes may remember of clients.
+// connections are the kept connections, and what nodes may remember of clients.
 type connections struct {
 	flows    []*flow
 	affinity oracle.Affinity
@@ -81,8 +81,8 @@ func (c *connections) addressesChanged(addresses []netip.Addr) {
 	}
 }
 
-// concerned are those that nodes know something else of than the connections were told, or knew in a sync that ended well, or may
-// have, since; everything says that it may be all of them.
+// concerned are the services about which nodes know something else than the connections were told, or have known so since, in a sync
+// that ended well, or may have; everything says that it may be all of them.
 func (c *connections) concerned(all nodes) (services []types.NamespacedName, everything bool) {
 	for i, last := range all.tried() {
 		n := all[i]

@@ -99,7 +99,7 @@ func speaksUDP(v *view, services []types.NamespacedName) bool {
 
 // size counts what rules there are for services.
 type size struct {
-	// endpoints are those of each service port, and lines what leads to a service port.
+	// endpoints counts the endpoints of all service ports, and lines the rules that lead to service ports.
 	endpoints, lines int
 }
 

@@ -17,7 +17,7 @@ type Figures struct {
 	Rules map[string]RuleFigures `json:"rules,omitempty"`
 }
 
-// RuleFigures are those of rules of one kind: the chain (without its hash) and the target.
+// RuleFigures counts the rules of one kind: the chain (without its hash) and the target.
 type RuleFigures struct {
 	// There counts the rules that were there at the end of a case, Met those of them that matched a packet.
 	There int `json:"there"`

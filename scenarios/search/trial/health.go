@@ -16,7 +16,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// judgeHealth asks each node's health checks of services. They are those of the cluster's first family.
+// judgeHealth asks each node's health checks of services. They are for the cluster's first family.
 func (r *run) judgeHealth(ctx context.Context) error {
 	for _, n := range r.nodes {
 		if n.fresh() {

@@ -129,11 +129,11 @@ func (k *kernel) triedOther() bool {
 type damage struct {
 	// flushed: tables were emptied, which the proxier's monitor notices.
 	flushed bool
-	// edited: chains of the proxier's own were changed, which only a full sync mends; since says when, and late that the
+	// edited: chains of the proxier's own were changed, which only a full sync repairs; since says when, and late that the
 	// proxier may have written everything before, so that the first sync of it that ends well need not be a full one.
 	edited, late bool
 	since        time.Duration
-	// foreign: something else was done, which nobody mends, or rules of the other tools are there.
+	// foreign: something else was done, which nobody repairs, or rules of the other tools are there.
 	foreign bool
 	// unfiltered: table filter was flushed. Rules of others that let packets pass are gone, their policies of DROP are not.
 	unfiltered bool

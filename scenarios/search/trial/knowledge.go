@@ -47,8 +47,8 @@ func changed(a, b *api.Knowledge) []types.NamespacedName {
 	return changedBut(a, b, func(a, b *corev1.Service) bool { return a == b }, func(a, b *discoveryv1.EndpointSlice) bool { return a == b })
 }
 
-// changedInMeaning are those of them of which a proxier has to know something else: not only words that are for others, such as
-// annotations, and not slices without endpoints.
+// changedInMeaning are the changed services about which a proxier must know something else. It ignores words for others, such as
+// annotations, and slices without endpoints.
 func changedInMeaning(a, b *api.Knowledge) []types.NamespacedName {
 	return changedBut(withEndpoints(a), withEndpoints(b), sameService, sameSlice)
 }

@@ -72,7 +72,7 @@ func (all nodes) remember(spec *oracle.Spec, a oracle.Attempt) bool {
 		slices.ContainsFunc(all, func(n *nodeState) bool { return slices.ContainsFunc(n.tried, remembers) })
 }
 
-// named are those of some names, in the cluster's order.
+// named are the nodes of some names, in the cluster's order.
 func (all nodes) named(names []string) []*nodeState {
 	var out []*nodeState
 	for _, n := range all {

@@ -152,7 +152,7 @@ func (r *run) fromEmptyKernel(n *nodeState, rules []saved) (is, should saved, di
 	return saved{}, saved{}, "", nil
 }
 
-// own are those of some lines that are about chains of the proxier's own that these rules have, sorted. From a chain that it shares with
+// own are the lines about the proxier's own chains that these rules have, sorted. From a chain that it shares with
 // the kubelet it takes nothing, and a canary is there for it to see that it is gone, when it sees fit.
 func (s *saved) own(lines []line) []line {
 	type place struct{ table, chain string }

@@ -222,7 +222,7 @@ func (r *run) note(s *scenarios.Step) {
 	}
 }
 
-// addressesOf are those of the pods that are not in both.
+// addressesOf are the addresses of the pods that are not in both.
 func addressesOf(before, after []scenarios.Pod) []netip.Addr {
 	var out []netip.Addr
 	in := func(pods []scenarios.Pod, p *scenarios.Pod) bool {

@@ -114,7 +114,7 @@ func TestHealthOfSyncsThatNeedNotBeTold(t *testing.T) {
 	}
 }
 
-// A proxier that has not synced since it started knows nothing of a service that is deleted before it does.
+// A proxier that has not synced since it started does not know a service that is deleted before it does.
 func TestServiceGoneBeforeTheFirstSync(t *testing.T) {
 	s, err := scenarios.Read("restart.yaml", strings.NewReader(`
 name: restart

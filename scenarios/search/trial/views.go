@@ -11,7 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
 )
 
-// specifications are those of what nodes know, on the network as it is now: another one when it has changed.
+// specifications say what nodes must do by what they know, on the network as it is now: another one when it has changed.
 type specifications struct {
 	cluster *scenarios.Cluster
 	nodes   nodes
@@ -126,7 +126,7 @@ type moment struct {
 	point *scenarios.Point
 }
 
-// settled reports whether every node's rules are those of its last sync.
+// settled reports whether every node has the rules of its last sync.
 func (m *moment) settled() bool { return m.before == m.after && !m.tried }
 
 // moment is the present one.

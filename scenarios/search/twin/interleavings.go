@@ -54,7 +54,7 @@ type piece struct {
 	count int
 }
 
-// pieces are those of events, by kind, in their order.
+// pieces are the pieces of events, by kind, in their order.
 func pieces(steps []scenarios.Step) map[scenarios.Watched][]piece {
 	out := map[scenarios.Watched][]piece{}
 	for i := range steps {

@@ -80,7 +80,7 @@ func nodesOf(t *scenarios.Topology) scenarios.Nodes {
 	return t.Nodes
 }
 
-// node is the other name of a node; what is none keeps its name.
+// node is the other name of a node; anything else keeps its name.
 func (n *names) node(name string) string { return cmp.Or(n.nodes[name], name) }
 
 func (n *names) topology(t *scenarios.Topology) {

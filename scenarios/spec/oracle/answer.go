@@ -38,7 +38,7 @@ type Answer struct {
 	// Service and Port are the service port that the packet is for; empty if it is for none.
 	Service types.NamespacedName
 	Port    string
-	// Endpoints are those that the packet may reach, each with the same chance, in order of their addresses. Not to be changed.
+	// Endpoints are the endpoints that the packet may reach, each with the same chance, in order of their addresses. Not to be changed.
 	Endpoints []netip.AddrPort
 	// Host is where an untouched packet ends, and End how; empty and Lost if nobody has the address.
 	Host string
@@ -127,7 +127,7 @@ func (a *Answer) stoppedAt(endpoint int) string {
 // IsHealthPort says that the packet is for a health check node port, which the service proxy of the node keeps open.
 func (a *Answer) IsHealthPort() bool { return a.served == healthPortOpen }
 
-// Clauses are those that decided.
+// Clauses are the clauses that decided.
 func (a *Answer) Clauses() []*Clause {
 	out := make([]*Clause, 0, 8)
 	add := func(c *Clause) {

@@ -31,7 +31,7 @@ func (s *Spec) Attempts() []Attempt {
 	return c.out
 }
 
-// Concerning are those of Attempts that a change of these services can concern.
+// Concerning are the Attempts that a change of these services can concern.
 func (s *Spec) Concerning(services ...types.NamespacedName) []Attempt {
 	c := s.classes()
 	for _, p := range s.services.ports {

@@ -60,7 +60,7 @@ func (a *Answer) dropsUntranslated() bool {
 	return a.port != nil && (a.port.externalLocal || a.port.limited) && a.served != clusterIPServed
 }
 
-// allPass says whether all ways are those of a packet that nobody translates: it passes, or it is dropped as packets are that are not
+// allPass says whether every way fits a packet that nobody translates: it passes, or it is dropped like packets that are not
 // translated under externalTrafficPolicy Local or source ranges.
 func allPass(a *Attempt, now *Answer, ways []Way) bool {
 	drops := now.dropsUntranslated()

@@ -207,7 +207,7 @@ var (
 	}
 	slicesAreJoined = &Clause{
 		Name: "slices-are-joined", Law: "I1", Force: Must,
-		Text:   "The endpoints of a service are those of all of its slices together.",
+		Text:   "A service has the endpoints of all of its slices together.",
 		Source: []string{"discovery/v1.EndpointSlice", "KEP-752"},
 	}
 	countedOnce = &Clause{

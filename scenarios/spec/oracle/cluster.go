@@ -27,7 +27,7 @@ type Cluster struct {
 // Node is a machine that runs a service proxy.
 type Node struct {
 	Name string
-	// Addresses are those of its devices, without loopback, those that it has towards its pods among them;
+	// Addresses are the addresses of its devices, without loopback, with those towards its pods;
 	// the first of each family is its main one.
 	Addresses []netip.Addr
 	// Found are the Addresses that its proxier found when it last synced; all if not given.
@@ -45,8 +45,8 @@ type Node struct {
 	// Liberal says that conntrack takes TCP packets outside of the window for good ones: net.netfilter.nf_conntrack_tcp_be_liberal, or the
 	// configuration's word for it.
 	Liberal bool
-	// Filters says that rules of others on this node drop packets, and nobody knows which: then only what is said of
-	// them is certain, and nothing of packets of no service.
+	// Filters says that rules of others on this node drop packets, and it is not known which packets: then only what the API says about
+	// them is certain, and nothing about packets of no service.
 	Filters bool
 	// Filter is what is known of them, by family, IPv4 first. It is not looked at if Filters is set.
 	Filter [2]Filter

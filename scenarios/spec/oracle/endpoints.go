@@ -155,7 +155,7 @@ type usable struct {
 	known bool
 	// any says that some node could use one.
 	any bool
-	// cluster are those of policy Cluster, local those of policy Local; each says why.
+	// cluster are the endpoints under policy Cluster, local under policy Local; whyCluster and whyLocal say why.
 	cluster, local       []netip.AddrPort
 	whyCluster, whyLocal *Clause
 }

@@ -26,7 +26,7 @@ type Pass struct {
 	Nothing  bool            // a rule for packets of known connections alone
 }
 
-// filters are those of a node, by family: IPv4 first.
+// filters are a node's filters, by family: IPv4 first.
 type filters [2]Filter
 
 func (f *filters) any() bool { return f[0].Stops() || f[1].Stops() }

@@ -377,7 +377,7 @@ func (f *Flow) judgeServer(p Later, ways []Way) []Violation {
 	return nil
 }
 
-// mayBeStopped says whether rules of others may have stopped a packet, of which nobody knows what they stop.
+// mayBeStopped says whether rules of others may have stopped a packet: rules of which it is not known what they stop.
 func (f *Flow) mayBeStopped(w *Way) bool {
 	return w.End == Dropped && slices.ContainsFunc(f.spec.views, func(v view) bool { return v.filters })
 }

@@ -236,7 +236,7 @@ func TestUDPFlows(t *testing.T) {
 	restarted := flow()
 	restarted.Restarted("node1")
 	restarted.Synced(unserved)
-	assert.Empty(t, broken(restarted.Judge(later, on)), "nobody knows the service any more")
+	assert.Empty(t, broken(restarted.Judge(later, on)), "no node knows the service any more")
 	goneOn := flow()
 	goneOn.Restarted("node1")
 	goneOn.Went(later, on[0])

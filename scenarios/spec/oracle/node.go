@@ -85,7 +85,7 @@ func (n *Node) started() *corev1.Node {
 	return n.Object
 }
 
-// primaryAddresses are those that the Node object names: an internal one before an external one.
+// primaryAddresses are the addresses that the Node object names: an internal one before an external one.
 func primaryAddresses(n *Node) (out [2]netip.Addr) {
 	if started := n.started(); started != nil {
 		for _, wanted := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeExternalIP} {

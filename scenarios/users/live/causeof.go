@@ -12,7 +12,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// causeOf names what stopped a connection: what is wrong with kube-proxy's rules, if a full sync of kube-proxy would mend it, otherwise
+// causeOf names what stopped a connection: what is wrong with kube-proxy's rules, if a full sync of kube-proxy would fix it, otherwise
 // what ended it.
 func (e *exam) causeOf(a oracle.Attempt, conn *network.Connection) (cause.Cause, error) {
 	if taken, ok := cause.Taken(conn); ok {

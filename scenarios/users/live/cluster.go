@@ -25,9 +25,9 @@ type Cluster struct {
 	// Config is the configuration of the nodes' kube-proxies. If it is nil, that of the ConfigMap kube-system/kube-proxy
 	// counts, and without one kube-proxy's defaults, with the range of the nodes' podCIDRs as clusterCIDR.
 	Config *kubeproxyconfig.KubeProxyConfiguration
-	// NodeConfigs are those of nodes whose kube-proxy has another one, by name.
+	// NodeConfigs are the configurations of nodes whose kube-proxy has another one, by name.
 	NodeConfigs map[string]*kubeproxyconfig.KubeProxyConfiguration
-	// Snapshots are those of some of its nodes, found by their host names.
+	// Snapshots are the snapshots of some of its nodes, found by their host names.
 	Snapshots []*snapshot.NodeSnapshot
 	// NoSnapshot says why nodes have no snapshot that were asked for one, by their names.
 	NoSnapshot map[string]string
@@ -43,7 +43,7 @@ type Cluster struct {
 }
 
 // errNoNodes says that a cluster cannot be told from its objects: they have no Node.
-var errNoNodes = errors.New("the objects have no Node: give those of kubectl get services,endpointslices,nodes,pods -A")
+var errNoNodes = errors.New("the objects have no Node: give the output of kubectl get services,endpointslices,nodes,pods -A")
 
 func (c *Cluster) nodes() []*corev1.Node       { return manifest.Of[*corev1.Node](c.Objects) }
 func (c *Cluster) pods() []*corev1.Pod         { return manifest.Of[*corev1.Pod](c.Objects) }

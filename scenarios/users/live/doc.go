@@ -7,8 +7,7 @@
 // class, walks each packet through the rules that the nodes really have, and says which
 // service suffers, and which rules are missing, stale or foreign.
 //
-// It judges by what packets do, never by the text of rules: those of another proxier, or
-// written by hand, are judged alike. Our own proxier's rules only serve to give a name to
-// what is wrong. What the input does not show (a node without a snapshot) is said, and not
-// guessed. Nothing is changed in any cluster.
+// It judges by what packets do, never by the text of rules: those of another proxier, or written by hand, are judged alike. Our own
+// proxier's rules only serve to give a name to what is wrong. It names what the input does not show (a node without a snapshot), and does
+// not guess. It changes nothing in any cluster.
 package live

@@ -15,7 +15,7 @@ type draft struct {
 	topology scenarios.Topology
 	tools    []netfilter.Dialect
 	objects  []manifest.Object
-	config   *kubeproxyconfig.KubeProxyConfiguration // nil: nobody knows
+	config   *kubeproxyconfig.KubeProxyConfiguration // nil: not known
 	preload  []preload
 	own      map[string]*kubeproxyconfig.KubeProxyConfiguration // of nodes that have another one
 }
@@ -140,7 +140,7 @@ func (d *draft) kubeProxies() (scenarios.KubeProxy, error) {
 	return scenarios.KubeProxy{}, nil
 }
 
-// kubeProxyOf is a configuration as a scenario has it; nothing if nobody knows it.
+// kubeProxyOf is a configuration as a scenario has it; nothing if it is not known.
 func kubeProxyOf(c *kubeproxyconfig.KubeProxyConfiguration) (scenarios.KubeProxy, error) {
 	if c == nil {
 		return scenarios.KubeProxy{}, nil

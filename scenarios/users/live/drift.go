@@ -132,7 +132,7 @@ func (d *Drift) WriteText(w io.Writer) error {
 	}
 	of := strings.Join(families, " and ")
 	if d.None() {
-		_, err := fmt.Fprintf(w, "no drift: the rules of %s are those that kube-proxy would leave\n", of)
+		_, err := fmt.Fprintf(w, "no drift: kube-proxy would leave the rules of %s as they are\n", of)
 		return err
 	}
 	if len(d.before) > 0 {
@@ -145,7 +145,7 @@ func (d *Drift) WriteText(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "drift of %s: %d rules are missing (+), %d are stale or strange in kube-proxy's chains (-), %d are in another "+
 		"order (~); "+
-		"kube-proxy would mend it with its next full sync\n", of, len(d.missing), len(d.foreign), len(d.moved))
+		"kube-proxy would fix it with its next full sync\n", of, len(d.missing), len(d.foreign), len(d.moved))
 	return err
 }
 

@@ -58,7 +58,7 @@ func (p errand) String() string {
 	return text
 }
 
-// errands are those of a state: every attempt of the oracle, each endpoint that calls its own service, the places that foreign rules are
+// errands are a state's errands: every attempt of the oracle, each endpoint that calls its own service, the places that foreign rules are
 // about, what no client sends, what comes after a connection: for each service port with session affinity, and for a connection
 // between pods of each node; and what the ends of connections send that the nodes remember.
 func (e *exam) errands() []errand {

@@ -139,7 +139,7 @@ func (l *lab) goOn(spec *oracle.Spec, p errand) ([]oracle.Violation, []story, er
 	return spec.Keep(p.attempt, p.live.first).Judge(later, ways), told, nil
 }
 
-// way is what became of the packet: the rest of its way is no matter of the node's, so that it has arrived if it leaves as it should.
+// way is what became of the packet. The node does not decide the rest of its way, so it has arrived if it leaves as it should.
 func (l *live) way(o *packetsim.Outcome) oracle.Way {
 	final := o.Packet
 	if final.Carried != nil {

@@ -268,8 +268,8 @@ func bothHave(host *packetsim.Host, family netfilter.Family) bool {
 	return len(rules) > 1 && len(rules[0].Tables) > 0 && len(rules[1].Tables) > 0
 }
 
-// oracleCluster is what the oracle judges by: the addresses of the nodes' devices, and the devices to pods, are those of
-// the snapshots.
+// oracleCluster is what the oracle judges by. The snapshots give the addresses of the nodes' devices, and the devices to
+// pods.
 func (e *exam) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracle.Cluster {
 	out := p.Oracle(slices.Concat(objects, nodeObjects(e.cluster.nodes())))
 	for i := range out.Nodes {
@@ -339,7 +339,7 @@ func (e *exam) unknown(a oracle.Attempt) string {
 	return ""
 }
 
-// judge makes errands on the nodes as they are, and hands on each that suffers. Those that meet a rule with an extension that nobody knows are not judged.
+// judge makes errands on the nodes as they are, and hands on each that suffers. It does not judge those that meet an unknown rule.
 func (e *exam) judge(ctx context.Context, errands []errand, suffers func(*suffering) error) error {
 	for _, p := range errands {
 		if err := ctx.Err(); err != nil {

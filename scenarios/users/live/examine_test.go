@@ -309,7 +309,7 @@ func TestDoctorWalksBothBackends(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNoWitness, "a scenario's node has no tools beside kube-proxy's")
 }
 
-// TestOpaqueRulesAreNotJudged: rules with an extension that nobody knows leave the rest of the node to be judged, and a scenario of the
+// TestOpaqueRulesAreNotJudged: rules with an unknown extension leave the rest of the node to be judged, and a scenario of the
 // cluster goes without them.
 func TestOpaqueRulesAreNotJudged(t *testing.T) {
 	const rule = "[0:0] -A FORWARD -p tcp -m geoip --source-country DE -m tcp --dport 53 -j TARPIT --tarpit"

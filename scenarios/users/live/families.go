@@ -9,7 +9,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
-// joinFamilies makes one group of two that are the same fault in IPv4 and in IPv6, on the same nodes: somebody made one mistake, and mends
+// joinFamilies makes one group of two that are the same fault in IPv4 and in IPv6, on the same nodes: somebody made one mistake, and fixes
 // it by the same command for each family.
 func joinFamilies(all []*group) []*group {
 	var out []*group

@@ -39,6 +39,8 @@ type Followed struct {
 // ErrNoFirstPacket says that a packet is not the plain first one of a connection.
 var ErrNoFirstPacket = errors.New("with several nodes a connection is followed from its first packet")
 
+var errNoSnapshot = errors.New("no node has a snapshot")
+
 // Follow makes the connection that a packet begins, through the nodes and back. Who has the packet's source sends it; what comes from
 // outside for an address that nobody has is handed to the node via, by its name; if it is empty, to the first one with a snapshot.
 func (v *View) Follow(in inet.Input, via string) (*Followed, error) {
@@ -47,7 +49,7 @@ func (v *View) Follow(in inet.Input, via string) (*Followed, error) {
 		return nil, err
 	}
 	if len(e.cluster.Snapshots) == 0 {
-		return nil, errors.New("no node has a snapshot")
+		return nil, errNoSnapshot
 	}
 	via = cmp.Or(via, e.cluster.Snapshots[0].Hostname)
 	if e.topology.Node(via) == nil {
@@ -143,7 +145,7 @@ func (v *View) StoppedBy(f *Followed) ([]cause.Cause, error) {
 func checkFirst(in inet.Input) error {
 	switch {
 	case in.In != "":
-		return fmt.Errorf("%w: leave out \"in %s\", the packet begins at who has the source", ErrNoFirstPacket, in.In)
+		return fmt.Errorf("%w: leave out \"in %s\", the packet begins at the owner of its source", ErrNoFirstPacket, in.In)
 	case in.Src.IsUnspecified():
 		return fmt.Errorf("%w: write who sends it in the place of %s", ErrNoFirstPacket, in.Src)
 	}

@@ -189,7 +189,7 @@ func TestWhyNotByTheRules(t *testing.T) {
 	assert.Equal(t, []string{echoed + ": missing: no rule of demo-worker leads to it " +
 		"(kube-proxy there has not written it, or somebody has removed it)"}, whyNotOf(t, lost, toWeb))
 	save.Save = was
-	assert.Empty(t, whyNotOf(t, lost, toWeb), "mended")
+	assert.Empty(t, whyNotOf(t, lost, toWeb), "fixed")
 	save.Save = strings.Replace(was, "-A KUBE-SERVICES -d 10.96.125.22/32 -p tcp", "-A KUBE-SERVICES -s 10.9.0.0/16 -d 10.96.125.22/32 -p tcp",
 		1)
 	got = whyNotOf(t, lost, toWeb)

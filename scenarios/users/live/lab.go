@@ -53,11 +53,7 @@ func storiesOf(connections []network.Connection) []story {
 
 // attemptText is an attempt in a few words.
 func attemptText(a oracle.Attempt) string {
-	to := a.To.String()
-	if a.Protocol == oracle.ICMP {
-		to = a.To.Addr().String()
-	}
-	text := fmt.Sprintf("%s %s from %s", a.Protocol, to, a.From)
+	text := fmt.Sprintf("%s from %s", calledText(a), a.From)
 	if a.Source.Addr().IsValid() {
 		text += fmt.Sprintf(" (%s)", a.Source)
 	}
@@ -65,4 +61,12 @@ func attemptText(a oracle.Attempt) string {
 		text += " by " + a.Via
 	}
 	return text
+}
+
+// calledText is what an attempt calls.
+func calledText(a oracle.Attempt) string {
+	if a.Protocol == oracle.ICMP {
+		return fmt.Sprintf("%s %s", a.Protocol, a.To.Addr())
+	}
+	return fmt.Sprintf("%s %s", a.Protocol, a.To)
 }

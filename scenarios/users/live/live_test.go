@@ -18,7 +18,7 @@ import (
 // dumpNodes are the nodes of the recorded cluster.
 var dumpNodes = []string{"demo-control-plane", "demo-worker", "demo-worker2"}
 
-// recordedObjects are those of the recorded cluster, read once. Nobody changes them.
+// recordedObjects are the objects of the recorded cluster, read once. Nobody changes them.
 var recordedObjects = sync.OnceValues(func() ([]manifest.Object, error) {
 	file, err := dumps.Kind().Open("objects.yaml")
 	if err != nil {

@@ -35,7 +35,7 @@ const matrixKind = "Matrix"
 type Cell struct {
 	// Answer is that of Why, or "no address" if one end has IPv4 addresses alone and the other IPv6.
 	Answer WhyAnswer `json:"answer"`
-	// Codes are those of what stops it.
+	// Codes are the codes of the causes that stop it.
 	Codes []cause.Code `json:"codes,omitempty"`
 	// Why is the answer in a sentence.
 	Why string `json:"why"`

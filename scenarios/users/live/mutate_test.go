@@ -43,7 +43,7 @@ var idle = []struct{ rule, why string }{
 	{`^-A (INPUT|OUTPUT) .*-j KUBE-PROXY-FIREWALL`, "a node may use every load balancer here, and no node has a load balancer's address"},
 }
 
-// idleOn are those that depend on more than the rule.
+// idleOn says why no packet fares otherwise without the rule; empty if one may.
 func idleOn(r Rule, chains ruleset) string {
 	for _, i := range idle {
 		if regexp.MustCompile(i.rule).MatchString(r.Text) {
@@ -202,7 +202,7 @@ func (m *mutations) check(t *testing.T, one mutant) {
 	}
 	for _, f := range e.report.Findings {
 		assert.NotEmpty(t, f.Clauses)
-		assert.True(t, f.Heals, "%s, and kube-proxy would not mend it: %s", one.what, one.Rule)
+		assert.True(t, f.Heals, "%s, and kube-proxy would not fix it: %s", one.what, one.Rule)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	stories "github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
-// names are those of the cluster's objects.
+// names are the names of the cluster's objects.
 func (c *Cluster) names() stories.Names { return names.New(c.Objects) }
 
 // roomLines is how many lines of ways the page of a report has room for, so that a browser opens it at once. Ways beyond are told as text.
@@ -80,7 +80,7 @@ func (d *drawing) finding(f *Finding, id string) dom.Part {
 		dom.Element("dl.facts", fact("nodes", dom.Joined(f.Nodes)),
 			dom.If(len(f.Services) > 0, fact("services", f.services())),
 			dom.If(f.Owner != "", fact("owner", dom.Text(f.Owner))),
-			dom.If(f.Remedy != "", fact("mend it", code(f.Remedy))),
+			dom.If(f.Remedy != "", fact("fix it", code(f.Remedy))),
 			dom.If(f.Also.Remedy != "" && f.Also.Remedy != f.Remedy, fact("and of IPv6", code(f.Also.Remedy))),
 			held("missing", f.Missing), held("foreign", f.Foreign), held("moved", f.Moved), held("decided", f.Deciding),
 			dom.Each(f.Remembered, func(r *string) dom.Part { return fact("forget", code(*r)) })),

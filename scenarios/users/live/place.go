@@ -34,7 +34,7 @@ func hasEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// addressesOf are those of a pod, of both families.
+// addressesOf are a pod's addresses, of both families.
 func addressesOf(pod *corev1.Pod) []netip.Addr {
 	texts := []string{pod.Status.PodIP}
 	for _, ip := range pod.Status.PodIPs {

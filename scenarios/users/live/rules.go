@@ -19,7 +19,7 @@ type Rule struct {
 	Chain string `json:"-"`
 	// Text is the rule as iptables-save prints it.
 	Text string `json:"rule"`
-	// Tools are those that the rule belongs to, legacy or nft, on a node that has rules of both.
+	// Tools is the variant that the rule belongs to, legacy or nft, on a node that has rules of both.
 	Dialect netfilter.Dialect `json:"tools,omitempty"`
 	// Why says what kube-proxy would do with it, and of which service it is, as far as it tells.
 	Why string `json:"why,omitempty"`

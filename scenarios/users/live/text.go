@@ -151,7 +151,7 @@ func (p *printer) finding(f *Finding) {
 		p.field("owner", f.Owner)
 	}
 	if f.Remedy != "" {
-		p.field("mend", f.Remedy)
+		p.field("fix", f.Remedy)
 	}
 	if f.Also.Remedy != "" && f.Also.Remedy != f.Remedy {
 		p.field("", f.Also.Remedy)

@@ -12,7 +12,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance/hashed"
 )
 
-// units sort the rules that differ from kube-proxy's by what one repair mends: the rules for one service, the rules of one chain that services
+// units sort the rules that differ from kube-proxy's by what one repair fixes: rules for one service, rules of one chain that services
 // share, or, where a node has many of both, all of kube-proxy's rules on that node.
 type units struct {
 	services map[string]string // by the chain of a service port or an endpoint
@@ -20,7 +20,7 @@ type units struct {
 	whole    map[string]unit   // nodes on which all have one reason
 }
 
-// unit is what one repair mends.
+// unit is what one repair fixes.
 type unit struct {
 	key string
 	// service is the service that the rules are for, chain the chain "TABLE CHAIN" that all are in; both are empty of all rules of a node.

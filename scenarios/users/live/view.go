@@ -19,7 +19,7 @@ import (
 type View struct{ exam *exam }
 
 // View looks at the cluster for a packet between two addresses: who has them is in the topology, and of the other address family nothing.
-// Nodes and pods that no object tells of are those of the snapshots.
+// Nodes and pods without an object come from the snapshots.
 func (c *Cluster) View(src, dst netip.Addr) (*View, error) {
 	own := *c
 	own.Objects = slices.Clone(c.Objects)
@@ -226,8 +226,8 @@ func translatedTo(nodes []*snapshot.NodeSnapshot) []netip.Addr {
 	return out
 }
 
-// someRule says whether something holds for a rule of a node, one of whatever tool. Of rules that cannot be read nothing holds: who makes
-// a host of the node is told of them.
+// someRule says whether something holds for a rule of a node, one of whatever tool. Of rules that cannot be read nothing holds: making
+// a host of the node reports them.
 func someRule(taken *snapshot.NodeSnapshot, holds func(*netfilter.Fact) bool) bool {
 	rulesets, err := taken.Rulesets()
 	if err != nil {

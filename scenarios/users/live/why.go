@@ -22,12 +22,7 @@ import (
 // call the other, there and back. From is pod/[NAMESPACE/]NAME, node/NAME, an address or "outside"; to is svc/[NAMESPACE/]NAME[:PORT],
 // pod/[NAMESPACE/]NAME[:PORT], node/NAME[:PORT] or ADDRESS[:PORT]. Errors are about ends that there are not.
 func (c *Cluster) Why(ctx context.Context, from, to string) (*Why, error) {
-	book := names.New(c.Objects)
-	client, err := book.Client(from)
-	if err != nil {
-		return nil, err
-	}
-	server, err := book.Server(to)
+	client, server, err := c.pair(from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +31,16 @@ func (c *Cluster) Why(ctx context.Context, from, to string) (*Why, error) {
 		return nil, err
 	}
 	return q.answer(ctx, client, server)
+}
+
+// pair finds two ends by the words that name them.
+func (c *Cluster) pair(from, to string) (client, server *names.End, err error) {
+	book := names.New(c.Objects)
+	if client, err = book.Client(from); err != nil {
+		return nil, nil, err
+	}
+	server, err = book.Server(to)
+	return client, server, err
 }
 
 // Why is whether one end reaches another.
@@ -115,9 +120,10 @@ type questions struct {
 	why    *Why
 }
 
-// questions prepares the network for connections between ends, of which the first is a client.
-func (c *Cluster) questions(ends ...*names.End) (*questions, error) {
+// withEnds is the cluster with somebody at the addresses of ends, of which the first is a client.
+func (c *Cluster) withEnds(ends ...*names.End) *Cluster {
 	own := *c
+	own.ends = slices.Clone(c.ends)
 	for i, e := range ends {
 		for _, a := range e.Addresses {
 			// Nobody is made up for an address of the cluster that is called and that nobody has.
@@ -127,7 +133,12 @@ func (c *Cluster) questions(ends ...*names.End) (*questions, error) {
 			}
 		}
 	}
-	e, err := own.exam()
+	return &own
+}
+
+// questions prepares the network for connections between ends, of which the first is a client.
+func (c *Cluster) questions(ends ...*names.End) (*questions, error) {
+	e, err := c.withEnds(ends...).exam()
 	if err != nil {
 		return nil, err
 	}

@@ -68,6 +68,13 @@ func (q *questions) serviceCalls(client, server *names.End) ([]call, error) {
 			out = append(out, made)
 		}
 	}
+	if len(out) == 0 && len(server.Addresses) == 0 && !client.IsOutside() {
+		for i := range ports {
+			if lacks, ok := whynot.Lacks(q.exam.cluster.Objects, s, &ports[i]); ok {
+				return []call{{service: s, port: &ports[i], lacks: &lacks}}, nil
+			}
+		}
+	}
 	if len(out) == 0 && client.IsOutside() {
 		lacks := cause.Cause{Code: cause.NoService, What: "service " + s.Namespace + "/" + s.Name,
 			Says: fmt.Sprintf("%s/%s has no address for clients outside: it is of type %s.", s.Namespace, s.Name,
@@ -101,20 +108,32 @@ func (q *questions) addresses(client, server *names.End, p *corev1.ServicePort) 
 		}
 		return out
 	}
-	for _, node := range q.exam.cluster.Snapshots {
+	for _, via := range q.entrances() {
 		for _, text := range externalAddresses(s) {
 			if a, ok := parse(text); ok {
-				out = append(out, destination{netip.AddrPortFrom(a, uint16(p.Port)), node.Hostname})
+				out = append(out, destination{netip.AddrPortFrom(a, uint16(p.Port)), via})
 			}
 		}
 		if p.NodePort == 0 {
 			continue
 		}
-		for _, a := range q.exam.topology.Node(node.Hostname).Addresses {
+		for _, a := range q.exam.topology.Node(via).Addresses {
 			if isServed(server, a) {
-				out = append(out, destination{netip.AddrPortFrom(a, uint16(p.NodePort)), node.Hostname})
+				out = append(out, destination{netip.AddrPortFrom(a, uint16(p.NodePort)), via})
 			}
 		}
+	}
+	return out
+}
+
+// entrances are the nodes by which packets from outside come in: those with a snapshot, or the first node if none has one.
+func (q *questions) entrances() []string {
+	var out []string
+	for _, node := range q.exam.cluster.Snapshots {
+		out = append(out, node.Hostname)
+	}
+	if len(out) == 0 {
+		return []string{q.exam.topology.Nodes[0].Name}
 	}
 	return out
 }
@@ -181,7 +200,7 @@ func (q *questions) plainCalls(client, server *names.End) ([]call, error) {
 			made.Protocol, made.To = corev1.ProtocolTCP, netip.AddrPortFrom(a, uint16(port))
 		}
 		if q.exam.topology.Pod(from) == nil && q.exam.topology.Node(from) == nil {
-			made.Via = q.exam.cluster.Snapshots[0].Hostname
+			made.Via = q.entrances()[0]
 		}
 		made.lacks = q.exam.lacks(made.Attempt)
 		out = append(out, made)

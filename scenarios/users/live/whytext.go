@@ -115,7 +115,7 @@ func (w *Why) WriteJSON(out io.Writer) error {
 	return encoder.Encode(w)
 }
 
-// WriteText writes the answer for people: the sentence, then each cause with what mends it, then the calls.
+// WriteText writes the answer for people: the sentence, then each cause with how to fix it, then the calls.
 func (w *Why) WriteText(out io.Writer) error {
 	p := &printer{w: out}
 	p.printf("%s\n", w.Sentence)
@@ -129,7 +129,7 @@ func (w *Why) WriteText(out io.Writer) error {
 			p.printf("  written by: %s\n", c.Owner)
 		}
 		if c.Remedy != "" {
-			p.printf("  mend it:    %s\n", c.Remedy)
+			p.printf("  fix it:     %s\n", c.Remedy)
 		}
 	}
 	for _, d := range w.Doubts {

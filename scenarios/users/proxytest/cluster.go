@@ -32,7 +32,7 @@ type Cluster struct {
 type Node struct {
 	// Name is that of the Node object.
 	Name string
-	// Addresses are those of eth0, PodCIDRs the ranges of its pods.
+	// Addresses are the addresses of eth0, PodCIDRs the ranges of its pods.
 	Addresses []netip.Addr
 	PodCIDRs  []netip.Prefix
 

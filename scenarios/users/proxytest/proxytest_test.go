@@ -67,7 +67,7 @@ func TestTheProxierIsToldOfChanges(t *testing.T) {
 	assert.Len(t, c.EndpointSlices()[0].Endpoints, 1)
 	failures, err := c.Judge()
 	require.NoError(t, err)
-	assert.NotEmpty(t, failures, "the rules are those of before")
+	assert.NotEmpty(t, failures, "the rules have not changed")
 	for _, n := range c.Nodes() {
 		_, err := n.Exec().Command("iptables", "-t", "nat", "-F").CombinedOutput()
 		require.NoError(t, err)

@@ -45,7 +45,7 @@ type fence struct {
 	arrived chan struct{}
 }
 
-// fenced is a proxier behind a fence. It is told of all but the markers.
+// fenced is a proxier behind a fence. It gets everything but the markers.
 type fenced struct {
 	config.Handler
 	fence *fence

@@ -86,7 +86,7 @@ func TestEveryProxierHasSeenEveryWrite(t *testing.T) {
 		}
 	}
 	for _, p := range proxiers {
-		assert.NotContains(t, fmt.Sprint(p.all), markerPrefix, "no proxier is told of a marker")
+		assert.NotContains(t, fmt.Sprint(p.all), markerPrefix, "no proxier gets a marker")
 	}
 	list, err := a.store.API().Services.List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ type Knowledge struct {
 	Node     *corev1.Node                 // its own; nil if it was told that it is gone
 }
 
-// Tell tells a proxier that knows nothing yet all of it.
+// Tell tells an empty proxier all of it.
 func (v *Knowledge) Tell(proxier config.Handler) {
 	if v.Node != nil {
 		proxier.OnNodeAdd(v.Node)

@@ -120,7 +120,7 @@ func rank(e event) int {
 	return 0
 }
 
-// again is the event that a proxier is told if it is told of the change once more.
+// again is the event that a proxier gets if it gets the change once more.
 func (e event) again() event {
 	if e.now != nil {
 		e.old = e.now

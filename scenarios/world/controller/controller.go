@@ -24,7 +24,7 @@ type controller struct {
 	taken    map[types.NamespacedName]bool              // the names of all slices that it writes
 }
 
-// New makes a controller that knows nothing yet, for a scenario that ever has these objects. It is a manifest.NewSliceController.
+// New makes an empty controller, for a scenario that ever has these objects. It is a manifest.NewSliceController.
 func New(ever []manifest.Object) manifest.SliceController {
 	c := &controller{
 		services: map[types.NamespacedName]manifest.Object{}, pods: map[types.NamespacedName]*corev1.Pod{}, nodes: map[string]*corev1.Node{},
@@ -50,7 +50,7 @@ func (c *controller) Clone() manifest.SliceController {
 	return &own
 }
 
-// Apply is told of objects that are new or others now. As in a cluster, a service's slices are looked at when it or one of its pods
+// Apply takes objects that are new or changed. As in a cluster, a service's slices are looked at when it or one of its pods
 // changes, and not when a node does.
 func (c *controller) Apply(objects []manifest.Object) (manifest.Change, error) {
 	affected := map[types.NamespacedName]bool{}
@@ -75,7 +75,7 @@ func (c *controller) Apply(objects []manifest.Object) (manifest.Change, error) {
 	return c.reconcile(affected)
 }
 
-// Delete is told of objects that are gone. The slices of a service go with it.
+// Delete takes objects that are gone. The slices of a service go with it.
 func (c *controller) Delete(refs []manifest.Ref) (manifest.Change, error) {
 	affected := map[types.NamespacedName]bool{}
 	for _, ref := range refs {

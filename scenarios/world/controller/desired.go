@@ -66,7 +66,7 @@ func topologyAware(annotations map[string]string) bool {
 	return mode == "Auto" || mode == "auto"
 }
 
-// addressTypes are those of a service's families; of one that names none, the family of its cluster IP, and both if it has none.
+// addressTypes are the types for a service's families; if it names none, for the family of its cluster IP; without one, both.
 func addressTypes(service *corev1.Service) (types []discoveryv1.AddressType) {
 	of := map[corev1.IPFamily]discoveryv1.AddressType{
 		corev1.IPv4Protocol: discoveryv1.AddressTypeIPv4, corev1.IPv6Protocol: discoveryv1.AddressTypeIPv6,

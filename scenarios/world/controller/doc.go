@@ -1,7 +1,7 @@
-// Package controller makes of a scenario's services, pods and nodes what Kubernetes' EndpointSlice controller makes of them. It says so
-// itself, with the parts of k8s.io/endpointslice that need no client: the whole one links every group of the API, of which a program would
-// have 20 MB and take seconds to link. A test asks k8s.io/endpointslice about drawn clusters.
+// Package controller makes the EndpointSlices that Kubernetes' own controller would make for a scenario's services, pods and nodes. It
+// uses the parts of k8s.io/endpointslice that need no client: the whole library links every group of the API, which makes a program 20 MB
+// larger and seconds slower to link. A test compares it with k8s.io/endpointslice on random clusters.
 //
-// Scenarios that give pods have EndpointSlices made of them, unless they write a service's slices themselves. The slices and their names
+// A scenario with pods gets EndpointSlices for them, unless it writes a service's slices itself. The slices and their names
 // follow from the objects alone: nothing here asks a clock, and a map's order decides nothing.
 package controller

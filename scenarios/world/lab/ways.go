@@ -7,7 +7,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
-// Ways are the routes of a node outside of its table local. A large node has one for each of its pods, so those to a single address are found by it.
+// Ways are the routes of a node outside of its table local. A large node has one for each of its pods, so a map finds the routes to single
+// addresses.
 type Ways struct {
 	single map[netip.Addr]string
 	wide   []way
@@ -19,7 +20,7 @@ type way struct {
 	device string
 }
 
-// WaysOf are those of a snapshot.
+// WaysOf are the ways of a snapshot.
 func WaysOf(taken *snapshot.NodeSnapshot) *Ways {
 	w := &Ways{single: map[netip.Addr]string{}}
 	for i := range taken.Routes {

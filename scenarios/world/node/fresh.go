@@ -9,8 +9,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/api"
 )
 
-// Fresh has another proxier like the node's, with the same configuration, which knows nothing but what the node's knows now, write
-// its rules into a kernel.
+// Fresh has another proxier write its rules into a kernel. It has the configuration of the node's proxier, and knows what that one
+// knows now.
 func (n *Node) Fresh(kernel Kernel) error {
 	process := n.process
 	process.Kernel, process.Health = kernel, unheard{}
@@ -22,7 +22,7 @@ func (n *Node) Fresh(kernel Kernel) error {
 	return errors.Join(proxy.EnsureCanaries(), proxy.Sync())
 }
 
-// unheard is told of a proxier that nobody asks how it is.
+// unheard is the health of a proxier that nobody asks for it.
 type unheard struct{}
 
 var _ proxier.Health = unheard{}

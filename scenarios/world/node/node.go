@@ -74,7 +74,7 @@ func New(name string, kernel Kernel, clock *clocktesting.FakeClock) *Node {
 	return &Node{name: name, kernel: kernel, clock: clock, tools: proxied, make: Chainwalk}
 }
 
-// Start starts a proxier that knows nothing yet, as a new process would, and feeds
+// Start starts an empty proxier, as a new process would, and feeds
 // it; one that ran before is told nothing any more. The object is the node's own.
 // The warnings say what in the configuration is likely to be a mistake.
 func (n *Node) Start(
@@ -121,7 +121,7 @@ type uncounted struct{}
 func (uncounted) CountHealthz(int) {}
 func (uncounted) CountLivez(int)   {}
 
-// hold says whether the proxier is told of changes from here on. If it is, it is told what was held back.
+// hold says whether changes are held back from the proxier from here on. If not, the proxier gets what was held back.
 func (n *Node) hold(holds bool) {
 	n.holds = holds
 	n.queue.Hold(holds)
@@ -130,7 +130,7 @@ func (n *Node) hold(holds bool) {
 // KeepInputs has Inputs keep what restores are given from here on.
 func (n *Node) KeepInputs() { n.tools.KeepInputs = true }
 
-// Inputs are those of the restores since KeepInputs.
+// Inputs are the inputs of the restores since KeepInputs.
 func (n *Node) Inputs() [][]byte { return n.tools.Inputs }
 
 // Knowledge is what the proxier knows.

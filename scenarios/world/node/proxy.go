@@ -44,7 +44,7 @@ type Process struct {
 	logger klog.Logger
 }
 
-// Proxier makes a proxier that knows nothing yet. The warnings say what in its configuration is likely to be a mistake.
+// Proxier makes an empty proxier. The warnings say what in its configuration is likely to be a mistake.
 type Proxier func(Process) (proxy Proxy, warnings []string, err error)
 
 // Chainwalk is this project's own proxier.

@@ -11,7 +11,7 @@ import (
 )
 
 // Fresh is the netfilter of a node that nobody has touched, over which a new proxier has synced that knows what the node's proxier
-// knows: its rules are those that the node's must come to.
+// knows. The node's rules must become the same.
 func (w *World) Fresh(name string) (*fakekernel.Kernel, error) {
 	tools := fakekernel.New(fakekernel.Options{Dialect: w.cluster.Dialect, Clock: w.clock})
 	kernel := kernelOf(w.network.Host(name).Host, tools)

@@ -254,7 +254,7 @@ func (o Observer) Follow(flow *network.Flow, began scenarios.Attempt, p scenario
 			way.End = scenarios.Delivered // a client's socket is none that listens
 		}
 		if !way.Heard {
-			way.Why = "its addresses are not those of the connection"
+			way.Why = "it does not have the addresses of the connection"
 		}
 		seen.Ways = append(seen.Ways, way)
 	}

@@ -82,7 +82,7 @@ func (w *World) untold(node, service string, now *oracle.Cluster) string {
 	if same {
 		return ""
 	}
-	return fmt.Sprintf("kube-proxy there was not told of all changes of service %s: %s is held", service, node)
+	return fmt.Sprintf("kube-proxy there did not get all changes of service %s: %s is held", service, node)
 }
 
 // named are the services of that NAMESPACE/NAME: one, or none.

@@ -101,7 +101,7 @@ func TestFailuresSayWhyEndpointsAreNotReached(t *testing.T) {
 				"labels: {kubernetes.io/service-name: web}}, addressType: IPv4, ports: [{name: http, port: 8080}], " +
 				"endpoints: [{addresses: [10.244.1.2], nodeName: node2}]}]\n" + notBoth,
 			want: []string{"10.244.1.2:8080: missing: no rule of node1 leads to it " +
-				"(kube-proxy there was not told of all changes of service default/web: node1 is held)"},
+				"(kube-proxy there did not get all changes of service default/web: node1 is held)"},
 			notes: []string{"stale: 10.244.0.2:8080 is reached and is by the objects no endpoint of default/web: the rules of node1 are older"}},
 		{name: "a client that is remembered", service: "sessionAffinity: ClientIP", slice: both,
 			steps: "- connect: {as: first, pick: '10.244.0.2:8080', from: client, to: 'tcp 172.30.0.41:80', " +

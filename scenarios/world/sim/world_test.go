@@ -176,7 +176,7 @@ func TestWorldStartsAndStopsPods(t *testing.T) {
 	assert.Equal(t, []string{"10.244.1.2:8080"}, reached(t, w, call))
 	ways, err := flow.Send(scenarios.SideClient, scenarios.PacketData, netip.AddrPort{})
 	require.NoError(t, err)
-	assert.False(t, ways[0].Heard, "the new pod knows nothing of the connection")
+	assert.False(t, ways[0].Heard, "the new pod does not know the connection")
 	require.NoError(t, w.StopPods(ctx, []string{"10.244.2.9"}))
 	other := scenarios.Pod{Name: "other", Node: "node3", Addresses: []netip.Addr{netip.MustParseAddr("10.244.2.9")}}
 	require.NoError(t, w.StartPods(ctx, []scenarios.Pod{other}))

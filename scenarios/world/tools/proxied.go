@@ -29,7 +29,7 @@ type Proxied struct {
 	Interrupted func() error
 	// Written is what restores were given since it was set.
 	Written scenarios.Written
-	// Inputs are those of the restores so far, if KeepInputs is set.
+	// Inputs are the inputs of the restores so far, if KeepInputs is set.
 	Inputs     [][]byte
 	KeepInputs bool
 }

@@ -2,14 +2,14 @@ package tools
 
 import "github.com/chainwalk/chainwalk/scenarios"
 
-// Watch is told of every point of a node's syncs.
+// Watch reports every point of a node's syncs.
 type Watch struct {
 	node  string
 	tell  func(scenarios.Point) // nil: nobody
 	count map[scenarios.Point]int
 }
 
-// NewWatch returns the watch of a node that nobody is told of.
+// NewWatch returns a node's watch that reports to nobody.
 func NewWatch(node string) *Watch { return &Watch{node: node} }
 
 // Tell has the function called at every point from the next Begin on; nil ends that.
@@ -25,7 +25,7 @@ func (w *Watch) Begin() {
 // End ends the sync.
 func (w *Watch) End() { w.count = nil }
 
-// watched says whether somebody is told of the sync at this moment.
+// watched says whether it reports the sync at this moment.
 func (w *Watch) watched() bool { return w.count != nil }
 
 // around does something, with the points before and after it.

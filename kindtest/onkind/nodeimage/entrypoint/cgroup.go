@@ -103,7 +103,7 @@ type hierarchy struct {
 	controllers []string // with the mount's other options
 }
 
-// hierarchies are those of cgroup v1 that a mountinfo file has. Its lines are described in proc_pid_mountinfo(5).
+// hierarchies are the hierarchies of cgroup v1 in a mountinfo file. Its lines are described in proc_pid_mountinfo(5).
 func hierarchies(mountinfo string) []hierarchy {
 	var found []hierarchy
 	for line := range strings.Lines(mountinfo) {

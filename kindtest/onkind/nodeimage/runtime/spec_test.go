@@ -59,7 +59,7 @@ func TestWithoutDeniedCapabilities(t *testing.T) {
 			want:   `{"new":[1,{"a":null}],"process":{"args":["a<b&c>"],"rlimits":[{"hard":1024}],"capabilities":` + left + `},"hooks":{}}`},
 		{name: "the other kind's place is not looked at", kind: process, before: `{"process":{"capabilities":` + sets + `}}`, same: true},
 		{name: "nothing denied", kind: process, before: "{ \"capabilities\": {\"bounding\":[\"CAP_CHOWN\"]} }\n", same: true},
-		{name: "a name that nobody knows", kind: process, before: `{"capabilities":{"bounding":["CAP_LATER"]}}`, same: true},
+		{name: "an unknown name", kind: process, before: `{"capabilities":{"bounding":["CAP_LATER"]}}`, same: true},
 		{name: "no process", kind: config, before: `{"ociVersion":"1.0"}`, same: true},
 		{name: "no capabilities", kind: config, before: `{"process":{}}`, same: true},
 		{name: "not JSON", kind: config, before: `{`, err: "unexpected EOF"},

@@ -57,7 +57,7 @@ func (s *samples) String() string {
 		1e3*slices.Min(s.seconds), 1e3*slices.Max(s.seconds), median(s.allocated)/1e6, s.restored)
 }
 
-// ratios are those of the rounds: ours to theirs.
+// ratios are the ratios of the rounds: ours to theirs.
 func ratios(ours, theirs []float64) []float64 {
 	out := make([]float64, len(ours))
 	for i := range ours {

@@ -66,7 +66,7 @@ type maker struct {
 	make func(*peers.Sink) (peers.Measured, error)
 }
 
-// makers are those of both.
+// makers are the makers of both.
 func makers() (ours, theirs maker) {
 	return maker{"ours", peers.MeasuredChainwalk}, maker{"kube-proxy", peers.MeasuredKubeProxy}
 }

@@ -131,7 +131,7 @@ func (c *check) body() dom.Part {
 		c.ways())
 }
 
-// ways are those that a check's packet took, and that were predicted.
+// ways are the ways that a check's packet took, and the predicted ones.
 func (c *check) ways() dom.Part {
 	var parts []dom.Part
 	if c.Way != nil {

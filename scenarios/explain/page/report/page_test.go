@@ -159,7 +159,7 @@ func TestPagesAreWellFormed(t *testing.T) {
 	}
 }
 
-// elements are those of a page, in its order.
+// elements are the elements of a page, in its order.
 func elements(t *testing.T, text string) []*html.Node {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(text))

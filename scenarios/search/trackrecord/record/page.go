@@ -85,7 +85,7 @@ The package documentation of ` + "`scenarios/search/trackrecord`" + ` explains h
 	}
 	b.WriteString("\nA seed: `CHAINWALK_FAULT=NAME chainwalk fuzz --seed N --until-found` with a build of the overlay; " +
 		"the file: `chainwalk run FILE`.\n")
-	b.WriteString("\n## Not made again\n\nThe numbers are those of the list of known bugs from which the faults come.\n\n" +
+	b.WriteString("\n## Not made again\n\nThe faults come from the list of known bugs and have its numbers.\n\n" +
 		"| number | why |\n|---|---|\n")
 	reasons := trackrecord.NotMade()
 	maps.DeleteFunc(reasons, func(_ int, why string) bool { return why == trackrecord.Absent })
