@@ -1,0 +1,68 @@
+package anonymise
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+)
+
+// configKey is where the ConfigMap of kube-proxy has its configuration, as kubeadm makes it.
+const configKey = "config.conf"
+
+// configMap is that of kube-proxy with another configuration; nil for any other ConfigMap.
+func (r *Renamer) configMap(old *corev1.ConfigMap) (runtime.Object, error) {
+	object, err := manifest.New(old.DeepCopy())
+	if err != nil {
+		return nil, err
+	}
+	config, err := manifest.KubeProxyConfigurationOf([]manifest.Object{object})
+	if err != nil || config == nil {
+		return nil, err
+	}
+	text, err := yaml.Marshal(r.Config(config))
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", object.Ref(), err)
+	}
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: old.Namespace, Name: old.Name}, Data: map[string]string{configKey: string(text)},
+	}, nil
+}
+
+// Config is another configuration of kube-proxy in the place of one: a new one, with what decides about packets.
+func (r *Renamer) Config(old *kubeproxyconfig.KubeProxyConfiguration) *kubeproxyconfig.KubeProxyConfiguration {
+	out := &kubeproxyconfig.KubeProxyConfiguration{
+		TypeMeta: metav1.TypeMeta{APIVersion: kubeproxyconfig.SchemeGroupVersion.String(), Kind: "KubeProxyConfiguration"},
+		Mode:     kept(old.Mode, "iptables"), DetectLocalMode: old.DetectLocalMode, NodePortAddresses: r.nodePortAddresses(old.NodePortAddresses),
+		IPTables: old.IPTables, Conntrack: old.Conntrack, ConfigSyncPeriod: old.ConfigSyncPeriod,
+	}
+	if old.ClusterCIDR != "" {
+		out.ClusterCIDR = strings.Join(r.Texts(strings.Split(old.ClusterCIDR, ",")), ",")
+	}
+	if old.BindAddress != "" {
+		out.BindAddress = r.Text(old.BindAddress)
+	}
+	if device := old.DetectLocal.BridgeInterface; device != "" {
+		out.DetectLocal.BridgeInterface = r.Device(device)
+	}
+	if device := old.DetectLocal.InterfaceNamePrefix; device != "" {
+		out.DetectLocal.InterfaceNamePrefix = r.Device(device)
+	}
+	return out
+}
+
+// primary says that node ports are served at a node's first address of each family.
+const primary = "primary"
+
+func (r *Renamer) nodePortAddresses(old []string) []string {
+	if len(old) == 1 && old[0] == primary {
+		return []string{primary}
+	}
+	return r.Texts(old)
+}
