@@ -29,13 +29,13 @@ func (o *liveOptions) checkSources(cmd *cobra.Command, needNode bool) error {
 	case len(given) > 1:
 		return fmt.Errorf("%s: give one of them: each says where the objects come from", strings.Join(given, " and "))
 	case o.gather.asked():
-		return nil
+		return o.checkAnonymise()
 	}
 	if flag := o.gather.changed(cmd.Flags()); flag != "" {
 		return fmt.Errorf("--%s is for gathering from a cluster: give -A (--all-namespaces), --context or --kubeconfig as well", flag)
 	}
-	if o.saved != "" {
-		return nil
+	if err := o.checkAnonymise(); err != nil || o.saved != "" {
+		return err
 	}
 	var missing []string
 	if len(o.files) == 0 {
@@ -49,4 +49,13 @@ func (o *liveOptions) checkSources(cmd *cobra.Command, needNode bool) error {
 	}
 	return errors.New(strings.Join(missing, "\n") +
 		"\n(or give --saved FOLDER, or -A, --context NAME or --kubeconfig FILE to gather all of it from a cluster)")
+}
+
+// checkAnonymise refuses flags of anonymising that mean nothing.
+func (o *liveOptions) checkAnonymise() error {
+	folder := o.gather.save
+	if o.hides {
+		folder = "the answer"
+	}
+	return o.gather.anonymise.check(folder)
 }

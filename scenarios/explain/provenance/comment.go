@@ -23,7 +23,7 @@ var words = func() map[string]bool {
 	for word := range strings.FieldsSeq(`kubernetes service portals externally-visible load balancer firewall health check ports forwarding rules
 		conntrack rule postrouting traffic requiring SNAT cluster external loadbalancer IP has no local endpoints node port not accepted by other
 		to will be dropped masquerade pod for destinations LOCAL route block incoming localnet connections -> handle ClusterIPs; NOTE: this must
-		be the last in chain firewall`) {
+		be the last in chain nodeports;`) {
 		out[word] = true
 	}
 	return out

@@ -58,6 +58,11 @@ func (r *Renamer) dump(old *Dump) (*Dump, error) {
 	if out.Objects, err = r.objects(old.Objects); err != nil {
 		return nil, err
 	}
+	if assumed, err := r.assumed(old.Objects, out.Objects); err != nil {
+		return nil, err
+	} else if assumed != nil {
+		out.Objects = append(out.Objects, *assumed)
+	}
 	for _, node := range old.Nodes {
 		other := Node{Name: r.Name("node", node.Name), Why: r.why(node.Why)}
 		if node.Snapshot != nil {
@@ -159,12 +164,13 @@ func (r *Renamer) hashesOfRule(table string, chain *netfilter.Chain, f *netfilte
 
 // hashesOf are the chains of a service port, or of an endpoint of it if that is valid. Which protocol they are of is seen by the names that
 // there are.
-func (r *Renamer) hashesOf(port provenance.ServicePort, endpoint netip.AddrPort) {
+func (r *Renamer) hashesOf(port provenance.ServicePort, at netip.AddrPort) {
 	other := r.ServicePort(port)
 	for _, protocol := range []string{"tcp", "udp", "sctp"} {
-		if endpoint.IsValid() {
-			to := netip.AddrPortFrom(r.Address(endpoint.Addr()), endpoint.Port())
-			r.chains[hashed.EndpointChain(port, protocol, endpoint)] = hashed.EndpointChain(other, protocol, to)
+		if at.IsValid() {
+			to, chain := netip.AddrPortFrom(r.Address(at.Addr()), at.Port()), hashed.EndpointChain(port, protocol, at)
+			r.chains[chain] = hashed.EndpointChain(other, protocol, to)
+			r.endpoints[chain] = endpoint{at.String(), to.String()}
 			continue
 		}
 		others := hashed.ServiceChains(other, protocol)

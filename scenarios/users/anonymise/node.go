@@ -71,6 +71,7 @@ func (r *Renamer) deviceOf(old *snapshot.Device) snapshot.Device {
 		Neighbours: r.Addresses(old.Neighbours),
 	}
 	for _, a := range old.Addresses {
+		r.keepEnds(a.Prefix)
 		a.Prefix, a.Broadcast = netip.PrefixFrom(r.Address(a.Prefix.Addr()), a.Prefix.Bits()), r.Address(a.Broadcast)
 		out.Addresses = append(out.Addresses, a)
 	}
@@ -82,6 +83,18 @@ func (r *Renamer) deviceOf(old *snapshot.Device) snapshot.Device {
 		}
 	}
 	return out
+}
+
+// keepEnds has the first and the last address of a network of IPv4, which is that for all, stay what they are to it.
+func (r *Renamer) keepEnds(network netip.Prefix) {
+	if !network.IsValid() || !network.Addr().Is4() {
+		return
+	}
+	last := network.Masked().Addr().As4()
+	for bit := network.Bits(); bit < 32; bit++ {
+		last[bit/8] |= 0x80 >> (bit % 8)
+	}
+	r.keepRange(network.Masked().Addr(), netip.AddrFrom4(last))
 }
 
 // protocols are who makes routes, in the words of iproute2.

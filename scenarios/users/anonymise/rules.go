@@ -26,6 +26,7 @@ func (r *Renamer) save(file string, rules *snapshot.Rules) (string, error) {
 			made[[2]string{l.Table, l.Chain}] = true
 		}
 	}
+	r.inOrder(lines)
 	var out strings.Builder
 	for i := range lines {
 		l := &lines[i]
