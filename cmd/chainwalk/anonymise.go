@@ -27,7 +27,7 @@ func (o *anonymiseOptions) addFlags(flags *pflag.FlagSet, usage string) {
 }
 
 func (o *anonymiseOptions) addKey(flags *pflag.FlagSet) {
-	flags.StringVar(&o.key, "key", "", "32 hexadecimal digits that decide the other addresses, to get the same ones again; keep it secret (a new one)")
+	flags.StringVar(&o.key, "key", "", "32 hexadecimal digits by which the same addresses come out again; a secret (a new one each time)")
 }
 
 // check refuses flags that mean nothing where no folder is kept.
@@ -59,12 +59,7 @@ func (o *anonymiseOptions) anonymous(g *gather.Gathered, before string) (*gather
 	if err != nil {
 		return nil, err
 	}
-	dump := &anonymise.Dump{Objects: g.Objects}
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		dump.Nodes = append(dump.Nodes, anonymise.Node{Name: n.Name, Snapshot: n.Snapshot, Why: n.Why, File: before + n.Name})
-	}
-	other, _, err := anonymise.Of(key, dump)
+	other, _, err := anonymise.Of(key, dumpOf(g, before))
 	if err != nil {
 		return nil, fmt.Errorf("--anonymise: %w", err)
 	}
@@ -82,15 +77,25 @@ func (o *anonymiseOptions) anonymous(g *gather.Gathered, before string) (*gather
 	return out, nil
 }
 
+// dumpOf is what was gathered, for the package that renames it. Errors call the snapshot of a node by what stands before its name.
+func dumpOf(g *gather.Gathered, before string) *anonymise.Dump {
+	dump := &anonymise.Dump{Objects: g.Objects}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		dump.Nodes = append(dump.Nodes, anonymise.Node{Name: n.Name, Snapshot: n.Snapshot, Why: n.Why, File: before + n.Name})
+	}
+	return dump
+}
+
 func newAnonymiseCommand(s streams) *cobra.Command {
 	var from liveOptions
 	o := anonymiseOptions{on: true}
 	cmd := &cobra.Command{
 		Use:   "anonymise (FOLDER | -f OBJECTS --node SNAPSHOT...) NEWFOLDER",
 		Short: "Write a cluster's folder again with other names and addresses, to be given away",
-		Long: `Reads the folder that "chainwalk gather --save" has written, or files, and writes a new folder with other names, addresses, comments and
-times, the same ones everywhere. doctor, why and trace say of it what they say of the old one, in the new words. Ports stay, and two addresses
-share as many leading bits after as before. What may hold a name and is not understood is left out, or refused with its file and line.
+		Long: `Reads the folder that "chainwalk gather --save" has written, or files, and writes a new folder with other names, addresses,
+comments and times, the same ones everywhere. doctor, why and trace say of it what they say of the old one, in the new words.
+Ports stay, and two addresses share as many leading bits after as before. What may hold a name and is not understood is left out, or refused with its file and line.
 
 The addresses follow from a random key that is forgotten, so that nobody can find the old ones by trying. docs/gather.md says what a folder
 still shows. Look through it before you give it away.`,
@@ -119,16 +124,9 @@ func runAnonymise(s streams, from *liveOptions, o *anonymiseOptions, folder stri
 	if err := gather.CheckFolder(folder); err != nil {
 		return errors.New(strings.Replace(err.Error(), "--save ", "", 1))
 	}
-	var cluster live.Cluster
-	if err := from.readFiles(s, &cluster); err != nil {
+	g, err := readKept(s, from)
+	if err != nil {
 		return err
-	}
-	g := &gather.Gathered{Objects: cluster.Objects}
-	for _, node := range cluster.Snapshots {
-		g.Nodes = append(g.Nodes, gather.Node{Name: node.Hostname, Snapshot: node})
-	}
-	for _, name := range slices.Sorted(maps.Keys(cluster.NoSnapshot)) {
-		g.Nodes = append(g.Nodes, gather.Node{Name: name, Why: cluster.NoSnapshot[name]})
 	}
 	before := "snapshot of "
 	if from.saved != "" {
@@ -139,4 +137,20 @@ func runAnonymise(s streams, from *liveOptions, o *anonymiseOptions, folder stri
 		return err
 	}
 	return keep(s, folder, other)
+}
+
+// readKept is what a folder or files have of a cluster, as it was gathered.
+func readKept(s streams, from *liveOptions) (*gather.Gathered, error) {
+	var cluster live.Cluster
+	if err := from.readFiles(s, &cluster); err != nil {
+		return nil, err
+	}
+	g := &gather.Gathered{Objects: cluster.Objects}
+	for _, node := range cluster.Snapshots {
+		g.Nodes = append(g.Nodes, gather.Node{Name: node.Hostname, Snapshot: node})
+	}
+	for _, name := range slices.Sorted(maps.Keys(cluster.NoSnapshot)) {
+		g.Nodes = append(g.Nodes, gather.Node{Name: name, Why: cluster.NoSnapshot[name]})
+	}
+	return g, nil
 }

@@ -20,8 +20,8 @@ type Names interface {
 // words are those of which kube-proxy and the kubelet make their comments, beside names.
 var words = func() map[string]bool {
 	out := map[string]bool{}
-	for word := range strings.FieldsSeq(`kubernetes service portals externally-visible load balancer firewall health check ports forwarding rules
-		conntrack rule postrouting traffic requiring SNAT cluster external loadbalancer IP has no local endpoints node port not accepted by other
+	for word := range strings.FieldsSeq(`kubernetes service portals externally-visible load balancer firewall health check ports forwarding
+		rules conntrack rule postrouting traffic requiring SNAT cluster external loadbalancer IP has no local endpoints node port not accepted by other
 		to will be dropped masquerade pod for destinations LOCAL route block incoming localnet connections -> handle ClusterIPs; NOTE: this must
 		be the last in chain nodeports;`) {
 		out[word] = true
@@ -29,8 +29,8 @@ var words = func() map[string]bool {
 	return out
 }()
 
-// WithNames is a rule's comment with other names, as far as it is of a form that a program of Kubernetes or a writer of NetworkPolicies has;
-// false for any other, which may say anything.
+// WithNames is a rule's comment with other names, as far as it is of a form that a program of Kubernetes or a writer of NetworkPolicies
+// has; false for any other, which may say anything.
 func WithNames(table, chain string, f *netfilter.Fact, names Names) (string, bool) {
 	writer := OfRule(table, chain, f)
 	switch {

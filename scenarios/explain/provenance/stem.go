@@ -37,8 +37,8 @@ var stems = append([]string{
 	"CNI-DN-", "CNI-SN-", "CNI-", "f2b-", "DOCKER-", nameServer, "KUBE-",
 }, ofServicePort...)
 
-// Stem is how a chain's name begins that a program makes for one object: what shows who wrote it and what it is for. It is empty for a chain
-// of nobody who is known.
+// Stem is how a chain's name begins that a program makes for one object: what shows who wrote it and what it is for. It is empty for a
+// chain of nobody who is known.
 func Stem(chain string) string {
 	best := ""
 	for _, stem := range stems {

@@ -7,8 +7,8 @@ import (
 )
 
 // deviceWords are names of devices, and how names begin, that say nothing of a cluster but which programs it runs.
-var deviceWords = strings.Fields(`lo docker_gwbridge docker eth eno ens enp em bond team wlan dummy tunl tun tap gre gretap erspan sit ip6tnl
-	ip6gre ip_vti ip6_vti teql br br- virbr veth vethwe vnet weave datapath vxlan- vxlan.calico vxlan-v6.calico wireguard.cali wg-v6.cali
+var deviceWords = strings.Fields(`lo docker_gwbridge docker eth eno ens enp em bond team wlan dummy tunl tun tap gre gretap erspan sit
+	ip6tnl ip6gre ip_vti ip6_vti teql br br- virbr veth vethwe vnet weave datapath vxlan- vxlan.calico vxlan-v6.calico wireguard.cali wg-v6.cali
 	cali bpfin.cali bpfout.cali lxc lxc_health lxdbr cilium cilium_host cilium_net cilium_vxlan cilium_geneve cilium_wg flannel. flannel-v6.
 	flannel-wg flannel-wg-v6 cni cbr kube-ipvs kube-bridge kube-dummy-if nodelocaldns ovn-k8s-mp antrea-gw antrea-tun genev_sys_ vxlan_sys_ eni
 	azv gke gkev tailscale wg ovs-system kind ifb vlan macvlan ipvlan`)
@@ -25,8 +25,8 @@ var deviceBegins = func() map[string]bool {
 }()
 
 // numbered are names, and beginnings of them, of which the numbers stay: those of the kernel, of systemd and of programs that count.
-var numbered = regexp.MustCompile(`^(?:eth|eno|ens|em|bond|team|wlan|dummy|docker|tunl|gre|gretap|erspan|sit|ip6tnl|ip6gre|ip_vti|ip6_vti|teql|br|` +
-	`virbr|lxdbr|cni|cbr|flannel\.|flannel-v6\.|kube-ipvs|ovn-k8s-mp|antrea-gw|antrea-tun|tailscale|wg|ifb|vlan)[0-9.]*$|` +
+var numbered = regexp.MustCompile(`^(?:eth|eno|ens|em|bond|team|wlan|dummy|docker|tunl|gre|gretap|erspan|sit|ip6tnl|ip6gre|ip_vti|` +
+	`ip6_vti|teql|br|virbr|lxdbr|cni|cbr|flannel\.|flannel-v6\.|kube-ipvs|ovn-k8s-mp|antrea-gw|antrea-tun|tailscale|wg|ifb|vlan)[0-9.]*$|` +
 	`^enp[0-9]+(?:s[0-9]*(?:f[0-9]*)?(?:np?[0-9]*)?)?[0-9.]*$`)
 
 // keepsDevice says whether the last character of how a device's name begins stays.

@@ -35,8 +35,8 @@ type Node struct {
 	File string
 }
 
-// Of is another dump in the place of one, and what renamed it. The old one is not changed. The error names what of a snapshot may hold a name
-// or an address that nobody can find in it, with its file and line.
+// Of is another dump in the place of one, and what renamed it. The old one is not changed. The error names what of a snapshot may hold a
+// name or an address that nobody can find in it, with its file and line.
 func Of(key Key, old *Dump) (*Dump, *Renamer, error) {
 	r, err := New(key, func(r *Renamer) error {
 		_, err := r.dump(old)
@@ -101,8 +101,8 @@ func (r *Renamer) why(old string) string {
 	return leftOut
 }
 
-// hashes finds the chains that have hashes of what is renamed in their names: of the service ports and endpoints that the objects have, and of
-// those that comments and translations of rules tell of.
+// hashes finds the chains that have hashes of what is renamed in their names: of the service ports and endpoints that the objects have, and
+// of those that comments and translations of rules tell of.
 func (r *Renamer) hashes(old *Dump) error {
 	for _, s := range manifest.Of[*corev1.Service](old.Objects) {
 		for i := range s.Spec.Ports {

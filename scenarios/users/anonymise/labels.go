@@ -15,14 +15,16 @@ var keptLabels = map[string]struct {
 	kind  string
 	words []string
 }{
-	corev1.LabelMetadataName:                       {kind: "namespace"},
-	corev1.LabelHostname:                           {kind: "node"},
-	corev1.LabelTopologyZone:                       {kind: "zone"},
-	corev1.LabelTopologyRegion:                     {kind: "region"},
-	corev1.LabelOSStable:                           {words: []string{"linux", "windows"}},
-	corev1.LabelArchStable:                         {words: []string{"amd64", "arm64", "arm", "ppc64le", "s390x", "riscv64"}},
-	discoveryv1.LabelServiceName:                   {kind: "service"},
-	discoveryv1.LabelManagedBy:                     {kind: "manager", words: []string{"endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"}},
+	corev1.LabelMetadataName:     {kind: "namespace"},
+	corev1.LabelHostname:         {kind: "node"},
+	corev1.LabelTopologyZone:     {kind: "zone"},
+	corev1.LabelTopologyRegion:   {kind: "region"},
+	corev1.LabelOSStable:         {words: []string{"linux", "windows"}},
+	corev1.LabelArchStable:       {words: []string{"amd64", "arm64", "arm", "ppc64le", "s390x", "riscv64"}},
+	discoveryv1.LabelServiceName: {kind: "service"},
+	discoveryv1.LabelManagedBy: {
+		kind: "manager", words: []string{"endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"},
+	},
 	corev1.IsHeadlessService:                       {},
 	LabelProxyName:                                 {kind: "proxy"},
 	"node-role.kubernetes.io/control-plane":        {},
@@ -33,7 +35,8 @@ var keptLabels = map[string]struct {
 // LabelProxyName makes kube-proxy leave a service to another proxy.
 const LabelProxyName = "service.kubernetes.io/service-proxy-name"
 
-// labels are others: of those that are not known, keys and values get names, so that selectors still select. Namespace is that of the object.
+// labels are others: of those that are not known, keys and values get names, so that selectors still select. Namespace is that of the
+// object.
 func (r *Renamer) labels(namespace string, old map[string]string) map[string]string {
 	if old == nil {
 		return nil
@@ -89,8 +92,8 @@ var (
 	topologyWords = []string{"Auto", "auto", "Disabled", "disabled"}
 )
 
-// meta is what of an object's metadata is known to decide something, but for its name: labels, when it was made, deleted and last changed, and
-// the mode of its topology.
+// meta is what of an object's metadata is known to decide something, but for its name: labels, when it was made, deleted and last changed,
+// and the mode of its topology.
 func (r *Renamer) meta(old *metav1.ObjectMeta) metav1.ObjectMeta {
 	out := metav1.ObjectMeta{
 		Namespace: r.Namespace(old.Namespace), Labels: r.labels(old.Namespace, old.Labels),

@@ -98,7 +98,8 @@ func (r *Renamer) keepEnds(network netip.Prefix) {
 }
 
 // protocols are who makes routes, in the words of iproute2.
-var protocols = regexp.MustCompile(`^(?:[0-9]+|kernel|boot|static|ra|redirect|dhcp|bird|zebra|bgp|ospf|isis|rip|babel|eigrp|keepalived|mrouted)$`)
+var protocols = regexp.MustCompile(`^(?:[0-9]+|kernel|boot|static|ra|redirect|dhcp|bird|zebra|bgp|ospf|isis|rip|babel|eigrp|keepalived|` +
+	`mrouted)$`)
 
 func (r *Renamer) route(old snapshot.Route) snapshot.Route {
 	out := old
@@ -152,8 +153,8 @@ func dotIn(name string) string {
 
 // The names of native tables and base chains that programs have everywhere.
 var (
-	tables = regexp.MustCompile(`^(?:raw|mangle|nat|filter|security|kube-proxy|firewalld|cilium|calico|cali|antrea|flannel-ipv[46]|ovn-kubernetes|` +
-		`kube-network-policies|kindnet[a-z-]*|docker-bridges|fw4|nixos-fw|libvirt_network|podman|netavark|f2b-table|inet|main|global)$`)
+	tables = regexp.MustCompile(`^(?:raw|mangle|nat|filter|security|kube-proxy|firewalld|cilium|calico|cali|antrea|flannel-ipv[46]|` +
+		`ovn-kubernetes|kube-network-policies|kindnet[a-z-]*|docker-bridges|fw4|nixos-fw|libvirt_network|podman|netavark|f2b-table|inet|main|global)$`)
 	hookChains = regexp.MustCompile(`^(?i:(?:(?:raw|mangle|nat|filter)[-_])?(?:prerouting|input|forward|output|postrouting|ingress|egress))$`)
 )
 

@@ -80,7 +80,9 @@ func (r *Renamer) Service(old *corev1.Service) *corev1.Service {
 	to.AllocateLoadBalancerNodePorts = from.AllocateLoadBalancerNodePorts
 	to.Selector = r.labels("", from.Selector)
 	if affinity := from.SessionAffinityConfig; affinity != nil && affinity.ClientIP != nil {
-		to.SessionAffinityConfig = &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: affinity.ClientIP.TimeoutSeconds}}
+		to.SessionAffinityConfig = &corev1.SessionAffinityConfig{
+			ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: affinity.ClientIP.TimeoutSeconds},
+		}
 	}
 	if from.ExternalName != "" {
 		to.ExternalName = r.Name("external", from.ExternalName) + ".invalid"

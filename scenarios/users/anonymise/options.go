@@ -25,8 +25,8 @@ const (
 	opaque // bytes that may hold an address
 )
 
-// options are those of the tools that decide what a rule does, by what is behind them. Where the same word is an option of several extensions
-// that differ, the extension stands before it.
+// options are those of the tools that decide what a rule does, by what is behind them. Where the same word is an option of several
+// extensions that differ, the extension stands before it.
 var options = func() map[string]value {
 	out := map[string]value{
 		"-p": plain, "-f": plain, "-m": match, "-j": jump, "-g": jump, "comment": comment, "mac-source": hardware,

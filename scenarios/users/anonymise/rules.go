@@ -13,8 +13,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
-// save is what iptables-save would have printed of the other rules, in the same order and with the same counters. Errors call it by its name
-// and say the line.
+// save is what iptables-save would have printed of the other rules, in the same order and with the same counters. Errors call it by its
+// name and say the line.
 func (r *Renamer) save(file string, rules *snapshot.Rules) (string, error) {
 	lines, err := fakekernel.Lines(file, rules.Save, rules.Family, rules.Dialect)
 	if err != nil {
@@ -51,8 +51,8 @@ func (r *Renamer) save(file string, rules *snapshot.Rules) (string, error) {
 	return out.String(), nil
 }
 
-// Rule is another rule in the place of one of a chain. The arguments are those of a netfilter.Rules, and isChain says which words behind -j are
-// chains. The error says what of the rule may hold a name or an address that nobody can find in it.
+// Rule is another rule in the place of one of a chain. The arguments are those of a netfilter.Rules, and isChain says which words behind -j
+// are chains. The error says what of the rule may hold a name or an address that nobody can find in it.
 func (r *Renamer) Rule(table, chain string, f *netfilter.Fact, args []string, isChain func(string) bool) ([]string, error) {
 	w := ruleWords{Renamer: r, args: args, isChain: isChain, opaque: f.Opaque}
 	w.comment = r.comment(table, chain, f)

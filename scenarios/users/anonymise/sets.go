@@ -97,8 +97,8 @@ func (r *Renamer) addressOrRange(old string) (string, error) {
 
 // The options of sets and elements that a number or nothing follows, and the words that may.
 var (
-	setNumbers = []string{"hashsize", "maxelem", "bucketsize", "initval", "timeout", "size", "netmask", "markmask", "packets", "bytes", "skbmark",
-		"skbprio", "skbqueue"}
+	setNumbers = []string{"hashsize", "maxelem", "bucketsize", "initval", "timeout", "size", "netmask", "markmask", "packets", "bytes",
+		"skbmark", "skbprio", "skbqueue"}
 	setFlags = []string{"counters", "comment", "skbinfo", "forceadd", "nomatch", "wildcard"}
 )
 

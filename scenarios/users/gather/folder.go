@@ -105,8 +105,8 @@ func (g *Gathered) readme(when time.Time) string {
 	if g.Anonymous { // the time would tell by how much those in the files are moved
 		gathered = "that chainwalk has given other names, addresses and times"
 	}
-	fmt.Fprintf(&b, "A cluster %s: %d of %d nodes. chainwalk doctor --saved FOLDER says what is wrong with it.\n", gathered, len(g.Snapshots()),
-		len(g.Nodes))
+	fmt.Fprintf(&b, "A cluster %s: %d of %d nodes. chainwalk doctor --saved FOLDER says what is wrong with it.\n", gathered,
+		len(g.Snapshots()), len(g.Nodes))
 	for i := range g.Nodes {
 		if n := &g.Nodes[i]; n.Snapshot == nil {
 			fmt.Fprintf(&b, "%s gave no snapshot: %s\n", n.Name, n.Why)

@@ -14,8 +14,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/users/anonymise"
 )
 
-// anonymised is the draft with other names and addresses, the same everywhere. Ports stay: what a service does depends on them, and they tell
-// nothing that the kind of service does not.
+// anonymised is the draft with other names and addresses, the same everywhere. Ports stay: what a service does depends on them, and they
+// tell nothing that the kind of service does not.
 func (d *draft) anonymised(key anonymise.Key) (*draft, error) {
 	r, err := anonymise.New(key, func(r *anonymise.Renamer) error {
 		_, err := d.renamed(r)
