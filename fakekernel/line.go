@@ -27,7 +27,11 @@ func Lines(name, save string, family netfilter.Family, dialect netfilter.Dialect
 	if err != nil {
 		return nil, err
 	}
-	var out []Line
+	return LinesOf(name, save, &rules)
+}
+
+// LinesOf are those of what iptables-save has printed of rules that a kernel has read from it. Errors call the text by its name.
+func LinesOf(name, save string, rules *netfilter.RulesetView) (out []Line, err error) {
 	table := ""
 	next := map[[2]string]int{} // the rule of a table's chain that comes next
 	for text := range strings.Lines(save) {
@@ -40,7 +44,7 @@ func Lines(name, save string, family netfilter.Family, dialect netfilter.Dialect
 			line.Chain, _, _ = strings.Cut(chain, " ")
 		} else if chain, is := strings.CutPrefix(withoutCounters(line.Text), "-A "); is {
 			line.Chain, _, _ = strings.Cut(chain, " ")
-			if line.Fact, line.Args, err = ruleOf(&rules, table, line.Chain, next[[2]string{table, line.Chain}]); err != nil {
+			if line.Fact, line.Args, err = ruleOf(rules, table, line.Chain, next[[2]string{table, line.Chain}]); err != nil {
 				return nil, fmt.Errorf("%s: %w: %s", name, err, line.Text)
 			}
 			next[[2]string{table, line.Chain}]++

@@ -43,9 +43,13 @@ func (r *Renamer) snapshot(file string, old *snapshot.NodeSnapshot) (*snapshot.N
 	if out.IPSets, err = r.sets(file+": ipsets", old.IPSets); err != nil {
 		return nil, err
 	}
+	rulesets, err := old.Rulesets()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	for i := range old.IPTables {
 		rules := old.IPTables[i]
-		if rules.Save, err = r.save(fmt.Sprintf("%s: iptables[%d].save", file, i), &rules); err != nil {
+		if rules.Save, err = r.save(fmt.Sprintf("%s: iptables[%d].save", file, i), rules.Save, &rulesets[i]); err != nil {
 			return nil, err
 		}
 		out.IPTables = append(out.IPTables, rules)

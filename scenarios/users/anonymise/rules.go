@@ -9,14 +9,13 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 // save is what iptables-save would have printed of the other rules, in the same order and with the same counters. Errors call it by its
 // name and say the line.
-func (r *Renamer) save(file string, rules *snapshot.Rules) (string, error) {
-	lines, err := fakekernel.Lines(file, rules.Save, rules.Family, rules.Dialect)
+func (r *Renamer) save(file, save string, rules *netfilter.RulesetView) (string, error) {
+	lines, err := fakekernel.LinesOf(file, save, rules)
 	if err != nil {
 		return "", err
 	}
