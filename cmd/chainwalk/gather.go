@@ -155,7 +155,7 @@ func (o *gatherOptions) gathered(ctx context.Context, s streams) (*gather.Gather
 	kept := gathered
 	if o.anonymise.on {
 		if kept, err = o.anonymise.anonymous(gathered, "snapshot of "); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w (gather with --save alone, and give the folder to \"chainwalk anonymise\")", err)
 		}
 	}
 	return gathered, keep(s, o.save, kept)

@@ -91,7 +91,7 @@ func (w *ruleWords) next() error {
 		w.jump(option)
 		return nil
 	case is == comment:
-		w.addComment()
+		w.addComment(option)
 		return nil
 	case is == unknown && w.opaque:
 		w.skip()
@@ -146,10 +146,10 @@ func (w *ruleWords) jump(option string) {
 }
 
 // addComment puts the rule's whole comment in the place of its first one.
-func (w *ruleWords) addComment() {
+func (w *ruleWords) addComment(option string) {
 	w.at++
 	if w.comment != "" {
-		w.out = append(w.out, "--comment", w.comment)
+		w.out = append(w.out, option, w.comment)
 		w.comment = ""
 	} else if n := len(w.out); n > 1 {
 		w.out = w.out[:n-2] // -m comment
