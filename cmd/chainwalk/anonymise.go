@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -41,10 +42,11 @@ func (o *anonymiseOptions) check(save string) error {
 	return nil
 }
 
-// newKey is the key that was given, or one that nobody knows.
+// newKey is the key that was given, or one that nobody knows: the same one for all that a command writes.
 func (o *anonymiseOptions) newKey() (anonymise.Key, error) {
 	if o.key == "" {
-		return anonymise.NewKey(), nil
+		key := anonymise.NewKey()
+		o.key = hex.EncodeToString(key[:])
 	}
 	key, err := anonymise.ParseKey(o.key)
 	if err != nil {

@@ -54,7 +54,7 @@ func New(key Key, visit func(*Renamer) error) (*Renamer, error) {
 }
 
 // maxTurns ends the search for a disguise that hides all. One in a few does.
-const maxTurns = 1000
+const maxTurns = 100
 
 // hide finds a disguise in which no address and no device comes out as one of those that are to be hidden.
 func (r *Renamer) hide() {
