@@ -15,8 +15,9 @@ type Line struct {
 	Table string
 	// Chain is the chain that the line makes, or whose rule it is; empty for any other line.
 	Chain string
-	// Fact is what the rule means; nil if the line is none.
+	// Fact is what the rule means, and Args are it as arguments of a command, without the chain; nil if the line is none.
 	Fact *netfilter.Fact
+	Args []string
 }
 
 // Lines are the lines that iptables-save of a family has printed, with or without counters. Errors call the text by its name and say the
@@ -26,7 +27,11 @@ func Lines(name, save string, family netfilter.Family, dialect netfilter.Dialect
 	if err != nil {
 		return nil, err
 	}
-	var out []Line
+	return LinesOf(name, save, &rules)
+}
+
+// LinesOf are those of what iptables-save has printed of rules that a kernel has read from it. Errors call the text by its name.
+func LinesOf(name, save string, rules *netfilter.RulesetView) (out []Line, err error) {
 	table := ""
 	next := map[[2]string]int{} // the rule of a table's chain that comes next
 	for text := range strings.Lines(save) {
@@ -39,7 +44,7 @@ func Lines(name, save string, family netfilter.Family, dialect netfilter.Dialect
 			line.Chain, _, _ = strings.Cut(chain, " ")
 		} else if chain, is := strings.CutPrefix(withoutCounters(line.Text), "-A "); is {
 			line.Chain, _, _ = strings.Cut(chain, " ")
-			if line.Fact, err = factOf(&rules, table, line.Chain, next[[2]string{table, line.Chain}]); err != nil {
+			if line.Fact, line.Args, err = ruleOf(rules, table, line.Chain, next[[2]string{table, line.Chain}]); err != nil {
 				return nil, fmt.Errorf("%s: %w: %s", name, err, line.Text)
 			}
 			next[[2]string{table, line.Chain}]++
@@ -57,13 +62,13 @@ func withoutCounters(line string) string {
 	return line
 }
 
-// factOf is what a rule means, by its number from 0.
-func factOf(rules *netfilter.RulesetView, table, chain string, number int) (*netfilter.Fact, error) {
+// ruleOf is what a rule means and its arguments, by its number from 0.
+func ruleOf(rules *netfilter.RulesetView, table, chain string, number int) (*netfilter.Fact, []string, error) {
 	if t := rules.Table(table); t != nil {
 		if c, there := t.Chain(chain); there && number < c.Len() {
 			fact := c.Fact(number)
-			return &fact, nil
+			return &fact, c.Args(number, true), nil
 		}
 	}
-	return nil, fmt.Errorf("table %s has a line that makes no rule", table)
+	return nil, nil, fmt.Errorf("table %s has a line that makes no rule", table)
 }

@@ -35,6 +35,7 @@ type gatherOptions struct {
 	nodeTime            time.Duration
 	yes                 bool
 	save                string
+	anonymise           anonymiseOptions
 }
 
 // gatherFlags have a meaning only when chainwalk gathers from a cluster.
@@ -52,6 +53,7 @@ func (o *gatherOptions) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.nodeTime, "node-timeout", 2*time.Minute, "how long a node may take to start its pod, and as long again to print")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "make the pods without asking")
 	flags.StringVar(&o.save, "save", "", "folder to keep what was gathered in, which --saved takes")
+	o.anonymise.addFlags(flags, "with --save: keep it with other names and addresses, to be given away")
 }
 
 // asked says whether a cluster is to be gathered from, and askedBy by which flag.
@@ -92,13 +94,14 @@ with the capabilities NET_ADMIN, NET_RAW and SYS_CHROOT, have the node's files m
 also after Ctrl-C. Secrets are not read.
 
 doctor, why, trace and "scenario from" gather by themselves with -A, --context or --kubeconfig. With --saved FOLDER they read what gather
-has kept.
+has kept. --anonymise keeps the cluster with other names and addresses; "chainwalk anonymise" does that to a folder that is there.
 
 --rights prints the RBAC rules that it needs. --clean removes the pods that a killed run has left.
 
 Exit status: 0 every node answered, 1 some did not, 2 nothing was gathered.`,
 		Example: `  chainwalk gather --save cluster
   chainwalk gather --save cluster --context prod --nodes worker1,worker2 --yes
+  chainwalk gather --save for-the-issue --anonymise
   chainwalk gather --rights --pod-namespace chainwalk | kubectl apply -f -
   chainwalk gather --clean`,
 		Args: noArgs,
@@ -111,6 +114,9 @@ Exit status: 0 every node answered, 1 some did not, 2 nothing was gathered.`,
 				return o.clean(cmd.Context(), s, run)
 			case o.save == "":
 				return errors.New(missingFlag(cmd.Flags().Lookup("save")))
+			}
+			if err := o.anonymise.check(o.save); err != nil {
+				return err
 			}
 			gathered, err := o.gathered(cmd.Context(), s)
 			if err == nil && len(gathered.Silent()) > 0 {
@@ -143,14 +149,28 @@ func (o *gatherOptions) gathered(ctx context.Context, s streams) (*gather.Gather
 	if gathered.Grant != "" {
 		fmt.Fprintf(s.errOut, "chainwalk: note: what grants it:\n\n%s\n", gathered.Grant)
 	}
-	if o.save != "" {
-		if err := gathered.Save(o.save, clock.RealClock{}.Now()); err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(s.errOut, "chainwalk: kept in %s: %d objects, %d of %d nodes\n", o.save, len(gathered.Objects), len(gathered.Snapshots()),
-			len(gathered.Nodes))
+	if o.save == "" {
+		return gathered, nil
 	}
-	return gathered, nil
+	kept := gathered
+	if o.anonymise.on {
+		if kept, err = o.anonymise.anonymous(gathered, "snapshot of "); err != nil {
+			return nil, fmt.Errorf("%w (gather with --save alone, and give the folder to \"chainwalk anonymise\")", err)
+		}
+	}
+	return gathered, keep(s, o.save, kept)
+}
+
+// keep writes what is known of a cluster to a folder, and says so.
+func keep(s streams, folder string, g *gather.Gathered) error {
+	if err := g.Save(folder, clock.RealClock{}.Now()); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.errOut, "chainwalk: kept in %s: %d objects, %d of %d nodes\n", folder, len(g.Objects), len(g.Snapshots()), len(g.Nodes))
+	if g.Anonymous {
+		fmt.Fprintln(s.errOut, "chainwalk: names and addresses are others; docs/gather.md says what such a folder still shows")
+	}
+	return nil
 }
 
 // gatherer is one for the cluster that is asked for.

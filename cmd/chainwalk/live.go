@@ -28,6 +28,7 @@ type liveOptions struct {
 	ignored   ignored
 	saved     string
 	gather    gatherOptions
+	hides     bool // --anonymise is for the answer as well, and needs no folder
 }
 
 func (o *liveOptions) addFlags(cmd *cobra.Command) {

@@ -34,17 +34,24 @@ add what the objects do not have: further addresses of nodes, kernel settings, t
 kube-proxy's. The scenario expects of each packet what the Service API promises, whatever the nodes' rules do.
 
 --anonymise replaces names and addresses consistently. Addresses of one network stay in one network, ports stay, and
-all labels and annotations are left out (without --anonymise, those that decide about packets stay).`,
+all labels and annotations are left out (without --anonymise, those that decide about packets stay). The addresses are others each time,
+unless --key says which.`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml | chainwalk scenario from -f - --anonymise > cluster.yaml
   kubectl get configmap -n kube-system kube-proxy -o yaml | chainwalk scenario from -f objects.yaml -f - --node node1.yaml`,
 		Args:    noArgs,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return from.checkSources(cmd, false) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			o.Anonymise = from.gather.anonymise.on
+			if o.Key, err = from.gather.anonymise.newKey(); err != nil {
+				return err
+			}
 			return runScenarioFrom(cmd.Context(), s, &from, o)
 		},
 	}
 	from.addFlags(cmd)
-	cmd.Flags().BoolVar(&o.Anonymise, "anonymise", false, "replace all names and addresses")
+	from.hides = true
+	cmd.Flags().Lookup("anonymise").Usage = "replace all names and addresses, and in the folder of --save as well"
 	cmd.Flags().StringVar(&o.Name, "name", o.Name, "the scenario's name")
 	return cmd
 }

@@ -18,14 +18,14 @@ func addSavedFlag(flags *pflag.FlagSet, folder *string) {
 func (o *liveOptions) checkSources(cmd *cobra.Command, needNode bool) error {
 	err := onlyOne(source{"-f (--filename)", len(o.files) > 0}, source{"--saved", o.saved != ""},
 		source{o.gather.askedBy(), o.gather.asked()})
-	if err != nil || o.gather.asked() {
-		return err
+	if err == nil && !o.gather.asked() {
+		err = o.gather.checkAsked(cmd.Flags())
 	}
-	if err := o.gather.checkAsked(cmd.Flags()); err != nil {
-		return err
+	if err == nil {
+		err = o.checkAnonymise()
 	}
-	if o.saved != "" {
-		return nil
+	if err != nil || o.gather.asked() || o.saved != "" {
+		return err
 	}
 	var missing []string
 	if len(o.files) == 0 {
@@ -59,4 +59,13 @@ func onlyOne(all ...source) error {
 		return fmt.Errorf("%s: give one of them: each says where the objects come from", strings.Join(given, " and "))
 	}
 	return nil
+}
+
+// checkAnonymise refuses flags of anonymising that mean nothing.
+func (o *liveOptions) checkAnonymise() error {
+	folder := o.gather.save
+	if o.hides {
+		folder = "the answer"
+	}
+	return o.gather.anonymise.check(folder)
 }

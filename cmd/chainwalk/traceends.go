@@ -52,14 +52,14 @@ func (o *traceOptions) checkSources(cmd *cobra.Command) error {
 	case o.from != "" && rules.given:
 		return errors.New("--from takes the nodes of a cluster, and --rules have none: give --node, --saved or -A instead")
 	case gathered.given:
-		return onlyOne(objects, saved, rules, gathered)
+		return cmp.Or(onlyOne(objects, saved, rules, gathered), l.checkAnonymise())
 	case !rules.given && !saved.given && len(l.snapshots) == 0:
 		return fmt.Errorf("%s\n(or give --saved FOLDER, or -A, --context NAME or --kubeconfig FILE to gather from a cluster, or --rules SAVE)",
 			missingFlag(cmd.Flags().Lookup("node")))
 	case o.from != "" && !objects.given && !saved.given:
 		return errors.New("--from takes the objects of the cluster: give -f FILE (" + howToList + "), or --saved FOLDER")
 	}
-	return l.gather.checkAsked(cmd.Flags())
+	return cmp.Or(l.gather.checkAsked(cmd.Flags()), l.checkAnonymise())
 }
 
 // checkNodes refuses a cluster without a snapshot, and flags that are for another number of nodes.

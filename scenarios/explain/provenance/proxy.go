@@ -73,6 +73,11 @@ func ServiceProxyOf(s Signs) ServiceProxy {
 	return ServiceProxy{Seen: "no sign of a service proxy that is known", InRules: true}
 }
 
+// IsSign says whether something of that name shows which service proxy a node runs.
+func IsSign(name string) bool {
+	return slices.ContainsFunc(signs, func(s sign) bool { return s.fits(name) })
+}
+
 func (s *sign) fits(name string) bool {
 	return slices.ContainsFunc(s.like, func(like string) bool {
 		prefix, isPrefix := strings.CutSuffix(like, "*")

@@ -101,8 +101,12 @@ func (g *Gathered) files(when time.Time) ([]file, error) {
 // readme says what the folder is.
 func (g *Gathered) readme(when time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "A cluster as chainwalk gathered it at %s: %d of %d nodes. chainwalk doctor --saved FOLDER says what is wrong with it.\n",
-		when.UTC().Format(time.RFC3339), len(g.Snapshots()), len(g.Nodes))
+	gathered := "as chainwalk gathered it at " + when.UTC().Format(time.RFC3339)
+	if g.Anonymous { // the time would tell by how much those in the files are moved
+		gathered = "that chainwalk has given other names, addresses and times"
+	}
+	fmt.Fprintf(&b, "A cluster %s: %d of %d nodes. chainwalk doctor --saved FOLDER says what is wrong with it.\n", gathered,
+		len(g.Snapshots()), len(g.Nodes))
 	for i := range g.Nodes {
 		if n := &g.Nodes[i]; n.Snapshot == nil {
 			fmt.Fprintf(&b, "%s gave no snapshot: %s\n", n.Name, n.Why)

@@ -44,6 +44,8 @@ type Gathered struct {
 	// Notes say what the API server did not tell, and Grant are the roles that let it.
 	Notes []string
 	Grant string
+	// Anonymous says that names, addresses and times are not the cluster's own.
+	Anonymous bool
 }
 
 // Node is a node that was asked for its snapshot.

@@ -3,7 +3,6 @@ package live
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+	"github.com/chainwalk/chainwalk/scenarios/users/anonymise"
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 	labs "github.com/chainwalk/chainwalk/scenarios/world/lab"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
@@ -46,7 +46,10 @@ func (c *Cluster) preload(d *draft) (out []preload, notes []string, err error) {
 				continue
 			}
 			others := othersRules{rules: rulesets[i], devices: devices}
-			save, left := others.save()
+			save, left, err := others.save()
+			if err != nil {
+				return nil, nil, err
+			}
 			for _, rule := range left {
 				notes = append(notes, taken.Hostname+": a scenario cannot have "+rule)
 			}
@@ -83,32 +86,35 @@ type preload struct {
 // othersRules are the chains and rules of a ruleset that are not kube-proxy's.
 type othersRules struct {
 	rules   netfilter.RulesetView
-	devices map[string]string // other names for devices
-	renamer *renamer          // hides chains, addresses and comments; nil: they stay
+	devices map[string]string  // other names for devices
+	renamer *anonymise.Renamer // hides chains, addresses and comments; nil: they stay
 }
 
 // save are the rules as iptables-save prints them, and the rules that a scenario cannot have: those that name an object, which it has
-// not, and those that nobody knows, which its tools refuse. A table without any is left out.
-func (o *othersRules) save() (save string, left []string) {
+// not, and those that nobody knows, which its tools refuse. A table without any is left out. The error is a rule that cannot be hidden.
+func (o *othersRules) save() (save string, left []string, err error) {
 	var out strings.Builder
 	for _, t := range o.rules.Tables {
-		table, worth, none := o.table(t)
+		table, worth, none, err := o.table(t)
+		if err != nil {
+			return "", nil, err
+		}
 		left = append(left, none...)
 		if worth {
 			out.WriteString("*" + t.Name() + "\n" + table + "COMMIT\n")
 		}
 	}
-	return out.String(), left
+	return out.String(), left, nil
 }
 
 // table are the lines of one table; worth says that some rule or policy is among them.
-func (o *othersRules) table(t netfilter.Table) (lines string, worth bool, left []string) {
+func (o *othersRules) table(t netfilter.Table) (lines string, worth bool, left []string, err error) {
 	var chains, appended strings.Builder
 	for chain := range t.Chains() {
 		if provenance.WriterOf(chain.Name) == provenance.KubeProxy {
 			continue
 		}
-		fmt.Fprintf(&chains, ":%s %s [0:0]\n", o.chain(t, chain.Name), cmp.Or(string(chain.Policy), "-"))
+		fmt.Fprintf(&chains, ":%s %s [0:0]\n", o.chain(chain.Name), cmp.Or(string(chain.Policy), "-"))
 		worth = worth || chain.Policy != netfilter.Accept
 		for i, rule := range chain.All() {
 			f := &rule.Fact
@@ -117,34 +123,50 @@ func (o *othersRules) table(t netfilter.Table) (lines string, worth bool, left [
 			case f.Opaque || f.Remembers(netfilter.Set) || f.Remembers(netfilter.Accounting):
 				left = append(left, rule.Text)
 			default:
-				appended.WriteString(o.rule(t, &chain, i) + "\n")
+				line, err := o.rule(t, &chain, i)
+				if err != nil {
+					return "", false, nil, err
+				}
+				appended.WriteString(line + "\n")
 				worth = true
 			}
 		}
 	}
-	return chains.String() + appended.String(), worth, left
+	return chains.String() + appended.String(), worth, left, nil
 }
 
-// rule is a rule of a chain.
-func (o *othersRules) rule(t netfilter.Table, chain *netfilter.Chain, i int) string {
-	args := withDevices(chain.Args(i, o.renamer == nil), o.devices)
+// rule is a rule of a chain. A hidden one has no comment.
+func (o *othersRules) rule(t netfilter.Table, chain *netfilter.Chain, i int) (string, error) {
+	args := chain.Args(i, o.renamer == nil)
 	if o.renamer != nil {
-		for k := range args {
-			args[k] = o.renamer.word(o.chain(t, args[k]))
+		f := chain.Fact(i)
+		var err error
+		args, err = o.renamer.Rule(t.Name(), chain.Name, &f, args, func(word string) bool { _, is := t.Chain(word); return is })
+		if err != nil {
+			return "", fmt.Errorf("table %s: %w", t.Name(), err)
 		}
 	}
-	return fakekernel.AppendedRule(o.chain(t, chain.Name), args)
+	return fakekernel.AppendedRule(o.chain(chain.Name), withDevices(args, o.devicesNow())), nil
 }
 
-// chain is the name of a chain that somebody made, who is no part of Kubernetes, or another name that hides it. Any other word stays.
-func (o *othersRules) chain(t netfilter.Table, word string) string {
-	if o.renamer == nil || provenance.NamesNoObject(word) {
-		return word
+// chain is the name of a chain, or another name that hides it.
+func (o *othersRules) chain(name string) string {
+	if o.renamer == nil {
+		return name
 	}
-	if chain, there := t.Chain(word); there && chain.Hook == "" {
-		return o.renamer.name("CHAIN", word)
+	return o.renamer.Chain(name)
+}
+
+// devicesNow are other names for devices as the rules call them.
+func (o *othersRules) devicesNow() map[string]string {
+	if o.renamer == nil {
+		return o.devices
 	}
-	return word
+	out := map[string]string{}
+	for old, name := range o.devices {
+		out[o.renamer.Device(old)] = name
+	}
+	return out
 }
 
 // withDevices are the arguments of a rule with other devices.
@@ -156,15 +178,4 @@ func withDevices(args []string, devices map[string]string) []string {
 		}
 	}
 	return out
-}
-
-// word is a word of a rule with other addresses.
-func (r *renamer) word(old string) string {
-	if to, err := netip.ParseAddrPort(old); err == nil {
-		return netip.AddrPortFrom(r.address(to.Addr()), to.Port()).String()
-	}
-	if first, last, ok := strings.Cut(old, "-"); ok && first != "" && last != "" {
-		return r.text(first) + "-" + r.text(last)
-	}
-	return r.text(old)
 }

@@ -7,10 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/users/anonymise"
 )
-
-// labelProxyName makes kube-proxy leave a service to another proxy.
-const labelProxyName = "service.kubernetes.io/service-proxy-name"
 
 // pruned are the services and endpoint slices with no more than what decides about packets.
 func (c *Cluster) pruned() ([]manifest.Object, error) {
@@ -45,7 +43,7 @@ func meta(o metav1.Object, labels ...string) metav1.ObjectMeta {
 }
 
 func pruneService(s *corev1.Service) *corev1.Service {
-	out := &corev1.Service{ObjectMeta: meta(s, labelProxyName, corev1.IsHeadlessService)}
+	out := &corev1.Service{ObjectMeta: meta(s, anonymise.LabelProxyName, corev1.IsHeadlessService)}
 	out.Spec = *s.Spec.DeepCopy()
 	out.Spec.Selector, out.Spec.IPFamilyPolicy, out.Spec.AllocateLoadBalancerNodePorts = nil, nil, nil
 	out.Spec.LoadBalancerClass, out.Spec.TrafficDistribution, out.Spec.PublishNotReadyAddresses = nil, nil, false
@@ -60,7 +58,7 @@ func pruneService(s *corev1.Service) *corev1.Service {
 }
 
 func pruneSlice(s *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
-	out := &discoveryv1.EndpointSlice{ObjectMeta: meta(s, discoveryv1.LabelServiceName, labelProxyName), AddressType: s.AddressType}
+	out := &discoveryv1.EndpointSlice{ObjectMeta: meta(s, discoveryv1.LabelServiceName, anonymise.LabelProxyName), AddressType: s.AddressType}
 	for i := range s.Ports {
 		port := s.Ports[i].DeepCopy()
 		port.AppProtocol = nil

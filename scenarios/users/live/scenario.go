@@ -5,6 +5,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/users/anonymise"
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
 )
@@ -16,6 +17,8 @@ type ScenarioOptions struct {
 	// Anonymise gives nodes, pods, services, namespaces, zones and port names other names, and everything other addresses:
 	// the same everywhere, and such that what was in a network still is. Port numbers stay.
 	Anonymise bool
+	// Key decides which addresses these are.
+	Key anonymise.Key
 }
 
 // Scenario makes a scenario of the cluster: its topology, its kube-proxy configuration, its services and endpoint slices
@@ -34,7 +37,9 @@ func (c *Cluster) Scenario(o ScenarioOptions) (s *scenarios.Scenario, notes []st
 	}
 	d.preload, notes = preload, append(notes, left...)
 	if o.Anonymise {
-		d.anonymise()
+		if d, err = d.anonymised(o.Key); err != nil {
+			return nil, nil, err
+		}
 	}
 	if s, err = d.scenario(o.Name); err != nil {
 		return nil, nil, err

@@ -102,7 +102,7 @@ func secrets(c *Cluster) []string {
 	var out []string
 	for _, o := range c.Objects {
 		out = append(out, o.Meta().GetName())
-		if namespace := o.Meta().GetNamespace(); namespace != metav1.NamespaceDefault {
+		if namespace := o.Meta().GetNamespace(); namespace != metav1.NamespaceDefault && namespace != metav1.NamespaceSystem {
 			out = append(out, namespace)
 		}
 		switch o := o.Object.(type) {

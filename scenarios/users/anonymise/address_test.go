@@ -1,4 +1,4 @@
-package live
+package anonymise
 
 import (
 	"net/netip"
@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 )
+
+func drawKey(t *rapid.T) Key { return Key(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "key")) }
 
 func drawAddress(t *rapid.T, name string) netip.Addr {
 	v6 := rapid.Bool().Draw(t, name+" is IPv6")
@@ -31,7 +33,7 @@ func common(a, b netip.Addr) int {
 
 func TestADisguiseKeepsWhatIsTogether(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := disguise{rapid.Uint64().Draw(t, "seed")}
+		d := disguise{key: drawKey(t)}
 		a := drawAddress(t, "a")
 		bits := rapid.IntRange(0, a.BitLen()).Draw(t, "shared")
 		b := drawAddress(t, "b")
@@ -49,12 +51,12 @@ func TestADisguiseKeepsWhatIsTogether(t *testing.T) {
 		assert.Equal(t, a.IsGlobalUnicast(), d.address(a).IsGlobalUnicast())
 		assert.Equal(t, a.IsLinkLocalUnicast(), d.address(a).IsLinkLocalUnicast())
 		p, _ := a.Prefix(bits)
-		assert.Equal(t, p.Contains(b), newRenamer(d.address).prefix(p).Contains(d.address(b)))
+		assert.Equal(t, p.Contains(b), (&Renamer{disguise: d}).Prefix(p).Contains(d.address(b)))
 	})
 }
 
 func TestADisguiseLeavesPlacesInANetwork(t *testing.T) {
-	d := disguise{7}
+	d := disguise{key: Key{7}}
 	for _, text := range []string{"10.244.1.1", "192.168.4.254", "fd00:10:244:1::2", "2001:db8:1:2::"} {
 		a := netip.MustParseAddr(text)
 		got := d.address(a)
