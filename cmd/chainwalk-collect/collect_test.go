@@ -100,7 +100,7 @@ func busy(services, connections int) *snapshot.NodeSnapshot {
 		}
 	}
 	rules.WriteString("COMMIT\n")
-	node := &snapshot.NodeSnapshot{Version: snapshot.Version, Hostname: "node1",
+	node := &snapshot.NodeSnapshot{Version: snapshot.Version, Hostname: "node1", Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
 		Devices:  []snapshot.Device{{Name: "lo", Up: true, Addresses: []snapshot.Address{{Prefix: netip.MustParsePrefix("127.0.0.1/8"), Scope: packetsim.ScopeHost}}}},
 		IPTables: []snapshot.Rules{{Dialect: netfilter.NFT, Family: netfilter.IPv4, Save: rules.String()}}}
 	for i := range connections {

@@ -241,6 +241,9 @@ var damages = map[string]func(save string) string{
 func TestAnAnonymousFolderIsToldTheSame(t *testing.T) {
 	for _, tools := range []string{"legacy", "nft"} {
 		for name, damage := range damages {
+			if tools == "nft" && name != "nothing" && name != "a rule less" {
+				continue // the tools that wrote the rules make no difference to a policy and a rule of others
+			}
 			t.Run(tools+", "+name, func(t *testing.T) {
 				folder := keptDump(t, tools)
 				file := filepath.Join(folder, "nodes", "demo-worker.yaml")
