@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -44,7 +45,7 @@ func (t *trial) program(path string) error {
 		t.did("its header: %s %s, static", system, architecture)
 		return nil
 	}
-	command := append(before, path)
+	command := slices.Concat(before, []string{path})
 	if filepath.Base(path) == collector {
 		return t.collect(command)
 	}

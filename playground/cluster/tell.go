@@ -27,7 +27,9 @@ func (t *Tab) tellRules(taken *snapshot.NodeSnapshot, objects []manifest.Object,
 			owner, shown := "", line.Text
 			if line.Fact != nil {
 				owner = t.book.Rule(line.Table, line.Chain, line.Fact)
-				shown = shown[strings.Index(shown, "-A"):] // without the counters, which are 0
+				if at := strings.Index(shown, "-A"); at > 0 {
+					shown = shown[at:] // without the counters, which are 0
+				}
 			}
 			text.WriteString(shown + "\n")
 			out.Owners = append(out.Owners, owner)
