@@ -55,7 +55,7 @@ KERNEL_CASES ?= 60
 kernel: SHELL := /bin/bash
 kernel: ## compare the fake kernel and the walk with the real kernel and tools, and print the numbers; root on Linux, no test may be skipped
 	@set -o pipefail; { \
-		CHAINWALK_KERNEL=1 $(GO) test -race -vet=off -count=1 -timeout 10m -parallel 8 -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
+		CHAINWALK_KERNEL=1 $(GO) test -race -vet=off -count=1 -timeout 20m -parallel 8 -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
 		CHAINWALK_KERNEL=1 $(GO) test -race -vet=off -count=1 -timeout 10m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./internal/libc ./fakeipt/toolstate ./proxier/iptables \
 			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier ./scenarios/users/live ./kindtest/internal/socket ./kindtest/probe ./kindtest/onkind/kind ./cmd/chainwalk ./cmd/chainwalk-collect && \
 		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 5m -parallel 4 -run Kernel -json ./kindtest/onkernel/ailments && \
