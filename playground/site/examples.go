@@ -148,7 +148,7 @@ const (
 	cases    = "scenarios/testdata/cases"
 )
 
-// scenarioFiles are the files that the third tab offers: what the search has found and made small, and the shipped ones.
+// scenarioFiles lists the files of the third tab: findings and known bugs that the search made small, and the shipped scenarios.
 func scenarioFiles() ([]group, error) {
 	groups := []group{
 		{Title: "Findings in kube-proxy, made small (docs/findings.md)"},

@@ -11,7 +11,10 @@ import (
 func drawKey(t *rapid.T) Key { return Key(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "key")) }
 
 func drawAddress(t *rapid.T, name string) netip.Addr {
-	v6 := rapid.Bool().Draw(t, name+" is IPv6")
+	return drawOfFamily(t, name, rapid.Bool().Draw(t, name+" is IPv6"))
+}
+
+func drawOfFamily(t *rapid.T, name string, v6 bool) netip.Addr {
 	length := 4
 	if v6 {
 		length = 16

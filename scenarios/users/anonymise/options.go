@@ -2,10 +2,10 @@ package anonymise
 
 import "strings"
 
-// value is what the words behind an option of iptables are.
+// value says what stands behind an option of iptables.
 type value uint8
 
-// The values. An option that has none of them is not known.
+// What may stand behind an option. An option that is in no list below is unknown.
 const (
 	unknown value = iota
 	plain         // numbers, words of the tool's own, or nothing
@@ -25,8 +25,8 @@ const (
 	opaque // bytes that may hold an address
 )
 
-// options are those of the tools that decide what a rule does, by what is behind them. Where the same word is an option of several
-// extensions that differ, the extension stands before it.
+// options says what stands behind each option of the tools. Where extensions use one word for different things, the extension stands
+// before it.
 var options = func() map[string]value {
 	out := map[string]value{
 		"-p": plain, "-f": plain, "-m": match, "-j": jump, "-g": jump, "comment": comment, "mac-source": hardware,
