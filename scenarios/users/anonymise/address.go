@@ -16,6 +16,8 @@ type disguise struct {
 	turn  uint32                // which of the key's disguises it is
 	still map[netip.Prefix]bool // the bit behind such a prefix stays, since a range ends there
 	known map[netip.Addr]netip.Addr
+	// flipped says for prefixes that were met whether the bit behind them changes: addresses of a network share most of them.
+	flipped map[netip.Prefix]bool
 }
 
 // block is a prefix that stays itself; whole says that all of its addresses do.
@@ -94,9 +96,23 @@ func (d *disguise) stays(a netip.Addr, bit int) bool {
 // flips decides by chance that depends on nothing but the key and the bits before.
 func (d *disguise) flips(a netip.Addr, bit int) bool {
 	before, _ := a.Prefix(bit)
+	if flips, met := d.flipped[before]; met {
+		return flips
+	}
 	of := binary.BigEndian.AppendUint32(nil, d.turn)
 	sum := d.key.chance("address", append(append(of, byte(bit), byte(a.BitLen())), before.Addr().AsSlice()...))
-	return sum[0]&1 == 1
+	flips := sum[0]&1 == 1
+	if d.flipped == nil {
+		d.flipped = map[netip.Prefix]bool{}
+	}
+	d.flipped[before] = flips
+	return flips
+}
+
+// next is the key's next disguise.
+func (d *disguise) next() {
+	d.turn++
+	d.known, d.flipped = nil, nil
 }
 
 // keepRange has the addresses from one to another stay a range: the bits on the way to both ends keep their values from where they part.

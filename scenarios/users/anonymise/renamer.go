@@ -53,14 +53,17 @@ func New(key Key, visit func(*Renamer) error) (*Renamer, error) {
 	return r, nil
 }
 
-// maxTurns ends the search for a disguise that hides all. One in a few does.
+// maxTurns ends the search for a disguise that hides all. In small clusters, one in a few does.
 const maxTurns = 100
 
-// hide finds a disguise in which no address and no device comes out as one of those that are to be hidden.
+// hide finds a disguise in which no address and no device comes out as one that the cluster has. In a large cluster there may be none:
+// then some new addresses are also old ones, of other hosts. They tell nothing to anybody without the key.
 func (r *Renamer) hide() {
-	d := &r.disguise
-	for d.turn = 1; d.turn < maxTurns && !r.hidden(); d.turn++ {
-		d.known = nil
+	for r.disguise.turn < maxTurns {
+		r.disguise.next()
+		if r.hidden() {
+			return
+		}
 	}
 }
 
