@@ -61,24 +61,17 @@ func (e *exam) diagnose(s *suffering) error {
 	if err != nil {
 		return err
 	}
-	if !e.meetsChanged(s.errand, is) { // a sync changes nothing for it
-		s.ways = wrongOf(is, is)
-		for i := range s.ways {
-			s.addStop(e.stopOf(&s.ways[i], s.answer.Fate == oracle.ToEndpoint))
+	would := is
+	if e.meetsChanged(s.errand, is) {
+		still, after, err := e.afterSync(s.errand)
+		var opaque *packetsim.OpaqueError
+		if err != nil && !errors.As(err, &opaque) {
+			return err
 		}
-		return nil
+		would, s.heals = after, err == nil && len(still) == 0 // a rule that chainwalk does not know may still stop it
+		e.compareWays(s, is, would)
 	}
-	still, would, err := e.afterSync(s.errand)
-	var opaque *packetsim.OpaqueError
-	if errors.As(err, &opaque) {
-		still, err = s.wrong, nil // nobody can say whether a sync heals it
-	}
-	if err != nil {
-		return err
-	}
-	s.heals = len(still) == 0
 	s.ways = wrongOf(is, would)
-	e.compareWays(s, is, would)
 	if s.heals && len(s.missing)+len(s.foreign)+len(s.moved) > 0 {
 		return nil
 	}
@@ -92,8 +85,8 @@ func (e *exam) diagnose(s *suffering) error {
 	return nil
 }
 
-// meetsChanged says whether an errand's packets come to a node that is another one after a sync. Of those after a connection, nobody has
-// told where its packets went: any such node counts.
+// meetsChanged says whether an errand's packets come to a node that a sync changes. For an errand after a connection any such node counts:
+// the connection's own packets are not told.
 func (e *exam) meetsChanged(p errand, told []story) bool {
 	if p.act != actConnect {
 		return len(e.hostsHealed) > 0
