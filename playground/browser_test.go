@@ -149,6 +149,7 @@ func (p *page) rules(t *testing.T) {
 	assert.Positive(t, p.Number(in(`document.getElementById("rules-editor").shadowRoot.querySelectorAll(".cm-met").length`)),
 		"the rules that it met are marked")
 	// Outcomes can be chosen, and the choice stays as one types.
+	require.True(t, p.Soon(in(`!!shadow("rules-way", ".outcomes a[href='#wo2']")`)))
 	p.Ask(in(`(shadow("rules-way", ".outcomes a[href='#wo2']").click(), true)`), new(bool))
 	const chosen = `[...document.getElementById("rules-way").shadowRoot.querySelectorAll(".outcome.chosen")].map(o => o.id).join()`
 	assert.Equal(t, "wo2", p.Text(chosen))

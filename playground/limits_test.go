@@ -175,7 +175,8 @@ func (p *page) scenario(t *testing.T) {
 	require.True(t, p.Soon(`document.getElementById("scenario-read").textContent.includes("Line 3, column 3")`),
 		p.Text(`document.getElementById("scenario-read").textContent`))
 	require.True(t, p.Soon(in(`!!shadow("scenario-editor", ".cm-lint-marker-error")`)), "in the margin")
-	p.write("scenario-editor", "name: a\nsteps:\n- conn")
+	p.write("scenario-editor", "name: a\nsteps:\n- c") // what is pasted is not completed, what is typed is
+	p.Type("onn")
 	options := completions("scenario-editor")
 	require.True(t, p.Soon(options+`.includes("connect")`), p.Text(options))
 	p.Press("Escape")
@@ -187,18 +188,21 @@ func (p *page) scenario(t *testing.T) {
 
 // looks: light and dark have contrast, a telephone moves nothing sideways; pictures are left to be looked at.
 func (p *page) looks(t *testing.T) {
-	for fragment, way := range map[string]string{"#example=service": "rules-way", "#example=cluster": "cluster-way", "#example=scenario": "scenario-way"} {
+	for fragment, shown := range map[string][2]string{
+		"#example=service": {"rules-way", "shop/"}, "#example=cluster": {"cluster-way", "shop/"}, "#example=scenario": {"scenario-way", "1 scenario held"},
+	} {
+		way, text := shown[0], shown[1]
 		name := strings.TrimPrefix(fragment, "#example=")
 		for _, colours := range []string{"light", "dark"} {
 			p.Screen(1280, colours)
 			p.start(fragment)
-			p.shown(t, way, "shop/")
+			p.shown(t, way, text)
 			assert.Empty(t, p.Unreadable(), "%s, %s", name, colours)
 			p.Picture(filepath.Join(p.out, name+"-"+colours+".png"), 0)
 		}
 		p.Screen(390, "light")
 		p.start(fragment)
-		p.shown(t, way, "shop/")
+		p.shown(t, way, text)
 		p.Picture(filepath.Join(p.out, name+"-390.png"), 0)
 		p.Ask(`(document.querySelectorAll("details").forEach(d => { d.open = true }), true)`, new(bool))
 		assert.LessOrEqual(t, p.Number(`document.documentElement.scrollWidth`), 390.0, "%s: nothing is beyond the right edge", name)
