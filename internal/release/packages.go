@@ -219,7 +219,7 @@ func (t *trial) rpm(path string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := output([]string{"sh", "-c", `cd "$1" && rpm2cpio "$2" | cpio --quiet -idm`, "sh", t.folder, path}); err != nil {
+	if _, err := output([]string{"sh", "-c", `cd "$1" && rpm2cpio "$2" | cpio --quiet --no-absolute-filenames -idm`, "sh", t.folder, path}); err != nil {
 		return err
 	}
 	t.did("unpacked by rpm2cpio")

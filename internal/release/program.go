@@ -55,13 +55,18 @@ func (t *trial) program(path string) error {
 // collector is the program that runs on nodes alone.
 const collector = "chainwalk-collect"
 
-// collect starts the collector, which prints the snapshot of this machine.
+// collect starts the collector, which prints the snapshot of this machine. qemu has no netlink to ask for one: there it prints its flags.
 func (t *trial) collect(command []string) error {
+	if len(command) > 1 {
+		_, err := output(append(command, "-help"))
+		t.did("%s: its flags", started(command))
+		return err
+	}
 	out, err := output(append(command, "-hostname", "here"))
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(out, "kind: NodeSnapshot") || !strings.Contains(out, "hostname: here") {
+	if !strings.HasPrefix(out, "version: 1\nhostname: here\n") {
 		return fmt.Errorf("it prints no snapshot: %.200q", out)
 	}
 	t.did("%s: a snapshot of this machine, %d bytes", started(command), len(out))
