@@ -1,0 +1,191 @@
+package syntax
+
+import (
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// Op is what a command does.
+type Op uint8
+
+// The operations.
+const (
+	OpAdd Op = iota
+	OpReplace
+	OpCreate
+	OpInsert
+	OpDelete
+	OpGet
+	OpList
+	OpFlush
+	OpReset
+	OpRename
+	OpImport
+	OpExport
+	OpMonitor
+	OpDescribe
+)
+
+// Kind is what a command is about.
+type Kind uint8
+
+// The kinds.
+const (
+	KindElements Kind = iota + 1
+	KindSet
+	KindMap
+	KindRule
+	KindChain
+	KindTable
+	KindRuleset
+	KindFlowtable
+	KindCounter
+	KindQuota
+	KindLimit
+	KindCTHelper
+	KindCTTimeout
+	KindCTExpectation
+	KindSecmark
+	KindSynproxy
+	KindMeter
+	KindSets // and what lists all of a kind: "list sets"
+	KindMaps
+	KindChains
+	KindTables
+	KindCounters
+	KindQuotas
+	KindLimits
+	KindCTHelpers
+	KindCTTimeouts
+	KindCTExpectations
+	KindSecmarks
+	KindSynproxies
+	KindMeters
+	KindFlowtables
+	KindHooks
+	KindExpr // describe
+)
+
+// Handle names what a command is about. Each part has its place; the Loc of one that was not written has In nil.
+type Handle struct {
+	Family                                                        nftables.Family
+	FamilyGiven                                                   bool
+	Table, Chain, Name                                            string // Name: of a set, map, object or flowtable
+	Number                                                        uint64 // of a rule, or of a table, chain, set and so on by handle
+	Position, Index                                               uint64 // of the rule that another is placed by; Index counts from 1, 0: none
+	TableLoc, ChainLoc, NameLoc, NumberLoc, PositionLoc, IndexLoc Loc
+}
+
+// Command is one command. The declaration that it is about is in one of the pointers.
+type Command struct {
+	Op     Op
+	Kind   Kind
+	Loc    Loc
+	Handle Handle
+
+	Table    *TableDecl
+	Chain    *ChainDecl
+	Rule     *Rule
+	Set      *SetDecl
+	Elements Expr // a Set or a SetRef's elements
+	Object   *ObjectDecl
+	Flow     *FlowtableDecl
+	NewName  string // rename
+	Describe Expr
+	// NameType is the type word of "monitor" and "list hooks" and the like.
+	Word string
+}
+
+// TableDecl is a table, with what stands in its block.
+type TableDecl struct {
+	Loc        Loc
+	Handle     Handle
+	Flags      nftables.TableFlags
+	Comment    string
+	HasComment bool
+	Chains     []*ChainDecl
+	Sets       []*SetDecl
+	Objects    []*ObjectDecl
+	Flows      []*FlowtableDecl
+}
+
+// ChainDecl is a chain.
+type ChainDecl struct {
+	Loc    Loc
+	Handle Handle
+	// Type is nil for a chain that hangs on no hook.
+	Hook       *HookDecl
+	Policy     Expr // a Value, Symbol or Variable; nil if none was written
+	Flags      nftables.ChainFlags
+	Comment    string
+	HasComment bool
+	Rules      []*Rule
+	// Anonymous: it is a ChainStmt's.
+	Anonymous bool
+}
+
+// HookDecl is "type T hook H [device D] priority P".
+type HookDecl struct {
+	Loc, TypeLoc, HookLoc Loc
+	Type, Hook            string
+	HookNumber            uint32
+	Priority              Expr // a Value, Symbol or Variable, with an offset
+	PriorityNumber        int32
+	Devices               Expr
+	DeviceNames           []string
+}
+
+// Rule is a rule.
+type Rule struct {
+	Loc        Loc
+	Handle     Handle
+	Stmts      []Stmt
+	Comment    string
+	HasComment bool
+}
+
+// SetDecl is a set or a map.
+type SetDecl struct {
+	Loc                 Loc
+	Handle              Handle
+	Flags               nftables.SetFlags
+	Map                 bool
+	Key                 Expr // whose type the keys have; a Value of no number for "type X"
+	Typeof              bool // the key was written as typeof
+	Data                Expr
+	Object              expr.ObjectType
+	Timeout, GCInterval uint64 // ms
+	Policy              uint32
+	PolicyGiven         bool
+	Size                uint32
+	AutoMerge           bool
+	Comment             string
+	HasComment          bool
+	Stmts               []Stmt
+	Elements            Expr // a Set or nil
+	// ID is its number in the transaction, if it is anonymous.
+	ID uint32
+}
+
+// ObjectDecl is a named object.
+type ObjectDecl struct {
+	Loc      Loc
+	Handle   Handle
+	Type     expr.ObjectType
+	Counter  *Counter
+	Quota    *QuotaStmt
+	Limit    *LimitStmt
+	Synproxy *SynproxyStmt
+	// Others are kept as they were written: name of the option and value.
+	Options    [][2]string
+	Comment    string
+	HasComment bool
+}
+
+// FlowtableDecl is a flowtable.
+type FlowtableDecl struct {
+	Loc    Loc
+	Handle Handle
+	Hook   *HookDecl
+	Flags  uint32
+}

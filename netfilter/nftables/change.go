@@ -1,0 +1,163 @@
+package nftables
+
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// Change is one request of a transaction: a message of netlink. The types of this file whose names begin with Add, Delete and Flush, as
+// pointers, are all of them.
+type Change interface{ change() }
+
+// AddTable makes a table (NFT_MSG_NEWTABLE). Exclusive: it must not be there.
+type AddTable struct {
+	TableSpec
+	Exclusive bool
+}
+
+// DeleteTable deletes a table with all that it has; by handle if Handle is not 0. Without a name, all tables (of the family, if one is
+// given). MayLack: one that is not there is fine (NFT_MSG_DESTROYTABLE; the same below).
+type DeleteTable struct {
+	Family  Family
+	Name    string
+	Handle  uint64
+	MayLack bool
+}
+
+// AddChain makes a chain, or changes what there is of it.
+type AddChain struct {
+	Family    Family
+	Table     string
+	Chain     ChainSpec
+	Handle    uint64 // of the chain that is to have the name of Chain (rename)
+	Exclusive bool
+}
+
+// DeleteChain deletes a chain with its rules.
+type DeleteChain struct {
+	Family      Family
+	Table, Name string
+	Handle      uint64
+	MayLack     bool
+}
+
+// Place is where a rule comes to stand.
+type Place uint8
+
+// The places.
+const (
+	Last    Place = iota // behind the rule of a handle, or at the end of the chain ("add")
+	First                // before the rule of a handle, or at the beginning ("insert")
+	Instead              // in the place of the rule of a handle ("replace")
+)
+
+// AddRule makes a rule.
+type AddRule struct {
+	Family       Family
+	Table, Chain string
+	Place        Place
+	Handle       uint64 // of the rule that Place is about; 0: none
+	// ID is a number within the transaction, and PlaceID that of the rule that Place is about, if that has no handle yet.
+	ID, PlaceID uint32
+	Exprs       []expr.Expr
+	UserData    []byte
+}
+
+// DeleteRule deletes the rule of a handle, or if that is 0 all rules of the chain; without a chain, of all chains of the table.
+type DeleteRule struct {
+	Family       Family
+	Table, Chain string
+	Handle       uint64
+	MayLack      bool
+}
+
+// AddSet makes a set or a map.
+type AddSet struct {
+	Family    Family
+	Table     string
+	Set       SetSpec
+	Exclusive bool
+}
+
+// DeleteSet deletes one, by handle if Handle is not 0.
+type DeleteSet struct {
+	Family      Family
+	Table, Name string
+	Handle      uint64
+	MayLack     bool
+}
+
+// AddElements puts elements into a set.
+type AddElements struct {
+	Family     Family
+	Table, Set string
+	SetID      uint32
+	Elements   []ElementSpec
+	Exclusive  bool
+}
+
+// DeleteElements takes elements out of a set: those that are given, or all if Elements is nil.
+type DeleteElements struct {
+	Family     Family
+	Table, Set string
+	Elements   []ElementSpec
+	MayLack    bool
+}
+
+// AddObject makes a named object.
+type AddObject struct {
+	Family    Family
+	Table     string
+	Object    ObjectSpec
+	Exclusive bool
+}
+
+// DeleteObject deletes one.
+type DeleteObject struct {
+	Family      Family
+	Table, Name string
+	Type        expr.ObjectType
+	Handle      uint64
+	MayLack     bool
+}
+
+func (*AddTable) change()       {}
+func (*DeleteTable) change()    {}
+func (*AddChain) change()       {}
+func (*DeleteChain) change()    {}
+func (*AddRule) change()        {}
+func (*DeleteRule) change()     {}
+func (*AddSet) change()         {}
+func (*DeleteSet) change()      {}
+func (*AddElements) change()    {}
+func (*DeleteElements) change() {}
+func (*AddObject) change()      {}
+func (*DeleteObject) change()   {}
+
+// Part is the part of a change that a refusal is about: the attribute that the kernel's extended acknowledgement points at
+// (NLMSGERR_ATTR_OFFS). nft draws its carets there.
+type Part uint8
+
+// The parts.
+const (
+	PartWhole   Part = iota // none was said: the whole command
+	PartTable               // the table's name
+	PartChain               // the chain's name
+	PartName                // the name of the set or object
+	PartHandle              // the handle of a table, chain, set, object or rule
+	PartPlace               // the rule that another one is placed by
+	PartElement             // an element, by Refusal.Index
+	PartExpr                // an expression of a rule, by Refusal.Index: where its loading failed, or the chain or set that it names is not there
+	PartHook                // the hook, its type or priority
+	PartPolicy
+	PartFlags
+)
+
+// Refusal is why the kernel does not take a change.
+type Refusal struct {
+	Change int // its number in the transaction
+	Errno  syscall.Errno
+	Part   Part
+	Index  int
+}
