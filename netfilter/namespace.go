@@ -21,6 +21,7 @@ type Namespace struct {
 	accounts *nfacct.Table
 	// accounting is set once a rule has asked for the packets and bytes of connections, and labels once one may have had a label of theirs.
 	accounting, labels atomic.Bool
+	joining            sync.Mutex
 	tools              atomic.Pointer[[]Tools]
 }
 
@@ -86,10 +87,28 @@ func (n *Namespace) HasLabels() bool { return n.labels.Load() }
 
 // Join adds tools to the namespace.
 func (n *Namespace) Join(t Tools) {
-	n.Lock()
-	defer n.Unlock()
+	n.joining.Lock()
+	defer n.joining.Unlock()
+	n.join(t)
+}
+
+func (n *Namespace) join(t Tools) {
 	joined := append(slices.Clip(*n.tools.Load()), t)
 	n.tools.Store(&joined)
+}
+
+// JoinOnce is the first of the tools that is says yes to; if there is none, those that made makes join the namespace.
+func (n *Namespace) JoinOnce(is func(Tools) bool, made func() Tools) Tools {
+	n.joining.Lock()
+	defer n.joining.Unlock()
+	for _, t := range n.Tools() {
+		if is(t) {
+			return t
+		}
+	}
+	t := made()
+	n.join(t)
+	return t
 }
 
 // Tools are the tools of every language in the order in which they joined; not to be written to.

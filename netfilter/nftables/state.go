@@ -1,33 +1,115 @@
 package nftables
 
 import (
-	"time"
+	"cmp"
+	"slices"
 
+	"github.com/chainwalk/chainwalk/internal/persist"
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// State is all tables at one moment. It never changes: a commit, or a packet that changes a set, makes another one, which differs as a
-// pointer and shares what is the same.
+// State is all tables at one moment. It never changes: a commit makes another one, which differs as a pointer and shares what is the same.
+// What goes on in it is what packets do: counters, quotas, and the elements that they put into sets (see Overlay).
 type State struct {
 	// Generation counts the transactions (NFTA_GEN_ID).
 	Generation uint32
 
-	tables []*Table
+	tables   []*Table // by family and name
+	handle   uint64   // of the table that was made last
+	rulesets [2]Ruleset
+}
+
+// Tables are all tables in the order in which they were made.
+func (s *State) Tables() []*Table {
+	return slices.SortedFunc(slices.Values(s.tables), func(a, b *Table) int { return cmp.Compare(a.Handle, b.Handle) })
+}
+
+// Table is a table by its name; nil if there is none.
+func (s *State) Table(f Family, name string) *Table {
+	if i, found := s.find(f, name); found {
+		return s.tables[i]
+	}
+	return nil
+}
+
+func (s *State) find(f Family, name string) (int, bool) {
+	return slices.BinarySearchFunc(s.tables, name, func(t *Table, name string) int {
+		return cmp.Or(cmp.Compare(t.Family, f), cmp.Compare(t.Name, name))
+	})
 }
 
 // Table is a table.
 type Table struct {
 	TableSpec
 	Handle uint64
+
+	handle  uint64 // that was given last within the table
+	chains  persist.Map[chainEntry]
+	sets    persist.Map[setEntry]
+	objects persist.Map[objectEntry]
+	// What it has of each kind in the order of creation, which is that of the handles.
+	chainList  persist.List[*Chain]
+	setList    persist.List[*Set]
+	objectList persist.List[*Object]
+	bases      []*Chain // base chains, in that order
 }
 
-// Chain is a chain.
+// chainEntry is a chain and what the table knows about it.
+type chainEntry struct {
+	chain *Chain
+	uses  int32 // verdicts of rules and elements that lead to it
+	reach reach
+}
+
+// setEntry is a set and what the table knows about it.
+type setEntry struct {
+	set   *Set
+	uses  int32 // rules that name it
+	reach reach
+}
+
+// objectEntry is an object and how many rules and elements name it.
+type objectEntry struct {
+	object *Object
+	uses   int32
+}
+
+// Chains are the table's chains in the order of creation.
+func (t *Table) Chains() []*Chain { return t.chainList.Values() }
+
+// BaseChains are those of Chains that packets meet at hooks; not to be written to.
+func (t *Table) BaseChains() []*Chain { return t.bases }
+
+// Chain is a chain by its name; nil if there is none.
+func (t *Table) Chain(name string) *Chain { return first(t.chains.Get(name)).chain }
+
+// Sets are the table's sets and maps in the order of creation.
+func (t *Table) Sets() []*Set { return t.setList.Values() }
+
+// Set is a set or map by its name; nil if there is none.
+func (t *Table) Set(name string) *Set { return first(t.sets.Get(name)).set }
+
+// Objects are the table's named objects in the order of creation.
+func (t *Table) Objects() []*Object { return t.objectList.Values() }
+
+// Object is a named object; nil if there is none.
+func (t *Table) Object(kind expr.ObjectType, name string) *Object {
+	return first(t.objects.Get(objectKey(kind, name))).object
+}
+
+func first[V any](v V, _ bool) V { return v }
+
+func objectKey(kind expr.ObjectType, name string) string { return string(rune(kind)) + name }
+
+// Chain is a chain. One that a commit did not change is the same pointer afterwards.
 type Chain struct {
 	ChainSpec
 	Handle uint64
-	// Turn is when a base chain was registered (netfilter.Namespace.NextTurn).
+	// Turn is when a base chain was registered (netfilter.Namespace.NextTurn); 0 if it is not, because its table is dormant.
 	Turn  uint64
 	Rules []*Rule
+
+	made *edit // the transaction that may still write to it
 }
 
 // Rule is a rule. One that a commit did not change is the same pointer afterwards.
@@ -37,24 +119,11 @@ type Rule struct {
 	UserData []byte
 }
 
-// Set is a set or map with its elements.
-type Set struct {
-	SetSpec
-	Handle uint64
-}
-
-// Element is a member of a set.
-type Element struct {
-	ElementSpec
-	// Deadline is when it expires; zero: never.
-	Deadline time.Time
-}
-
 // Object is a named object.
 type Object struct {
 	ObjectSpec
 	Handle uint64
 }
 
-// Tables are all tables in the order in which they were made.
-func (s *State) Tables() []*Table { return s.tables }
+// edit is the identity of a transaction; its address is all that counts.
+type edit struct{ _ byte }

@@ -1,0 +1,197 @@
+package persist
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// Map is a hash map from texts to values. It never changes but by who has called Edit; its zero value is empty.
+type Map[V any] struct {
+	pages []*mapPage[V]
+	mask  uint32 // number of buckets minus one
+	count int
+	owner *owner
+}
+
+// owner is the identity of one edit; its address is all that counts. What it has made, it may write in place.
+type owner struct{ _ byte }
+
+const (
+	pageBits       = 7
+	pageSize       = 1 << pageBits
+	bucketLoad     = 4 // mean number of entries of a bucket at which the map grows
+	minimumBuckets = 4
+)
+
+type mapPage[V any] struct {
+	owner   *owner
+	buckets []mapBucket[V] // pageSize of them, fewer in a map that has fewer
+}
+
+type mapBucket[V any] struct {
+	owner   *owner
+	entries []mapEntry[V]
+}
+
+type mapEntry[V any] struct {
+	key   string
+	hash  uint32
+	value V
+}
+
+// hash takes eight letters at a time.
+func hash[T string | []byte](key T) uint32 {
+	h, i := uint64(len(key)), 0
+	for ; i+8 <= len(key); i += 8 {
+		h = mix(h, uint64(key[i])|uint64(key[i+1])<<8|uint64(key[i+2])<<16|uint64(key[i+3])<<24|
+			uint64(key[i+4])<<32|uint64(key[i+5])<<40|uint64(key[i+6])<<48|uint64(key[i+7])<<56)
+	}
+	var rest uint64
+	for ; i < len(key); i++ {
+		rest = rest<<8 | uint64(key[i])
+	}
+	h = mix(h, rest)
+	return uint32(h) ^ uint32(h>>32)
+}
+
+// mix multiplies and folds the product, so that every bit of the word reaches the low bits too.
+func mix(h, word uint64) uint64 {
+	high, low := bits.Mul64(h^word^0x9e3779b97f4a7c15, 0xe7037ed1a0b428db)
+	return high ^ low
+}
+
+// Len is the number of entries.
+func (m *Map[V]) Len() int { return m.count }
+
+// Get is the value of a key.
+func (m *Map[V]) Get(key string) (V, bool) {
+	if m.count > 0 {
+		h := hash(key)
+		entries := m.bucket(h).entries
+		for i := range entries {
+			if e := &entries[i]; e.hash == h && e.key == key {
+				return e.value, true
+			}
+		}
+	}
+	var none V
+	return none, false
+}
+
+// GetBytes is Get of a key that is no string.
+func (m *Map[V]) GetBytes(key []byte) (V, bool) {
+	if m.count > 0 {
+		h := hash(key)
+		entries := m.bucket(h).entries
+		for i := range entries {
+			if e := &entries[i]; e.hash == h && e.key == string(key) {
+				return e.value, true
+			}
+		}
+	}
+	var none V
+	return none, false
+}
+
+func (m *Map[V]) bucket(hash uint32) *mapBucket[V] {
+	i := hash & m.mask
+	return &m.pages[i>>pageBits].buckets[i&(pageSize-1)]
+}
+
+// Edit is an equal map that may be changed without changing this one, with room for some entries more.
+func (m *Map[V]) Edit(extra int) *Map[V] {
+	n := &Map[V]{pages: slices.Clone(m.pages), mask: m.mask, count: m.count, owner: &owner{}}
+	n.grow(m.count + extra)
+	return n
+}
+
+// grow makes room for count entries, moving all of them if it must.
+func (m *Map[V]) grow(count int) {
+	buckets := uint32(minimumBuckets)
+	for int(buckets)*bucketLoad < count {
+		buckets *= 2
+	}
+	if len(m.pages) > 0 && buckets <= m.mask+1 {
+		return
+	}
+	old := m.pages
+	m.mask = buckets - 1
+	m.pages = make([]*mapPage[V], (buckets+pageSize-1)/pageSize)
+	for i := range m.pages {
+		m.pages[i] = &mapPage[V]{owner: m.owner, buckets: make([]mapBucket[V], min(buckets, pageSize))}
+	}
+	for _, p := range old {
+		for _, b := range p.buckets {
+			for _, e := range b.entries {
+				w := m.writable(e.hash)
+				w.entries = append(w.entries, e)
+			}
+		}
+	}
+}
+
+// writable is the bucket of a hash, copied unless this edit has done so.
+func (m *Map[V]) writable(hash uint32) *mapBucket[V] {
+	i := hash & m.mask
+	page := m.pages[i>>pageBits]
+	if page.owner != m.owner {
+		page = &mapPage[V]{owner: m.owner, buckets: slices.Clone(page.buckets)}
+		m.pages[i>>pageBits] = page
+	}
+	b := &page.buckets[i&(pageSize-1)]
+	if b.owner != m.owner {
+		b.owner = m.owner
+		b.entries = append(make([]mapEntry[V], 0, len(b.entries)+1), b.entries...)
+	}
+	return b
+}
+
+// Put gives a key a value. Only for a map that Edit gave.
+func (m *Map[V]) Put(key string, v V) {
+	h := hash(key)
+	b := m.writable(h)
+	for i := range b.entries {
+		if e := &b.entries[i]; e.hash == h && e.key == key {
+			e.value = v
+			return
+		}
+	}
+	if m.count++; m.count > int(m.mask+1)*bucketLoad*2 {
+		m.grow(m.count)
+		b = m.writable(h)
+	}
+	b.entries = append(b.entries, mapEntry[V]{key: key, hash: h, value: v})
+}
+
+// Remove takes a key out, and says whether it was there. Only for a map that Edit gave.
+func (m *Map[V]) Remove(key string) bool {
+	if m.count == 0 {
+		return false
+	}
+	h := hash(key)
+	b := m.writable(h)
+	for i := range b.entries {
+		if b.entries[i].hash == h && b.entries[i].key == key {
+			last := len(b.entries) - 1
+			b.entries[i] = b.entries[last]
+			b.entries[last] = mapEntry[V]{}
+			b.entries = b.entries[:last]
+			m.count--
+			return true
+		}
+	}
+	return false
+}
+
+// Each calls f for every entry until it says no, in no order that means anything.
+func (m *Map[V]) Each(f func(key string, v V) bool) {
+	for _, p := range m.pages {
+		for i := range p.buckets {
+			for _, e := range p.buckets[i].entries {
+				if !f(e.key, e.value) {
+					return
+				}
+			}
+		}
+	}
+}

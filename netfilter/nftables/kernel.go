@@ -1,0 +1,44 @@
+package nftables
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/utils/clock"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
+
+// Kernel is the nf_tables of a network namespace. It is safe for concurrent use.
+type Kernel struct {
+	clock    clock.PassiveClock
+	nextTurn func() uint64
+	lock     sync.RWMutex // written by transactions and by overlays that are committed
+	state    atomic.Pointer[State]
+}
+
+// New is a kernel without tables. Its clock times elements; nextTurn gives base chains their turns (netfilter.Namespace.NextTurn).
+func New(c clock.PassiveClock, nextTurn func() uint64) *Kernel {
+	k := &Kernel{clock: c, nextTurn: nextTurn}
+	k.state.Store((&State{Generation: 1}).sealed())
+	return k
+}
+
+// sealed completes a new state.
+func (s *State) sealed() *State {
+	s.rulesets = [2]Ruleset{{s, netfilter.IPv4}, {s, netfilter.IPv6}}
+	return s
+}
+
+// Clock is what times the elements of sets.
+func (k *Kernel) Clock() clock.PassiveClock { return k.clock }
+
+// State is what the kernel holds now.
+func (k *Kernel) State() *State { return k.state.Load() }
+
+// Commit carries out the changes in their order, all or none: if it gives refusals, none. It gives all of them, as the kernel does, which
+// goes on behind a change that it refuses.
+func (k *Kernel) Commit(changes []Change) []Refusal { return k.transact(changes, true) }
+
+// Check says what Commit would refuse, and changes nothing.
+func (k *Kernel) Check(changes []Change) []Refusal { return k.transact(changes, false) }
