@@ -10,17 +10,20 @@ type Input struct {
 	IncludedAt Loc
 }
 
-// Loc is a place in a text: from one column to another one, both included, counted from 1 in bytes. In is nil for what nobody wrote.
+// Loc is a place in a text: from one column to another one, both included, counted from 1 in bytes. In is nil for what nobody wrote. If it
+// has several lines, Line is the first one, and Last is a column of the last one.
 type Loc struct {
 	In          *Input
-	Line        int // from 1
-	LineStart   int // the offset of the line's first byte
-	First, Last int
-	LastLine    int // of a place of several lines; Last is a column of it
+	Line        int32 // from 1
+	LineStart   int32 // the offset of the line's first byte
+	First, Last int32
 }
 
 // To is the place from the beginning of l to the end of another one.
 func (l Loc) To(end Loc) Loc {
-	l.Last, l.LastLine = end.Last, end.LastLine
+	l.In, l.Last = end.In, end.Last
 	return l
 }
+
+// Written says whether somebody wrote it.
+func (l Loc) Written() bool { return l.In != nil }
