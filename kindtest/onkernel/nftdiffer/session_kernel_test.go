@@ -1,0 +1,19 @@
+//go:build linux
+
+package nftdiffer
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
+)
+
+// TestKernelSessions asks the real tool, which must still say what stands in the files; with -rewrite that is written.
+func TestKernelSessions(t *testing.T) {
+	kerneltest.Need(t, "nft")
+	datadriven.Walk(t, sessions, func(t *testing.T, path string) {
+		runSessions(t, path, newRealMachine)
+	})
+}

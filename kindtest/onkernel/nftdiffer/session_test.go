@@ -1,0 +1,107 @@
+package nftdiffer
+
+import (
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
+)
+
+// sessions are the folder with the sessions of people.
+const sessions = "testdata/sessions"
+
+// runSessions runs the sessions of a file: "new" begins one, "file" writes a file, "nft" runs the tool with the arguments in the first line
+// of its input and the rest as its standard input, and "end" lists what is left.
+func runSessions(t *testing.T, path string, fresh func() (machine, error)) {
+	var m machine
+	t.Cleanup(func() {
+		if m != nil {
+			m.close()
+		}
+	})
+	var differ differences
+	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
+		switch td.Cmd {
+		case "new":
+			if m != nil {
+				m.close()
+			}
+			var err error
+			m, err = fresh()
+			require.NoError(t, err)
+			return ""
+		case "end":
+			text, err := endResult(m)
+			require.NoError(t, err)
+			return differ.note(td, text)
+		}
+		s, err := stepOf(td)
+		require.NoError(t, err, td.Pos)
+		run, err := s.do(m)
+		require.NoError(t, err, td.Pos)
+		return differ.note(td, result(run))
+	})
+	differ.report(t)
+}
+
+// differences are what was said otherwise than a file has it. A file is run to its end.
+type differences struct {
+	runs, wrong int
+	text        strings.Builder
+}
+
+// note notes what a step has given. It returns what the file is to have.
+func (d *differences) note(td *datadriven.TestData, got string) string {
+	d.runs++
+	if got == td.Expected || td.Rewrite {
+		return got
+	}
+	d.wrong++
+	fmt.Fprintf(&d.text, "%s: %s\n%s\n%s\n", td.Pos, td.Cmd, td.Input, toolrun.Diff(strings.Split(td.Expected, "\n"), strings.Split(got, "\n")))
+	return td.Expected
+}
+
+func (d *differences) report(t *testing.T) {
+	t.Logf("%d of %d runs as expected", d.runs-d.wrong, d.runs)
+	if d.wrong > 0 {
+		t.Errorf("%d of %d runs differ\n%s", d.wrong, d.runs, d.text.String())
+	}
+}
+
+// stepOf reads a step.
+func stepOf(td *datadriven.TestData) (*step, error) {
+	if td.Cmd == "file" {
+		s := &step{Stdin: td.Input + "\n"}
+		if name, there := td.Arg("name"); there && len(name.Vals) == 1 {
+			s.File = name.Vals[0]
+		}
+		return s, nil
+	}
+	line, stdin, more := strings.Cut(td.Input, "\n")
+	if more {
+		stdin += "\n"
+	}
+	s := &step{Args: splitWords(line), Stdin: stdin}
+	if td.HasArg("raw") {
+		var err error
+		s.Stdin, err = strconv.Unquote(strings.TrimSpace(stdin))
+		return s, err
+	}
+	return s, nil
+}
+
+// TestSessions runs them on the fake, which must say what the real tool has said.
+func TestSessions(t *testing.T) {
+	if flag.Lookup("rewrite").Value.String() == "true" {
+		t.Skip("what the real tool says is written by TestKernelSessions")
+	}
+	datadriven.Walk(t, sessions, func(t *testing.T, path string) {
+		runSessions(t, path, newFakeMachine)
+	})
+}
