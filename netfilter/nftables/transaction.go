@@ -7,4 +7,3 @@ type reach struct {
 }
 
 func (k *Kernel) transact(changes []Change, keep bool) []Refusal { panic("soon") }
-

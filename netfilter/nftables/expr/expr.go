@@ -237,6 +237,14 @@ type Quota struct {
 	Consumed *netfilter.Counters // its bytes
 }
 
+// Used are the bytes that have passed.
+func (q *Quota) Used() uint64 {
+	if q.Consumed == nil {
+		return 0
+	}
+	return q.Consumed.Bytes()
+}
+
 // Limit goes on as long as packets, or bytes, come at no higher rate; with Over if they do.
 type Limit struct {
 	Rate  uint64
