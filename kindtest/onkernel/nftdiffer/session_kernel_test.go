@@ -17,3 +17,9 @@ func TestKernelSessions(t *testing.T) {
 		runSessions(t, path, newRealMachine)
 	})
 }
+
+// TestKernelDumps makes the calls of kube-proxy on this machine, where they must give what they gave on the one where they were recorded.
+func TestKernelDumps(t *testing.T) {
+	kerneltest.Need(t, "nft")
+	replayDumps(t, newRealMachine)
+}
