@@ -3,6 +3,7 @@ package packetsim
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 )
 
@@ -15,6 +16,39 @@ type Chance interface {
 // certain is the k of a probability of 1.
 const certain = 1 << 31
 
+// exactChance is a Chance that draws with probabilities which are no k/2^31. What every other Chance draws in their place is as near as
+// that allows.
+type exactChance interface {
+	Chance
+	// Part is true with the probability part/of.
+	Part(part, of uint64) bool
+	// OneOf is each number below n, all equally likely.
+	OneOf(n uint32) uint32
+}
+
+// drawPart is true with the probability part/of.
+func drawPart(c Chance, part, of uint64) bool {
+	if exact, is := c.(exactChance); is {
+		return exact.Part(part, of)
+	}
+	high, low := bits.Mul64(part, certain)
+	k, _ := bits.Div64(high, low, of)
+	return c.Draw(uint32(k))
+}
+
+// drawOneOf is each number below n, all equally likely.
+func drawOneOf(c Chance, n uint32) uint32 {
+	if exact, is := c.(exactChance); is {
+		return exact.OneOf(n)
+	}
+	for i := range n - 1 {
+		if c.Draw(certain / (n - i)) {
+			return i
+		}
+	}
+	return n - 1
+}
+
 // SeededChance draws from a seed: the same seed gives the same draws. It draws the ports that the kernel chooses at random, too.
 func SeededChance(seed uint64) Chance {
 	return &seededChance{rand.New(rand.NewPCG(seed, 0))}
@@ -26,6 +60,12 @@ func (c *seededChance) Draw(k uint32) bool { return c.source.Uint32()>>1 < k }
 
 // Number draws one of n numbers.
 func (c *seededChance) Number(n uint32) uint32 { return c.source.Uint32N(n) }
+
+// OneOf is Number.
+func (c *seededChance) OneOf(n uint32) uint32 { return c.source.Uint32N(n) }
+
+// Part is true with the probability part/of.
+func (c *seededChance) Part(part, of uint64) bool { return c.source.Uint64N(of) < part }
 
 // maxOutcomes is the number of ways that Enumerate follows before it gives up.
 const maxOutcomes = 1 << 16
@@ -53,41 +93,63 @@ func Enumerate(walk func(Chance) error, done func(probability float64) error) er
 	return fmt.Errorf("%w: gave up after %d; rules that leave less to chance can be walked", errTooManyOutcomes, maxOutcomes)
 }
 
-// replayChance follows one path of the choice tree: path is the draws so far, used is how many of them this run has made.
+// choice is one of so many ways, from 0; the last is the greatest.
+type choice struct{ way, last uint32 }
+
+// replayChance follows one path of the choice tree: path is the choices so far, used is how many of them this run has made.
 type replayChance struct {
-	path        []bool
+	path        []choice
 	used        int
 	probability float64
 }
 
 func (c *replayChance) start() { c.used, c.probability = 0, 1 }
 
-// Draw repeats the path's draw, or makes a new one that falls true.
-func (c *replayChance) Draw(k uint32) bool {
-	if k == 0 || k >= certain {
-		return k != 0
-	}
+// choose repeats the path's choice among so many ways, or makes a new one, that begins with the first.
+func (c *replayChance) choose(ways uint32) uint32 {
 	if c.used == len(c.path) {
-		c.path = append(c.path, true)
+		c.path = append(c.path, choice{last: ways - 1})
 	}
-	fell := c.path[c.used]
+	way := c.path[c.used].way
 	c.used++
-	if !fell {
-		k = certain - k
+	return way
+}
+
+// Draw is a choice among two ways, of which the first is true.
+func (c *replayChance) Draw(k uint32) bool { return c.Part(uint64(k), certain) }
+
+// Part is true with the probability part/of.
+func (c *replayChance) Part(part, of uint64) bool {
+	if part == 0 || part >= of {
+		return part != 0
 	}
-	c.probability *= float64(k) / certain
+	fell := c.choose(2) == 0
+	if !fell {
+		part = of - part
+	}
+	c.probability *= float64(part) / float64(of)
 	return fell
 }
 
-// next turns to the next path: the last draw that fell true falls false.
+// OneOf is each number below n, all equally likely.
+func (c *replayChance) OneOf(n uint32) uint32 {
+	if n <= 1 {
+		return 0
+	}
+	c.probability /= float64(n)
+	return c.choose(n)
+}
+
+// next turns to the next path: the last choice that is not at its last way takes the next one.
 func (c *replayChance) next() bool {
 	c.path = c.path[:c.used]
-	for len(c.path) > 0 && !c.path[len(c.path)-1] {
+	for len(c.path) > 0 {
+		top := &c.path[len(c.path)-1]
+		if top.way < top.last {
+			top.way++
+			return true
+		}
 		c.path = c.path[:len(c.path)-1]
 	}
-	if len(c.path) == 0 {
-		return false
-	}
-	c.path[len(c.path)-1] = false
-	return true
+	return false
 }

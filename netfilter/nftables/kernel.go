@@ -15,6 +15,7 @@ type Kernel struct {
 	nextTurn func() uint64
 	lock     sync.RWMutex // written by transactions and by overlays that are committed
 	state    atomic.Pointer[State]
+	speller  atomic.Pointer[Speller]
 }
 
 // New is a kernel without tables. Its clock times elements; nextTurn gives base chains their turns (netfilter.Namespace.NextTurn).

@@ -34,6 +34,8 @@ type Element struct {
 	ElementSpec
 	// Deadline is when it expires; zero: never.
 	Deadline time.Time
+	// Memo is as that of a Chain.
+	Memo atomic.Value
 }
 
 // Live says that the element has not expired.

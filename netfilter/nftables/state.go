@@ -3,6 +3,7 @@ package nftables
 import (
 	"cmp"
 	"slices"
+	"sync/atomic"
 
 	"github.com/chainwalk/chainwalk/internal/persist"
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
@@ -108,6 +109,8 @@ type Chain struct {
 	// Turn is when a base chain was registered (netfilter.Namespace.NextTurn); 0 if it is not, because its table is dormant.
 	Turn  uint64
 	Rules []*Rule
+	// Memo is for what a reader works out from the chain and wants to find again. This package neither sets nor reads it.
+	Memo atomic.Value
 
 	made *edit // the transaction that may still write to it
 }
@@ -117,6 +120,8 @@ type Rule struct {
 	Handle   uint64
 	Exprs    []expr.Expr
 	UserData []byte
+	// Memo is as that of a Chain.
+	Memo atomic.Value
 }
 
 // Object is a named object.
