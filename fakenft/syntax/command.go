@@ -153,6 +153,7 @@ type SetDecl struct {
 	Key                 Expr // whose type the keys have; a Value of no number for "type X"
 	Typeof              bool // the key was written as typeof
 	Data                Expr
+	IntervalData        bool // the data may be ranges: "type X : interval Y"
 	Object              expr.ObjectType
 	Timeout, GCInterval uint64 // ms
 	Policy              uint32

@@ -4,9 +4,11 @@ import "sync"
 
 // The types of data that nft 1.0.6 has. The numbers are kept by the kernel in sets, so they are part of the dialect.
 var (
-	TypeInvalid     = &Datatype{ID: 0, Name: "invalid", Desc: "invalid"}
-	TypeVerdict     = &Datatype{ID: 1, Name: "verdict", Desc: "netfilter verdict"}
-	TypeInteger     = &Datatype{ID: 4, Name: "integer", Desc: "integer"}
+	TypeInvalid = &Datatype{ID: 0, Name: "invalid", Desc: "invalid"}
+	TypeVerdict = &Datatype{ID: 1, Name: "verdict", Desc: "netfilter verdict"}
+	TypeInteger = &Datatype{ID: 4, Name: "integer", Desc: "integer"}
+	// TypeBytes is the type of bytes of a packet that have no name, as @th,0,16: an integer that is written in hexadecimal (xinteger_type of nft).
+	TypeBytes       = &Datatype{ID: 4, Name: "integer", Desc: "integer", Base: TypeInteger, Symbols: &Symbols{Base: 16}}
 	TypeNFProto     = number(2, "nf_proto", "netfilter protocol", NoOrder, 8, nfProtoSymbols)
 	TypeBitmask     = number(3, "bitmask", "bitmask", NoOrder, 0, nil)
 	TypeString      = &Datatype{ID: 5, Name: "string", Desc: "string", Order: HostOrder}
@@ -19,7 +21,7 @@ var (
 	TypeInetProto   = number(12, "inet_proto", "Internet protocol", NoOrder, 8, nil)
 	TypeInetService = number(13, "inet_service", "internet network service", BigEndian, 16, nil)
 	TypeICMPType    = number(14, "icmp_type", "ICMP type", BigEndian, 8, icmpTypeSymbols)
-	TypeTCPFlag     = flags(15, "tcp_flag", "TCP flag", NoOrder, 8, tcpFlagSymbols)
+	TypeTCPFlag     = flags(15, "tcp_flag", "TCP flag", BigEndian, 8, tcpFlagSymbols)
 	TypeDCCPType    = number(16, "dccp_pkttype", "DCCP packet type", NoOrder, 4, dccpTypeSymbols)
 	TypeMHType      = number(17, "mh_type", "Mobility Header Type", NoOrder, 8, mhTypeSymbols)
 	TypeTime        = number(18, "time", "relative time", HostOrder, 64, nil)
@@ -40,8 +42,8 @@ var (
 	TypeICMPv6Code  = number(33, "icmpv6_code", "icmpv6 code", BigEndian, 8, icmpv6CodeSymbols)
 	TypeICMPXCode   = number(34, "icmpx_code", "icmpx code", BigEndian, 8, icmpxCodeSymbols)
 	TypeDevgroup    = number(35, "devgroup", "devgroup name", HostOrder, 32, devgroupSymbols)
-	TypeDSCP        = number(36, "dscp", "Differentiated Services Code Point", NoOrder, 6, dscpSymbols)
-	TypeECN         = number(37, "ecn", "Explicit Congestion Notification", NoOrder, 2, ecnSymbols)
+	TypeDSCP        = number(36, "dscp", "Differentiated Services Code Point", BigEndian, 6, dscpSymbols)
+	TypeECN         = number(37, "ecn", "Explicit Congestion Notification", BigEndian, 2, ecnSymbols)
 	TypeFibAddrtype = number(38, "fib_addrtype", "fib address type", HostOrder, 32, fibAddrtypeSymbols)
 	TypeBoolean     = number(39, "boolean", "boolean type", NoOrder, 1, booleanSymbols)
 	TypeCTEvent     = flags(40, "ct_event", "conntrack event bits", HostOrder, 32, ctEventSymbols)
