@@ -185,7 +185,7 @@ func (p *printer) mapping(m *syntax.Map) {
 func isVerdictMap(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.SetRef:
-		return e.Set != nil && e.Set.Data != nil && e.Set.Data.Common().Type == syntax.TypeVerdict
+		return e.Set != nil && e.Set.Data != nil && e.Set.Data.Info().Type == syntax.TypeVerdict
 	case *syntax.Set:
 		if len(e.Items) > 0 {
 			if m, ok := e.Items[0].(*syntax.Mapping); ok {

@@ -93,7 +93,7 @@ func keyType(decl *syntax.SetDecl) *syntax.Datatype {
 	if decl.Key == nil {
 		return nil
 	}
-	return decl.Key.Common().Type
+	return decl.Key.Info().Type
 }
 
 // setFlags are the flags that are written, in the order of text.
@@ -222,13 +222,13 @@ func (p *printer) setType(decl *syntax.SetDecl) {
 	p.b = append(p.b, '\n')
 }
 
-func isVerdict(e syntax.Expr) bool { return e.Common().Type == syntax.TypeVerdict }
+func isVerdict(e syntax.Expr) bool { return e.Info().Type == syntax.TypeVerdict }
 
 func typeName(e syntax.Expr) string {
-	if e == nil || e.Common().Type == nil {
+	if e == nil || e.Info().Type == nil {
 		unsupported("a set whose type is not known")
 	}
-	return e.Common().Type.Name
+	return e.Info().Type.Name
 }
 
 // isListed says that a set is listed among those of its table.

@@ -63,7 +63,7 @@ func (p *printer) address(e syntax.Expr, brackets bool) {
 	p.expr(e)
 }
 
-func isIPv6(e syntax.Expr) bool { return e.Common().Type == syntax.TypeIPv6Addr }
+func isIPv6(e syntax.Expr) bool { return e.Info().Type == syntax.TypeIPv6Addr }
 
 func (p *printer) bracketed(e syntax.Expr) {
 	p.b = append(p.b, '[')

@@ -5,7 +5,7 @@ import (
 )
 
 // Expr is an expression: something that has a value, or a set of values. The types of this file, as pointers, are all of them.
-type Expr interface{ Common() *Common }
+type Expr interface{ Info() *Common }
 
 // Common is what every expression has. The parser sets Loc alone; check and decompile set the rest.
 type Common struct {
@@ -15,8 +15,8 @@ type Common struct {
 	Bits  int
 }
 
-// Common returns itself.
-func (c *Common) Common() *Common { return c }
+// Info returns itself.
+func (c *Common) Info() *Common { return c }
 
 // Num is a number of at most 128 bits.
 type Num struct{ Hi, Lo uint64 }
