@@ -1,0 +1,332 @@
+package compile
+
+import (
+	"fmt"
+
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// Request is a change of the kernel's tables, and where its parts were written.
+type Request struct {
+	Change nftables.Change
+	// Places is where the part of the change was written that a refusal is about; the command as a whole if the part has no place.
+	Places func(part nftables.Part, index int) syntax.Loc
+}
+
+// Command is what a command changes, in the order in which nft sends it; nothing for one that only reads. A table's block is its chains,
+// objects and sets, and then the rules.
+func Command(c *syntax.Command) ([]Request, error) {
+	b := &builder{command: c}
+	switch c.Op {
+	case syntax.OpAdd, syntax.OpCreate, syntax.OpInsert, syntax.OpReplace:
+		b.add()
+	case syntax.OpDelete:
+		b.remove()
+	case syntax.OpFlush:
+		b.flush()
+	case syntax.OpRename:
+		b.put(&nftables.AddChain{
+			Family: c.Handle.Family, Table: c.Handle.Table, Chain: nftables.ChainSpec{Name: c.NewName}, Handle: c.Handle.Number,
+		}, &c.Handle)
+	case syntax.OpGet, syntax.OpList, syntax.OpReset, syntax.OpMonitor, syntax.OpDescribe, syntax.OpExport, syntax.OpImport:
+	}
+	return b.requests, b.err
+}
+
+// builder collects the requests of a command.
+type builder struct {
+	command  *syntax.Command
+	requests []Request
+	err      error
+	// scratch is the generator of the last rule, whose room is used again.
+	scratch generator
+}
+
+func (b *builder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+func (b *builder) refuse(format string, args ...any) {
+	b.fail(fmt.Errorf("chainwalk does not support "+format, args...))
+}
+
+// put appends a change whose parts are those of a handle.
+func (b *builder) put(change nftables.Change, h *syntax.Handle) {
+	b.putAt(change, h, b.command.Loc)
+}
+
+func (b *builder) putAt(change nftables.Change, h *syntax.Handle, whole syntax.Loc) {
+	b.requests = append(b.requests, Request{change, func(part nftables.Part, _ int) syntax.Loc { return placeOf(h, part, whole) }})
+}
+
+func placeOf(h *syntax.Handle, part nftables.Part, whole syntax.Loc) syntax.Loc {
+	var at syntax.Loc
+	switch part {
+	case nftables.PartTable:
+		at = h.TableLoc
+	case nftables.PartChain:
+		at = h.ChainLoc
+	case nftables.PartName:
+		at = h.NameLoc
+	case nftables.PartHandle:
+		at = h.NumberLoc
+	case nftables.PartPlace:
+		if at = h.PositionLoc; !at.Written() {
+			at = h.IndexLoc
+		}
+	}
+	if !at.Written() {
+		return whole
+	}
+	return at
+}
+
+func (b *builder) add() {
+	c := b.command
+	create := c.Op == syntax.OpCreate
+	switch c.Kind {
+	case syntax.KindTable:
+		b.addTable(c.Table, create)
+	case syntax.KindChain:
+		b.addChain(c.Chain, &c.Handle, create)
+		if c.Chain != nil {
+			for _, r := range c.Chain.Rules {
+				b.addRule(r, c.Op)
+			}
+		}
+	case syntax.KindRule:
+		b.addRule(c.Rule, c.Op)
+	case syntax.KindSet, syntax.KindMap, syntax.KindMeter:
+		b.addSet(c.Set, create)
+	case syntax.KindElements:
+		b.addElements(create)
+	default:
+		if c.Object == nil {
+			b.refuse("adding flowtables")
+			return
+		}
+		b.addObject(c.Object, &c.Handle, create)
+	}
+}
+
+func (b *builder) addTable(t *syntax.TableDecl, create bool) {
+	c := b.command
+	spec := nftables.TableSpec{Family: c.Handle.Family, Name: c.Handle.Table}
+	if t != nil {
+		spec.Flags = t.Flags
+		spec.UserData = commentData(t.Comment, t.HasComment)
+	}
+	b.put(&nftables.AddTable{TableSpec: spec, Exclusive: create}, &c.Handle)
+	if t == nil {
+		return
+	}
+	for _, chain := range t.Chains {
+		b.addChain(chain, &chain.Handle, create)
+	}
+	for _, o := range t.Objects {
+		b.addObject(o, &o.Handle, create)
+	}
+	for _, s := range t.Sets {
+		b.addSet(s, create)
+	}
+	if len(t.Flows) > 0 {
+		b.refuse("flowtable %s", t.Flows[0].Handle.Name)
+	}
+	for _, chain := range t.Chains {
+		for _, r := range chain.Rules {
+			b.addRule(r, syntax.OpAdd)
+		}
+	}
+}
+
+func commentData(comment string, has bool) []byte {
+	if !has {
+		return nil
+	}
+	return nftables.AppendTLV(nil, 0, append([]byte(comment), 0))
+}
+
+func (b *builder) addChain(d *syntax.ChainDecl, h *syntax.Handle, create bool) {
+	spec := nftables.ChainSpec{Name: h.Chain}
+	whole := b.command.Loc
+	var hook, policy syntax.Loc
+	if d != nil {
+		spec.Flags = d.Flags
+		spec.UserData = commentData(d.Comment, d.HasComment)
+		if d.Hook != nil {
+			hook = d.Hook.Loc
+			spec.Hooking = &nftables.Hooking{
+				Type: d.Hook.Type, Hook: d.Hook.HookNumber, Priority: d.Hook.PriorityNumber, Devices: d.Hook.DeviceNames,
+			}
+		}
+		if d.Policy != nil {
+			policy = d.Policy.Info().Loc
+			code := policyOf(d.Policy)
+			spec.Policy = &code
+		}
+		if d.Loc.Written() {
+			whole = d.Loc
+		}
+	}
+	change := &nftables.AddChain{Family: h.Family, Table: h.Table, Chain: spec, Exclusive: create}
+	b.requests = append(b.requests, Request{change, func(part nftables.Part, _ int) syntax.Loc {
+		switch {
+		case part == nftables.PartHook && hook.Written():
+			return hook
+		case part == nftables.PartPolicy && policy.Written():
+			return policy
+		}
+		return placeOf(h, part, whole)
+	}})
+}
+
+func policyOf(e syntax.Expr) expr.Code {
+	switch e := e.(type) {
+	case *syntax.Value:
+		if e.Text == "" {
+			return expr.Code(int32(e.Num.Lo))
+		}
+	case *syntax.Verdict:
+		return e.Code
+	}
+	if nameOf(e) == "drop" {
+		return expr.Drop
+	}
+	return expr.Accept
+}
+
+func (b *builder) addSet(s *syntax.SetDecl, create bool) {
+	g := &generator{}
+	h := &s.Handle
+	spec := g.setSpec(s)
+	written := itemsOf(s.Elements)
+	var elements []nftables.ElementSpec
+	if len(written) > 0 {
+		elements = g.elements(s, s.Elements, true, true, nil)
+	}
+	if isAnonymous(s) {
+		spec.Size = uint32(len(elements))
+	}
+	b.putAt(&nftables.AddSet{Family: h.Family, Table: h.Table, Set: spec, Exclusive: create}, h, b.wholeOf(s.Loc))
+	if len(elements) > 0 {
+		change := &nftables.AddElements{Family: h.Family, Table: h.Table, Set: spec.Name, SetID: s.ID, Elements: elements}
+		b.requests = append(b.requests, Request{change, elementPlaces(s, s.Elements, h, b.command.Loc, true, true)})
+	}
+	if g.err != nil {
+		b.fail(g.err)
+	}
+}
+
+func (b *builder) wholeOf(at syntax.Loc) syntax.Loc {
+	if at.Written() {
+		return at
+	}
+	return b.command.Loc
+}
+
+// elementPlaces finds the place of an element when it is asked for.
+func elementPlaces(
+	s *syntax.SetDecl, written syntax.Expr, h *syntax.Handle, whole syntax.Loc, add, first bool,
+) func(nftables.Part, int) syntax.Loc {
+	return func(part nftables.Part, index int) syntax.Loc {
+		if part != nftables.PartElement {
+			return placeOf(h, part, whole)
+		}
+		var places []syntax.Loc
+		new(generator).elements(s, written, add, first, &places)
+		if index < len(places) && places[index].Written() {
+			return places[index]
+		}
+		return whole
+	}
+}
+
+func (b *builder) addElements(create bool) {
+	c := b.command
+	if c.Set == nil {
+		b.fail(fmt.Errorf("elements of %s: its declaration is not known", c.Handle.Name))
+		return
+	}
+	g := &generator{}
+	first := len(itemsOf(c.Set.Elements)) == 0 || c.Set.Elements == c.Elements
+	elements := g.elements(c.Set, c.Elements, true, first, nil)
+	if g.err != nil {
+		b.fail(g.err)
+		return
+	}
+	h := &c.Handle
+	b.requests = append(b.requests, Request{
+		&nftables.AddElements{Family: h.Family, Table: h.Table, Set: h.Name, Elements: elements, Exclusive: create},
+		elementPlaces(c.Set, c.Elements, h, c.Loc, true, first),
+	})
+}
+
+func (b *builder) addObject(o *syntax.ObjectDecl, h *syntax.Handle, create bool) {
+	g := &generator{}
+	spec := nftables.ObjectSpec{Name: h.Name, Type: o.Type, UserData: commentData(o.Comment, o.HasComment)}
+	switch {
+	case o.Counter != nil:
+		spec.Value = g.stateful(o.Counter)
+	case o.Quota != nil:
+		spec.Value = g.stateful(o.Quota)
+	case o.Limit != nil:
+		spec.Value = g.stateful(o.Limit)
+	case o.Synproxy != nil:
+		spec.Value = g.stateful(o.Synproxy)
+	case o.Type == expr.ObjectCounter:
+		spec.Value = g.stateful(&syntax.Counter{})
+	default:
+		b.refuse("object %s of this kind", h.Name)
+		return
+	}
+	b.putAt(&nftables.AddObject{Family: h.Family, Table: h.Table, Object: spec, Exclusive: create}, h, b.wholeOf(o.Loc))
+}
+
+// addRule adds a rule, and before it the anonymous sets that it has.
+func (b *builder) addRule(r *syntax.Rule, op syntax.Op) {
+	g := &b.scratch
+	g.exprs, g.sets, g.free, g.err = g.exprs[:0], g.sets[:0], 0, nil
+	g.stmts(r.Stmts)
+	if g.err != nil {
+		b.fail(g.err)
+		return
+	}
+	h := &r.Handle
+	if h.Table == "" {
+		h = &b.command.Handle
+	}
+	sets := g.sets
+	g.sets = nil
+	for _, s := range sets {
+		if s.Handle.Table == "" {
+			s.Handle.Family, s.Handle.Table = h.Family, h.Table
+		}
+		b.addSet(s, false)
+	}
+	change := &nftables.AddRule{
+		Family: h.Family, Table: h.Table, Chain: h.Chain, Handle: h.Position, UserData: commentData(r.Comment, r.HasComment),
+		Exprs: append(make([]expr.Expr, 0, len(g.exprs)), g.exprs...),
+	}
+	switch op {
+	case syntax.OpInsert:
+		change.Place = nftables.First
+	case syntax.OpReplace:
+		change.Place, change.Handle = nftables.Instead, h.Number
+	}
+	whole := b.wholeOf(b.command.Loc)
+	b.requests = append(b.requests, Request{change, func(part nftables.Part, index int) syntax.Loc {
+		if part != nftables.PartExpr {
+			return placeOf(h, part, whole)
+		}
+		again := generator{wantPlaces: true}
+		again.stmts(r.Stmts)
+		if index < len(again.places) && again.places[index].Written() {
+			return again.places[index]
+		}
+		return whole
+	}})
+}

@@ -1,0 +1,302 @@
+package compile
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// openInterval is NFTNL_SET_ELEM_F_INTERVAL_OPEN: an interval that ends with the last key there is.
+const openInterval = 1
+
+// item is an element of a set as it was written.
+type item struct {
+	element *syntax.Element // nil if it has nothing but a key
+	key     syntax.Expr
+	data    syntax.Expr
+}
+
+func itemOf(e syntax.Expr) (it item) {
+	if m, isMapping := e.(*syntax.Mapping); isMapping {
+		it.data, e = m.Data, m.Key
+	}
+	it.key = e
+	if element, isElement := e.(*syntax.Element); isElement {
+		it.element, it.key = element, element.Key
+	}
+	return it
+}
+
+// itemsOf are the elements that an expression is.
+func itemsOf(e syntax.Expr) []syntax.Expr {
+	switch e := e.(type) {
+	case *syntax.Set:
+		return e.Items
+	case *syntax.List:
+		return e.Items
+	case *syntax.SetRef:
+		if e.Set != nil && e.Set.Elements != nil {
+			return itemsOf(e.Set.Elements)
+		}
+	case *syntax.Variable:
+		return itemsOf(e.To)
+	}
+	return nil
+}
+
+// elements are the kernel's elements of those that are written. add says that they are added, and not deleted or looked for; places, if it
+// is not nil, gets the place of each.
+func (g *generator) elements(s *syntax.SetDecl, written syntax.Expr, add, first bool, places *[]syntax.Loc) []nftables.ElementSpec {
+	list := itemsOf(written)
+	if s.Flags&nftables.SetInterval != 0 && !isConcat(s.Key) {
+		return g.intervals(s, list, add && first, places)
+	}
+	specs := make([]nftables.ElementSpec, len(list))
+	size := int(keyBytes(s.Key))
+	withEnds := s.Flags&nftables.SetInterval != 0
+	room := make([]byte, 0, len(list)*size)
+	for i, e := range list {
+		it := itemOf(e)
+		spec := &specs[i]
+		g.describe(s, &it, spec)
+		if places != nil {
+			*places = append(*places, it.key.Info().Loc)
+		}
+		switch {
+		case isCatchall(it.key):
+			spec.Flags |= nftables.ElementCatchall
+		case withEnds:
+			spec.Key = g.appendKey(nil, it.key, lowerEnd, size)
+			spec.KeyEnd = g.appendKey(nil, it.key, upperEnd, size)
+		default:
+			start := len(room)
+			room = g.appendKey(room, it.key, exact, size)
+			spec.Key = room[start:len(room):len(room)]
+		}
+	}
+	return specs
+}
+
+func isCatchall(e syntax.Expr) bool {
+	_, is := e.(*syntax.Catchall)
+	return is
+}
+
+// describe fills in all of an element but its key.
+func (g *generator) describe(s *syntax.SetDecl, it *item, spec *nftables.ElementSpec) {
+	if e := it.element; e != nil {
+		if e.HasTimeout {
+			spec.Timeout, spec.HasTimeout = milliseconds(e.Timeout), true
+		}
+		if e.HasExpires {
+			spec.Expires = milliseconds(e.Expires)
+		}
+		if e.HasComment {
+			spec.UserData = nftables.AppendTLV(nil, 0, append([]byte(e.Comment), 0))
+		}
+		spec.Exprs = g.statefuls(e.Stmts)
+	}
+	if it.data == nil {
+		return
+	}
+	data := it.data
+	if element, isElement := data.(*syntax.Element); isElement {
+		data = element.Key
+	}
+	switch {
+	case s.Object != 0:
+		spec.Object = nameOf(data)
+	default:
+		spec.Data = g.datum(s, data)
+	}
+}
+
+func (g *generator) datum(s *syntax.SetDecl, data syntax.Expr) *expr.Data {
+	if v, isVerdict := data.(*syntax.Verdict); isVerdict {
+		verdict := &expr.Verdict{Code: v.Code}
+		if v.Chain != nil {
+			verdict.Chain = nameOf(v.Chain)
+		}
+		return &expr.Data{Verdict: verdict}
+	}
+	size := 0
+	if s.Data != nil {
+		size = int(keyBytes(s.Data))
+	}
+	if hasIntervals(s) {
+		b := g.appendKey(nil, data, lowerEnd, size)
+		return &expr.Data{Bytes: g.appendKey(b, data, upperEnd, size)}
+	}
+	return &expr.Data{Bytes: g.appendKey(nil, data, exact, size)}
+}
+
+// end says which end of an interval is meant.
+type end uint8
+
+const (
+	exact end = iota
+	lowerEnd
+	upperEnd
+)
+
+// appendKey appends the bytes of a key or of data, each part of a concatenation filled up. Ends of intervals are in the network's order.
+func (g *generator) appendKey(dst []byte, key syntax.Expr, which end, size int) []byte {
+	switch key := key.(type) {
+	case *syntax.Concat:
+		for _, part := range key.Parts {
+			start := len(dst)
+			dst = pad(g.appendKey(dst, part, which, syntax.Bytes(bitsOf(part))), start)
+		}
+		return dst
+	case *syntax.Value:
+		if key.Bits == 0 || isText(key) {
+			return g.appendSized(dst, key, which, size)
+		}
+		if which != exact {
+			return appendValue(dst, key, syntax.BigEndian)
+		}
+		return appendValue(dst, key, key.Order)
+	case *syntax.Range:
+		if which == upperEnd {
+			return g.appendKey(dst, key.Max, which, size)
+		}
+		return g.appendKey(dst, key.Min, which, size)
+	case *syntax.Prefix:
+		if bits := bitsOf(key.Of); bits > 0 {
+			size = syntax.Bytes(bits)
+		}
+		from, to := ends(key, size)
+		if which == upperEnd {
+			return append(dst, to...)
+		}
+		return append(dst, from...)
+	case *syntax.Variable:
+		return g.appendKey(dst, key.To, which, size)
+	default:
+		n, _ := g.constant(key)
+		order := key.Info().Order
+		if which != exact {
+			order = syntax.BigEndian
+		}
+		if bits := bitsOf(key); bits > 0 {
+			size = syntax.Bytes(bits)
+		}
+		return appendNum(dst, n, size, order)
+	}
+}
+
+// appendSized appends a value without a size of its own, or a text. A text that is shorter than its key was written with a '*'.
+func (g *generator) appendSized(dst []byte, v *syntax.Value, which end, size int) []byte {
+	if !isText(v) {
+		order := v.Order
+		if which != exact {
+			order = syntax.BigEndian
+		}
+		return appendNum(dst, v.Num, size, order)
+	}
+	size = max(size, syntax.Bytes(v.Bits))
+	start := len(dst)
+	dst = appendText(dst, v.Text, size)
+	if which == upperEnd && v.Bits > 0 && v.Bits < size*8 {
+		for i := start + v.Bits/8; i < len(dst); i++ {
+			dst[i] = 0xff
+		}
+	}
+	return dst
+}
+
+// ends are the first and the last value with a prefix, in the network's order.
+func ends(p *syntax.Prefix, size int) (from, to []byte) {
+	of, isValue := p.Of.(*syntax.Value)
+	if !isValue {
+		return make([]byte, size), make([]byte, size)
+	}
+	if isText(of) {
+		from, to = appendText(nil, of.Text, size), appendText(nil, of.Text, size)
+	} else {
+		from, to = appendNum(nil, of.Num, size, syntax.BigEndian), appendNum(nil, of.Num, size, syntax.BigEndian)
+	}
+	for i := range size {
+		bits := min(max(p.Len-8*i, 0), 8)
+		mask := byte(0xff) << (8 - bits)
+		from[i] &= mask
+		to[i] |= ^mask
+	}
+	return from, to
+}
+
+// interval is an element with its two ends.
+type interval struct {
+	item
+	from, to []byte
+}
+
+// intervals are the elements of a set of intervals: each begins one, and others, marked as ends, say where nothing is. first: the set has no
+// elements yet, so that what is before the first interval is said as well (set_to_intervals in nft's src/intervals.c).
+func (g *generator) intervals(s *syntax.SetDecl, list []syntax.Expr, first bool, places *[]syntax.Loc) []nftables.ElementSpec {
+	size := int(keyBytes(s.Key))
+	sorted := make([]interval, 0, len(list))
+	specs := make([]nftables.ElementSpec, 0, 2*len(list)+1)
+	add := func(at syntax.Loc, spec nftables.ElementSpec) {
+		specs = append(specs, spec)
+		if places != nil {
+			*places = append(*places, at)
+		}
+	}
+	for _, e := range list {
+		it := itemOf(e)
+		if isCatchall(it.key) {
+			spec := nftables.ElementSpec{Flags: nftables.ElementCatchall}
+			g.describe(s, &it, &spec)
+			add(it.key.Info().Loc, spec)
+			continue
+		}
+		sorted = append(sorted, interval{it, g.appendKey(nil, it.key, lowerEnd, size), g.appendKey(nil, it.key, upperEnd, size)})
+	}
+	slices.SortStableFunc(sorted, func(a, b interval) int { return bytes.Compare(a.from, b.from) })
+	var end []byte
+	for i := range sorted {
+		it := &sorted[i]
+		at := it.key.Info().Loc
+		if i == 0 && first && !isZero(it.from) {
+			add(syntax.Loc{}, nftables.ElementSpec{Key: make([]byte, size), Flags: nftables.ElementIntervalEnd})
+		}
+		if end != nil && (!isAnonymous(s) || !bytes.Equal(end, it.from)) {
+			add(at, nftables.ElementSpec{Key: end, Flags: nftables.ElementIntervalEnd})
+		}
+		spec := nftables.ElementSpec{Key: it.from}
+		g.describe(s, &it.item, &spec)
+		if end = after(it.to); end == nil {
+			spec.UserData = nftables.AppendTLVNumber(spec.UserData, 1, openInterval)
+		}
+		add(at, spec)
+	}
+	if end != nil {
+		add(sorted[len(sorted)-1].key.Info().Loc, nftables.ElementSpec{Key: end, Flags: nftables.ElementIntervalEnd})
+	}
+	return specs
+}
+
+func isZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// after is the key behind another one; nil if that is the last there is.
+func after(b []byte) []byte {
+	next := slices.Clone(b)
+	for i := len(next) - 1; i >= 0; i-- {
+		next[i]++
+		if next[i] != 0 {
+			return next
+		}
+	}
+	return nil
+}

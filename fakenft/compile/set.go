@@ -1,0 +1,324 @@
+package compile
+
+import (
+	"time"
+
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+func isAnonymous(s *syntax.SetDecl) bool { return s.Flags&nftables.SetAnonymous != 0 }
+
+// setName is a set's name; that of an anonymous one is a pattern, which the kernel numbers.
+func setName(s *syntax.SetDecl) string {
+	switch {
+	case s.Handle.Name != "":
+		return s.Handle.Name
+	case s.Map:
+		return "__map%d"
+	default:
+		return "__set%d"
+	}
+}
+
+func declOf(e syntax.Expr) *syntax.SetDecl {
+	switch e := e.(type) {
+	case *syntax.SetRef:
+		return e.Set
+	case *syntax.Set:
+		return e.Ref
+	}
+	return nil
+}
+
+// isConcat says whether a key or data is a concatenation, written as one or by its type.
+func isConcat(e syntax.Expr) bool {
+	if _, is := e.(*syntax.Concat); is {
+		return true
+	}
+	t := e.Info().Type
+	return t != nil && len(t.Parts) > 1
+}
+
+// hasIntervals says whether a map's data are ranges.
+func hasIntervals(s *syntax.SetDecl) bool {
+	if s.IntervalData {
+		return true
+	}
+	items, _ := s.Elements.(*syntax.Set)
+	if items == nil || len(items.Items) == 0 {
+		return false
+	}
+	m, isMapping := items.Items[0].(*syntax.Mapping)
+	return isMapping && isInterval(m.Data)
+}
+
+func isInterval(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Range, *syntax.Prefix:
+		return true
+	case *syntax.Concat:
+		for _, part := range e.Parts {
+			if isInterval(part) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keyBytes is how many bytes keys or data have.
+func keyBytes(e syntax.Expr) uint32 {
+	if e == nil {
+		return 0
+	}
+	if t := e.Info().Type; t != nil && len(t.Parts) > 1 {
+		bits := 0
+		for _, part := range t.Parts {
+			bits += syntax.Padded(part.Bits)
+		}
+		if bits > 0 && e.Info().Bits == 0 {
+			return uint32(bits / 8)
+		}
+	}
+	return uint32(syntax.Bytes(bitsOf(e)))
+}
+
+// setSpec is what the kernel is told of a set.
+func (g *generator) setSpec(s *syntax.SetDecl) nftables.SetSpec {
+	spec := nftables.SetSpec{
+		Name: setName(s), ID: s.ID, Flags: s.Flags, KeyType: typeNumber(s.Key), KeyLen: keyBytes(s.Key),
+		Timeout: milliseconds(s.Timeout), GCInterval: milliseconds(s.GCInterval), Policy: s.Policy, Size: s.Size,
+		Exprs: g.statefuls(s.Stmts), UserData: setUserData(s),
+	}
+	if isAnonymous(s) {
+		spec.Flags |= nftables.SetConstant
+	}
+	switch {
+	case !s.Map:
+	case s.Object != 0:
+		spec.Flags |= nftables.SetObject
+		spec.ObjectType = s.Object
+	case s.Data != nil:
+		spec.Flags |= nftables.SetMap
+		spec.DataType, spec.DataLen = typeNumber(s.Data), keyBytes(s.Data)
+		if spec.DataType == uint32(syntax.TypeVerdict.ID) {
+			spec.DataType, spec.DataLen = nftables.DataVerdict, 0
+		} else if hasIntervals(s) {
+			spec.DataLen *= 2
+		}
+	}
+	if s.Flags&nftables.SetInterval != 0 && isConcat(s.Key) {
+		spec.Flags |= nftables.SetConcat
+		spec.FieldLens = fieldLens(s.Key)
+	}
+	return spec
+}
+
+func milliseconds(n uint64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func typeNumber(e syntax.Expr) uint32 {
+	if e == nil || e.Info().Type == nil {
+		return 0
+	}
+	return uint32(e.Info().Type.ID)
+}
+
+func fieldLens(key syntax.Expr) (lens []uint8) {
+	if c, is := key.(*syntax.Concat); is {
+		for _, part := range c.Parts {
+			lens = append(lens, uint8(syntax.Bytes(bitsOf(part))))
+		}
+		return lens
+	}
+	for _, part := range key.Info().Type.Parts {
+		lens = append(lens, uint8(syntax.Bytes(part.Bits)))
+	}
+	return lens
+}
+
+// Types of the user data of sets (enum nftnl_udata_set_types) and of what a type was made of (NFTNL_UDATA_SET_TYPEOF_*).
+const (
+	udataKeyByteorder  = 0
+	udataDataByteorder = 1
+	udataMerge         = 2
+	udataKeyTypeof     = 3
+	udataDataTypeof    = 4
+	udataDataInterval  = 6
+	udataComment       = 7
+
+	typeofExpr = 0
+	typeofData = 1
+)
+
+func setUserData(s *syntax.SetDecl) []byte {
+	b := nftables.AppendTLVNumber(make([]byte, 0, 64), udataKeyByteorder, byteorder(s.Key))
+	if s.Map && s.Object == 0 {
+		b = nftables.AppendTLVNumber(b, udataDataByteorder, byteorder(s.Data))
+	}
+	if s.AutoMerge || isAnonymous(s) && s.Flags&nftables.SetInterval != 0 {
+		b = nftables.AppendTLVNumber(b, udataMerge, 1)
+	}
+	if typeof, has := typeofKey(s); has {
+		b = nftables.AppendTLV(b, udataKeyTypeof, typeof)
+	}
+	if s.Map && s.Data != nil {
+		if typeof, has := typeofDatum(s); has {
+			b = nftables.AppendTLV(b, udataDataTypeof, typeof)
+		}
+	}
+	if s.Map {
+		interval := uint32(0)
+		if hasIntervals(s) {
+			interval = 1
+		}
+		b = nftables.AppendTLVNumber(b, udataDataInterval, interval)
+	}
+	if s.HasComment {
+		b = nftables.AppendTLV(b, udataComment, append([]byte(s.Comment), 0))
+	}
+	return b
+}
+
+// byteorder is the number of an order of bytes in user data (enum byteorder in nft).
+func byteorder(e syntax.Expr) uint32 {
+	if e == nil || isConcat(e) {
+		return 0
+	}
+	c := e.Info()
+	if c.Type != nil && c.Type.ID == syntax.TypeVerdict.ID {
+		return 0
+	}
+	order := c.Order
+	if order == syntax.NoOrder && c.Type != nil {
+		order = c.Type.Order
+	}
+	return uint32(order)
+}
+
+// typeofKey is what nft notes of what the keys are. Anonymous maps note it of concatenations alone.
+func typeofKey(s *syntax.SetDecl) (b []byte, has bool) {
+	switch {
+	case isConcat(s.Key):
+		return typeof(s.Key)
+	case isAnonymous(s) && s.Map:
+		return nil, false
+	default:
+		return typeof(s.Key)
+	}
+}
+
+func typeofDatum(s *syntax.SetDecl) (b []byte, has bool) {
+	if t := s.Data.Info().Type; t != nil && t.ID == syntax.TypeVerdict.ID {
+		if isAnonymous(s) {
+			return wrapTypeof(etypeVerdict, nil), true
+		}
+		return nil, false
+	}
+	return typeof(s.Data)
+}
+
+// Numbers of kinds of expressions (enum expr_types in nft's include/expression.h).
+const (
+	etypeVerdict = 1
+	etypePayload = 7
+	etypeExthdr  = 8
+	etypeMeta    = 9
+	etypeSocket  = 10
+	etypeCT      = 12
+	etypeConcat  = 13
+	etypeRT      = 25
+	etypeFib     = 26
+)
+
+func wrapTypeof(etype uint32, data []byte) []byte {
+	return nftables.AppendTLV(nftables.AppendTLVNumber(nil, typeofExpr, etype), typeofData, data)
+}
+
+// headerNumbers are the numbers of headers (enum proto_desc_id).
+var headerNumbers = map[*syntax.Header]uint32{
+	syntax.HeaderAH: 1, syntax.HeaderESP: 2, syntax.HeaderComp: 3, syntax.HeaderICMP: 4, syntax.HeaderIGMP: 5, syntax.HeaderUDP: 6,
+	syntax.HeaderUDPLite: 7, syntax.HeaderTCP: 8, syntax.HeaderDCCP: 9, syntax.HeaderSCTP: 10, syntax.HeaderTH: 11, syntax.HeaderIP: 12,
+	syntax.HeaderIP6: 13, syntax.HeaderICMPv6: 14, syntax.HeaderARP: 15, syntax.HeaderVLAN: 16, syntax.HeaderEther: 17,
+}
+
+// typeof is what nft notes of an expression, so that a listing can say typeof.
+func typeof(e syntax.Expr) (b []byte, has bool) {
+	switch e := e.(type) {
+	case *syntax.Payload:
+		number := headerNumbers[e.Header]
+		field := fieldNumber(e)
+		if number == 0 || field == 0 {
+			return nil, false
+		}
+		return wrapTypeof(etypePayload, numbers(number, field)), true
+	case *syntax.Exthdr:
+		if e.Header == nil || e.Field == nil {
+			return nil, false
+		}
+		data := nftables.AppendTLVNumber(nil, 1, indexOf(e.Header, e.Field))
+		data = nftables.AppendTLVNumber(data, 2, uint32(e.Op))
+		return wrapTypeof(etypeExthdr, nftables.AppendTLVNumber(data, 0, uint32(e.Header.ExtType))), true
+	case *syntax.Meta:
+		return wrapTypeof(etypeMeta, numbers(uint32(e.Key))), true
+	case *syntax.Socket:
+		return wrapTypeof(etypeSocket, numbers(e.Key, e.Level)), true
+	case *syntax.CT:
+		dir := ^uint32(0)
+		if e.Dir != nil {
+			dir = uint32(*e.Dir)
+		}
+		return wrapTypeof(etypeCT, numbers(uint32(e.Key), dir)), true
+	case *syntax.RT:
+		return wrapTypeof(etypeRT, numbers(e.Key)), true
+	case *syntax.Fib:
+		return wrapTypeof(etypeFib, numbers(uint32(e.Result), uint32(e.Flags))), true
+	case *syntax.Concat:
+		var data []byte
+		for i, part := range e.Parts {
+			inner, known := typeof(part)
+			if !known || len(data)+len(inner)+2 > 250 {
+				break
+			}
+			data = nftables.AppendTLV(data, uint8(i), inner)
+		}
+		return wrapTypeof(etypeConcat, data), true
+	default:
+		if isConcat(e) {
+			return wrapTypeof(etypeConcat, nil), true
+		}
+		return nil, false
+	}
+}
+
+func numbers(list ...uint32) (b []byte) {
+	for i, n := range list {
+		b = nftables.AppendTLVNumber(b, uint8(i), n)
+	}
+	return b
+}
+
+// fieldNumber is the number of a field in nft's table of its header, which begins with one that is none.
+func fieldNumber(p *syntax.Payload) uint32 {
+	if p.Header == nil || p.Field == nil {
+		return 0
+	}
+	return indexOf(p.Header, p.Field) + 1
+}
+
+func indexOf(h *syntax.Header, f *syntax.Field) uint32 {
+	for i := range h.Fields {
+		if &h.Fields[i] == f {
+			return uint32(i)
+		}
+	}
+	return 0
+}
+
+// objects are the kinds of named objects by the words of commands.
+var objects = map[syntax.Kind]expr.ObjectType{
+	syntax.KindCounter: expr.ObjectCounter, syntax.KindQuota: expr.ObjectQuota, syntax.KindLimit: expr.ObjectLimit,
+	syntax.KindCTHelper: expr.ObjectCTHelper, syntax.KindCTTimeout: expr.ObjectCTTimeout, syntax.KindCTExpectation: expr.ObjectCTExpect,
+	syntax.KindSecmark: expr.ObjectSecmark, syntax.KindSynproxy: expr.ObjectSynproxy,
+}
