@@ -76,15 +76,18 @@ func (p *printer) synproxyDecl(s *syntax.SynproxyStmt) {
 		p.uint(uint64(s.Wscale))
 		p.b = append(p.b, '\n')
 	}
-	separator := "\t\t"
-	for _, word := range synproxyWords(s.Flags) {
-		p.str(separator)
-		p.str(word)
-		separator = " "
+	if s.Flags&(synproxyTimestamp|synproxySackPerm) == 0 {
+		return
 	}
-	if separator == " " {
-		p.b = append(p.b, '\n')
+	p.str("\t\t")
+	if s.Flags&synproxyTimestamp != 0 {
+		p.str("timestamp")
 	}
+	p.b = append(p.b, ' ')
+	if s.Flags&synproxySackPerm != 0 {
+		p.str("sack-perm")
+	}
+	p.b = append(p.b, '\n')
 }
 
 // option is the value of an option of an object. The names are type, protocol, l3proto, dport, timeout (in milliseconds), size, context and

@@ -63,11 +63,9 @@ func perLine(t *syntax.Datatype) int {
 	switch t.ID {
 	case syntax.TypeNFProto.ID, syntax.TypeInteger.ID, syntax.TypeARPOp.ID, syntax.TypeInetProto.ID, syntax.TypeInetService.ID,
 		syntax.TypeTCPFlag.ID, syntax.TypeDCCPType.ID, syntax.TypeMark.ID, syntax.TypeIfindex.ID, syntax.TypeClassid.ID,
-		syntax.TypeUID.ID, syntax.TypeGID.ID, syntax.TypeCTDir.ID, syntax.TypeCTStatus.ID, syntax.TypeICMPv6Type.ID,
-		syntax.TypeCTLabel.ID, syntax.TypePktType.ID, syntax.TypeICMPCode.ID, syntax.TypeICMPv6Code.ID, syntax.TypeICMPXCode.ID,
-		syntax.TypeDevgroup.ID, syntax.TypeDSCP.ID, syntax.TypeECN.ID, syntax.TypeFibAddrtype.ID, syntax.TypeBoolean.ID:
+		syntax.TypeUID.ID, syntax.TypeGID.ID, syntax.TypeCTDir.ID:
 		return 5
-	case syntax.TypeIPv4Addr.ID:
+	case syntax.TypeIPv4Addr.ID, syntax.TypeCTState.ID, syntax.TypeCTStatus.ID, syntax.TypePktType.ID:
 		return 2
 	}
 	return 1

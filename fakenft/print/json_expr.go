@@ -1,0 +1,368 @@
+package print
+
+import (
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// AppendJSONExpr appends an expression as "nft -j" writes it.
+func AppendJSONExpr(dst []byte, e syntax.Expr, o *Options) (_ []byte, err error) {
+	p := newPrinter(dst, o)
+	err = guard(func() { p.jsonExpr(e) })
+	return p.b, err
+}
+
+func (p *printer) jsonExpr(e syntax.Expr) {
+	switch e := e.(type) {
+	case *syntax.Value:
+		p.jsonValue(e)
+	case *syntax.Payload:
+		p.jsonPayload(e)
+	case *syntax.Meta:
+		p.str(`{"meta": {"key": "`)
+		p.str(metaName(e.Key))
+		p.str(`"}}`)
+	case *syntax.CT:
+		p.jsonCT(e.Key, e.Dir)
+	case *syntax.Concat:
+		p.str(`{"concat": `)
+		p.jsonExprs(e.Parts)
+		p.b = append(p.b, '}')
+	case *syntax.List:
+		p.jsonList(e.Items)
+	case *syntax.Element:
+		p.jsonElement(e)
+	case *syntax.Mapping:
+		p.b = append(p.b, '[')
+		p.jsonExpr(e.Key)
+		p.str(", ")
+		p.jsonExpr(e.Data)
+		p.b = append(p.b, ']')
+	case *syntax.Verdict:
+		p.jsonVerdict(e)
+	case *syntax.SetRef:
+		p.jsonSetRef(e)
+	case *syntax.Set:
+		p.jsonInline(e, nil)
+	case *syntax.Map:
+		p.jsonMap(e)
+	case *syntax.Prefix:
+		p.str(`{"prefix": {"addr": `)
+		p.jsonExpr(e.Of)
+		p.integer("len", uint64(e.Len))
+		p.str("}}")
+	case *syntax.Range:
+		p.str(`{"range": [`)
+		p.jsonExpr(e.Min)
+		p.str(", ")
+		p.jsonExpr(e.Max)
+		p.str("]}")
+	case *syntax.Catchall:
+		p.str(`"*"`)
+	case *syntax.Unary:
+		p.jsonExpr(e.Of)
+	default:
+		p.rarerJSONExpr(e)
+	}
+}
+
+func (p *printer) rarerJSONExpr(e syntax.Expr) {
+	switch e := e.(type) {
+	case *syntax.Binop:
+		p.str(`{"`)
+		p.str(binarySigns[e.Op])
+		p.str(`": [`)
+		p.jsonExpr(e.Left)
+		p.str(", ")
+		p.jsonExpr(e.Right)
+		p.str("]}")
+	case *syntax.Symbol:
+		p.jsonStr(e.Name)
+	case *syntax.Variable:
+		p.jsonExpr(e.To)
+	case *syntax.Relational:
+		p.jsonRelational(e)
+	case *syntax.FlagCmp:
+		p.jsonFlagCmp(e)
+	case *syntax.Exthdr:
+		p.jsonExthdr(e)
+	case *syntax.Fib:
+		p.jsonFib(e)
+	case *syntax.Numgen:
+		p.str(`{"numgen": {"mode": "`)
+		p.str(numgenMode(e))
+		p.b = append(p.b, '"')
+		p.integer("mod", uint64(e.Modulus))
+		p.integer("offset", uint64(e.Offset))
+		p.str("}}")
+	case *syntax.Hash:
+		p.jsonHash(e)
+	default:
+		p.jsonOfHost(e)
+	}
+}
+
+// jsonOfHost is an expression of what the host knows of a packet.
+func (p *printer) jsonOfHost(e syntax.Expr) {
+	switch e := e.(type) {
+	case *syntax.RT:
+		name, family := rtName(e.Key)
+		p.str(`{"rt": {"key": "`)
+		p.str(name)
+		p.b = append(p.b, '"')
+		if family != "" {
+			p.property("family", family)
+		}
+		p.str("}}")
+	case *syntax.Socket:
+		k := syntax.SocketKeyOf(e.Key)
+		if k == nil {
+			unsupported("the key %d of socket", e.Key)
+		}
+		p.str(`{"socket": {"key": "`)
+		p.str(k.Name)
+		p.b = append(p.b, '"')
+		if e.Key == syntax.SocketCgroupv2 {
+			p.integer("level", uint64(e.Level))
+		}
+		p.str("}}")
+	case *syntax.Osf:
+		p.str(`{"osf": {"key": "`)
+		p.str(osfKey(e))
+		p.b = append(p.b, '"')
+		if int(e.TTL) < len(osfTTL) && e.TTL != 0 {
+			p.property("ttl", osfTTL[e.TTL])
+		}
+		p.str("}}")
+	case *syntax.XFRM:
+		name, family := xfrmName(e.Key)
+		p.str(`{"ipsec": {"key": "`)
+		p.str(name)
+		p.b = append(p.b, '"')
+		if family != "" {
+			p.property("family", family)
+		}
+		p.property("dir", xfrmDirs[e.Dir&1])
+		p.integer("spnum", uint64(e.SPNum))
+		p.str("}}")
+	default:
+		unsupported("an expression of kind %T", e)
+	}
+}
+
+func (p *printer) jsonPayload(e *syntax.Payload) {
+	if isKnown(e) {
+		p.str(`{"payload": {"protocol": "`)
+		p.str(e.Header.Name)
+		p.str(`", "field": "`)
+		p.str(e.Field.Name)
+		p.str(`"}}`)
+		return
+	}
+	p.str(`{"payload": {"base": "`)
+	p.str(baseNames[e.Base])
+	p.b = append(p.b, '"')
+	p.integer("offset", uint64(e.Offset))
+	p.integer("len", uint64(e.Bits))
+	p.str("}}")
+}
+
+func (p *printer) jsonCT(key expr.CTKey, dir *uint8) {
+	p.str(`{"ct": {"key": "`)
+	if family := ctFamily(key); family != "" {
+		p.str(family)
+		p.b = append(p.b, ' ')
+	}
+	p.str(ctName(key))
+	p.b = append(p.b, '"')
+	if dir != nil && *dir < 2 {
+		p.property("dir", directions[*dir])
+	}
+	p.str("}}")
+}
+
+// jsonList is a list of flags; one alone is no list.
+func (p *printer) jsonList(items []syntax.Expr) {
+	if len(items) == 1 {
+		p.jsonExpr(items[0])
+		return
+	}
+	p.jsonExprs(items)
+}
+
+func (p *printer) jsonElement(e *syntax.Element) {
+	if !e.HasTimeout && !e.HasExpires && !e.HasComment && len(e.Stmts) == 0 {
+		p.jsonExpr(e.Key)
+		return
+	}
+	p.str(`{"elem": {"val": `)
+	p.jsonExpr(e.Key)
+	if e.HasTimeout {
+		p.integer("timeout", e.Timeout/1000)
+	}
+	if e.HasExpires {
+		p.integer("expires", e.Expires/1000)
+	}
+	if e.HasComment {
+		p.property("comment", e.Comment)
+	}
+	for _, s := range e.Stmts {
+		// The statement becomes a property.
+		p.str(", ")
+		start := len(p.b)
+		p.jsonStmt(s)
+		if last := len(p.b) - 1; p.b[start] == '{' && p.b[last] == '}' {
+			p.b = append(p.b[:start], p.b[start+1:last]...)
+		}
+	}
+	p.str("}}")
+}
+
+func (p *printer) jsonVerdict(v *syntax.Verdict) {
+	p.str(`{"`)
+	p.str(verdictWord(v.Code))
+	if v.Code == expr.Jump || v.Code == expr.Goto {
+		p.str(`": {"target": `)
+		p.jsonStr(chainName(v.Chain))
+		p.str("}}")
+		return
+	}
+	p.str(`": null}`)
+}
+
+func (p *printer) jsonSetRef(r *syntax.SetRef) {
+	if items, decl := inlineItems(r); decl != nil {
+		p.jsonInline(items, decl)
+		return
+	}
+	p.str(`"@`)
+	p.escaped(r.Name)
+	p.b = append(p.b, '"')
+}
+
+func (p *printer) jsonInline(s *syntax.Set, decl *syntax.SetDecl) {
+	p.str(`{"set": `)
+	var items []syntax.Expr
+	if s != nil {
+		items = p.sorted(s.Items, hasIntervals(decl))
+	}
+	p.jsonExprs(items)
+	p.b = append(p.b, '}')
+}
+
+func (p *printer) jsonMap(m *syntax.Map) {
+	if isVerdictMap(m.Mappings) {
+		p.str(`{"vmap": {"key": `)
+	} else {
+		p.str(`{"map": {"key": `)
+	}
+	p.jsonExpr(m.Key)
+	p.str(`, "data": `)
+	p.jsonExpr(m.Mappings)
+	p.str("}}")
+}
+
+// jsonSign is the operator of a comparison as JSON has it: "in" for flags.
+func jsonSign(r *syntax.Relational) string {
+	if sign := relationSigns[r.Op]; sign != "" {
+		return sign
+	}
+	if t := r.Left.Info().Type; t != nil && t.Is(syntax.TypeBitmask) {
+		return "in"
+	}
+	return "=="
+}
+
+func (p *printer) jsonRelational(r *syntax.Relational) {
+	p.str(`{"match": {"op": "`)
+	p.str(jsonSign(r))
+	p.str(`", "left": `)
+	p.jsonExpr(r.Left)
+	p.str(`, "right": `)
+	p.jsonExpr(r.Right)
+	p.str("}}")
+}
+
+func (p *printer) jsonFlagCmp(f *syntax.FlagCmp) {
+	sign := "=="
+	if f.Invert {
+		sign = "!="
+	}
+	p.str(`{"match": {"op": "`)
+	p.str(sign)
+	p.str(`", "left": {"&": [`)
+	p.jsonExpr(f.Of)
+	p.str(", ")
+	p.jsonExpr(f.Mask)
+	p.str(`]}, "right": `)
+	p.jsonExpr(f.Value)
+	p.str("}}")
+}
+
+func (p *printer) jsonExthdr(e *syntax.Exthdr) {
+	switch e.Op {
+	case expr.ExthdrTCPOption:
+		p.str(`{"tcp option": {"`)
+		if e.Header == nil {
+			p.str(`base": `)
+			p.uint(uint64(e.RawType))
+			p.integer("offset", uint64(e.Offset))
+			p.integer("len", uint64(e.Bits))
+			p.str("}}")
+			return
+		}
+	case expr.ExthdrIPv4:
+		p.str(`{"ip option": {"`)
+	case expr.ExthdrSCTP:
+		p.str(`{"sctp chunk": {"`)
+	case expr.ExthdrIPv6:
+		p.str(`{"exthdr": {"`)
+	}
+	if e.Header == nil {
+		unsupported("the optional header %d", e.RawType)
+	}
+	p.str(`name": "`)
+	p.str(e.Header.Name)
+	p.b = append(p.b, '"')
+	if !e.Present && e.Field != nil {
+		p.property("field", e.Field.Name)
+	}
+	p.str("}}")
+}
+
+func (p *printer) jsonFib(e *syntax.Fib) {
+	p.str(`{"fib": {"result": "`)
+	p.str(fibResult(e))
+	p.str(`", "flags": [`)
+	first := true
+	for i, word := range fibFlags {
+		if e.Flags&(1<<i) != 0 {
+			if !first {
+				p.str(", ")
+			}
+			first = false
+			p.inQuotes(func() { p.str(word) })
+		}
+	}
+	p.str("]}}")
+}
+
+func (p *printer) jsonHash(e *syntax.Hash) {
+	if e.Symmetric {
+		p.str(`{"symhash": {"mod": `)
+	} else {
+		p.str(`{"jhash": {"mod": `)
+	}
+	p.uint(uint64(e.Modulus))
+	if e.HasSeed {
+		p.integer("seed", uint64(e.Seed))
+	}
+	if e.Offset != 0 {
+		p.integer("offset", uint64(e.Offset))
+	}
+	if !e.Symmetric {
+		p.str(`, "expr": `)
+		p.jsonExpr(e.Of)
+	}
+	p.str("}}")
+}
