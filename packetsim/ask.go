@@ -73,8 +73,8 @@ const tellSteps = tellDNAT | tellEvents
 
 // outcomes enumerates the draws of a walk of the host, which is locked.
 func (h *Host) outcomes(in inet.Input, told text) ([]Outcome, error) {
-	h.memory.sets.freeze()
-	defer h.memory.sets.release()
+	h.memory.freeze()
+	defer h.memory.release()
 	var outcomes []Outcome
 	var current Outcome
 	var hooks familyHooks
@@ -97,8 +97,8 @@ func (h *Host) outcomes(in inet.Input, told text) ([]Outcome, error) {
 func (h *Host) Verdict(in inet.Input, c Chance) (Outcome, error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
-	h.memory.sets.freeze()
-	defer h.memory.sets.release()
+	h.memory.freeze()
+	defer h.memory.release()
 	var hooks familyHooks
 	h.verdict = Outcome{}
 	err := h.look(&in, c, tellDNAT, &hooks, &h.verdict)

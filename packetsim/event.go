@@ -52,6 +52,8 @@ type RuleLook struct {
 	Chain   string            `json:"chain"`
 	Number  int               `json:"number"`
 	Dialect netfilter.Dialect `json:"backend,omitempty"` // as in a Step
+	Family  string            `json:"family,omitempty"`  // as in a Step, and so is Handle
+	Handle  uint64            `json:"handle,omitempty"`
 	// Rule is the rule; in JSON it is its text.
 	Rule netfilter.Rule `json:"rule"`
 	// Failed is the first condition that did not hold, as iptables-save prints it, and FailedAt the same as data; for EventMissed.
@@ -64,7 +66,7 @@ type RuleLook struct {
 
 // String is the place as a Step spells it: "filter:FORWARD:rule:2".
 func (l *RuleLook) String() string {
-	return Step{Table: l.Table, Chain: l.Chain, Kind: StepRule, Number: l.Number}.String()
+	return Step{Family: l.Family, Table: l.Table, Chain: l.Chain, Kind: StepRule, Number: l.Number, Handle: l.Handle}.String()
 }
 
 // RuleAnswer is what an unknown rule is assumed to do.

@@ -1,8 +1,11 @@
 package packetsim
 
 import (
+	"fmt"
+
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -14,17 +17,21 @@ type rulesetHooks struct {
 	// only while some rule of the family asks for it (nf_ct_netns_get): without such a rule there are no entries, every packet is
 	// INVALID to nobody, and the chains of a loaded nat table are not run.
 	tracks  bool
-	nat     bool // there is a table nat
-	mixed   bool // several of the rulesets have tables
+	nat     bool // there is a table nat, or a chain of that type
+	tables  int  // rulesets of iptables that have tables
+	mixed   bool // several of them
 	entries hookEntries
 	chains  hookEntries // of nat, which NAT runs
 }
 
-// rulesetOf is a ruleset and its chain that makes the kernel track connections.
+// rulesetOf is a ruleset of any language and its chain that makes the kernel track connections.
 type rulesetOf struct {
-	*ruleset.Ruleset
+	netfilter.Ruleset
 	user conntrackUser
 }
+
+// conntrackUser is a chain with a rule that makes the kernel track connections, in the language of its ruleset; nil for none.
+type conntrackUser any
 
 // familyHooks are the hooks of IPv4 and IPv6.
 type familyHooks [2]*rulesetHooks
@@ -38,19 +45,15 @@ type baseChain struct {
 
 // newRulesetHooks looks rulesets of a family up. before are the hooks of earlier rulesets, if there were any.
 func newRulesetHooks(namespace *netfilter.Namespace, f netfilter.Family, before *rulesetHooks) *rulesetHooks {
-	hooks, filled := &rulesetHooks{}, 0
+	hooks := &rulesetHooks{}
 	for i, tools := range namespace.Tools() {
-		var user conntrackUser
+		of := rulesetOf{Ruleset: tools.Rules(f)}
 		if before != nil && i < len(before.rules) {
-			user = before.rules[i].user
+			of.user = before.rules[i].user
 		}
-		rules := tools.Rules(f).(*ruleset.Ruleset)
-		hooks.addRuleset(rules, user)
-		if len(rules.Tables()) > 0 {
-			filled++
-		}
+		hooks.add(of)
 	}
-	hooks.mixed = filled > 1
+	hooks.mixed = hooks.tables > 1
 	hooks.entries.addConntrack(hooks.tracks)
 	if hooks.nat {
 		hooks.chains.sort()
@@ -60,11 +63,32 @@ func newRulesetHooks(namespace *netfilter.Namespace, f netfilter.Family, before 
 	return hooks
 }
 
-// addRuleset adds the chains of a ruleset of iptables. before is the user of the ruleset in whose place it comes.
-func (r *rulesetHooks) addRuleset(rules *ruleset.Ruleset, before conntrackUser) {
-	of := rulesetOf{rules, conntrackUserOf(rules, before)}
+// add adds the chains of a ruleset. Its user is that of the ruleset in whose place it comes.
+func (r *rulesetHooks) add(of rulesetOf) {
+	switch rules := of.Ruleset.(type) {
+	case *ruleset.Ruleset:
+		before, _ := of.user.(tableUser)
+		if user := tableUserOf(rules, before); user.chain != nil {
+			of.user, r.tracks = user, true
+		}
+		r.addTables(rules)
+	case *nftables.Ruleset:
+		before, _ := of.user.(nftUser)
+		if user := nftUserOf(rules, before); user.chain != nil {
+			of.user, r.tracks = user, true
+		}
+		r.addNFT(rules)
+	default:
+		panic(fmt.Sprintf("packetsim: rules of a language that is not walked: %T", rules))
+	}
 	r.rules = append(r.rules, of)
-	r.tracks = r.tracks || of.user.chain != nil
+}
+
+// addTables adds the chains of a ruleset of iptables.
+func (r *rulesetHooks) addTables(rules *ruleset.Ruleset) {
+	if len(rules.Tables()) > 0 {
+		r.tables++
+	}
 	r.nat = r.nat || rules.Table("nat") != nil
 	for _, registered := range rules.BaseChains() {
 		table := rules.Table(registered.Table)
@@ -84,6 +108,35 @@ func (r *rulesetHooks) addRuleset(rules *ruleset.Ruleset, before conntrackUser) 
 	}
 }
 
+// addNFT adds the chains of nf_tables.
+func (r *rulesetHooks) addNFT(rules *nftables.Ruleset) {
+	for _, table := range rules.Tables() {
+		if table.Flags&nftables.TableDormant != 0 {
+			continue
+		}
+		for _, chain := range table.BaseChains() {
+			at := hook(chain.Hooking.Hook)
+			if at >= netfilter.NumHooks {
+				continue // ingress of inet, which is a hook of devices
+			}
+			base := &nftBase{table: table, chain: chain}
+			one := entry{priority: netfilter.Priority(chain.Hooking.Priority), turn: chain.Turn}
+			switch chain.Hooking.Type {
+			case "nat":
+				r.nat = true
+				one.run = func(w *walk, s *skb) bool { return w.nft.run(s, base) }
+				r.chains.add(at, one)
+				continue
+			case "route":
+				one.run = func(w *walk, s *skb) bool { return w.nftRoute(s, base) }
+			default:
+				one.run = func(w *walk, s *skb) bool { return w.nft.run(s, base) }
+			}
+			r.entries.add(at, one)
+		}
+	}
+}
+
 // current says that the namespace still has these rulesets.
 func (r *rulesetHooks) current(namespace *netfilter.Namespace, f netfilter.Family) bool {
 	tools := namespace.Tools()
@@ -91,7 +144,7 @@ func (r *rulesetHooks) current(namespace *netfilter.Namespace, f netfilter.Famil
 		return false
 	}
 	for i := range tools {
-		if tools[i].Rules(f) != netfilter.Ruleset(r.rules[i].Ruleset) {
+		if tools[i].Rules(f) != r.rules[i].Ruleset {
 			return false
 		}
 	}

@@ -59,6 +59,7 @@ type Host struct {
 	memory    *memory
 	tally     tally
 	values    ruleValues
+	nftValues nftValues
 	idle      []*walk // walks that have ended
 	verdict   Outcome // of the last Verdict
 }

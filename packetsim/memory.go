@@ -9,6 +9,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
@@ -30,11 +31,19 @@ type memory struct {
 	templates  remembered[matchKey, *conntrack.Conn] // of the rules with -j CT
 	paths      remembered[pathKey, int]              // the next hop that a flow takes on a route with several
 	sets       rememberedSets
+
+	namespace     *netfilter.Namespace
+	nftNumbers    remembered[*expr.Numgen, uint32] // the last of numgen inc
+	nftHashes     remembered[hashedBy, uint32]
+	nftLimits     remembered[*expr.Limit, nftBucket]
+	nftConnlimits remembered[*expr.Connlimit, connlimitList]
+	nftQuotas     nftQuotas
+	nftSets       nftSets
 }
 
 // newMemory is empty. It takes the sets from the host's Netfilter, which is nil if the host has none.
 func newMemory(namespace *netfilter.Namespace, clock clock.PassiveClock) *memory {
-	m := &memory{clock: clock, recent: recentLists{masks: recentMasks{namespace: namespace}}}
+	m := &memory{clock: clock, namespace: namespace, recent: recentLists{masks: recentMasks{namespace: namespace}}}
 	if namespace != nil {
 		m.sets.table = namespace.Sets()
 	}
@@ -54,12 +63,25 @@ type layered interface {
 	rollback(depth int)
 }
 
-func (m *memory) kinds() [10]layered {
-	return [...]layered{&m.nth, &m.limits, &m.hashlimits, &m.buckets, &m.recent, &m.quotas, &m.connlimits, &m.templates, &m.paths, &m.sets}
+func (m *memory) kinds() [16]layered {
+	return [...]layered{&m.nth, &m.limits, &m.hashlimits, &m.buckets, &m.recent, &m.quotas, &m.connlimits, &m.templates, &m.paths, &m.sets,
+		&m.nftNumbers, &m.nftHashes, &m.nftLimits, &m.nftConnlimits, &m.nftQuotas, &m.nftSets}
 }
 
 // checkpoint opens a checkpoint.
 func (m *memory) checkpoint() { m.depth++ }
+
+// freeze keeps the sets of both languages as they are from the first time that they are asked for until release. All that is changed must be
+// rolled back by then.
+func (m *memory) freeze() {
+	m.sets.freeze()
+	m.nftSets.freeze()
+}
+
+func (m *memory) release() {
+	m.sets.release()
+	m.nftSets.release()
+}
 
 // keep closes the innermost checkpoint, with its changes.
 func (m *memory) keep() {

@@ -45,8 +45,6 @@ func (r *rememberedSets) now() *ipset.Overlay {
 	return sets
 }
 
-// freeze keeps the sets as they are from the first time that they are asked for until release. All that is changed must be rolled back
-// by then.
 func (r *rememberedSets) freeze() { r.freezes = true }
 
 func (r *rememberedSets) release() {

@@ -41,15 +41,21 @@ const (
 	StepReturn StepKind = "return"
 )
 
-// Step is one line of the kernel's TRACE log: a rule that matched, a built-in chain's policy, or the end of a
+// Step is one line of the kernel's TRACE log, or of nf_tables' trace: a rule that matched, a built-in chain's policy, or the end of a
 // user-defined chain. As in the kernel's log, a rule without any condition whose target is ACCEPT, DROP or RETURN
-// has the kind policy (in a built-in chain) or return (in another), since the kernel cannot tell it from the chain's tail.
+// has the kind policy (in a built-in chain) or return (in another), since the kernel cannot tell it from the chain's tail. Of nftables such
+// a rule is a rule.
 type Step struct {
 	Hook   string   `json:"hook"`
 	Table  string   `json:"table"`
 	Chain  string   `json:"chain"`
 	Kind   StepKind `json:"kind"`
 	Number int      `json:"number"`
+	// Family is that of the table, by its name in nft, Handle the rule's, and Verdict what it said: "accept", "jump CHAIN", "continue", as nft
+	// monitor trace prints them. Only steps in nftables have them.
+	Family  string `json:"family,omitempty"`
+	Handle  uint64 `json:"handle,omitempty"`
+	Verdict string `json:"verdict,omitempty"`
 	// Rule is the one that the packet met; nil for a policy or the end of a chain. In JSON it is its text.
 	Rule *netfilter.Rule `json:"rule,omitempty"`
 	// Policy is the built-in chain's, where a policy decided and no rule.
@@ -58,8 +64,16 @@ type Step struct {
 	Dialect netfilter.Dialect `json:"backend,omitempty"`
 }
 
-// String is the step as the kernel's TRACE log spells it: "nat:KUBE-SERVICES:rule:1".
+// String is the step as the kernel's TRACE log spells it: "nat:KUBE-SERVICES:rule:1". A rule of nftables is named by its handle:
+// "ip kube-proxy:services:rule:12".
 func (s Step) String() string {
+	if s.Family != "" {
+		text := s.Family + " " + s.Table + ":" + s.Chain + ":" + string(s.Kind)
+		if s.Kind == StepRule {
+			text += ":" + strconv.FormatUint(s.Handle, 10)
+		}
+		return text
+	}
 	return s.Table + ":" + s.Chain + ":" + string(s.Kind) + ":" + strconv.Itoa(s.Number)
 }
 

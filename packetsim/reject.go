@@ -73,8 +73,8 @@ var routeReasons = map[Reason]icmpReason{
 
 // reject is -j REJECT with an answer, by its word in --reject-with (net/ipv4/netfilter/nf_reject_ipv4.c and its IPv6 twin).
 func (tg *targets) reject(s *skb, with string) fate {
-	tg.outcome.Verdict, tg.outcome.To, tg.outcome.RejectWith = Reject, ToNone, with
 	if with == withReset {
+		tg.outcome.Verdict, tg.outcome.To, tg.outcome.RejectWith = Reject, ToNone, with
 		tg.answers.sendReset(s)
 		return stopped
 	}
@@ -82,8 +82,18 @@ func (tg *targets) reject(s *skb, with string) fate {
 	if !known {
 		return tg.unsupported("REJECT --reject-with " + with)
 	}
+	return tg.rejectWith(s, code)
+}
+
+// rejectWith answers with an ICMP "destination unreachable" of a code.
+func (tg *targets) rejectWith(s *skb, code uint8) fate {
+	about := inet.Packet{Proto: inet.ICMP, ICMPType: unreachableType(s.Is6()), ICMPCode: code}
+	if s.Is6() {
+		about.Proto = inet.ICMPv6
+	}
+	tg.outcome.Verdict, tg.outcome.To, tg.outcome.RejectWith = Reject, ToNone, ErrorName(&about)
 	if !s.rejectsSum() {
-		tg.answers.sendError(s, unreachableType(s.Is6()), code)
+		tg.answers.sendError(s, about.ICMPType, code)
 	}
 	return stopped
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 )
 
-// conntrackUser is a chain with a rule that makes the kernel track connections. Without a chain there is none.
-type conntrackUser struct {
+// tableUser is a conntrackUser of iptables. Without a chain there is none.
+type tableUser struct {
 	table string
 	chain *ruleset.Chain
 }
 
-// conntrackUserOf finds such a chain. The one that a ruleset before this one had is probably still there.
-func conntrackUserOf(rules *ruleset.Ruleset, before conntrackUser) conntrackUser {
+// tableUserOf finds such a chain. The one that a ruleset before this one had is probably still there.
+func tableUserOf(rules *ruleset.Ruleset, before tableUser) tableUser {
 	if before.chain != nil {
 		if table := rules.Table(before.table); table != nil && table.Chain(before.chain.Name) == before.chain {
 			return before
@@ -25,11 +25,11 @@ func conntrackUserOf(rules *ruleset.Ruleset, before conntrackUser) conntrackUser
 	for _, table := range rules.Tables() {
 		for chain := range table.Unsorted() {
 			if slices.ContainsFunc(chain.Rules, ruleAsksForConntrack) {
-				return conntrackUser{table.Name(), chain}
+				return tableUser{table.Name(), chain}
 			}
 		}
 	}
-	return conntrackUser{}
+	return tableUser{}
 }
 
 func ruleAsksForConntrack(rule *xtables.Rule) bool {

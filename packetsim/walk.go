@@ -19,6 +19,7 @@ type walk struct {
 	packet    skb
 	tunnels   int
 	table     tableWalk
+	nft       nftWalk
 	conntrack packetTracker
 	answers   answers
 }
@@ -49,6 +50,7 @@ func (h *Host) makeWalk() *walk {
 		match: matcher{course: &w.course, host: h.name, memory: h.memory, conns: &h.conns, routes: &h.routing, tally: &h.tally}}
 	w.table.targets = targets{course: &w.course, match: &w.table.match, answers: &w.answers, memory: h.memory,
 		conns: &h.conns, routes: &h.routing}
+	w.nft = nftWalk{course: &w.course, targets: &w.table.targets, tally: &h.tally, values: &h.nftValues}
 	return w
 }
 
@@ -57,6 +59,7 @@ func (h *Host) endWalk(w *walk) {
 	w.chance, w.outcome, w.err, w.hooks, w.packet, w.tunnels = nil, nil, nil, familyHooks{}, skb{}, 0
 	w.answers.made, w.answers.copied = 0, false
 	w.table.end()
+	w.nft.end()
 	h.idle = append(h.idle, w)
 }
 
@@ -310,20 +313,41 @@ func (w *walk) pass(s *skb, at hook, in, out *device) bool {
 // (nf_route_table_hook4 in net/netfilter/nft_chain_route.c).
 func (w *walk) mangle(s *skb, base *baseChain) bool {
 	w.table.targets.bypassed = false
-	dst, src, mark, tos, ttl := s.Dst, s.Src, s.Mark, s.TOS, s.HopLimit()
+	before := routedByOf(s)
 	if !w.table.run(s, base) {
 		return false
 	}
-	if s.TOS != tos || s.HopLimit() != ttl { // which do not tell the sum of all bytes either
+	if s.TOS != before.tos || s.HopLimit() != before.ttl { // which do not tell the sum of all bytes either
 		s.sums &^= sumKept
 	}
 	if w.table.targets.bypassed && base.rules.Dialect() == netfilter.NFT {
 		return true
 	}
-	if s.hook == output && (s.Mark != mark || s.Dst != dst || s.Src != src || s.TOS != tos || s.Is6() && s.HopLimit() != ttl) {
-		return w.reroute(s)
+	return w.rerouteAfter(s, &before)
+}
+
+// nftRoute runs a chain of nf_tables of the type route.
+func (w *walk) nftRoute(s *skb, base *nftBase) bool {
+	before := routedByOf(s)
+	return w.nft.run(s, base) && w.rerouteAfter(s, &before)
+}
+
+// routedBy is what the route of a host's own packet depends on.
+type routedBy struct {
+	dst, src netip.Addr
+	mark     uint32
+	tos, ttl uint8
+}
+
+func routedByOf(s *skb) routedBy { return routedBy{s.Dst, s.Src, s.Mark, s.TOS, s.HopLimit()} }
+
+// rerouteAfter gives a host's own packet another route, if a chain of OUTPUT has changed what that depends on.
+func (w *walk) rerouteAfter(s *skb, before *routedBy) bool {
+	now := routedByOf(s)
+	if !s.Is6() {
+		now.ttl = before.ttl
 	}
-	return true
+	return s.hook != output || now == *before || w.reroute(s)
 }
 
 // finish writes down what the packet is at the end.

@@ -2,7 +2,10 @@
 // elements of sets.
 package jhash
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Words is jhash2: the hash of words as they lie in the memory of the machine, with a seed.
 func Words(words []uint32, seed uint32) uint32 {
@@ -22,6 +25,23 @@ func Words(words []uint32, seed uint32) uint32 {
 	}
 	return final(a+words[0], b, c)
 }
+
+// Bytes is jhash: the hash of any number of bytes.
+func Bytes(key []byte, seed uint32) uint32 {
+	a := 0xdeadbeef + uint32(len(key)) + seed
+	b, c := a, a
+	for ; len(key) > 12; key = key[12:] {
+		a, b, c = mix(a+little(key), b+little(key[4:]), c+little(key[8:]))
+	}
+	if len(key) == 0 {
+		return c
+	}
+	var last [12]byte
+	copy(last[:], key)
+	return final(a+little(last[:]), b+little(last[4:]), c+little(last[8:]))
+}
+
+func little(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
 
 func mix(a, b, c uint32) (uint32, uint32, uint32) {
 	for _, turn := range [...]int{4, 6, 8, 16, 19, 4} {

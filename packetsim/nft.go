@@ -1,0 +1,326 @@
+package packetsim
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// nftBase is a base chain of nf_tables.
+type nftBase struct {
+	table *nftables.Table
+	chain *nftables.Chain
+}
+
+// nftJumps is how many jumps may be open at once (NFT_JUMP_STACK_SIZE in include/net/netfilter/nf_tables.h).
+const nftJumps = 16
+
+// nftPosition is a rule to come back to.
+type nftPosition struct {
+	program *nftProgram
+	next    int
+}
+
+// nftWalk takes packets through one base chain of nf_tables at a time (nft_do_chain in net/netfilter/nf_tables_core.c).
+type nftWalk struct {
+	*course
+	targets *targets
+	tally   *tally
+	values  *nftValues
+	jumps   int // since the walk began
+
+	// Of the base chain that the packet is in:
+	s     *skb
+	base  *nftBase
+	at    nftPosition // the rule that is looked at
+	stack [nftJumps]nftPosition
+	depth int
+	wire  *maskedBytes // the packet's bytes, once a rule has asked for them
+
+	// Of the rule that is looked at:
+	op       int // the one of its operations that is run
+	regs     nftRegisters
+	code     expr.Code
+	chain    string            // of the code Jump or Goto
+	element  *nftables.Element // that the code is from; nil: from the rule itself
+	rejected *expr.Reject      // to be answered when the rule has been told
+}
+
+// run takes the packet through a base chain. It is false if the packet goes no further.
+func (t *nftWalk) run(s *skb, base *nftBase) bool {
+	t.s, t.base, t.depth, t.wire = s, base, 0, nil
+	t.at = nftPosition{nftProgramOf(base.chain), 0}
+	for t.err == nil {
+		if t.at.next == len(t.at.program.rules) {
+			if t.at.program.chain != base.chain {
+				t.step(Step{Kind: StepReturn, Verdict: "continue"})
+			}
+			if !t.pop() {
+				return t.policy()
+			}
+			continue
+		}
+		t.rule()
+		if t.err != nil {
+			break
+		}
+		if t.code == expr.Break {
+			if t.told&tellMissed != 0 {
+				t.missed()
+			}
+			t.at.next++
+			continue
+		}
+		if t.tells() {
+			t.stepOfRule()
+		}
+		if f := t.decide(); f != goOn {
+			return f == accepted
+		}
+	}
+	return false
+}
+
+// end forgets the packet and its chain.
+func (t *nftWalk) end() {
+	t.s, t.base, t.at, t.wire, t.element, t.rejected, t.jumps = nil, nil, nftPosition{}, nil, nil, nil, 0
+}
+
+// rule runs the operations of the rule.
+func (t *nftWalk) rule() {
+	r := &t.at.program.rules[t.at.next]
+	t.code, t.chain, t.element, t.rejected = expr.Continue, "", nil, nil
+	for i := range r.ops {
+		t.op = i
+		t.run1(&r.ops[i])
+		if t.code != expr.Continue || t.err != nil {
+			break
+		}
+	}
+	if t.err != nil {
+		t.blame()
+	}
+}
+
+// decide does what the rule's verdict says.
+func (t *nftWalk) decide() fate {
+	switch t.code {
+	case expr.Continue:
+		t.at.next++
+		return goOn
+	case expr.Accept:
+		return accepted
+	case expr.Drop:
+		if t.rejected != nil {
+			t.reject(t.rejected)
+		}
+		return stopped
+	case expr.Return:
+		if t.pop() {
+			return goOn
+		}
+		if t.policy() {
+			return accepted
+		}
+		return stopped
+	case expr.Jump, expr.Goto:
+		return t.jump()
+	}
+	t.fail(fmt.Errorf("%w: verdict %d", errNoWalk, t.code))
+	t.blame()
+	return stopped
+}
+
+// pop goes back to the rule after the last jump; false if none is open.
+func (t *nftWalk) pop() bool {
+	if t.depth == 0 {
+		return false
+	}
+	t.depth--
+	t.at = t.stack[t.depth]
+	return true
+}
+
+// policy ends the base chain.
+func (t *nftWalk) policy() bool {
+	drops := t.base.chain.Policy != nil && *t.base.chain.Policy == expr.Drop
+	if t.tells() {
+		t.at = nftPosition{nftProgramOf(t.base.chain), len(t.base.chain.Rules)}
+		if drops {
+			t.step(Step{Kind: StepPolicy, Policy: netfilter.Drop, Verdict: "drop"})
+		} else {
+			t.step(Step{Kind: StepPolicy, Policy: netfilter.Accept, Verdict: "accept"})
+		}
+	}
+	return !drops
+}
+
+// jump goes to the chain of the verdict.
+func (t *nftWalk) jump() fate {
+	to := t.target()
+	if to == nil {
+		return stopped
+	}
+	if t.jumps++; t.jumps > maxJumps || t.code == expr.Jump && t.depth == nftJumps {
+		t.fail(fmt.Errorf("%w: gave up after %d jumps", errLoop, t.jumps))
+		t.blame()
+		return stopped
+	}
+	if t.code == expr.Jump {
+		t.stack[t.depth] = nftPosition{t.at.program, t.at.next + 1}
+		t.depth++
+	}
+	t.at = nftPosition{to, 0}
+	return goOn
+}
+
+// target is the chain that the verdict leads to. A look-up that led to a chain of this table before leads there again.
+func (t *nftWalk) target() *nftProgram {
+	var to *nftProgram
+	op := &t.at.program.rules[t.at.next].ops[t.op]
+	if t.element != nil {
+		to, _ = t.element.Memo.Load().(*nftProgram)
+	} else {
+		to = op.to.Load()
+	}
+	if to != nil && to.table.Load() == t.base.table && to.chain.Name == t.chain {
+		return to
+	}
+	chain := t.base.table.Chain(t.chain)
+	if chain == nil {
+		t.fail(fmt.Errorf("chain %s, to which it leads, is not there", t.chain))
+		t.blame()
+		return nil
+	}
+	to = nftProgramOf(chain)
+	to.table.Store(t.base.table)
+	if t.element != nil {
+		t.element.Memo.Store(to)
+	} else {
+		op.to.Store(to)
+	}
+	return to
+}
+
+// ExpressionError says that a packet met a rule of nf_tables with an expression of which nobody here can say what it does.
+type ExpressionError struct {
+	// Host is the one whose rule it is.
+	Host string
+	// Expression is what is not walked, with the reason.
+	Expression string
+	// Family, Table, Chain and Handle are the place of the rule, and Rule is its text.
+	Family, Table, Chain string
+	Handle               uint64
+	Rule                 string
+
+	cause error
+}
+
+// Error names the expression and the rule.
+func (e *ExpressionError) Error() string {
+	return fmt.Sprintf("%s (table %s %s, chain %s, handle %d: %s)", e.Expression, e.Family, e.Table, e.Chain, e.Handle, e.Rule)
+}
+
+// Unwrap is the cause.
+func (e *ExpressionError) Unwrap() error { return e.cause }
+
+// blame names the rule at which the walk failed.
+func (t *nftWalk) blame() {
+	if errors.As(t.err, new(*ExpressionError)) {
+		return
+	}
+	r := t.at.program.rules[t.at.next].rule
+	t.err = &ExpressionError{
+		Host: t.targets.match.host, Expression: t.err.Error(), cause: t.err, Family: t.base.table.Family.String(), Table: t.base.table.Name,
+		Chain: t.at.program.chain.Name, Handle: r.Handle, Rule: t.values.of(t, r).Text,
+	}
+}
+
+// notWalked ends the walk at an expression that has no meaning here.
+func (t *nftWalk) notWalked(x expr.Expr, what string) {
+	name := "expression " + x.Name()
+	if what != "" {
+		name += " (" + what + ")"
+	}
+	t.fail(fmt.Errorf("%w: %s", errNoWalk, name))
+}
+
+// step notes a line of the trace at the place where the packet is.
+func (t *nftWalk) step(step Step) {
+	if !t.tells() {
+		return
+	}
+	step.Hook, step.Family, step.Table, step.Chain = t.s.hook.String(), t.base.table.Family.String(), t.base.table.Name, t.at.program.chain.Name
+	step.Number = t.at.next + 1
+	if cap(t.outcome.Steps) == 0 {
+		t.outcome.Steps = make([]Step, 0, usualSteps)
+	}
+	t.outcome.Steps = append(t.outcome.Steps, step)
+}
+
+// stepOfRule notes the rule that the packet has met, and what it has changed.
+func (t *nftWalk) stepOfRule() {
+	r := t.at.program.rules[t.at.next].rule
+	t.step(Step{Kind: StepRule, Handle: r.Handle, Rule: t.met(r), Verdict: t.verdictText()})
+	t.notice(t.s, "")
+}
+
+// met is the rule as the packet met it: a verdict that a map gave is the rule's.
+func (t *nftWalk) met(r *nftables.Rule) *netfilter.Rule {
+	value := t.values.of(t, r)
+	if t.element == nil {
+		return value
+	}
+	met := *value
+	met.Fact.Verdict, met.Fact.Jump, met.Fact.Goto = "", "", false
+	setVerdict(&met.Fact, t.code, t.chain)
+	return &met
+}
+
+// verdictText is the verdict as nft monitor trace prints it.
+func (t *nftWalk) verdictText() string {
+	switch t.code {
+	case expr.Accept:
+		return "accept"
+	case expr.Drop:
+		return "drop"
+	case expr.Return:
+		return "return"
+	case expr.Jump:
+		return "jump " + t.chain
+	case expr.Goto:
+		return "goto " + t.chain
+	}
+	return "continue"
+}
+
+// missed tells the rule that was looked at and does not hold, and what in it does not.
+func (t *nftWalk) missed() {
+	r := &t.at.program.rules[t.at.next]
+	look := &RuleLook{
+		Family: t.base.table.Family.String(), Table: t.base.table.Name, Chain: t.at.program.chain.Name, Handle: r.rule.Handle,
+		Number: t.at.next + 1, Rule: *t.values.of(t, r.rule),
+	}
+	from, to := r.testOf(t.op)
+	look.FailedAt = conditionsOf(t.base.table, r.rule.Exprs[from:to])
+	if speller := t.targets.memory.nftSets.speller(); speller != nil {
+		look.Failed = speller.Part(t.base.table, t.at.program.chain, r.rule, from, to)
+	}
+	if look.Failed == "" {
+		look.Failed = exprsText(r.rule.Exprs[from:to])
+	}
+	t.tell(Event{Kind: EventMissed, Rule: look})
+}
+
+// exprsText is expressions as libnftnl prints them.
+func exprsText(exprs []expr.Expr) string {
+	texts := make([]string, len(exprs))
+	for i, x := range exprs {
+		texts[i] = expr.Text(x)
+	}
+	return strings.Join(texts, " ")
+}

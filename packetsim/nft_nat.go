@@ -1,0 +1,163 @@
+package packetsim
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
+
+// nat is nat (net/netfilter/nft_nat.c).
+func (t *nftWalk) nat(x *expr.NAT) {
+	if x.Source {
+		t.outcome.SourceTranslated = true
+	}
+	if (x.Family == ipv6Family) != t.s.Is6() || x.Flags&expr.NATProtoOffset != 0 {
+		t.notWalked(x, "of the other family, or of shifted ports")
+		return
+	}
+	to := natFlags(x.Flags)
+	if x.AddrMin != 0 {
+		to.MinAddr = t.addr(x.AddrMin)
+		to.MaxAddr = to.MinAddr
+		if x.AddrMax != 0 {
+			to.MaxAddr = t.addr(x.AddrMax)
+		}
+	}
+	if x.Flags&expr.NATNetmap != 0 {
+		to.MinAddr = t.netmap(x.Source, &to)
+		to.MaxAddr = to.MinAddr
+	}
+	t.ports(&to, x.ProtoMin, x.ProtoMax)
+	if t.err != nil {
+		return
+	}
+	side := conntrack.Destination
+	if x.Source {
+		side = conntrack.Source
+	}
+	t.bound(t.targets.bind(t.s.conn, side, &conntrack.Range{NATRange: to}))
+}
+
+// bound is the verdict of a translation.
+func (t *nftWalk) bound(f fate) {
+	if t.code = expr.Drop; f == accepted {
+		t.code = expr.Accept
+	}
+}
+
+func natFlags(f expr.NATFlags) netfilter.NATRange {
+	return netfilter.NATRange{Random: f&expr.NATProtoRandom != 0, RandomFully: f&expr.NATProtoFullRandom != 0,
+		Persistent: f&expr.NATPersistent != 0}
+}
+
+// addr is an address in a register, of the packet's family.
+func (t *nftWalk) addr(r expr.Register) netip.Addr {
+	size := 4
+	if t.s.Is6() {
+		size = 16
+	}
+	at := r.Offset()
+	if !t.regs.knows(at, size) {
+		t.fail(errRegisterUnknown)
+	}
+	addr, _ := netip.AddrFromSlice(t.regs.bytes(at, size))
+	return addr
+}
+
+// ports takes the range of ports from registers; 0: there is none.
+func (t *nftWalk) ports(to *netfilter.NATRange, low, high expr.Register) {
+	if low == 0 {
+		return
+	}
+	to.HasPorts, to.MinPort = true, t.port(low)
+	to.MaxPort = to.MinPort
+	if high != 0 {
+		to.MaxPort = t.port(high)
+	}
+}
+
+func (t *nftWalk) port(r expr.Register) uint16 {
+	if !t.regs.knows(r.Offset(), 2) {
+		t.fail(errRegisterUnknown)
+	}
+	return binary.BigEndian.Uint16(t.regs.bytes(r.Offset(), 2))
+}
+
+// netmap is the address with the network of the range (nft_nat_setup_netmap).
+func (t *nftWalk) netmap(source bool, to *netfilter.NATRange) netip.Addr {
+	addr := t.s.Dst
+	if source {
+		addr = t.s.Src
+	}
+	low, high := to.MinAddr.AsSlice(), to.MaxAddr.AsSlice()
+	for i := range low {
+		low[i] = ^(low[i] ^ high[i])
+	}
+	mask, _ := netip.AddrFromSlice(low)
+	return mapAddr(addr, to.MinAddr, mask)
+}
+
+// masquerade is masq (net/netfilter/nft_masq.c).
+func (t *nftWalk) masquerade(x *expr.Masq) {
+	to := natFlags(x.Flags)
+	t.ports(&to, x.ProtoMin, x.ProtoMax)
+	t.outcome.SourceTranslated = true
+	t.bound(t.targets.masquerade(t.s, to))
+}
+
+// redirect is redir (net/netfilter/nft_redir.c).
+func (t *nftWalk) redirect(x *expr.Redir) {
+	to := natFlags(x.Flags)
+	t.ports(&to, x.ProtoMin, x.ProtoMax)
+	t.bound(t.targets.redirect(t.s, to))
+}
+
+// reject answers the packet, which is dropped (net/netfilter/nft_reject_inet.c).
+func (t *nftWalk) reject(x *expr.Reject) {
+	s := t.s
+	if x.Kind == expr.RejectTCPReset {
+		if s.Proto == inet.TCP {
+			t.targets.reject(s, withReset)
+		}
+		return
+	}
+	code := x.Code
+	if x.Kind == expr.RejectICMPX {
+		if int(x.Code) >= len(rejectCodesX) {
+			t.notWalked(x, "an unknown code")
+			t.blame()
+			return
+		}
+		code = rejectCodesX[x.Code][familyIndex(&s.Packet)]
+	}
+	t.targets.rejectWith(s, code)
+}
+
+// rejectCodesX are the codes of IPv4 and IPv6 of what inet has one word for (nft_reject_icmp_code, nft_reject_icmpv6_code).
+var rejectCodesX = [...][2]uint8{
+	{0, 0},  // no route
+	{3, 4},  // port unreachable
+	{1, 3},  // host unreachable
+	{13, 1}, // administratively prohibited
+}
+
+// rejectText is how REJECT calls an answer, in the words of --reject-with.
+func rejectText(x *expr.Reject, six bool) string {
+	code, family := x.Code, 0
+	p := inet.Packet{Proto: inet.ICMP, ICMPType: unreachableType(six)}
+	if six {
+		p.Proto, family = inet.ICMPv6, 1
+	}
+	switch {
+	case x.Kind == expr.RejectTCPReset:
+		return withReset
+	case x.Kind == expr.RejectICMPX && int(code) < len(rejectCodesX):
+		code = rejectCodesX[code][family]
+	}
+	p.ICMPCode = code
+	return ErrorName(&p)
+}

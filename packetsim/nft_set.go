@@ -1,0 +1,252 @@
+package packetsim
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// setOf is a set of the table by its name. A look-up that found it in this table before finds it again.
+func (t *nftWalk) setOf(op *nftOp, x expr.Expr, name string) *nftables.Set {
+	if op != nil {
+		if known := op.set.Load(); known != nil && known.table == t.base.table {
+			return known.set
+		}
+	}
+	set := t.base.table.Set(name)
+	switch {
+	case set == nil:
+		t.notWalked(x, "set "+name+" is not there")
+	case op != nil:
+		op.set.Store(&nftSetAt{t.base.table, set})
+	}
+	return set
+}
+
+// key is what the registers from one on hold for a set; nil if it is not known.
+func (t *nftWalk) key(set *nftables.Set, at int) []byte {
+	if !t.regs.knows(at, int(set.KeyLen)) {
+		t.fail(errRegisterUnknown)
+		return nil
+	}
+	return t.regs.bytes(at, int(set.KeyLen))
+}
+
+// lookup is lookup (net/netfilter/nft_lookup.c).
+func (t *nftWalk) lookup(op *nftOp, x *expr.Lookup) {
+	set := t.setOf(op, x, x.Set)
+	if set == nil {
+		return
+	}
+	key := t.key(set, int(op.sreg))
+	if key == nil {
+		return
+	}
+	e := t.targets.memory.nftSets.find(set, key)
+	if (e != nil) == x.Invert {
+		t.code = expr.Break
+		return
+	}
+	if e == nil {
+		return
+	}
+	if x.Map && e.Data != nil {
+		if v := e.Data.Verdict; v != nil {
+			t.code, t.chain, t.element = v.Code, v.Chain, e
+		} else {
+			t.regs.put(x.Dreg.Offset(), e.Data.Bytes)
+		}
+	}
+	t.runAll(e.Exprs)
+}
+
+// runAll runs what an element has of its own.
+func (t *nftWalk) runAll(exprs []expr.Expr) {
+	for _, x := range exprs {
+		before := t.code
+		t.code = expr.Continue
+		if t.run2(x); t.code != expr.Continue || t.err != nil {
+			return
+		}
+		t.code = before
+	}
+}
+
+// dynset is dynset (net/netfilter/nft_dynset.c): the packet adds an element, or makes its life begin again, or takes it out. The rule ends
+// if the set is full.
+func (t *nftWalk) dynset(x *expr.Dynset) {
+	set := t.setOf(nil, x, x.Set)
+	if set == nil {
+		return
+	}
+	key := t.key(set, x.Key.Offset())
+	if key == nil {
+		return
+	}
+	sets := t.targets.memory.nftSets.now()
+	if x.Op == expr.DynsetDelete {
+		sets.Delete(t.base.table, set, key)
+		return
+	}
+	e := nftables.DynsetElement{Key: bytes.Clone(key), Timeout: x.Timeout, Exprs: x.Exprs}
+	if len(e.Exprs) == 0 {
+		e.Exprs = set.Exprs
+	}
+	if x.HasData {
+		e.Data = bytes.Clone(t.regs.bytes(x.Data.Offset(), int(set.DataLen)))
+	}
+	element := sets.Put(t.base.table, set, e, x.Op == expr.DynsetUpdate)
+	if element != nil {
+		t.runAll(element.Exprs)
+	}
+	if (element != nil) == x.Invert {
+		t.code = expr.Break
+	}
+}
+
+// objref is objref (net/netfilter/nft_objref.c): what an object of the table does, whose name is in the rule or in a map.
+func (t *nftWalk) objref(x *expr.Objref) {
+	kind, name := x.Type, x.Object
+	if x.Set != "" {
+		set := t.setOf(nil, x, x.Set)
+		if set == nil {
+			return
+		}
+		key := t.key(set, x.Sreg.Offset())
+		if key == nil {
+			return
+		}
+		e := t.targets.memory.nftSets.find(set, key)
+		if e == nil {
+			t.code = expr.Break
+			return
+		}
+		kind, name = set.ObjectType, e.Object
+	}
+	object := t.base.table.Object(kind, name)
+	if object == nil {
+		t.notWalked(x, "object "+name+" is not there")
+		return
+	}
+	switch kind {
+	case expr.ObjectCounter, expr.ObjectQuota, expr.ObjectLimit, expr.ObjectConnlimit:
+		t.stateful(object.Value)
+	case expr.ObjectSecmark:
+	default:
+		t.notWalked(x, objectNames[kind]+" "+name)
+	}
+}
+
+var objectNames = map[expr.ObjectType]string{expr.ObjectCTHelper: "ct helper", expr.ObjectTunnel: "tunnel",
+	expr.ObjectCTTimeout: "ct timeout", expr.ObjectCTExpect: "ct expectation", expr.ObjectSynproxy: "synproxy"}
+
+// nftSets are the sets of nf_tables. Others use them too, so what packets change of them lies over them in overlays, as with those of
+// ipset (rememberedSets).
+type nftSets struct {
+	memory *memory
+	layers []nftLayer
+
+	freezes bool // a look that is under way sees what packets change as it found it first
+	frozen  *nftables.Overlay
+	thaw    func()
+}
+
+// nftLayer is the sets under the checkpoint of that depth.
+type nftLayer struct {
+	depth int
+	sets  *nftables.Overlay
+}
+
+func (r *nftSets) begin(m *memory) { r.memory = m }
+
+func (r *nftSets) kernel() *nftables.Kernel { return nftables.In(r.memory.namespace) }
+
+func (r *nftSets) speller() nftables.Speller {
+	if k := r.kernel(); k != nil {
+		return k.Speller()
+	}
+	return nil
+}
+
+// setChanges are the flags of sets whose elements packets change, or time does.
+const setChanges = nftables.SetEval | nftables.SetTimeout
+
+// find is the element that a key meets as the innermost checkpoint sees it; nil if there is none.
+func (r *nftSets) find(set *nftables.Set, key []byte) *nftables.Element {
+	if last := len(r.layers) - 1; last >= 0 {
+		return r.layers[last].sets.Find(set, key)
+	}
+	var now time.Time
+	if set.Flags&setChanges != 0 {
+		if r.freezes {
+			return r.freezer().Find(set, key)
+		}
+		now = r.kernel().Clock().Now()
+	}
+	return set.Find(key, now)
+}
+
+// freezer keeps the sets as they are until release.
+func (r *nftSets) freezer() *nftables.Overlay {
+	if r.frozen == nil {
+		r.frozen, r.thaw = r.kernel().Freeze()
+	}
+	return r.frozen
+}
+
+// now is the sets as the innermost checkpoint sees them, to be changed.
+func (r *nftSets) now() *nftables.Overlay {
+	last := len(r.layers) - 1
+	if last >= 0 && r.layers[last].depth == r.memory.depth {
+		return r.layers[last].sets
+	}
+	var sets *nftables.Overlay
+	switch {
+	case last >= 0:
+		sets = r.layers[last].sets.Overlay()
+	case r.freezes:
+		sets = r.freezer().Overlay()
+	default:
+		sets = r.kernel().Overlay()
+	}
+	r.layers = append(r.layers, nftLayer{r.memory.depth, sets})
+	r.memory.layers++
+	return sets
+}
+
+func (r *nftSets) freeze() { r.freezes = true }
+
+func (r *nftSets) release() {
+	r.freezes = false
+	if r.frozen != nil {
+		r.thaw()
+		r.frozen, r.thaw = nil, nil
+	}
+}
+
+func (r *nftSets) keep(depth int) {
+	last := len(r.layers) - 1
+	switch {
+	case last < 0 || r.layers[last].depth < depth:
+	case depth == 1 || last > 0 && r.layers[last-1].depth == depth-1:
+		r.layers[last].sets.Commit()
+		r.pop()
+	default:
+		r.layers[last].depth--
+	}
+}
+
+func (r *nftSets) rollback(depth int) {
+	if last := len(r.layers) - 1; last >= 0 && r.layers[last].depth == depth {
+		r.pop()
+	}
+}
+
+func (r *nftSets) pop() {
+	last := len(r.layers) - 1
+	r.layers[last] = nftLayer{}
+	r.layers = r.layers[:last]
+	r.memory.layers--
+}
