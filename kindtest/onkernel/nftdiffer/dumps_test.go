@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/internal/dumps"
+	"github.com/chainwalk/chainwalk/internal/dumps/nftcalls"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
 
@@ -26,7 +26,7 @@ func TestDumps(t *testing.T) { replayDumps(t, newFakeMachine) }
 
 // replayDumps makes the calls that kube-proxy has made, which must give what they gave there, and compares the listings after each stage.
 func replayDumps(t *testing.T, fresh func() (machine, error)) {
-	recorded, err := dumps.NFTables()
+	recorded, err := nftcalls.Files()
 	require.NoError(t, err)
 	m, err := fresh()
 	require.NoError(t, err)

@@ -1,4 +1,6 @@
-package dumps
+// Package nftcalls has the calls of nft that kube-proxy made, for the tests of fakenft; README.md of package dumps says where they come from. It is
+// apart because it needs a library to unpack them, which those who use the other packages need not download.
+package nftcalls
 
 import (
 	"archive/tar"
@@ -14,12 +16,12 @@ import (
 )
 
 //go:embed nftables-v1.36.tar.zst
-var recordedNFTables []byte
+var recorded []byte
 
-// NFTables is what kube-proxy v1.36.3 did in its nftables mode: a folder for each stage, NN-NAME, with calls/NNNN.argv, .stdin, .stdout,
+// Files are what kube-proxy v1.36.3 did in its nftables mode: a folder for each stage, NN-NAME, with calls/NNNN.argv, .stdin, .stdout,
 // .stderr and .status of each run of nft, and the ruleset after the stage.
-func NFTables() (fs.FS, error) {
-	unpacked, err := zstd.NewReader(bytes.NewReader(recordedNFTables))
+func Files() (fs.FS, error) {
+	unpacked, err := zstd.NewReader(bytes.NewReader(recorded))
 	if err != nil {
 		return nil, fmt.Errorf("the recorded calls of nft: %w", err)
 	}
