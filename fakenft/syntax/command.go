@@ -74,6 +74,8 @@ type Handle struct {
 	Number                                                        uint64 // of a rule, or of a table, chain, set and so on by handle
 	Position, Index                                               uint64 // of the rule that another is placed by; Index counts from 1, 0: none
 	TableLoc, ChainLoc, NameLoc, NumberLoc, PositionLoc, IndexLoc Loc
+	// Beside is the rule of the same transaction that Index means, once check has found it; of one of the kernel it sets Position.
+	Beside *Rule
 }
 
 // Command is one command. The declaration that it is about is in one of the pointers.
@@ -92,7 +94,9 @@ type Command struct {
 	Flow     *FlowtableDecl
 	NewName  string // rename
 	Describe Expr
-	// NameType is the type word of "monitor" and "list hooks" and the like.
+	// Before and After are commands that check adds: elements that go as others are merged, elements that stay of one that is deleted.
+	Before, After []*Command
+	// Word is the type word of "monitor" and "list hooks" and the like.
 	Word string
 }
 
@@ -153,6 +157,7 @@ type SetDecl struct {
 	Key                 Expr // whose type the keys have; a Value of no number for "type X"
 	Typeof              bool // the key was written as typeof
 	Data                Expr
+	DataInterval        bool // "interval" before the type of the data
 	IntervalData        bool // the data may be ranges: "type X : interval Y"
 	Object              expr.ObjectType
 	Timeout, GCInterval uint64 // ms

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
@@ -153,6 +154,8 @@ type (
 		Items []Expr
 		// Anonymous once check has given it a set of its own:
 		Ref *SetDecl
+		// Flags are what check found out: SetInterval, SetConcat, SetConstant.
+		Flags nftables.SetFlags
 	}
 	// SetRef is @name, or an anonymous set that a rule looks something up in.
 	SetRef struct {

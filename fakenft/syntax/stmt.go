@@ -188,6 +188,7 @@ type (
 		Key  Expr
 		Stmt Stmt
 		Size uint32
+		Set  Expr // a SetRef to the set that check declares for it
 	}
 	// ChainStmt is jump|goto { rules }.
 	ChainStmt struct {

@@ -1,0 +1,299 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/fakenft/misspell"
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+)
+
+// cache is the world with what the commands so far have added and deleted.
+type cache struct {
+	world   World
+	loaded  bool
+	tables  map[TableName]*table
+	ordered []*table // those that are there
+}
+
+// table is a table of the cache. What is not in its maps is as the world says, if the kernel has the table.
+type table struct {
+	name   TableName
+	kernel bool
+	world  World
+	chains map[string]*chain
+	sets   map[string]*syntax.SetDecl // nil: there is none
+	extra  []string                   // names of sets that were added
+	added  []string                   // names of chains that were added
+	// objects and flows are there, or not.
+	objects map[Object]bool
+	flows   map[string]bool
+	members map[string]*members
+}
+
+// chain is a chain, with its rules if they were asked for; gone: it is not there.
+type chain struct {
+	gone   bool
+	loaded bool
+	rules  []ruleMark
+}
+
+// ruleMark is a rule of the kernel, by its handle, or of the transaction.
+type ruleMark struct {
+	handle uint64
+	rule   *syntax.Rule
+}
+
+// members are the elements of a set with intervals.
+type members struct {
+	list []syntax.Expr
+}
+
+func (m *members) items() []syntax.Expr { return m.list }
+
+func (m *members) set(list []syntax.Expr) {
+	if m != nil {
+		m.list = list
+	}
+}
+
+func (m *members) add(items []syntax.Expr) {
+	if m == nil {
+		return
+	}
+	for _, item := range items {
+		m.list = append(m.list, clone(item))
+	}
+	sortRanges(m.list)
+}
+
+func tableOf(h *syntax.Handle) TableName { return TableName{h.Family, h.Table} }
+
+func (c *cache) load() {
+	if c.loaded {
+		return
+	}
+	c.loaded, c.tables = true, map[TableName]*table{}
+	for _, name := range c.world.Tables() {
+		c.put(&table{name: name, kernel: true})
+	}
+}
+
+func (c *cache) put(t *table) {
+	t.world = c.world
+	t.chains, t.sets, t.members = map[string]*chain{}, map[string]*syntax.SetDecl{}, map[string]*members{}
+	t.objects, t.flows = map[Object]bool{}, map[string]bool{}
+	c.tables[t.name] = t
+	c.ordered = append(c.ordered, t)
+}
+
+// table is the table of a name; nil if it is not there.
+func (c *cache) table(name TableName) *table {
+	c.load()
+	return c.tables[name]
+}
+
+func (c *cache) add(name TableName) {
+	if c.table(name) == nil {
+		c.put(&table{name: name})
+	}
+}
+
+func (c *cache) remove(name TableName) {
+	t := c.table(name)
+	if t == nil {
+		return
+	}
+	delete(c.tables, name)
+	c.ordered = slices.DeleteFunc(c.ordered, func(other *table) bool { return other == t })
+}
+
+func (t *table) hasChain(name string) bool {
+	if ch, ok := t.chains[name]; ok {
+		return !ch.gone
+	}
+	return t.kernel && t.world.HasChain(t.name, name)
+}
+
+func (t *table) addChain(name string) {
+	if !t.hasChain(name) {
+		t.chains[name] = &chain{loaded: true}
+		t.added = append(t.added, name)
+	}
+}
+
+func (t *table) chainNames() []string {
+	var names []string
+	if t.kernel {
+		names = slices.Clone(t.world.Chains(t.name))
+	}
+	names = append(names, t.added...)
+	return slices.DeleteFunc(names, func(name string) bool { return !t.hasChain(name) })
+}
+
+func (t *table) set(name string) *syntax.SetDecl {
+	if set, ok := t.sets[name]; ok {
+		return set
+	}
+	if !t.kernel {
+		return nil
+	}
+	set := t.world.Set(t.name, name)
+	t.sets[name] = set
+	return set
+}
+
+func (t *table) addSet(set *syntax.SetDecl) {
+	t.sets[set.Handle.Name] = set
+	t.members[set.Handle.Name] = &members{}
+	t.extra = append(t.extra, set.Handle.Name)
+}
+
+func (t *table) setNames() []string {
+	var names []string
+	if t.kernel {
+		names = slices.Clone(t.world.SetNames(t.name))
+	}
+	names = append(names, t.extra...)
+	return slices.DeleteFunc(names, func(name string) bool { return t.set(name) == nil })
+}
+
+// membersOf are the elements of a set; they belong to the cache.
+func (t *table) membersOf(name string) *members {
+	m, ok := t.members[name]
+	if !ok {
+		m = &members{}
+		if t.kernel {
+			m.list = t.world.Elements(t.name, name)
+			toRanges(m.list)
+			sortRanges(m.list)
+		}
+		t.members[name] = m
+	}
+	return m
+}
+
+func (t *table) hasObject(o Object) bool {
+	if there, ok := t.objects[o]; ok {
+		return there
+	}
+	return t.kernel && slices.Contains(t.world.Objects(t.name), o)
+}
+
+func (t *table) hasFlow(name string) bool {
+	if there, ok := t.flows[name]; ok {
+		return there
+	}
+	return t.kernel && slices.Contains(t.world.Flowtables(t.name), name)
+}
+
+// rules are the rules of a chain.
+func (t *table) rules(name string) *chain {
+	ch := t.chains[name]
+	if ch == nil {
+		ch = &chain{}
+		t.chains[name] = ch
+	}
+	if !ch.loaded && t.kernel {
+		for _, handle := range t.world.Rules(t.name, name) {
+			ch.rules = append(ch.rules, ruleMark{handle: handle})
+		}
+	}
+	ch.loaded = true
+	return ch
+}
+
+// existing are the elements that the kernel has of a set, with those that the transaction has added; nil for a set without a name.
+func (c *Checker) existing(set *syntax.SetDecl) *members {
+	if isAnonymous(set) {
+		return nil
+	}
+	t := c.cache.table(tableOf(&set.Handle))
+	if t == nil {
+		return nil
+	}
+	return t.membersOf(set.Handle.Name)
+}
+
+const notFound = "No such file or directory"
+
+// noTable notes that the table of the command is not there.
+func (c *Checker) noTable() bool {
+	h := &c.cmd.Handle
+	near := misspell.Search{Want: h.Table}
+	var found *table
+	for _, t := range c.cache.ordered {
+		if t.name.Name == h.Table {
+			found = t
+			break
+		}
+		if near.Try(t.name.Name) {
+			found = t
+		}
+	}
+	text := notFound
+	if found != nil {
+		text = fmt.Sprintf("%s; did you mean table ‘%s’ in family %s?", notFound, found.name.Name, found.name.Family)
+	}
+	return c.wrong(text, h.TableLoc)
+}
+
+// noChain notes that the chain of the command is not there.
+func (c *Checker) noChain() bool {
+	h := &c.cmd.Handle
+	return c.missing(h.Chain, h.ChainLoc, func(t *table) []string { return t.chainNames() }, func(*table, string) string { return "chain" })
+}
+
+func (c *Checker) noSet(at syntax.Loc, name string) bool {
+	return c.missing(name, at, func(t *table) []string { return t.setNames() }, func(t *table, name string) string {
+		return setWord(t.set(name).Flags)
+	})
+}
+
+func (c *Checker) noObject(at syntax.Loc, name string) bool {
+	return c.missing(name, at, func(t *table) []string {
+		var names []string
+		if t.kernel {
+			for _, o := range t.world.Objects(t.name) {
+				names = append(names, o.Name)
+			}
+		}
+		return names
+	}, func(*table, string) string { return "obj" })
+}
+
+func (c *Checker) noFlowtable(at syntax.Loc, name string) bool {
+	return c.missing(name, at, func(t *table) []string {
+		if t.kernel {
+			return t.world.Flowtables(t.name)
+		}
+		return nil
+	}, func(*table, string) string { return "flowtable" })
+}
+
+// missing notes that something is not there, with the nearest name of all tables: one that is the same is taken at once.
+func (c *Checker) missing(name string, at syntax.Loc, names func(*table) []string, word func(*table, string) string) bool {
+	near := misspell.Search{Want: name}
+	var in *table
+	found := ""
+search:
+	for _, t := range c.cache.ordered {
+		for _, have := range names(t) {
+			if have == name {
+				in, found = t, have
+				break search
+			}
+			if near.Try(have) {
+				in, found = t, have
+			}
+		}
+	}
+	if in == nil {
+		return c.wrong(notFound, at)
+	}
+	return c.wrong(fmt.Sprintf("%s; did you mean %s ‘%s’ in table %s ‘%s’?", notFound, word(in, found), found, in.name.Family, in.name.Name), at)
+}
+
+// merges is whether a set joins intervals.
+func merges(s *syntax.SetDecl) bool { return s.AutoMerge && s.Flags&nftables.SetMap == 0 }

@@ -1,0 +1,97 @@
+package check
+
+import (
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+)
+
+// Checker evaluates the commands of one transaction, in order. It remembers what they add and delete.
+type Checker struct {
+	world World
+	cache cache
+	ids   uint32
+	// placesRules: a rule of the transaction is placed by another one, so that nft follows what becomes of the rules of all chains.
+	placesRules bool
+
+	mistakes []*syntax.Mistake
+	state
+}
+
+// state is what the evaluation of one command is about.
+type state struct {
+	cmd   *syntax.Command
+	table *syntax.TableDecl // whose block it is
+	rule  *syntax.Rule
+	out   []syntax.Stmt // the statements of the rule so far, with those that were added
+	set   *syntax.SetDecl
+	want  want
+	protocols
+}
+
+// want is what the place of an expression expects (struct expr_ctx in nft).
+type want struct {
+	typ   *syntax.Datatype
+	order syntax.ByteOrder
+	bits  int
+	max   uint64
+	key   *syntax.Concat // a concatenation that gives the parts their types
+}
+
+// New returns a checker.
+func New(w World) *Checker {
+	return &Checker{world: w, cache: cache{world: w}}
+}
+
+// MaxMistakes is how many mistakes nft prints before it gives up.
+const MaxMistakes = 10
+
+// Commands checks all commands of a transaction.
+func (c *Checker) Commands(commands []*syntax.Command) []*syntax.Mistake {
+	for _, cmd := range commands {
+		if cmd.Kind == syntax.KindRule && (cmd.Handle.Index != 0 || cmd.Handle.Position != 0 || cmd.Op == syntax.OpReplace) {
+			c.placesRules = true
+		}
+	}
+	var all []*syntax.Mistake
+	for _, cmd := range commands {
+		all = append(all, c.Command(cmd)...)
+		if len(all) >= MaxMistakes {
+			return all[:MaxMistakes]
+		}
+	}
+	return all
+}
+
+// Command checks one command and types all that is in it.
+func (c *Checker) Command(cmd *syntax.Command) []*syntax.Mistake {
+	c.state = state{cmd: cmd}
+	c.mistakes = nil
+	c.command(cmd)
+	return c.mistakes
+}
+
+// wrong notes a mistake. It returns false, so that callers can pass it on.
+func (c *Checker) wrong(text string, at ...syntax.Loc) bool {
+	c.mistakes = append(c.mistakes, syntax.Wrong(text, at...))
+	return false
+}
+
+// nextID is the number of a set in the transaction.
+func (c *Checker) nextID() uint32 {
+	c.ids++
+	return c.ids
+}
+
+func (c *Checker) expect(t *syntax.Datatype, order syntax.ByteOrder, bits int, max uint64) {
+	c.want = want{typ: t, order: order, bits: bits, max: max}
+}
+
+// expectType expects a type as it is by itself.
+func (c *Checker) expectType(t *syntax.Datatype, bits int) {
+	order := syntax.NoOrder
+	if t != nil {
+		order = t.Order
+	}
+	c.expect(t, order, bits, 0)
+}
+
+func loc(e syntax.Expr) syntax.Loc { return e.Info().Loc }

@@ -1,0 +1,324 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// objectKinds are the kinds of commands that are about one object.
+var objectKinds = map[syntax.Kind]expr.ObjectType{
+	syntax.KindCounter: expr.ObjectCounter, syntax.KindQuota: expr.ObjectQuota, syntax.KindLimit: expr.ObjectLimit,
+	syntax.KindCTHelper: expr.ObjectCTHelper, syntax.KindCTTimeout: expr.ObjectCTTimeout, syntax.KindCTExpectation: expr.ObjectCTExpect,
+	syntax.KindSecmark: expr.ObjectSecmark, syntax.KindSynproxy: expr.ObjectSynproxy,
+}
+
+func (c *Checker) command(cmd *syntax.Command) bool {
+	switch cmd.Op {
+	case syntax.OpAdd, syntax.OpCreate, syntax.OpInsert, syntax.OpReplace:
+		return c.adds(cmd)
+	case syntax.OpDelete:
+		return c.deletes(cmd)
+	case syntax.OpGet:
+		return c.elements(cmd)
+	case syntax.OpList:
+		return c.lists(cmd)
+	case syntax.OpReset:
+		return cmd.Handle.Table == "" || c.cache.table(tableOf(&cmd.Handle)) != nil || c.noTable()
+	case syntax.OpFlush:
+		return c.flushes(cmd)
+	case syntax.OpRename:
+		t := c.cache.table(tableOf(&cmd.Handle))
+		switch {
+		case t == nil:
+			return c.noTable()
+		case !t.hasChain(cmd.Handle.Chain):
+			return c.noChain()
+		}
+		return true
+	case syntax.OpExport:
+		return c.wrong("JSON export is no longer supported, use 'nft -j list ruleset' instead", cmd.Loc)
+	case syntax.OpMonitor:
+		if cmd.Word != "" && cmd.Word != "new" && cmd.Word != "destroy" {
+			return c.wrong("invalid event "+cmd.Word, cmd.Loc)
+		}
+	}
+	return true
+}
+
+func (c *Checker) adds(cmd *syntax.Command) bool {
+	switch cmd.Kind {
+	case syntax.KindElements:
+		return c.elements(cmd)
+	case syntax.KindSet, syntax.KindMap:
+		if cmd.Set == nil {
+			return true
+		}
+		fillHandle(&cmd.Set.Handle, &cmd.Handle)
+		return c.evalSetDecl(cmd.Set)
+	case syntax.KindRule:
+		fillHandle(&cmd.Rule.Handle, &cmd.Handle)
+		return c.evalRule(cmd.Rule) && (!c.placesRules || c.placeRule(cmd))
+	case syntax.KindChain:
+		if cmd.Chain != nil {
+			fillHandle(&cmd.Chain.Handle, &cmd.Handle)
+		}
+		return c.evalChain(cmd.Chain)
+	case syntax.KindTable:
+		return c.evalTable(cmd)
+	case syntax.KindFlowtable:
+		fillHandle(&cmd.Flow.Handle, &cmd.Handle)
+		return c.evalFlowtable(cmd.Flow)
+	}
+	if cmd.Object != nil {
+		fillHandle(&cmd.Object.Handle, &cmd.Handle)
+		return c.evalObject(cmd.Object)
+	}
+	return true
+}
+
+// fillHandle gives a declaration the names that stand in the command.
+func fillHandle(h, from *syntax.Handle) {
+	inherit(h, from)
+	if h.Name == "" {
+		h.Name, h.NameLoc = from.Name, from.NameLoc
+	}
+	if h.Number == 0 {
+		h.Number, h.NumberLoc = from.Number, from.NumberLoc
+	}
+	if h.Position == 0 {
+		h.Position, h.PositionLoc = from.Position, from.PositionLoc
+	}
+	if h.Index == 0 {
+		h.Index, h.IndexLoc = from.Index, from.IndexLoc
+	}
+}
+
+func (c *Checker) evalTable(cmd *syntax.Command) bool {
+	c.cache.add(tableOf(&cmd.Handle))
+	block := cmd.Table
+	if block == nil {
+		return true
+	}
+	fillHandle(&block.Handle, &cmd.Handle)
+	c.table = block
+	defer func() { c.table = nil }()
+	for _, s := range block.Sets {
+		c.want = want{}
+		fillHandle(&s.Handle, &block.Handle)
+		if !c.evalSetDecl(s) {
+			return false
+		}
+	}
+	for _, ch := range block.Chains {
+		inherit(&ch.Handle, &block.Handle)
+		c.cmd.Handle.ChainLoc = ch.Loc
+		if !c.evalChain(ch) {
+			return false
+		}
+	}
+	for _, f := range block.Flows {
+		fillHandle(&f.Handle, &block.Handle)
+		if !c.evalFlowtable(f) {
+			return false
+		}
+	}
+	for _, o := range block.Objects {
+		fillHandle(&o.Handle, &block.Handle)
+		if !c.evalObject(o) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Checker) evalFlowtable(f *syntax.FlowtableDecl) bool {
+	t := c.cache.table(tableOf(&c.cmd.Handle))
+	if t == nil {
+		return c.noTable()
+	}
+	t.flows[f.Handle.Name] = true
+	if f.Hook == nil || f.Hook.Hook == "" {
+		return true
+	}
+	number, ok := hookNumber(nftables.Netdev, f.Hook.Hook)
+	if !ok {
+		return c.wrong("invalid hook "+f.Hook.Hook, f.Loc)
+	}
+	f.Hook.HookNumber = number
+	if f.Hook.Priority != nil && !c.evalPriority(f.Hook, nftables.Netdev) {
+		return c.wrong("invalid priority expression "+priorityKind(f.Hook.Priority)+".", loc(f.Hook.Priority))
+	}
+	if f.Hook.Devices != nil {
+		f.Hook.DeviceNames = deviceNames(f.Hook.Devices)
+	}
+	return true
+}
+
+func (c *Checker) evalObject(o *syntax.ObjectDecl) bool {
+	t := c.cache.table(tableOf(&c.cmd.Handle))
+	if t == nil {
+		return c.noTable()
+	}
+	t.objects[Object{o.Type, o.Handle.Name}] = true
+	if o.Type == expr.ObjectCTExpect {
+		for _, name := range []string{"protocol", "dport", "timeout", "size"} {
+			if !slices.ContainsFunc(o.Options, func(option [2]string) bool { return option[0] == name }) {
+				return c.wrong("missing options", o.Loc)
+			}
+		}
+	}
+	return true
+}
+
+// elements evaluates elements of a set that are added, deleted or asked for.
+func (c *Checker) elements(cmd *syntax.Command) bool {
+	t := c.cache.table(tableOf(&cmd.Handle))
+	if t == nil {
+		return c.noTable()
+	}
+	set := t.set(cmd.Handle.Name)
+	if set == nil {
+		return c.noSet(cmd.Handle.NameLoc, cmd.Handle.Name)
+	}
+	if set.Key == nil {
+		return false
+	}
+	c.set = set
+	k := set.Key.Info()
+	c.expectType(k.Type, k.Bits)
+	if !c.eval(&cmd.Elements) {
+		return false
+	}
+	cmd.Set = set
+	elements, ok := cmd.Elements.(*syntax.Set)
+	if ok && isInterval(set.Flags) && !isConcatInterval(set.Flags) && !c.intervals(set, elements) {
+		return false
+	}
+	c.set = nil
+	return true
+}
+
+func (c *Checker) deletes(cmd *syntax.Command) bool {
+	h := &cmd.Handle
+	switch cmd.Kind {
+	case syntax.KindElements:
+		return c.elements(cmd)
+	case syntax.KindTable:
+		if h.Table != "" {
+			c.cache.remove(tableOf(h))
+		}
+		return true
+	case syntax.KindRule:
+		return !c.placesRules || c.dropRule(cmd)
+	}
+	t := c.cache.table(tableOf(h))
+	if t == nil {
+		return true
+	}
+	switch cmd.Kind {
+	case syntax.KindChain:
+		if h.Chain != "" && t.hasChain(h.Chain) {
+			t.chains[h.Chain] = &chain{gone: true}
+		}
+	case syntax.KindSet, syntax.KindMap:
+		if h.Name != "" {
+			t.sets[h.Name] = nil
+			delete(t.members, h.Name)
+		}
+	case syntax.KindFlowtable:
+		t.flows[h.Name] = false
+	default:
+		if kind, ok := objectKinds[cmd.Kind]; ok && h.Name != "" {
+			t.objects[Object{kind, h.Name}] = false
+		}
+	}
+	return true
+}
+
+// namedSet finds the set, or with isMap the map, of a command; there are no others.
+func (c *Checker) namedSet(cmd *syntax.Command, fits func(nftables.SetFlags) bool) (*table, *syntax.SetDecl) {
+	t := c.cache.table(tableOf(&cmd.Handle))
+	if t == nil {
+		c.noTable()
+		return nil, nil
+	}
+	set := t.set(cmd.Handle.Name)
+	switch {
+	case set == nil:
+		c.noSet(cmd.Handle.NameLoc, cmd.Handle.Name)
+		return nil, nil
+	case !fits(set.Flags):
+		c.wrong(notFound, cmd.Handle.NameLoc)
+		return nil, nil
+	}
+	return t, set
+}
+
+func isLiteralSet(f nftables.SetFlags) bool {
+	return !isMap(f) && f&nftables.SetAnonymous == 0
+}
+
+func isLiteralMap(f nftables.SetFlags) bool {
+	return isMap(f) && f&nftables.SetAnonymous == 0
+}
+
+func isMeter(f nftables.SetFlags) bool {
+	return f&(nftables.SetAnonymous|nftables.SetEval) == nftables.SetAnonymous|nftables.SetEval
+}
+
+var setKinds = map[syntax.Kind]func(nftables.SetFlags) bool{
+	syntax.KindSet: isLiteralSet, syntax.KindMap: isLiteralMap, syntax.KindMeter: isMeter,
+}
+
+func (c *Checker) flushes(cmd *syntax.Command) bool {
+	fits := setKinds[cmd.Kind]
+	if fits == nil {
+		return true
+	}
+	t, set := c.namedSet(cmd, fits)
+	if set == nil {
+		return false
+	}
+	t.members[set.Handle.Name] = &members{}
+	cmd.Set = set
+	return true
+}
+
+func (c *Checker) lists(cmd *syntax.Command) bool {
+	h := &cmd.Handle
+	if fits := setKinds[cmd.Kind]; fits != nil {
+		_, set := c.namedSet(cmd, fits)
+		return set != nil
+	}
+	switch cmd.Kind {
+	case syntax.KindChains, syntax.KindRuleset, syntax.KindMeters, syntax.KindMaps, syntax.KindTables:
+		return true
+	case syntax.KindHooks:
+		if h.Chain == "" {
+			return true
+		}
+		if _, ok := hookNumber(h.Family, h.Chain); !ok {
+			return c.noChain()
+		}
+		return true
+	}
+	if h.Table == "" {
+		return true
+	}
+	t := c.cache.table(tableOf(h))
+	if t == nil {
+		return c.noTable()
+	}
+	switch kind, isObject := objectKinds[cmd.Kind]; {
+	case cmd.Kind == syntax.KindChain && !t.hasChain(h.Chain):
+		return c.noChain()
+	case cmd.Kind == syntax.KindFlowtable && !t.hasFlow(h.Name):
+		return c.noFlowtable(h.NameLoc, h.Name)
+	case isObject && !t.hasObject(Object{kind, h.Name}):
+		return c.noObject(h.NameLoc, h.Name)
+	}
+	return true
+}

@@ -1,0 +1,238 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+)
+
+// intervals makes ranges of all elements of a set, in order, and merges or compares them with those that the kernel has.
+func (c *Checker) intervals(set *syntax.SetDecl, elements *syntax.Set) bool {
+	switch c.cmd.Op {
+	case syntax.OpAdd, syntax.OpCreate, syntax.OpInsert, syntax.OpReplace:
+		if set.AutoMerge {
+			return c.autoMerge(set, elements)
+		}
+		return c.overlap(set, elements)
+	case syntax.OpDelete:
+		return c.deleteIntervals(set, elements)
+	}
+	return true
+}
+
+// toRanges makes the key of each element a Range. Names become numbers of 16 bytes whose first weighs most.
+func toRanges(items []syntax.Expr) {
+	for _, item := range items {
+		el := elementOf(item)
+		switch key := el.Key.(type) {
+		case *syntax.Prefix:
+			from := key.Of.(*syntax.Value)
+			to := ptr(*from)
+			to.Num = from.Num.Or(syntax.Ones(key.Bits - key.Len))
+			el.Key = &syntax.Range{Common: key.Common, Min: from, Max: to}
+		case *syntax.Value:
+			from := ptr(*key)
+			to := from
+			if key.Type.Is(syntax.TypeString) {
+				from, to = nameRange(key)
+			} else {
+				to = ptr(*from)
+			}
+			el.Key = &syntax.Range{Common: from.Common, Min: from, Max: to}
+		}
+	}
+}
+
+// nameRange are the first and the last name that a name or the beginning of one stands for, as numbers.
+func nameRange(v *syntax.Value) (from, to *syntax.Value) {
+	size := v.Type.Bits / 8
+	if size == 0 {
+		size = syntax.Bytes(v.Bits)
+	}
+	text := make([]byte, size)
+	copy(text, v.Text)
+	k := v.Common
+	k.Bits, k.Order = size*8, syntax.BigEndian
+	from = &syntax.Value{Common: k, Num: syntax.NumOfBytes(text)}
+	to = &syntax.Value{Common: k, Num: from.Num}
+	if isWildcard(v) {
+		to.Num = from.Num.Or(syntax.Ones(size*8 - v.Bits))
+	}
+	return from, to
+}
+
+func endsOf(item syntax.Expr) (from, to *syntax.Value, ok bool) {
+	r, ok := elementOf(item).Key.(*syntax.Range)
+	if !ok {
+		return nil, nil, false
+	}
+	return r.Min.(*syntax.Value), r.Max.(*syntax.Value), true
+}
+
+// sortRanges sorts elements by where they begin, and wider ones first. The catch-all comes first.
+func sortRanges(items []syntax.Expr) {
+	slices.SortStableFunc(items, func(a, b syntax.Expr) int {
+		fromA, toA, okA := endsOf(a)
+		fromB, toB, okB := endsOf(b)
+		switch {
+		case !okA || !okB:
+			return boolCompare(okA, okB)
+		case fromA.Num != fromB.Num:
+			return fromA.Num.Cmp(fromB.Num)
+		}
+		return toB.Num.Cmp(toA.Num)
+	})
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// member is an element and whether the kernel has it.
+type member struct {
+	item   syntax.Expr
+	kernel bool
+}
+
+// withExisting puts new elements among those of the kernel, in order.
+func (c *Checker) withExisting(set *syntax.SetDecl, elements *syntax.Set) []member {
+	toRanges(elements.Items)
+	sortRanges(elements.Items)
+	var all []member
+	existing := c.existing(set)
+	if existing != nil {
+		for _, item := range existing.items() {
+			all = append(all, member{item, true})
+		}
+	}
+	for _, item := range elements.Items {
+		all = append(all, member{item, false})
+	}
+	slices.SortStableFunc(all, func(a, b member) int {
+		fromA, _, okA := endsOf(a.item)
+		fromB, _, okB := endsOf(b.item)
+		if !okA || !okB {
+			return boolCompare(okA, okB)
+		}
+		return fromA.Num.Cmp(fromB.Num)
+	})
+	return all
+}
+
+// overlap refuses elements that overlap without being equal.
+func (c *Checker) overlap(set *syntax.SetDecl, elements *syntax.Set) bool {
+	all := c.withExisting(set, elements)
+	ok := c.overlapping(all)
+	c.existing(set).add(elements.Items)
+	return ok
+}
+
+func (c *Checker) overlapping(all []member) bool {
+	prev := -1
+	for i, m := range all {
+		from, to, isRange := endsOf(m.item)
+		if !isRange {
+			continue
+		}
+		if prev >= 0 {
+			before, last := endsOfMember(all[prev])
+			same := before == from.Num && last == to.Num
+			if !same && from.Num.Cmp(last) <= 0 {
+				el := elementOf(m.item)
+				switch {
+				case all[prev].kernel:
+					return c.wrong("interval overlaps with an existing one", el.Loc)
+				case m.kernel:
+					return c.wrong("interval overlaps with an existing one", loc(all[prev].item))
+				}
+				return c.wrong("conflicting intervals specified", el.Loc, loc(all[prev].item))
+			}
+		}
+		prev = i
+	}
+	return true
+}
+
+func endsOfMember(m member) (from, to syntax.Num) {
+	a, b, _ := endsOf(m.item)
+	return a.Num, b.Num
+}
+
+// autoMerge joins elements that overlap or touch, with those of the kernel too, which go then.
+func (c *Checker) autoMerge(set *syntax.SetDecl, elements *syntax.Set) bool {
+	if set.Flags&nftables.SetMap != 0 {
+		toRanges(elements.Items)
+		sortRanges(elements.Items)
+		return true
+	}
+	all := c.withExisting(set, elements)
+	kept, gone := merge(all)
+	existing := c.existing(set)
+	var stay []syntax.Expr
+	elements.Items = nil
+	for _, m := range kept {
+		if !m.kernel {
+			elements.Items = append(elements.Items, m.item)
+		}
+		stay = append(stay, m.item)
+	}
+	existing.set(stay)
+	if len(gone) > 0 {
+		c.cmd.Before = append(c.cmd.Before, &syntax.Command{
+			Op: syntax.OpDelete, Kind: syntax.KindElements, Loc: elements.Loc, Handle: set.Handle, Set: set,
+			Elements: &syntax.Set{Common: elements.Common, Items: gone},
+		})
+	}
+	return true
+}
+
+// merge joins what overlaps or touches. gone are elements of the kernel that were joined with others.
+func merge(all []member) (kept []member, gone []syntax.Expr) {
+	for _, m := range all {
+		from, to, ok := endsOf(m.item)
+		if !ok || len(kept) == 0 {
+			kept = append(kept, m)
+			continue
+		}
+		prev := &kept[len(kept)-1]
+		_, last, isRange := endsOf(prev.item)
+		switch {
+		case !isRange, from.Num.Cmp(last.Num) > 0 && last.Num.Next() != from.Num:
+			kept = append(kept, m)
+			continue
+		case last.Num.Cmp(to.Num) >= 0: // within
+			if m.kernel {
+				gone = append(gone, m.item)
+			}
+			continue
+		}
+		// It goes on behind prev.
+		switch {
+		case prev.kernel:
+			gone = append(gone, prev.item)
+			begin, _, _ := endsOf(prev.item)
+			r := elementOf(m.item).Key.(*syntax.Range)
+			if m.kernel {
+				gone = append(gone, m.item)
+				joined := clone(m.item)
+				r = elementOf(joined).Key.(*syntax.Range)
+				m = member{item: joined}
+			}
+			r.Min = ptr(*begin)
+			*prev = m
+		default:
+			if m.kernel {
+				gone = append(gone, m.item)
+			}
+			elementOf(prev.item).Key.(*syntax.Range).Max = ptr(*to)
+		}
+	}
+	return kept, gone
+}

@@ -1,0 +1,265 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// protocols are what the matches of a rule so far say of the packet (struct proto_ctx in nft).
+type protocols struct {
+	family nftables.Family
+	// desc is the header at each base, and where it was said; of several, if a match named several, the last one.
+	desc    [3]*syntax.Header
+	said    [3]syntax.Loc
+	all     [3][]*syntax.Header
+	stacked []*syntax.Header // link headers before the last one
+	icmp    uint8            // the type of ICMP; 0 if none was named
+}
+
+// headerUnknown is a protocol that nft does not know.
+var headerUnknown = &syntax.Header{Name: "unknown"}
+
+// beginning is what a packet of a family begins with.
+func beginning(f nftables.Family) (expr.PayloadBase, *syntax.Header) {
+	switch f {
+	case nftables.IPv4:
+		return expr.NetworkHeader, syntax.HeaderIP
+	case nftables.IPv6:
+		return expr.NetworkHeader, syntax.HeaderIP6
+	case nftables.ARP:
+		return expr.NetworkHeader, syntax.HeaderARP
+	case nftables.Bridge:
+		return expr.LinkHeader, syntax.HeaderEther
+	case nftables.Netdev:
+		return expr.LinkHeader, syntax.HeaderNetdev
+	}
+	return expr.LinkHeader, syntax.HeaderInet
+}
+
+func (p *protocols) begin(f nftables.Family) {
+	base, h := beginning(f)
+	*p = protocols{family: f}
+	p.desc[base] = h
+	p.all[base] = []*syntax.Header{h}
+}
+
+// say notes that a header is there.
+func (p *protocols) say(base expr.PayloadBase, at syntax.Loc, h *syntax.Header) {
+	p.desc[base], p.said[base] = h, at
+	if h != nil {
+		p.all[base] = append(p.all[base], h)
+	}
+}
+
+// learn takes from a comparison for equality what it says of protocols. If it is with a set, each of its values counts.
+func (c *Checker) learn(e *syntax.Relational) {
+	if !isProtocol(e.Left) {
+		return
+	}
+	if set, ok := e.Right.(*syntax.Set); ok {
+		base, ok := c.tells(e.Left)
+		if ok {
+			c.all[base] = nil
+		}
+		for _, item := range set.Items {
+			if el, ok := item.(*syntax.Element); ok {
+				if v, ok := el.Key.(*syntax.Value); ok {
+					c.learnOne(e.Loc, e.Left, v)
+				}
+			}
+		}
+		return
+	}
+	if v, ok := e.Right.(*syntax.Value); ok {
+		if base, ok := c.tells(e.Left); ok {
+			c.all[base] = nil
+		}
+		c.learnOne(e.Loc, e.Left, v)
+	}
+}
+
+// tells is the base of the header that an expression names.
+func (c *Checker) tells(e syntax.Expr) (expr.PayloadBase, bool) {
+	switch e := e.(type) {
+	case *syntax.Payload:
+		if e.Base+1 < 3 {
+			return e.Base + 1, true
+		}
+	case *syntax.Meta:
+		switch e.Key {
+		case expr.MetaL4proto:
+			return expr.TransportHeader, true
+		case expr.MetaNfproto, expr.MetaProtocol:
+			return expr.NetworkHeader, true
+		}
+		return expr.LinkHeader, true
+	case *syntax.CT:
+		if e.Key == expr.CTL3Protocol {
+			return expr.NetworkHeader, true
+		}
+		return expr.TransportHeader, true
+	}
+	return 0, false
+}
+
+// isProtocol says whether the value of an expression names the next header.
+func isProtocol(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Payload:
+		if e.Header == nil || e.Field == nil {
+			return false
+		}
+		return e.Header.Next == e.Field || (e.Header == syntax.HeaderICMP || e.Header == syntax.HeaderICMPv6) && e.Field.Name == "type"
+	case *syntax.Meta:
+		switch e.Key {
+		case expr.MetaIiftype, expr.MetaNfproto, expr.MetaL4proto, expr.MetaProtocol:
+			return true
+		}
+	case *syntax.CT:
+		return e.Key == expr.CTL3Protocol || e.Key == expr.CTProtocol
+	}
+	return false
+}
+
+func (c *Checker) learnOne(at syntax.Loc, left syntax.Expr, v *syntax.Value) {
+	switch e := left.(type) {
+	case *syntax.Payload:
+		c.learnPayload(at, e, v.Num.Lo)
+	case *syntax.Meta:
+		c.learnMeta(at, e.Key, v.Num.Lo)
+	case *syntax.CT:
+		base := expr.NetworkHeader
+		if e.Key == expr.CTL3Protocol {
+			base = expr.LinkHeader
+		}
+		var h *syntax.Header
+		if of := c.desc[base]; of != nil {
+			h = of.Following(v.Num.Lo)
+		}
+		c.say(base+1, at, h)
+	}
+}
+
+func (c *Checker) learnPayload(at syntax.Loc, e *syntax.Payload, value uint64) {
+	base := c.desc[e.Base]
+	if base == nil {
+		return
+	}
+	h := base.Following(value)
+	if h == nil {
+		switch base {
+		case syntax.HeaderICMP:
+			c.icmp = uint8(value)
+			if value == 0 {
+				c.icmp = 8
+			}
+		case syntax.HeaderICMPv6:
+			c.icmp = uint8(value)
+			if value == 129 {
+				c.icmp = 128
+			}
+		}
+		return
+	}
+	if h.Base == base.Base && h.Base == expr.LinkHeader {
+		c.stacked = append(c.stacked, base)
+	}
+	c.say(h.Base, at, h)
+}
+
+func (c *Checker) learnMeta(at syntax.Loc, key expr.MetaKey, value uint64) {
+	base, first := beginning(c.family)
+	h := headerUnknown
+	switch key {
+	case expr.MetaIiftype:
+		if base < expr.NetworkHeader && c.family != nftables.Inet && c.family != nftables.Netdev {
+			return
+		}
+		if value == 1 {
+			h = syntax.HeaderEther
+		}
+		c.say(expr.LinkHeader, at, h)
+	case expr.MetaNfproto:
+		if value == uint64(c.family) && base == expr.NetworkHeader {
+			return
+		}
+		if next := first.Following(value); next != nil {
+			h = next
+		}
+		c.say(expr.NetworkHeader, at, h)
+	case expr.MetaL4proto:
+		if next := syntax.HeaderInetService.Following(value); next != nil {
+			h = next
+		}
+		c.say(expr.TransportHeader, at, h)
+	case expr.MetaProtocol:
+		if base != expr.LinkHeader || c.family != nftables.Netdev && c.family != nftables.Bridge {
+			return
+		}
+		if next := first.Following(value); next != nil {
+			h = next
+		}
+		c.say(expr.NetworkHeader, at, h)
+	}
+}
+
+// ambiguous is a header that a match named beside the one that counts.
+func (p *protocols) ambiguous(base expr.PayloadBase, but *syntax.Header) *syntax.Header {
+	if len(p.all[base]) < 2 {
+		return nil
+	}
+	for _, h := range p.all[base] {
+		if h != but {
+			return h
+		}
+	}
+	return p.all[base][0]
+}
+
+func length(h *syntax.Header) int {
+	end := 0
+	for i := range h.Fields {
+		end = max(end, h.Fields[i].Offset+h.Fields[i].Bits)
+	}
+	return end
+}
+
+func conflict(a, b *syntax.Header) string {
+	return fmt.Sprintf("conflicting protocols specified: %s vs. %s", a.Name, b.Name)
+}
+
+// before puts a match before the statement that needs it.
+func (c *Checker) before(s syntax.Stmt) { c.out = append(c.out, s) }
+
+// first puts a match at the beginning of the rule.
+func (c *Checker) first(s syntax.Stmt) { c.out = append([]syntax.Stmt{s}, c.out...) }
+
+// need makes a match that an expression needs: that something is a number.
+func (c *Checker) need(at syntax.Loc, left syntax.Expr, value uint64) (syntax.Stmt, bool) {
+	k := left.Info()
+	right := &syntax.Value{Common: syntax.Common{Loc: at, Type: k.Type, Order: k.Order, Bits: k.Bits}, Num: syntax.NumOf(value)}
+	var match syntax.Expr = &syntax.Relational{Common: syntax.Common{Loc: at}, Op: syntax.OpEq, Left: left, Right: right}
+	saved := c.want
+	defer func() { c.want = saved }()
+	if !c.eval(&match) {
+		return nil, false
+	}
+	return &syntax.Match{At: syntax.At{Loc: at}, Expr: match}, true
+}
+
+// metaOf is an expression of meta.
+func metaOf(at syntax.Loc, key expr.MetaKey) *syntax.Meta {
+	t, bits, order := syntax.MetaType(key)
+	return &syntax.Meta{Common: syntax.Common{Loc: at, Type: t, Bits: bits, Order: order}, Key: key}
+}
+
+// payloadOf is an expression of a header's field.
+func payloadOf(at syntax.Loc, h *syntax.Header, f *syntax.Field) *syntax.Payload {
+	return &syntax.Payload{
+		Common: syntax.Common{Loc: at, Type: f.Type, Bits: f.Bits, Order: f.Order},
+		Header: h, Field: f, Base: h.Base, Offset: f.Offset,
+	}
+}

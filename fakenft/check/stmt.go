@@ -1,0 +1,432 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// evalRule checks the statements of a rule, and puts the matches between them that they need.
+func (c *Checker) evalRule(r *syntax.Rule) bool {
+	outer := c.state
+	defer func() { c.state = outer }()
+	c.rule, c.out = r, make([]syntax.Stmt, 0, len(r.Stmts)+2)
+	c.begin(r.Handle.Family)
+	var last syntax.Stmt
+	for _, s := range r.Stmts {
+		if last != nil {
+			return c.wrong("Statement after terminal statement has no effect", s.Place(), last.Place())
+		}
+		c.want, c.set = want{}, nil
+		if !c.evalStmt(s) {
+			return false
+		}
+		if isTerminal(s) {
+			last = s
+		}
+		c.out = append(c.out, s)
+	}
+	r.Stmts = c.out
+	return true
+}
+
+// isTerminal says whether nothing behind a statement is reached.
+func isTerminal(s syntax.Stmt) bool {
+	switch s := s.(type) {
+	case *syntax.VerdictStmt:
+		v, ok := s.Expr.(*syntax.Verdict)
+		return ok && v.Code != expr.Continue
+	case *syntax.Reject, *syntax.NAT, *syntax.FwdStmt, *syntax.QueueStmt:
+		return true
+	}
+	return false
+}
+
+func isStateful(s syntax.Stmt) bool {
+	switch s.(type) {
+	case *syntax.Counter, *syntax.QuotaStmt, *syntax.LimitStmt, *syntax.ConnCount, *syntax.Last:
+		return true
+	}
+	return false
+}
+
+// stmtName is the name of a kind of statement in messages.
+func stmtName(s syntax.Stmt) string {
+	switch s := s.(type) {
+	case *syntax.Counter:
+		return "counter"
+	case *syntax.QuotaStmt:
+		return "quota"
+	case *syntax.LimitStmt:
+		return "limit"
+	case *syntax.ConnCount:
+		return "connlimit"
+	case *syntax.Last:
+		return "last"
+	case *syntax.TproxyStmt:
+		return "tproxy"
+	case *syntax.NAT:
+		switch s.Kind {
+		case syntax.SNAT:
+			return "snat"
+		case syntax.DNAT:
+			return "dnat"
+		case syntax.Masquerade:
+			return "masq"
+		}
+		return "redir"
+	}
+	return "statement"
+}
+
+func (c *Checker) evalStmt(s syntax.Stmt) bool {
+	switch s := s.(type) {
+	case *syntax.Counter, *syntax.QuotaStmt, *syntax.LimitStmt, *syntax.ConnCount, *syntax.Last, *syntax.Notrack, *syntax.FlowStmt,
+		*syntax.XtStmt:
+		return true
+	case *syntax.Match:
+		return c.eval(&s.Expr)
+	case *syntax.VerdictStmt:
+		return c.evalArg(s, syntax.TypeVerdict, 0, syntax.NoOrder, &s.Expr)
+	case *syntax.SetMeta:
+		t, bits, order := syntax.MetaType(s.Key)
+		return c.evalArg(s, t, bits, order, &s.Value)
+	case *syntax.SetCT:
+		return c.evalSetCT(s)
+	case *syntax.SetPayload:
+		return c.evalSetPayload(s)
+	case *syntax.SetExthdr:
+		return c.evalSetExthdr(s)
+	case *syntax.OptStrip:
+		return c.eval(&s.Option)
+	case *syntax.Log:
+		return c.evalLog(s)
+	case *syntax.Reject:
+		return c.evalReject(s)
+	case *syntax.NAT:
+		return c.evalNAT(s)
+	case *syntax.SetUpdate:
+		return c.evalSetUpdate(s)
+	case *syntax.MapUpdate:
+		return c.evalMapUpdate(s)
+	case *syntax.ObjectStmt:
+		return c.evalObjectStmt(s)
+	}
+	return c.evalRareStmt(s)
+}
+
+func (c *Checker) evalRareStmt(s syntax.Stmt) bool {
+	switch s := s.(type) {
+	case *syntax.QueueStmt:
+		return c.evalQueue(s)
+	case *syntax.DupStmt:
+		return c.evalDup(s)
+	case *syntax.FwdStmt:
+		return c.evalFwd(s)
+	case *syntax.TproxyStmt:
+		return c.evalTproxy(s)
+	case *syntax.SynproxyStmt:
+		const known = 0x1 | 0x2 | 0x4 | 0x8
+		if s.Flags != 0 && s.Flags&known == 0 {
+			return c.wrong("This flags are not supported for SYNPROXY", s.Loc)
+		}
+		return true
+	case *syntax.MeterStmt:
+		return c.evalMeter(s)
+	case *syntax.ChainStmt:
+		return c.evalChainStmt(s)
+	}
+	return c.wrong("chainwalk does not support this statement", s.Place())
+}
+
+// evalArg evaluates a value that a statement takes.
+func (c *Checker) evalArg(s syntax.Stmt, t *syntax.Datatype, bits int, order syntax.ByteOrder, at *syntax.Expr) bool {
+	c.expect(t, order, bits, 0)
+	return c.eval(at) && c.fits(s, t, bits, order, at)
+}
+
+// fits compares the type of a value that was evaluated with the one that a statement takes.
+func (c *Checker) fits(s syntax.Stmt, t *syntax.Datatype, bits int, order syntax.ByteOrder, at *syntax.Expr) bool {
+	k := (*at).Info()
+	integer := k.Type.ID == syntax.TypeInteger.ID && len(k.Type.Parts) == 0
+	if _, ok := (*at).(*syntax.Payload); ok && integer && (t.Basic().ID != syntax.TypeInteger.ID || k.Bits != bits) {
+		return c.wrong(fmt.Sprintf("datatype mismatch: expected %s, expression has type %s with length %d", t.Desc, k.Type.Desc, k.Bits),
+			k.Loc, s.Place())
+	}
+	if !integer && !sameType(k.Type, t) {
+		return c.wrong(fmt.Sprintf("datatype mismatch: expected %s, expression has type %s", t.Desc, k.Type.Desc), k.Loc, s.Place())
+	}
+	switch e := (*at).(type) {
+	case *syntax.Set:
+		return c.wrong("you cannot use a set here, unknown value to use", k.Loc, s.Place())
+	case *syntax.SetRef:
+		return c.wrong("you cannot reference a set here, unknown value to use", k.Loc, s.Place())
+	case *syntax.RT:
+		return c.reorder(at, order)
+	case *syntax.Prefix:
+		return c.prefixToRange(at, e)
+	}
+	return true
+}
+
+func (c *Checker) prefixToRange(at *syntax.Expr, e *syntax.Prefix) bool {
+	of, ok := e.Of.(*syntax.Value)
+	if !ok {
+		return c.wrong("you cannot specify a prefix here, unknown type "+e.Of.Info().Type.Name, e.Loc)
+	}
+	if of.Type.Basic() != syntax.TypeInteger {
+		return c.wrong("Prefix expression expected integer value", e.Loc)
+	}
+	to := ptr(*of)
+	to.Num = of.Num.Or(syntax.Ones(e.Bits - e.Len))
+	*at = &syntax.Range{Common: e.Common, Min: of, Max: to}
+	return true
+}
+
+func (c *Checker) evalSetCT(s *syntax.SetCT) bool {
+	t, bits, order := syntax.CTType(s.Key)
+	if !c.evalArg(s, t, bits, order, &s.Value) {
+		return false
+	}
+	if s.Key == expr.CTSecmark && isConstant(s.Value) {
+		return c.wrong("ct secmark must not be set to constant value", s.Loc)
+	}
+	return true
+}
+
+func (c *Checker) evalSetPayload(s *syntax.SetPayload) bool {
+	field, ok := s.Field.(*syntax.Payload)
+	if !ok {
+		return c.wrong("chainwalk does not support setting this", s.Loc)
+	}
+	c.typePayload(field)
+	if !c.headerFor(field) {
+		return false
+	}
+	if !c.evalArg(s, field.Type, field.Bits, field.Order, &s.Value) {
+		return false
+	}
+	return isConstant(s.Value) || c.reorder(&s.Value, field.Order)
+}
+
+func (c *Checker) evalSetExthdr(s *syntax.SetExthdr) bool {
+	field, ok := s.Field.(*syntax.Exthdr)
+	if !ok {
+		return c.wrong("chainwalk does not support setting this", s.Loc)
+	}
+	if !c.typeExthdr(&s.Field, field) {
+		return false
+	}
+	k := s.Field.Info()
+	return c.evalArg(s, k.Type, k.Bits, syntax.BigEndian, &s.Value)
+}
+
+// The kernel's log level that stands for the audit subsystem.
+const levelAudit = 8
+
+// logPrefixSize is the room for a prefix, with a zero behind it.
+const logPrefixSize = 128
+
+func (c *Checker) evalLog(s *syntax.Log) bool {
+	if s.HasGroup || s.HasSnaplen || s.HasQueueThreshold {
+		if s.HasLevel {
+			return c.wrong("level and group are mutually exclusive", s.Loc)
+		}
+		if s.Flags != 0 {
+			return c.wrong("flags and group are mutually exclusive", s.Loc)
+		}
+	}
+	if s.HasLevel && s.Level == levelAudit && (s.HasGroup || s.HasSnaplen || s.HasQueueThreshold || s.Prefix != nil || s.Flags != 0) {
+		return c.wrong("log level audit doesn't support any further options", s.Loc)
+	}
+	if s.Prefix == nil {
+		return true
+	}
+	var text strings.Builder
+	parts := []syntax.Expr{s.Prefix}
+	if list, ok := s.Prefix.(*syntax.List); ok {
+		parts = list.Items
+	}
+	for _, part := range parts {
+		text.WriteString(plainText(part))
+	}
+	all := text.String()
+	if len(all) >= logPrefixSize {
+		all = all[:logPrefixSize-1]
+	}
+	s.Prefix = &syntax.Value{Common: syntax.Common{Loc: loc(s.Prefix), Type: syntax.TypeString, Order: syntax.HostOrder, Bits: 8 * len(all)}, Text: all}
+	return true
+}
+
+// plainText is what a word or a variable of one says.
+func plainText(e syntax.Expr) string {
+	switch e := e.(type) {
+	case *syntax.Value:
+		return e.Text
+	case *syntax.Symbol:
+		return e.Name
+	case *syntax.Variable:
+		return plainText(e.To)
+	}
+	return ""
+}
+
+// ownStmts checks the statements that the elements of a set get.
+func (c *Checker) ownStmts(list []syntax.Stmt) bool {
+	for _, s := range list {
+		if !c.evalStmt(s) {
+			return false
+		}
+		if !isStateful(s) {
+			return c.wrong("statement must be stateful", s.Place())
+		}
+	}
+	return true
+}
+
+// target evaluates the set that a statement changes.
+func (c *Checker) target(at *syntax.Expr) (*syntax.SetDecl, bool) {
+	c.expectType(nil, 0)
+	if !c.eval(at) {
+		return nil, false
+	}
+	ref, ok := (*at).(*syntax.SetRef)
+	if !ok {
+		return nil, c.wrong("Expression does not refer to a set", loc(*at))
+	}
+	return ref.Set, true
+}
+
+// element evaluates the key of an element that a statement adds, or its data.
+func (c *Checker) element(s syntax.Stmt, of syntax.Expr, at *syntax.Expr, word string) (*syntax.Element, bool) {
+	el, ok := (*at).(*syntax.Element)
+	if !ok {
+		el = &syntax.Element{Common: *(*at).Info(), Key: *at}
+		*at = el
+	}
+	k := of.Info()
+	if !c.evalArg(s, k.Type, k.Bits, k.Order, &el.Key) {
+		return nil, false
+	}
+	el.Type, el.Bits, el.Order = el.Key.Info().Type, el.Key.Info().Bits, el.Key.Info().Order
+	if isConstant(el.Key) {
+		if _, ok := el.Key.(*syntax.Map); !ok {
+			return nil, c.wrong(word+" expression can not be constant", el.Loc)
+		}
+	}
+	if el.HasComment {
+		return nil, c.wrong(word+" expression comments are not supported", el.Loc)
+	}
+	return el, true
+}
+
+func (c *Checker) evalSetUpdate(s *syntax.SetUpdate) bool {
+	set, ok := c.target(&s.Set)
+	if !ok {
+		return false
+	}
+	if _, ok := c.element(s, set.Key, &s.Key, "Key"); !ok {
+		return false
+	}
+	if !c.ownStmts(s.Stmts) {
+		return false
+	}
+	set.Flags |= nftables.SetEval
+	return true
+}
+
+func (c *Checker) evalMapUpdate(s *syntax.MapUpdate) bool {
+	set, ok := c.target(&s.Set)
+	if !ok {
+		return false
+	}
+	if _, ok := c.element(s, set.Key, &s.Key, "Key"); !ok {
+		return false
+	}
+	if set.Data == nil {
+		return c.wrong("Expression is not a map", loc(s.Set))
+	}
+	data, ok := c.element(s, set.Data, &s.Data, "Data")
+	if !ok {
+		return false
+	}
+	if data.HasTimeout {
+		return c.wrong("Data expression timeouts are not supported", data.Loc)
+	}
+	return c.ownStmts(s.Stmts)
+}
+
+func (c *Checker) evalMeter(s *syntax.MeterStmt) bool {
+	c.expectType(nil, 0)
+	el, ok := s.Key.(*syntax.Element)
+	if !ok {
+		el = &syntax.Element{Common: *s.Key.Info(), Key: s.Key}
+		s.Key = el
+	}
+	if !c.eval(&s.Key) {
+		return false
+	}
+	if isConstant(el.Key) {
+		return c.wrong("Meter key expression can not be constant", el.Loc)
+	}
+	if el.HasComment {
+		return c.wrong("Meter key expression can not contain comments", el.Loc)
+	}
+	flags := nftables.SetEval
+	if el.HasTimeout {
+		flags |= nftables.SetTimeout
+	}
+	ref := c.implicitSet(s.Name, keyLike(el.Key), nil, &syntax.Set{Common: syntax.Common{Loc: el.Loc}}, flags)
+	ref.Set.Size = s.Size
+	s.Set = ref
+	if !c.evalStmt(s.Stmt) {
+		return false
+	}
+	if !isStateful(s.Stmt) {
+		return c.wrong("meter statement must be stateful", s.Stmt.Place(), s.Loc)
+	}
+	return true
+}
+
+// objectNameBits is the room for the name of an object.
+const objectNameBits = 256 * 8
+
+func (c *Checker) evalObjectStmt(s *syntax.ObjectStmt) bool {
+	m, ok := s.Object.(*syntax.Map)
+	if !ok {
+		return c.evalArg(s, syntax.TypeString, objectNameBits, syntax.HostOrder, &s.Object)
+	}
+	if !c.mapKey(m) {
+		return false
+	}
+	if elements, ok := m.Mappings.(*syntax.Set); ok {
+		ref := c.implicitSet("__objmap%d", c.wantedKey(s.Loc), nil, elements, nftables.SetObject)
+		ref.Set.Object = s.Type
+		m.Mappings = ref
+		outer := c.set
+		c.set = ref.Set
+		ok := c.eval(&ref.Set.Elements)
+		c.set = outer
+		if !ok {
+			return false
+		}
+		init := ref.Set.Elements.(*syntax.Set)
+		if isInterval(init.Flags) && !isConcatInterval(init.Flags) && !c.intervals(ref.Set, init) {
+			return false
+		}
+		ref.Set.Flags |= init.Flags
+	} else if !c.eval(&m.Mappings) {
+		return false
+	}
+	ref, ok := m.Mappings.(*syntax.SetRef)
+	if !ok {
+		return c.wrong("Expression is not a map", loc(m.Mappings))
+	}
+	if ref.Set.Flags&nftables.SetObject == 0 {
+		return c.wrong("Expression is not a map with objects", loc(m.Mappings))
+	}
+	return c.mapTypes(m)
+}

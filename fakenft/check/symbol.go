@@ -1,0 +1,297 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakenft/misspell"
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/internal/libc"
+)
+
+// evalSymbol makes a value of a word, by the type that is expected.
+func (c *Checker) evalSymbol(at *syntax.Expr, e *syntax.Symbol) bool {
+	v, text := c.parse(e.Name, c.want.typ)
+	if text != "" {
+		return c.wrong(text, e.Loc)
+	}
+	v.Loc = e.Loc
+	*at = v
+	return c.evalValue(at, v)
+}
+
+// parse is what a word means as a value of a type, or else nft's message.
+func (c *Checker) parse(word string, t *syntax.Datatype) (*syntax.Value, string) {
+	if t == nil {
+		return nil, "No symbol type information"
+	}
+	if len(t.Parts) > 0 {
+		return nil, "invalid data type, expected " + t.Desc
+	}
+	for at := t; at != nil; at = at.Base {
+		if read := readers[at.ID]; read != nil {
+			v, text := read(c, word, t)
+			if text != "" {
+				return nil, text
+			}
+			if v.Type == nil {
+				v.Type = t
+			}
+			return v, ""
+		}
+		if at.Symbols != nil {
+			return symbolic(c, word, t, at.Symbols)
+		}
+	}
+	return nil, "Can't parse symbolic " + t.Desc + " expressions"
+}
+
+// symbolic is the value of a name in a table, or a number.
+func symbolic(c *Checker, word string, t *syntax.Datatype, names *syntax.Symbols) (*syntax.Value, string) {
+	if n, ok := names.Value(word); ok {
+		return &syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOf(n)}, ""
+	}
+	for at := t.Base; at != nil; at = at.Base {
+		if read := readers[at.ID]; read != nil {
+			v, text := read(c, word, t)
+			if text != "" {
+				if near := nearestSymbol(word, names); near != "" {
+					return nil, fmt.Sprintf("Could not parse %s expression; did you you mean `%s`?", t.Desc, near)
+				}
+				return nil, text
+			}
+			v.Type = t
+			return v, ""
+		}
+	}
+	return nil, "Could not parse " + t.Desc
+}
+
+func nearestSymbol(word string, names *syntax.Symbols) string {
+	near, name := misspell.Search{Want: word}, ""
+	for _, s := range names.List {
+		if near.Try(s.Name) {
+			name = s.Name
+		}
+	}
+	return name
+}
+
+type reader = func(c *Checker, word string, t *syntax.Datatype) (*syntax.Value, string)
+
+var readers [64]reader
+
+func init() {
+	for t, read := range map[*syntax.Datatype]reader{
+		syntax.TypeInteger: readInteger, syntax.TypeString: readText, syntax.TypeLLAddr: readLLAddr, syntax.TypeIPv4Addr: readAddr,
+		syntax.TypeIPv6Addr: readAddr, syntax.TypeInetProto: readProtocol, syntax.TypeInetService: readService, syntax.TypeTime: readTime,
+		syntax.TypeIfindex: readDevice, syntax.TypeClassid: readClassid, syntax.TypeUID: readUser, syntax.TypeGID: readGroup,
+		syntax.TypeCTLabel: readLabel, syntax.TypeDate: readDate, syntax.TypeHour: readHour, syntax.TypeCgroupv2: readCgroup,
+		syntax.TypeMark: readTable, syntax.TypeRealm: readTable, syntax.TypeDevgroup: readTable,
+	} {
+		readers[t.ID] = read
+	}
+}
+
+func num(n uint64) *syntax.Value { return &syntax.Value{Num: syntax.NumOf(n)} }
+
+// readTable reads a word of a table that the machine has in /etc.
+func readTable(c *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+	return symbolic(c, word, t, t.Symbols)
+}
+
+// readInteger reads a number as libgmp does with base 0: decimal, 0x, 0b, or octal behind a 0.
+func readInteger(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+	n, ok := number(word)
+	if !ok {
+		return nil, "Could not parse " + t.Desc
+	}
+	return &syntax.Value{Num: n}, ""
+}
+
+func number(word string) (syntax.Num, bool) {
+	digits, base := word, uint64(10)
+	switch {
+	case len(word) > 1 && (word[:2] == "0x" || word[:2] == "0X"):
+		digits, base = word[2:], 16
+	case len(word) > 1 && (word[:2] == "0b" || word[:2] == "0B"):
+		digits, base = word[2:], 2
+	case len(word) > 1 && word[0] == '0':
+		digits, base = word[1:], 8
+	}
+	if digits == "" {
+		return syntax.Num{}, false
+	}
+	var n syntax.Num
+	for i := range len(digits) {
+		d := libc.Digit(digits[i])
+		if d >= base || n.Hi>>56 != 0 {
+			return syntax.Num{}, false
+		}
+		n = multiplied(n, base, d)
+	}
+	return n, true
+}
+
+// multiplied is n*by + plus.
+func multiplied(n syntax.Num, by, plus uint64) syntax.Num {
+	var sum syntax.Num
+	for bit := uint(0); by>>bit != 0; bit++ {
+		if by>>bit&1 != 0 {
+			sum = sum.Plus(n.Left(bit))
+		}
+	}
+	return sum.Plus(syntax.NumOf(plus))
+}
+
+func readText(_ *Checker, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+	return &syntax.Value{Common: syntax.Common{Type: syntax.TypeString}, Text: word}, ""
+}
+
+// readLLAddr reads hexadecimal numbers of a byte with any character between them.
+func readLLAddr(_ *Checker, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+	var n syntax.Num
+	for rest := []byte(word); ; {
+		part, after := libc.CutHex(rest)
+		if len(after) == len(rest) || part > 0xff {
+			return nil, "Invalid LL address"
+		}
+		n = n.Left(8)
+		n.Lo |= part
+		if len(after) == 0 {
+			return &syntax.Value{Num: n}, ""
+		}
+		rest = after[1:]
+	}
+}
+
+// readAddr reads an address, or the name of a host.
+func readAddr(c *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+	if a, err := netip.ParseAddr(word); err == nil && a.BitLen() == t.Bits && a.Zone() == "" {
+		return &syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOfBytes(a.AsSlice())}, ""
+	}
+	all, err := c.world.Names().GetAddrInfo([]byte(word), t.Bits)
+	if err != nil {
+		return nil, "Could not resolve hostname: " + err.Error()
+	}
+	if len(all) > 1 {
+		return nil, "Hostname resolves to multiple addresses"
+	}
+	return &syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOfBytes(all[0].AsSlice())}, ""
+}
+
+// cNumber reads a number as strtoumax of C does with base 0; ok is false if it is not all of the word. A number too great is the greatest.
+func cNumber(word string) (uint64, bool) {
+	n, rest, ok := libc.CutNumber([]byte(word))
+	return n, ok && len(rest) == 0
+}
+
+func readProtocol(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+	n, ok := cNumber(word)
+	switch {
+	case ok && n > 0xff:
+		return nil, "Protocol out of range"
+	case !ok:
+		named, known := libc.ProtocolByName([]byte(word))
+		if !known {
+			return nil, "Could not resolve protocol name"
+		}
+		n = uint64(named)
+	}
+	v := num(n)
+	v.Type = t
+	return v, ""
+}
+
+func readService(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+	n, ok := cNumber(word)
+	switch {
+	case ok && n > 0xffff:
+		return nil, "Service out of range"
+	case !ok:
+		named, known := libc.Service([]byte(word), 0)
+		if !known {
+			return nil, "Could not resolve service: Servname not supported for ai_socktype"
+		}
+		n = uint64(named)
+	}
+	v := num(n)
+	v.Type = t
+	return v, ""
+}
+
+func readDevice(c *Checker, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+	if index, ok := c.world.Device(word); ok {
+		return num(uint64(index)), ""
+	}
+	n, err := strconv.ParseInt(strings.TrimLeft(word, " \t\n"), 10, 32)
+	if err != nil && word != "" || n < 0 {
+		return nil, "Interface does not exist"
+	}
+	return num(uint64(n)), ""
+}
+
+func readClassid(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+	switch major, minor, ok := strings.Cut(word, ":"); {
+	case word == "root":
+		return num(0xffffffff), ""
+	case word == "none":
+		return num(0), ""
+	case ok:
+		high, _ := libc.CutHex([]byte(major))
+		low, _ := libc.CutHex([]byte(minor))
+		return num(high&0xffff<<16 | low&0xffff), ""
+	}
+	n, _, _ := libc.CutNumber([]byte(word))
+	return num(n & 0xffffffff), ""
+}
+
+func readUser(c *Checker, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+	if n, ok := c.world.Names().User(word); ok {
+		return num(uint64(n)), ""
+	}
+	n, rest, _ := libc.CutDecimal([]byte(word))
+	switch {
+	case n > 0xffffffff:
+		return nil, "Value too large"
+	case len(rest) > 0:
+		return nil, "User does not exist"
+	}
+	return num(n), ""
+}
+
+func readGroup(c *Checker, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+	if n, ok := c.world.Names().Group(word); ok {
+		return num(uint64(n)), ""
+	}
+	n, rest, ok := libc.CutNumber([]byte(word))
+	if !ok {
+		rest = []byte(word)
+	}
+	switch {
+	case n > 0xffffffff:
+		return nil, "Value too large"
+	case len(rest) > 0:
+		return nil, "Group does not exist"
+	}
+	return num(n), ""
+}
+
+// readLabel reads the number of a bit, as there is no file of names.
+func readLabel(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+	n, rest, ok := libc.CutNumber([]byte(word))
+	switch {
+	case !ok || len(rest) > 0:
+		return nil, fmt.Sprintf("%s: could not parse %s \"%s\"", "/etc/xtables/connlabel.conf", t.Desc, word)
+	case n >= 128:
+		return nil, fmt.Sprintf("%s: bit %d out of range (%d max)", "/etc/xtables/connlabel.conf", n, 128)
+	}
+	return &syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOf(1).Left(uint(n))}, ""
+}
+
+func readCgroup(_ *Checker, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+	return nil, "cgroupv2 path fails: " + errors.New("No such file or directory").Error()
+}
