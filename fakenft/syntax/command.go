@@ -157,7 +157,6 @@ type SetDecl struct {
 	Key                 Expr // whose type the keys have; a Value of no number for "type X"
 	Typeof              bool // the key was written as typeof
 	Data                Expr
-	DataInterval        bool // "interval" before the type of the data
 	IntervalData        bool // the data may be ranges: "type X : interval Y"
 	Object              expr.ObjectType
 	Timeout, GCInterval uint64 // ms

@@ -1,0 +1,312 @@
+package parse
+
+import (
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+)
+
+// statement takes what may stand in every block: a separator, a definition, an inclusion; and after a mistake it recovers. It says whether the
+// block goes on with the next thing.
+func (p *parser) statement(t token) bool {
+	switch t {
+	case tokBad:
+		return p.recover()
+	case tokNewline, tokSemicolon:
+		p.take()
+	case tokInclude:
+		p.include()
+	case tokDefine, tokRedefine, tokUndefine:
+		p.definition(t)
+	default:
+		return false
+	}
+	return true
+}
+
+// tableBlock takes what stands in the braces of a table, up to the closing one.
+func (p *parser) tableBlock(t *syntax.TableDecl) {
+	for {
+		tok := p.peek()
+		if p.statement(tok) {
+			continue
+		}
+		switch tok {
+		case tokFlags:
+			p.take()
+			p.tableFlag(t)
+			p.separator()
+		case tokComment:
+			p.comment(&t.Comment, &t.HasComment)
+			p.separator()
+		case tokChain:
+			p.take()
+			var h syntax.Handle
+			h.Chain, h.ChainLoc = p.identifier(), p.last
+			c := p.chainBraces(h)
+			p.separator()
+			p.keep(func() { t.Chains = append(t.Chains, c) })
+		case tokSet, tokMap:
+			p.take()
+			s := p.setBraces(p.name(), tok == tokMap)
+			p.separator()
+			p.keep(func() { t.Sets = append(t.Sets, s) })
+		case tokFlowtable:
+			p.take()
+			h := p.name()
+			f := p.flowtable(&h)
+			p.separator()
+			p.keep(func() { t.Flows = append(t.Flows, f) })
+		case tokCounter, tokQuota, tokCt, tokLimit, tokSecmark, tokSynproxy:
+			p.take()
+			o := p.objectInTable(tok)
+			p.keep(func() { t.Objects = append(t.Objects, o) })
+		case tokRBrace, tokBad:
+			return
+		default:
+			p.unexpected(anything...)
+		}
+	}
+}
+
+// keep does something unless there was a mistake.
+func (p *parser) keep(f func()) {
+	if !p.bad {
+		f()
+	}
+}
+
+// name takes the name of a set, a flowtable or an object.
+func (p *parser) name() syntax.Handle {
+	var h syntax.Handle
+	h.Name, h.NameLoc = p.identifier(), p.last
+	return h
+}
+
+func (p *parser) tableFlag(t *syntax.TableDecl) {
+	switch name := p.identifier(); {
+	case p.bad:
+	case name == "dormant":
+		t.Flags |= nftables.TableDormant
+	case name == "owner":
+		t.Flags |= nftables.TableOwner
+	default:
+		p.wrong("unknown table option "+name, p.last)
+	}
+}
+
+const longestComment = 128
+
+// comment takes "comment" and its text.
+func (p *parser) comment(text *string, has *bool) {
+	from := p.here()
+	p.take()
+	s := p.str()
+	if p.bad {
+		return
+	}
+	if len(s) > longestComment {
+		p.wrong("comment too long, 128 characters maximum allowed", p.last)
+		return
+	}
+	if *has {
+		p.again(p.since(from))
+	}
+	*text, *has = s, true
+}
+
+// again says that something stands twice that may stand once.
+func (p *parser) again(at syntax.Loc) {
+	p.wrong("You can only specify this once. This statement is duplicated.", at)
+}
+
+// chainBraces takes "{", a chain, and "}".
+func (p *parser) chainBraces(h syntax.Handle) *syntax.ChainDecl {
+	c := &syntax.ChainDecl{Handle: h}
+	from := p.nowhere()
+	if !p.expect(tokLBrace) {
+		return c
+	}
+	p.open()
+	p.chainBlock(c)
+	p.expect(tokRBrace)
+	p.closeBlock()
+	c.Loc = p.since(from)
+	return c
+}
+
+func (p *parser) chainBlock(c *syntax.ChainDecl) {
+	for {
+		t := p.peek()
+		if p.statement(t) {
+			continue
+		}
+		switch t {
+		case tokType:
+			p.hook(c)
+			p.separator()
+		case tokPolicy:
+			p.policy(c)
+			p.separator()
+		case tokFlags:
+			p.take()
+			if p.expect(tokOffload) {
+				c.Flags |= nftables.ChainHWOffload
+			}
+			p.separator()
+		case tokComment:
+			p.comment(&c.Comment, &c.HasComment)
+			p.separator()
+		case tokRBrace, tokBad:
+			return
+		default:
+			r := p.ruleOrNothing()
+			if r == nil {
+				p.unexpected(anything...)
+				continue
+			}
+			p.separator()
+			p.keep(func() { c.Rules = append(c.Rules, r) })
+		}
+	}
+}
+
+// hookNumbers are the hooks by their names (enum nf_inet_hooks, which the other families share as far as they have them).
+var hookNumbers = map[string]uint32{
+	"prerouting": 0, "input": 1, "forward": 2, "output": 3, "postrouting": 4, "ingress": 5, "egress": 6,
+}
+
+// hook takes "type T hook H [device D] priority P".
+func (p *parser) hook(c *syntax.ChainDecl) {
+	from := p.here()
+	p.take()
+	p.close(scopeType)
+	h := &syntax.HookDecl{}
+	h.Type, h.TypeLoc = p.identifier(), p.last
+	p.expect(tokHook)
+	h.Hook, h.HookLoc = p.identifier(), p.last
+	if p.peek() != tokPriority {
+		p.devices(h)
+	}
+	p.priority(h)
+	if p.bad {
+		return
+	}
+	h.Loc = p.since(from)
+	switch h.Type {
+	case "filter", "nat", "route":
+	default:
+		p.wrong("unknown chain type", h.TypeLoc)
+		return
+	}
+	number, ok := hookNumbers[h.Hook]
+	if !ok {
+		p.wrong("unknown chain hook", h.HookLoc)
+		return
+	}
+	h.HookNumber = number
+	c.Hook = h
+}
+
+// devices takes the devices of a chain.
+func (p *parser) devices(h *syntax.HookDecl) {
+	switch p.peek() {
+	case tokDevice:
+		p.take()
+		if p.peek() == tokDollar {
+			h.Devices = p.variable()
+			return
+		}
+		name := p.str(tokDollar)
+		h.Devices = p.symbol(p.last, name)
+	case tokDevices:
+		p.take()
+		if p.expect(tokEquals) {
+			h.Devices = p.deviceSet()
+		}
+	}
+}
+
+// priority takes "priority" and what it is: a number, a variable, or a name with a number to add or take away, which comes to PriorityNumber.
+func (p *parser) priority(h *syntax.HookDecl) {
+	if !p.expect(tokPriority) {
+		return
+	}
+	from := p.here()
+	switch t := p.peek(); t {
+	case tokNumber, tokDash:
+		p.take()
+		n := int64(p.cur.number)
+		if t == tokDash {
+			n = -int64(p.number())
+		}
+		v := &syntax.Value{Num: syntax.Num{Lo: uint64(uint32(int32(n)))}}
+		v.Loc, v.Type, v.Order, v.Bits = p.since(from), syntax.TypeInteger, syntax.HostOrder, 32
+		h.Priority = v
+	case tokDollar:
+		h.Priority = p.variable()
+	case tokString, tokOut:
+		p.take()
+		name := p.cur.text
+		switch p.peek() {
+		case tokPlus:
+			p.take()
+			h.PriorityNumber = int32(p.number())
+		case tokDash:
+			p.take()
+			h.PriorityNumber = -int32(p.number())
+		}
+		h.Priority = p.symbol(p.since(from), name)
+	default:
+		p.unexpected(anything...)
+	}
+}
+
+// policy takes "policy" and what it is.
+func (p *parser) policy(c *syntax.ChainDecl) {
+	from := p.here()
+	p.take()
+	var e syntax.Expr
+	switch t := p.peek(); t {
+	case tokDollar:
+		e = p.variable()
+	case tokAccept, tokDrop:
+		p.take()
+		v := &syntax.Value{}
+		if t == tokAccept {
+			v.Num.Lo = 1
+		}
+		v.Loc, v.Type, v.Order, v.Bits = p.last, syntax.TypeInteger, syntax.HostOrder, 32
+		e = v
+	default:
+		p.unexpected(tokAccept, tokDrop, tokDollar)
+	}
+	if p.bad {
+		return
+	}
+	p.close(scopePolicy)
+	if c.Policy != nil {
+		p.wrong("you cannot set chain policy twice", p.since(from))
+		return
+	}
+	c.Policy = e
+}
+
+// subchain takes the rules of a chain without a name: no mistake ends in it, nor may anything else stand there.
+func (p *parser) subchain(c *syntax.ChainDecl) {
+	for {
+		switch p.peek() {
+		case tokNewline, tokSemicolon:
+			p.take()
+		case tokRBrace, tokBad:
+			return
+		default:
+			r := p.ruleOrNothing()
+			if r == nil {
+				p.unexpected(anything...)
+				return
+			}
+			p.separator()
+			p.keep(func() { c.Rules = append(c.Rules, r) })
+		}
+	}
+}

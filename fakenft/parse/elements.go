@@ -1,0 +1,250 @@
+package parse
+
+import (
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+)
+
+// elements takes what an element command or "elements =" has: a set, or a variable.
+func (p *parser) elements() syntax.Expr {
+	if p.peek() == tokDollar {
+		return p.variable()
+	}
+	from := p.here()
+	if !p.expect(tokLBrace, tokDollar) {
+		return nil
+	}
+	return p.setRest(from)
+}
+
+// setExpr takes a set in braces.
+func (p *parser) setExpr() syntax.Expr {
+	from := p.here()
+	p.expect(tokLBrace)
+	return p.setRest(from)
+}
+
+// setRest takes a set whose "{" has been taken. A newline may stand on both sides of a member, one on each.
+func (p *parser) setRest(from syntax.Loc) syntax.Expr {
+	s := &syntax.Set{}
+	p.accept(tokNewline)
+	for {
+		s.Items = append(s.Items, p.member())
+		p.accept(tokNewline)
+		if !p.moreMembers() {
+			break
+		}
+	}
+	s.Loc = p.since(from)
+	return s
+}
+
+// moreMembers takes commas or the closing brace. It says whether a member comes: a comma may be the last, and several may follow each other.
+func (p *parser) moreMembers() bool {
+	for {
+		switch p.peek() {
+		case tokComma:
+			p.take()
+			p.accept(tokNewline)
+			if p.beginsMember() {
+				return true
+			}
+		case tokRBrace:
+			p.take()
+			return false
+		default:
+			p.unexpected(tokComma, tokRBrace)
+			return false
+		}
+	}
+}
+
+// beginsMember says whether the next token begins a member of a set.
+func (p *parser) beginsMember() bool {
+	switch t := p.peek(); t {
+	case tokDollar, tokString, tokQuotedString, tokAsteriskString, tokNumber, tokExists, tokMissing, tokLParen, tokRedirect, tokEther, tokIp,
+		tokIp6, tokVlan, tokArp, tokDnat, tokSnat, tokReset, tokEcn, tokOriginal, tokReply, tokLabel, tokAsterisk, tokLBrace:
+		return true
+	default:
+		_, ok := protocols[t]
+		return ok
+	}
+}
+
+// member takes a member of a set: a set, an element, or an element with its data.
+func (p *parser) member() syntax.Expr {
+	if p.peek() == tokLBrace {
+		return p.setExpr()
+	}
+	e := p.plainMember()
+	if !p.accept(tokColon) {
+		return e
+	}
+	m := p.mappings.new()
+	m.Loc, m.Key = e.Loc, e
+	if v := p.verdict(p.peek(), false); v != nil {
+		m.Data = v
+	} else {
+		from := p.here()
+		m.Data = p.concatRight(p.basicRight(), from)
+	}
+	return m
+}
+
+// plainMember takes an element: its key, its statements, and its options.
+func (p *parser) plainMember() *syntax.Element {
+	e := p.elems.new()
+	from := p.here()
+	if p.accept(tokAsterisk) {
+		c := &syntax.Catchall{}
+		c.Loc = p.last
+		e.Key = c
+	} else {
+		e.Key = p.concatRight(p.basicRight(), from)
+	}
+	e.Loc = p.since(from)
+	for !p.bad {
+		s := p.elementStatement()
+		if s == nil {
+			break
+		}
+		e.Stmts = append(e.Stmts, s)
+	}
+	p.elementOptions(e)
+	return e
+}
+
+// elementStatement takes a counter, a limit or a "ct count" of an element. It is nil if none comes.
+func (p *parser) elementStatement() syntax.Stmt {
+	from := p.here()
+	switch p.peek() {
+	case tokCounter:
+		p.take()
+		c := &syntax.Counter{}
+		c.Loc = p.last
+		if p.accept(tokPackets) {
+			c.Packets = p.number()
+			p.expect(tokBytes)
+			c.Bytes = p.number()
+			c.HasValue = true
+			c.Loc = p.since(from)
+		}
+		p.close(scopeCounter)
+		return c
+	case tokLimit:
+		p.take()
+		p.expect(tokRate)
+		l := p.rate(from)
+		p.close(scopeLimit)
+		return l
+	case tokCt:
+		p.take()
+		p.expect(tokCount)
+		return p.connCount(from)
+	}
+	return nil
+}
+
+// elementOptions takes timeout, expires and comment.
+func (p *parser) elementOptions(e *syntax.Element) {
+	for {
+		switch p.peek() {
+		case tokTimeout:
+			p.take()
+			e.Timeout, e.HasTimeout = p.time(), true
+		case tokExpires:
+			p.take()
+			e.Expires, e.HasExpires = p.time(), true
+		case tokComment:
+			from := p.here()
+			p.take()
+			text := p.str()
+			switch {
+			case p.bad:
+			case len(text) > longestComment:
+				p.wrong("comment too long, 128 characters maximum allowed", p.last)
+			case e.HasComment:
+				p.again(p.since(from))
+			}
+			e.Comment, e.HasComment = text, true
+		default:
+			return
+		}
+	}
+}
+
+// verdictMap takes the mappings behind "vmap".
+func (p *parser) verdictMap() syntax.Expr {
+	if p.peek() != tokLBrace {
+		return p.setName(tokLBrace)
+	}
+	from := p.here()
+	p.take()
+	s := &syntax.Set{}
+	p.accept(tokNewline)
+	for {
+		e := p.plainMember()
+		p.expect(tokColon)
+		m := p.mappings.new()
+		m.Loc, m.Key = e.Loc, e
+		v := p.verdict(p.peek(), false)
+		if v == nil {
+			p.unexpected(anything...)
+		}
+		m.Data = v
+		s.Items = append(s.Items, m)
+		p.accept(tokNewline)
+		if !p.moreVerdicts() {
+			break
+		}
+	}
+	s.Loc = p.since(from)
+	return s
+}
+
+func (p *parser) moreVerdicts() bool {
+	for {
+		switch p.peek() {
+		case tokComma:
+			p.take()
+			p.accept(tokNewline)
+			if p.beginsMember() && p.peek() != tokLBrace {
+				return true
+			}
+		case tokRBrace:
+			p.take()
+			return false
+		default:
+			p.unexpected(tokComma, tokRBrace)
+			return false
+		}
+	}
+}
+
+// verdict takes a verdict; it is nil if none comes. Statement says that "{" may follow jump and goto, which leaves the rest to the caller.
+func (p *parser) verdict(t token, statement bool) syntax.Expr {
+	code, ok := verdictCodes[t]
+	if !ok {
+		return nil
+	}
+	p.take()
+	v := p.verdicts.new()
+	v.Code = code
+	from := p.last
+	if t == tokJump || t == tokGoto {
+		switch p.peek() {
+		case tokDollar:
+			v.Chain = p.variable()
+		case tokString:
+			p.take()
+			v.Chain = p.symbol(p.last, p.cur.text)
+		default:
+			if statement {
+				v.Loc = from
+				return v
+			}
+			p.unexpected(tokString, tokDollar)
+		}
+	}
+	v.Loc = p.since(from)
+	return v
+}

@@ -1,0 +1,211 @@
+package parse
+
+import (
+	"strconv"
+
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+)
+
+// The language has three kinds of expressions, which differ in what they may be made of: the left side of a relation (and what "typeof" and
+// "describe" take), the right side (and elements of sets), and what statements set things to. They share the operators.
+
+// operator is a binary operator. Those of a higher rank bind tighter.
+type operator struct {
+	op   syntax.BinaryOp
+	rank int
+}
+
+func binaryOf(t token) (operator, bool) {
+	switch t {
+	case tokLshift:
+		return operator{syntax.OpLeft, 4}, true
+	case tokRshift:
+		return operator{syntax.OpRight, 4}, true
+	case tokAmp:
+		return operator{syntax.OpAnd, 3}, true
+	case tokCaret:
+		return operator{syntax.OpXor, 2}, true
+	case tokPipe:
+		return operator{syntax.OpOr, 1}, true
+	}
+	return operator{}, false
+}
+
+// binary takes the operators of at least a rank that follow an expression, and their right sides.
+func (p *parser) binary(left syntax.Expr, from syntax.Loc, rank int, operand func(*parser) syntax.Expr) syntax.Expr {
+	for {
+		o, ok := binaryOf(p.peek())
+		if !ok || o.rank < rank {
+			return left
+		}
+		p.take()
+		at := p.here()
+		right := p.binary(operand(p), at, o.rank+1, operand)
+		b := &syntax.Binop{Op: o.op, Left: left, Right: right}
+		b.Loc = p.since(from)
+		left = b
+	}
+}
+
+// basic takes the left side of a relation up to a dot.
+func (p *parser) basic() syntax.Expr {
+	from := p.here()
+	return p.binary(p.primary(false), from, 1, (*parser).primaryRight)
+}
+
+// concatenation takes what follows the first part of a left side: operators and more parts.
+func (p *parser) concatenation(first syntax.Expr, from syntax.Loc) syntax.Expr {
+	first = p.binary(first, from, 1, (*parser).primaryRight)
+	if p.peek() != tokDot {
+		return first
+	}
+	c := &syntax.Concat{Parts: append(make([]syntax.Expr, 0, 4), first)}
+	for p.accept(tokDot) {
+		c.Parts = append(c.Parts, p.basic())
+	}
+	c.Loc = p.since(from)
+	return c
+}
+
+// key takes a whole concatenation.
+func (p *parser) key() syntax.Expr {
+	from := p.here()
+	return p.concatenation(p.primary(false), from)
+}
+
+// wholeExpr takes a concatenation, a set, or a map: what may stand on the left of a relation.
+func (p *parser) wholeExpr() syntax.Expr {
+	from := p.here()
+	if p.peek() == tokLBrace {
+		return p.setExpr()
+	}
+	return p.mapped(p.key(), from)
+}
+
+// mapped takes "map" and the mappings, if they follow.
+func (p *parser) mapped(key syntax.Expr, from syntax.Loc) syntax.Expr {
+	if !p.accept(tokMap) {
+		return key
+	}
+	m := &syntax.Map{Key: key, Mappings: p.right()}
+	m.Loc = p.since(from)
+	return m
+}
+
+// symbolExpr takes a variable or a text. The next token must be the beginning of one.
+func (p *parser) symbolExpr(t token) syntax.Expr {
+	if t == tokDollar {
+		return p.variable()
+	}
+	p.take()
+	s := p.symbol(p.last, p.cur.text)
+	s.Quoted = t == tokQuotedString
+	return s
+}
+
+// integer takes a number. It is a symbol like others, which gets its meaning from the type that is expected.
+func (p *parser) integer() syntax.Expr {
+	p.take()
+	text := p.cur.text
+	if text[0] == '0' && len(text) > 1 {
+		text = strconv.FormatUint(p.cur.number, 10)
+	}
+	return p.symbol(p.last, text)
+}
+
+// primary takes what the left side of a relation begins with. First says that it is the first thing of a statement; then words that would
+// begin a statement must have been looked for already.
+func (p *parser) primary(first bool) syntax.Expr {
+	switch t := p.peek(); t {
+	case tokDollar, tokString, tokQuotedString, tokAsteriskString:
+		return p.symbolExpr(t)
+	case tokNumber:
+		return p.integer()
+	case tokLParen:
+		p.take()
+		e := p.basic()
+		p.expect(tokRParen)
+		return e
+	case tokFib:
+		return p.fib()
+	case tokHbh, tokRt0, tokRt2, tokSrh, tokFrag, tokDst, tokMh:
+		return p.extension(t)
+	case tokExthdr:
+		return p.exthdrExists()
+	case tokIpsec:
+		return p.ipsec()
+	case tokAt:
+		return p.rawPayload()
+	default:
+		if e := p.packet(t); e != nil || p.bad {
+			return e
+		}
+		if e := p.payload(t, false); e != nil || p.bad {
+			return e
+		}
+	}
+	p.unexpected(anything...)
+	return nil
+}
+
+// packet takes meta, ct, rt, socket, osf, numgen or a hash: what both a relation and a statement can begin with. It is nil if none comes.
+func (p *parser) packet(t token) syntax.Expr {
+	switch t {
+	case tokMeta:
+		from := p.here()
+		p.take()
+		m, _ := p.meta(from, false).(*syntax.Meta)
+		if m == nil {
+			return nil
+		}
+		return m
+	case tokRt:
+		return p.rt()
+	case tokCt:
+		from := p.here()
+		p.take()
+		e, _ := p.ct(from, false)
+		return e
+	case tokSocket:
+		return p.socket()
+	case tokOsf:
+		return p.osf()
+	case tokNumgen:
+		return p.numgen()
+	case tokJhash, tokSymhash:
+		return p.hash(t)
+	}
+	if key, ok := bareKeys[t]; ok {
+		p.take()
+		m := p.metas.new()
+		m.Loc, m.Key, m.Bare = p.last, key, true
+		return m
+	}
+	return nil
+}
+
+// keyword takes a word that is a keyword elsewhere and a value here, and closes its scope. It says whether one came.
+func (p *parser) keyword(t token) (*syntax.Symbol, bool) {
+	switch t {
+	case tokEther, tokIp, tokIp6, tokVlan, tokArp, tokDnat, tokSnat, tokReset:
+		p.take()
+		s := p.symbol(p.last, p.cur.text)
+		p.close(opens[t])
+		return s, true
+	case tokEcn, tokOriginal, tokReply, tokLabel:
+		p.take()
+		return p.symbol(p.last, p.cur.text), true
+	}
+	return nil, false
+}
+
+// boolean makes "exists" or "missing".
+func (p *parser) boolean(t token) syntax.Expr {
+	p.take()
+	v := &syntax.Value{}
+	if t == tokExists {
+		v.Num.Lo = 1
+	}
+	v.Loc, v.Type, v.Order, v.Bits = p.last, syntax.TypeBoolean, syntax.NoOrder, 1
+	return v
+}

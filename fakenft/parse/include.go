@@ -1,0 +1,126 @@
+package parse
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/internal/libc"
+)
+
+// maxIncludes is how deep files may include each other.
+const maxIncludes = 16
+
+// include takes "include" and a name, and goes on in the files that it means.
+func (p *parser) include() {
+	from := p.here()
+	p.take()
+	p.expect(tokQuotedString)
+	name := p.cur.text
+	p.separator()
+	if p.bad {
+		return
+	}
+	at := p.since(from)
+	names, err := p.includes(name)
+	if err != "" {
+		p.wrong(err, at)
+		return
+	}
+	for i := len(names) - 1; i >= 0; i-- {
+		if strings.HasSuffix(names[i], "/") {
+			continue
+		}
+		if len(p.below)+1 >= maxIncludes {
+			p.wrong("Include nested too deeply, max 16 levels", at)
+			return
+		}
+		text, err := p.o.Files.Read(names[i])
+		if err != nil {
+			p.wrong("Could not open file \""+names[i]+"\": "+reason(err)+"\n", at)
+			return
+		}
+		p.enter(&syntax.Input{Name: names[i], Text: string(text), IncludedAt: at})
+	}
+}
+
+// includes are the names that one means, and what is wrong with it.
+func (p *parser) includes(name string) ([]string, string) {
+	if p.o.Files == nil {
+		return nil, "File not found: " + name
+	}
+	patterns := []string{name}
+	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "./") && !strings.HasPrefix(name, "../") {
+		patterns = nil
+		for _, folder := range p.o.IncludePaths {
+			patterns = append(patterns, folder+"/"+name)
+		}
+	}
+	for _, pattern := range patterns {
+		names, err := p.o.Files.Glob(pattern)
+		if err != nil {
+			return nil, "Failed to glob the pattern " + pattern
+		}
+		if len(names) > 0 {
+			return names, ""
+		}
+	}
+	if strings.ContainsAny(name, "*?[") {
+		return nil, ""
+	}
+	return nil, "File not found: " + name
+}
+
+func reason(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return libc.Strerror(errno)
+	}
+	return err.Error()
+}
+
+// enter goes on in another text, and comes back at its end.
+func (s *scanner) enter(in *syntax.Input) {
+	s.below = append(s.below, s.source)
+	s.source = source{in: in, text: in.Text, line: 1}
+}
+
+// leave goes back to the text that included this one. It says whether there is one.
+func (s *scanner) leave() bool {
+	if len(s.below) == 0 {
+		return false
+	}
+	last := len(s.below) - 1
+	s.source, s.below = s.below[last], s.below[:last]
+	return true
+}
+
+// Disk are the files of this machine.
+type Disk struct{}
+
+// Glob matches as glob(3) does: '*' does not match a dot at the beginning of a name, and folders end in "/".
+func (Disk) Glob(pattern string) ([]string, error) {
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, err
+	}
+	names := found[:0]
+	for _, name := range found {
+		if strings.HasPrefix(filepath.Base(name), ".") && !strings.HasPrefix(filepath.Base(pattern), ".") {
+			continue
+		}
+		if info, err := os.Stat(name); err == nil && info.IsDir() && !strings.HasSuffix(name, "/") {
+			name += "/"
+		}
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names, nil
+}
+
+// Read reads a file.
+func (Disk) Read(name string) ([]byte, error) { return os.ReadFile(name) }

@@ -1,0 +1,436 @@
+package parse
+
+import (
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// bareKeys are the keys of meta that are written without the word.
+var bareKeys = map[token]expr.MetaKey{
+	tokMark: expr.MetaMark, tokIif: expr.MetaIif, tokIifname: expr.MetaIifname, tokIiftype: expr.MetaIiftype, tokOif: expr.MetaOif,
+	tokOifname: expr.MetaOifname, tokOiftype: expr.MetaOiftype, tokSkuid: expr.MetaSkuid, tokSkgid: expr.MetaSkgid,
+	tokNftrace: expr.MetaNftrace, tokRtclassid: expr.MetaRtclassid, tokIbriport: expr.MetaBriIifname, tokObriport: expr.MetaBriOifname,
+	tokIbrname: expr.MetaBriIifname, tokObrname: expr.MetaBriOifname, tokPkttype: expr.MetaPkttype, tokCpu: expr.MetaCPU,
+	tokIifgroup: expr.MetaIifgroup, tokOifgroup: expr.MetaOifgroup, tokCgroup: expr.MetaCgroup, tokTime: expr.MetaTimeNS,
+	tokDay: expr.MetaTimeDay, tokHour: expr.MetaTimeHour,
+}
+
+// qualifiedKeys are those that need the word, and are keywords; others are names.
+var qualifiedKeys = map[token]expr.MetaKey{
+	tokLength: expr.MetaLen, tokProtocol: expr.MetaProtocol, tokPriority: expr.MetaPriority, tokRandom: expr.MetaPRandom,
+	tokSecmark: expr.MetaSecmark, tokIpsec: expr.MetaSecpath,
+}
+
+// knownKeys are those of nft's message for other names.
+const knownKeys = "length, protocol, priority, mark, iif, oif, iifname, oifname, iiftype, oiftype, skuid, skgid, nftrace, rtclassid, secmark, " +
+	"nfproto, l4proto, ibrname, obrname, pkttype, cpu, iifgroup, oifgroup, cgroup, random, ipsec, iifkind, oifkind, ibrpvid, ibrvproto, " +
+	"time, day, hour, sdif, sdifname"
+
+// meta takes what follows the word: a *syntax.Meta; or with first, which says that a statement begins so, perhaps a *syntax.SetMeta.
+func (p *parser) meta(from syntax.Loc, first bool) any {
+	t := p.peek()
+	key, ok := bareKeys[t]
+	name := ""
+	if !ok {
+		key, ok = qualifiedKeys[t]
+	}
+	switch {
+	case ok:
+		p.take()
+		if s := opens[t]; s != scopeBase {
+			p.close(s)
+		}
+	case t == tokString:
+		p.take()
+		name = p.cur.text
+	default:
+		p.unexpected(anything...)
+		return nil
+	}
+	if first && p.accept(tokSet) {
+		s := &syntax.SetMeta{Key: key, Value: p.stmtExpr()}
+		s.Loc = p.since(from)
+		s.Key = p.metaNamed(key, name, s.Loc)
+		p.close(scopeMeta)
+		return s
+	}
+	p.close(scopeMeta)
+	m := p.metas.new()
+	m.Loc = p.since(from)
+	m.Key = p.metaNamed(key, name, m.Loc)
+	return m
+}
+
+func (p *parser) metaNamed(key expr.MetaKey, name string, at syntax.Loc) expr.MetaKey {
+	if name == "" || p.bad {
+		return key
+	}
+	key, ok := syntax.MetaNamed(name)
+	if !ok {
+		p.wrong("syntax error, unexpected "+name+", known keys are "+knownKeys, at)
+	}
+	return key
+}
+
+// ctKeys are the keys of ct; those of ctDirected need no direction and may have one, and those of ctEither may have one anywhere.
+var ctKeys = map[token]expr.CTKey{
+	tokL3proto: expr.CTL3Protocol, tokProtocol: expr.CTProtocol, tokMark: expr.CTMark, tokState: expr.CTState, tokDirection: expr.CTDirection,
+	tokStatus: expr.CTStatus, tokExpiration: expr.CTExpiration, tokHelper: expr.CTHelper, tokSaddr: expr.CTSrc, tokDaddr: expr.CTDst,
+	tokProtoSrc: expr.CTProtoSrc, tokProtoDst: expr.CTProtoDst, tokLabel: expr.CTLabels, tokEvent: expr.CTEventmask,
+	tokSecmark: expr.CTSecmark, tokId: expr.CTID, tokBytes: expr.CTBytes, tokPackets: expr.CTPkts, tokAvgpkt: expr.CTAvgpkt,
+	tokZone: expr.CTZone,
+}
+
+var ctDirected = map[token]bool{
+	tokSaddr: true, tokDaddr: true, tokL3proto: true, tokProtocol: true, tokProtoSrc: true, tokProtoDst: true, tokBytes: true, tokPackets: true,
+	tokAvgpkt: true, tokZone: true,
+}
+
+// ct takes what follows the word: an expression; or with first, which says that a statement begins so, perhaps a statement.
+func (p *parser) ct(from syntax.Loc, first bool) (syntax.Expr, syntax.Stmt) {
+	t := p.peek()
+	switch t {
+	case tokOriginal, tokReply:
+		return p.ctOf(from, first)
+	case tokCount:
+		if first {
+			p.take()
+			return nil, p.connCount(from)
+		}
+	case tokTimeout, tokExpectation:
+		if first {
+			p.take()
+			p.expect(tokSet)
+			s := &syntax.ObjectStmt{Type: objectKinds[t].of, Object: p.stmtExpr()}
+			s.Loc = p.since(from)
+			p.close(scopeCT)
+			return nil, s
+		}
+	}
+	key, ok := ctKeys[t]
+	if !ok {
+		p.unexpected(anything...)
+		return nil, nil
+	}
+	p.take()
+	if t == tokSecmark {
+		p.close(scopeSecmark)
+	}
+	if first && p.accept(tokSet) {
+		value := p.stmtExpr()
+		at := p.since(from)
+		p.close(scopeCT)
+		if key == expr.CTHelper {
+			s := &syntax.ObjectStmt{Type: expr.ObjectCTHelper, Object: value}
+			s.Loc = at
+			return nil, s
+		}
+		s := &syntax.SetCT{Key: key, Value: value}
+		s.Loc = at
+		return nil, s
+	}
+	p.close(scopeCT)
+	e := &syntax.CT{Key: key}
+	e.Loc = p.since(from)
+	return e, nil
+}
+
+// ctOf takes a direction and what has one.
+func (p *parser) ctOf(from syntax.Loc, first bool) (syntax.Expr, syntax.Stmt) {
+	p.take()
+	direction := uint8(0)
+	if p.cur.tok == tokReply {
+		direction = 1
+	}
+	e := &syntax.CT{Dir: &direction}
+	t := p.peek()
+	switch {
+	case t == tokIp || t == tokIp6:
+		p.take()
+		e.NFProto = uint8(nftables.IPv4)
+		keys := [2]expr.CTKey{expr.CTSrcIP, expr.CTDstIP}
+		if t == tokIp6 {
+			e.NFProto = uint8(nftables.IPv6)
+			keys = [2]expr.CTKey{expr.CTSrcIP6, expr.CTDstIP6}
+		}
+		switch p.peek() {
+		case tokSaddr:
+			e.Key = keys[0]
+		case tokDaddr:
+			e.Key = keys[1]
+		default:
+			p.unexpected(tokSaddr, tokDaddr)
+			return nil, nil
+		}
+		p.take()
+		p.close(opens[t])
+	case ctDirected[t]:
+		p.take()
+		e.Key = ctKeys[t]
+		either := t == tokBytes || t == tokPackets || t == tokAvgpkt || t == tokZone
+		if first && either && p.accept(tokSet) {
+			s := &syntax.SetCT{Key: e.Key, Dir: e.Dir, Value: p.stmtExpr()}
+			s.Loc = p.since(from)
+			p.close(scopeCT)
+			return nil, s
+		}
+	default:
+		p.unexpected(anything...)
+		return nil, nil
+	}
+	p.close(scopeCT)
+	e.Loc = p.since(from)
+	return e, nil
+}
+
+// rt takes something of the route, or a field of a routing header.
+func (p *parser) rt() syntax.Expr {
+	from := p.here()
+	p.take()
+	e := &syntax.RT{}
+	t := p.peek()
+	switch t {
+	case tokNexthdr, tokHdrlength, tokType, tokSegLeft:
+		return p.extensionField(syntax.ExtensionNamed("rt"), from, scopeRT)
+	case tokIp, tokIp6:
+		p.take()
+		p.close(opens[t])
+		e.NFProto = uint8(nftables.IPv4)
+		if t == tokIp6 {
+			e.NFProto = uint8(nftables.IPv6)
+		}
+		t = p.peek()
+	}
+	switch t {
+	case tokClassid:
+		e.Key = syntax.RTClassid
+	case tokNexthop:
+		e.Key = syntax.RTNexthop4
+		if e.NFProto == uint8(nftables.IPv6) {
+			e.Key = syntax.RTNexthop6
+		}
+	case tokMtu:
+		e.Key = syntax.RTMTU
+	case tokIpsec:
+		e.Key = syntax.RTIPsec
+	default:
+		if e.NFProto == 0 {
+			p.unexpected(anything...)
+		} else {
+			p.unexpected(tokClassid, tokNexthop, tokMtu, tokIpsec)
+		}
+		return nil
+	}
+	p.take()
+	if t == tokIpsec {
+		p.close(scopeIPsec)
+	}
+	p.close(scopeRT)
+	e.Loc = p.since(from)
+	return e
+}
+
+func (p *parser) socket() syntax.Expr {
+	from := p.here()
+	p.take()
+	e := &syntax.Socket{}
+	switch p.peek() {
+	case tokTransparent:
+		e.Key = syntax.SocketTransparent
+	case tokMark:
+		e.Key = syntax.SocketMark
+	case tokWildcard:
+		e.Key = syntax.SocketWildcard
+	case tokCgroupv2:
+		e.Key = syntax.SocketCgroupv2
+	default:
+		p.unexpected(tokTransparent, tokMark, tokWildcard, tokCgroupv2)
+		return nil
+	}
+	p.take()
+	if e.Key == syntax.SocketCgroupv2 {
+		p.expect(tokLevel)
+		e.Level = uint32(p.number())
+	}
+	p.close(scopeSocket)
+	e.Loc = p.since(from)
+	return e
+}
+
+func (p *parser) osf() syntax.Expr {
+	from := p.here()
+	p.take()
+	e := &syntax.Osf{}
+	if p.accept(tokTtl) {
+		switch word := p.identifier(); {
+		case p.bad:
+		case word == "loose":
+			e.TTL = 1
+		case word == "skip":
+			e.TTL = 2
+		default:
+			p.wrong("invalid ttl option", p.last)
+		}
+	}
+	switch p.peek() {
+	case tokVersion:
+		e.Version = true
+	case tokName:
+	default:
+		p.unexpected(tokVersion, tokName)
+		return nil
+	}
+	p.take()
+	p.close(scopeOsf)
+	e.Loc = p.since(from)
+	return e
+}
+
+// ipsec takes something of IPsec, or the bare key of meta.
+func (p *parser) ipsec() syntax.Expr {
+	from := p.here()
+	p.take()
+	e := &syntax.XFRM{}
+	switch p.peek() {
+	case tokIn:
+		p.take()
+	case tokOut:
+		p.take()
+		e.Dir = 1
+	default:
+		m := p.metas.new()
+		m.Key, m.Bare, m.Loc = expr.MetaSecpath, true, p.last
+		p.close(scopeIPsec)
+		return m
+	}
+	if p.accept(tokSpnum) {
+		e.SPNum = uint32(p.number())
+		if e.SPNum > 255 {
+			p.wrong("value too large", p.last)
+		}
+	}
+	p.ipsecKey(e)
+	p.close(scopeIPsec)
+	e.Loc = p.since(from)
+	return e
+}
+
+func (p *parser) ipsecKey(e *syntax.XFRM) {
+	t := p.peek()
+	switch t {
+	case tokSpi:
+		p.take()
+		e.Key = syntax.XFRMSPI
+	case tokReqid:
+		p.take()
+		e.Key = syntax.XFRMReqid
+	case tokIp, tokIp6:
+		p.take()
+		p.close(opens[t])
+		keys := [2]uint32{syntax.XFRMSaddr4, syntax.XFRMDaddr4}
+		if t == tokIp6 {
+			keys = [2]uint32{syntax.XFRMSaddr6, syntax.XFRMDaddr6}
+		}
+		switch p.peek() {
+		case tokSaddr:
+			e.Key = keys[0]
+		case tokDaddr:
+			e.Key = keys[1]
+		default:
+			p.unexpected(tokSaddr, tokDaddr)
+			return
+		}
+		p.take()
+	default:
+		p.unexpected(tokIp, tokIp6, tokSpi, tokReqid)
+	}
+}
+
+// fib takes what the routing tables say.
+func (p *parser) fib() syntax.Expr {
+	from := p.here()
+	p.take()
+	e := &syntax.Fib{}
+	for {
+		flag := fibFlags[p.peek()]
+		if flag == 0 {
+			p.unexpected(anything...)
+			return nil
+		}
+		p.take()
+		e.Flags |= flag
+		if !p.accept(tokDot) {
+			break
+		}
+	}
+	switch p.peek() {
+	case tokOif:
+		p.take()
+		e.Result = expr.FibOif
+	case tokOifname:
+		p.take()
+		e.Result = expr.FibOifname
+	case tokType:
+		p.take()
+		p.close(scopeType)
+		e.Result = expr.FibType
+	default:
+		p.unexpected(tokOif, tokOifname, tokType)
+		return nil
+	}
+	p.close(scopeFib)
+	e.Loc = p.since(from)
+	return e
+}
+
+var fibFlags = map[token]expr.FibFlags{
+	tokSaddr: expr.FibSaddr, tokDaddr: expr.FibDaddr, tokMark: expr.FibMark, tokIif: expr.FibIif, tokOif: expr.FibOifFlag,
+}
+
+func (p *parser) numgen() syntax.Expr {
+	from := p.here()
+	p.take()
+	e := &syntax.Numgen{}
+	switch p.peek() {
+	case tokInc:
+	case tokRandom:
+		e.Random = true
+	default:
+		p.unexpected(tokInc, tokRandom)
+		return nil
+	}
+	p.take()
+	p.expect(tokMod)
+	e.Modulus = uint32(p.number())
+	e.Offset = p.offset()
+	p.close(scopeNumgen)
+	e.Loc = p.since(from)
+	return e
+}
+
+// offset takes "offset" and a number, if they come.
+func (p *parser) offset() uint32 {
+	if p.accept(tokOffset) {
+		return uint32(p.number())
+	}
+	return 0
+}
+
+func (p *parser) hash(t token) syntax.Expr {
+	from := p.here()
+	p.take()
+	e := &syntax.Hash{Symmetric: t == tokSymhash}
+	if !e.Symmetric {
+		e.Of = p.wholeExpr()
+	}
+	p.expect(tokMod)
+	e.Modulus = uint32(p.number())
+	if !e.Symmetric && p.accept(tokSeed) {
+		e.Seed, e.HasSeed = uint32(p.number()), true
+	}
+	e.Offset = p.offset()
+	p.close(scopeHash)
+	e.Loc = p.since(from)
+	return e
+}

@@ -1,0 +1,355 @@
+package parse
+
+import (
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// setBraces takes "{", a set or map, and "}".
+func (p *parser) setBraces(h syntax.Handle, isMap bool) *syntax.SetDecl {
+	s := &syntax.SetDecl{Handle: h, Map: isMap}
+	if isMap {
+		s.Flags = nftables.SetMap
+	}
+	from := p.nowhere()
+	if !p.expect(tokLBrace) {
+		return s
+	}
+	p.setBlock(s)
+	p.expect(tokRBrace)
+	s.Loc = p.since(from)
+	return s
+}
+
+func (p *parser) setBlock(s *syntax.SetDecl) {
+	for {
+		t := p.peek()
+		if p.statement(t) {
+			continue
+		}
+		switch t {
+		case tokRBrace, tokBad:
+			return
+		case tokType:
+			p.take()
+			p.setType(s)
+			p.separator(p.moreTypes(s)...)
+			p.close(scopeType)
+		case tokTypeof:
+			p.take()
+			p.setTypeof(s)
+			p.separator(p.moreTypes(s)...)
+		case tokElements:
+			from := p.here()
+			p.take()
+			p.expect(tokEquals)
+			e := p.elements()
+			if s.Elements != nil {
+				p.again(p.since(from))
+			}
+			s.Elements = e
+		case tokAutoMerge:
+			if s.Map {
+				p.unexpected(anything...)
+				continue
+			}
+			p.take()
+			s.AutoMerge = true
+		case tokCounter, tokLimit, tokQuota, tokCt:
+			p.statefulStatements(&s.Stmts)
+			p.separator()
+		default:
+			p.setOption(s, t)
+		}
+	}
+}
+
+func (p *parser) setOption(s *syntax.SetDecl, t token) {
+	from := p.here()
+	switch t {
+	case tokFlags:
+		p.take()
+		flags := p.setFlags()
+		if s.Flags&^nftables.SetMap != 0 {
+			p.again(p.since(from))
+		}
+		s.Flags |= flags
+		p.separator(tokComma)
+	case tokTimeout, tokGcInterval:
+		p.take()
+		to := &s.Timeout
+		if t == tokGcInterval {
+			to = &s.GCInterval
+		}
+		ms := p.time()
+		*to = ms
+		p.separator()
+	case tokPolicy:
+		p.take()
+		p.setPolicy(s, from)
+		p.separator()
+	case tokSize:
+		p.take()
+		s.Size = uint32(p.number())
+		p.separator()
+	case tokComment:
+		p.comment(&s.Comment, &s.HasComment)
+		p.separator()
+	default:
+		p.unexpected(anything...)
+	}
+}
+
+// moreTypes is what may follow the type of a set beside a separator.
+func (p *parser) moreTypes(s *syntax.SetDecl) []token {
+	if s.Data == nil && s.Object == 0 && !s.Map {
+		return []token{tokDot}
+	}
+	return nil
+}
+
+func (p *parser) setFlags() (flags nftables.SetFlags) {
+	for {
+		switch p.peek() {
+		case tokConstant:
+			flags |= nftables.SetConstant
+		case tokInterval:
+			flags |= nftables.SetInterval
+		case tokTimeout:
+			flags |= nftables.SetTimeout
+		case tokDynamic:
+			flags |= nftables.SetEval
+		default:
+			p.unexpected(tokConstant, tokInterval, tokTimeout, tokDynamic)
+			return flags
+		}
+		p.take()
+		if !p.accept(tokComma) {
+			return flags
+		}
+	}
+}
+
+func (p *parser) setPolicy(s *syntax.SetDecl, from syntax.Loc) {
+	switch p.peek() {
+	case tokPerformance:
+		p.take()
+		s.Policy = 0
+	case tokMemory:
+		p.take()
+		s.Policy = 1
+	default:
+		p.unexpected(tokPerformance, tokMemory)
+	}
+	p.close(scopePolicy)
+	s.PolicyGiven = true
+}
+
+// objectsOfMaps are the objects that a map may give.
+var objectsOfMaps = map[token]expr.ObjectType{
+	tokCounter: expr.ObjectCounter, tokQuota: expr.ObjectQuota, tokLimit: expr.ObjectLimit, tokSecmark: expr.ObjectSecmark,
+	tokSynproxy: expr.ObjectSynproxy,
+}
+
+// setType takes the types of the key and, of a map, of the data.
+func (p *parser) setType(s *syntax.SetDecl) {
+	from := p.here()
+	key := p.dataType()
+	if s.Map {
+		p.expect(tokColon, tokDot)
+		interval := p.accept(tokInterval)
+		t := p.peek()
+		if kind, ok := objectsOfMaps[t]; ok && !interval {
+			p.take()
+			p.close(opens[t])
+			s.Object = kind
+			s.Flags |= nftables.SetObject
+		} else {
+			s.Data = p.dataType()
+			if p.peek() != tokNewline && p.peek() != tokSemicolon {
+				p.unexpected(tokNewline, tokSemicolon, tokDot)
+			}
+			if interval && s.Data != nil {
+				s.IntervalData = true
+			}
+		}
+	}
+	if p.bad {
+		return
+	}
+	if s.Key != nil {
+		p.again(p.since(from))
+	}
+	s.Key = key
+}
+
+// dataType takes names of types with dots between them.
+func (p *parser) dataType() syntax.Expr {
+	from := p.here()
+	var parts []*syntax.Datatype
+	for {
+		switch p.peek() {
+		case tokString, tokMark, tokDscp, tokEcn, tokClassid, tokTime:
+			p.take()
+		case tokBad:
+			return nil
+		default:
+			p.unexpected(anything...)
+			return nil
+		}
+		t := syntax.TypeNamed(p.cur.text)
+		if t == nil {
+			p.wrong("unknown datatype "+p.cur.text, p.last)
+			return nil
+		}
+		parts = append(parts, t)
+		if !p.accept(tokDot) {
+			break
+		}
+	}
+	v := &syntax.Value{}
+	v.Loc = p.since(from)
+	v.Type = parts[0]
+	if len(parts) > 1 {
+		v.Type = syntax.ConcatType(parts...)
+	}
+	v.Order, v.Bits = v.Type.Order, v.Type.Bits
+	return v
+}
+
+// setTypeof takes the expressions whose types the key and the data have.
+func (p *parser) setTypeof(s *syntax.SetDecl) {
+	from := p.here()
+	key := p.typeofExpr()
+	if s.Map {
+		p.expect(tokColon, tokDot)
+		s.IntervalData = p.accept(tokInterval)
+		s.Data = p.typeofExpr()
+	}
+	if p.bad {
+		return
+	}
+	if s.Key != nil {
+		p.again(p.since(from))
+	}
+	s.Key, s.Typeof = key, true
+}
+
+func (p *parser) typeofExpr() syntax.Expr {
+	from := p.here()
+	first := p.primary(false)
+	if p.peek() != tokDot {
+		return first
+	}
+	c := &syntax.Concat{Parts: []syntax.Expr{first}}
+	for p.accept(tokDot) {
+		c.Parts = append(c.Parts, p.primary(false))
+		p.peek()
+	}
+	c.Loc = p.since(from)
+	return c
+}
+
+// flowtable takes "{", a flowtable, and "}".
+func (p *parser) flowtable(h *syntax.Handle) *syntax.FlowtableDecl {
+	f := &syntax.FlowtableDecl{Handle: *h}
+	from := p.nowhere()
+	if !p.expect(tokLBrace) {
+		return f
+	}
+	hook := &syntax.HookDecl{}
+	for {
+		t := p.peek()
+		if p.statement(t) {
+			continue
+		}
+		switch t {
+		case tokHook:
+			p.take()
+			at := p.last
+			hook.Hook, hook.HookLoc = p.identifier(), p.last
+			p.priority(hook)
+			p.separator()
+			if !p.bad && hook.Hook != "ingress" {
+				p.wrong("unknown chain hook", hook.HookLoc)
+			}
+			hook.Loc = p.since(at)
+			f.Hook = hook
+		case tokDevices:
+			p.take()
+			p.expect(tokEquals)
+			hook.Devices = p.deviceSet()
+			f.Hook = hook
+			p.separator()
+		case tokCounter:
+			p.take()
+			p.close(scopeCounter)
+			f.Flags |= 2
+		case tokFlags:
+			p.take()
+			if p.expect(tokOffload) {
+				f.Flags |= 1
+			}
+			p.separator()
+		case tokRBrace:
+			p.take()
+			f.Loc = p.since(from)
+			return f
+		case tokBad:
+			return f
+		default:
+			p.unexpected(anything...)
+		}
+	}
+}
+
+// deviceSet takes "{" names of devices "}", or a variable.
+func (p *parser) deviceSet() syntax.Expr {
+	from := p.here()
+	if p.peek() == tokDollar {
+		return p.variable()
+	}
+	p.expect(tokLBrace, tokDollar)
+	l := &syntax.List{}
+	for {
+		switch p.peek() {
+		case tokString, tokQuotedString:
+			p.take()
+			s := p.symbol(p.last, p.cur.text)
+			l.Items = append(l.Items, s)
+		case tokDollar:
+			l.Items = append(l.Items, p.variable())
+		default:
+			p.unexpected(tokString, tokQuotedString, tokDollar)
+			return nil
+		}
+		if !p.moreDevices() {
+			break
+		}
+	}
+	l.Loc = p.since(from)
+	return l
+}
+
+// moreDevices takes what is between the names of devices, or the closing brace. It says whether a name comes: on the same line.
+func (p *parser) moreDevices() bool {
+	for {
+		switch p.peek() {
+		case tokComma:
+			p.take()
+			switch p.peek() {
+			case tokString, tokQuotedString, tokDollar:
+				return true
+			case tokNewline:
+				p.take()
+			}
+		case tokRBrace:
+			p.take()
+			return false
+		default:
+			p.unexpected(tokComma, tokRBrace)
+			return false
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package parse
+
+import "github.com/chainwalk/chainwalk/fakenft/syntax"
+
+// stmtExpr takes what a statement sets something to: an expression with operators and dots, a map of it, a prefix, a range, or a list of words.
+func (p *parser) stmtExpr() syntax.Expr {
+	from := p.here()
+	first, word := p.primaryStmt()
+	if word && p.peek() == tokComma {
+		return p.stmtList(first, from)
+	}
+	return p.stmtExprFrom(first, from)
+}
+
+// stmtExprFrom takes what follows the first thing.
+func (p *parser) stmtExprFrom(first syntax.Expr, from syntax.Loc) syntax.Expr {
+	e := p.binary(first, from, 1, (*parser).operandStmt)
+	switch p.peek() {
+	case tokSlash:
+		p.take()
+		return p.prefix(e, from, p.number())
+	case tokDash:
+		p.take()
+		return p.rangeTo(e, from, p.basicStmt())
+	case tokDot:
+		c := &syntax.Concat{Parts: append(make([]syntax.Expr, 0, 4), e)}
+		for p.accept(tokDot) {
+			c.Parts = append(c.Parts, p.operandStmt())
+		}
+		c.Loc = p.since(from)
+		e = c
+	}
+	if !p.accept(tokMap) {
+		return e
+	}
+	m := &syntax.Map{Key: e}
+	switch p.peek() {
+	case tokLBrace:
+		m.Mappings = p.setExpr()
+	default:
+		m.Mappings = p.setName(tokLBrace)
+	}
+	m.Loc = p.since(from)
+	return m
+}
+
+// stmtList takes the rest of a list of words.
+func (p *parser) stmtList(first syntax.Expr, from syntax.Loc) syntax.Expr {
+	l := &syntax.List{Items: append(make([]syntax.Expr, 0, 4), first)}
+	for p.accept(tokComma) {
+		switch t := p.peek(); t {
+		case tokDollar, tokString, tokQuotedString, tokAsteriskString:
+			l.Items = append(l.Items, p.symbolExpr(t))
+		default:
+			s, ok := p.keyword(t)
+			if !ok {
+				p.unexpected(anything...)
+				return nil
+			}
+			l.Items = append(l.Items, s)
+		}
+	}
+	l.Loc = p.since(from)
+	return l
+}
+
+func (p *parser) operandStmt() syntax.Expr {
+	e, _ := p.primaryStmt()
+	return e
+}
+
+// basicStmt takes an expression without dots.
+func (p *parser) basicStmt() syntax.Expr {
+	from := p.here()
+	return p.binary(p.operandStmt(), from, 1, (*parser).operandStmt)
+}
+
+// primaryStmt takes the first thing of an expression of a statement. It says whether that is a word, which may be in a list.
+func (p *parser) primaryStmt() (syntax.Expr, bool) {
+	t := p.peek()
+	switch t {
+	case tokDollar, tokString, tokQuotedString, tokAsteriskString:
+		return p.symbolExpr(t), true
+	case tokNumber:
+		return p.integer(), false
+	case tokExists, tokMissing:
+		return p.boolean(t), false
+	case tokLParen:
+		p.take()
+		e := p.basicStmt()
+		p.expect(tokRParen)
+		return e, false
+	case tokIpsec:
+		return p.ipsecBare(), false
+	case tokAt:
+		return p.rawPayload(), false
+	}
+	if e := p.packet(t); e != nil || p.bad {
+		return e, false
+	}
+	if e := p.payload(t, true); e != nil || p.bad {
+		_, word := e.(*syntax.Symbol)
+		return e, word
+	}
+	if s, ok := p.keyword(t); ok {
+		return s, true
+	}
+	p.unexpected(anything...)
+	return nil, false
+}
+
+// ipsecBare takes the bare key of meta.
+func (p *parser) ipsecBare() syntax.Expr {
+	p.take()
+	m := p.metas.new()
+	m.Key, m.Bare, m.Loc = bareIpsec, true, p.last
+	p.close(scopeIPsec)
+	return m
+}

@@ -1,0 +1,177 @@
+package parse
+
+import (
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+)
+
+// variables are the definitions of a block. Those of the blocks around it hold in it too.
+type variables struct {
+	outer *variables
+	names []string // in the order of definition
+	to    map[string]syntax.Expr
+}
+
+func (v *variables) define(name string, to syntax.Expr) {
+	if v.to == nil {
+		v.to = make(map[string]syntax.Expr)
+	}
+	v.names = append(v.names, name)
+	v.to[name] = to
+}
+
+func (v *variables) undefine(name string) {
+	delete(v.to, name)
+	for i, n := range v.names {
+		if n == name {
+			v.names = append(v.names[:i], v.names[i+1:]...)
+			return
+		}
+	}
+}
+
+func (v *variables) lookup(name string) (syntax.Expr, bool) {
+	for ; v != nil; v = v.outer {
+		if to, ok := v.to[name]; ok {
+			return to, true
+		}
+	}
+	return nil, false
+}
+
+// like is a defined name that is near to one.
+func (v *variables) like(name string) (string, bool) {
+	best, at := "", len(name)/2+1
+	for ; v != nil; v = v.outer {
+		for _, n := range v.names {
+			if d := distance(n, name); d <= at && d*2 <= len(name) && (best == "" || d < at) {
+				best, at = n, d
+			}
+		}
+	}
+	return best, best != ""
+}
+
+// distance is how many letters have to be added, taken away or changed to make one name of another.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// maxNesting is how many blocks nft 1.0.6 keeps variables for.
+const maxNesting = 4
+
+// open begins a block with variables of its own. It says whether nft has room for that.
+func (p *parser) open() bool {
+	if p.nesting >= maxNesting-1 {
+		return false
+	}
+	p.nesting++
+	p.vars = &variables{outer: p.vars}
+	return true
+}
+
+// closeBlock ends such a block.
+func (p *parser) closeBlock() {
+	if p.bad || p.vars.outer == nil {
+		return
+	}
+	p.nesting--
+	p.vars = p.vars.outer
+}
+
+// variable takes "$" and a name.
+func (p *parser) variable() syntax.Expr {
+	from := p.here()
+	if !p.expect(tokDollar) {
+		return nil
+	}
+	name := p.identifier()
+	if p.bad {
+		return nil
+	}
+	v := &syntax.Variable{Name: name, To: p.resolve(name, p.last)}
+	v.Loc = p.since(from)
+	return v
+}
+
+// resolve is what a variable was defined as.
+func (p *parser) resolve(name string, at syntax.Loc) syntax.Expr {
+	to, ok := p.vars.lookup(name)
+	if !ok {
+		text := "unknown identifier '" + name + "'"
+		if near, ok := p.vars.like(name); ok {
+			text += "; did you mean identifier ‘" + near + "’?"
+		}
+		p.wrong(text, at)
+	}
+	return to
+}
+
+// definition takes what comes after "define", "redefine" or "undefine".
+func (p *parser) definition(kind token) {
+	p.take()
+	name := p.identifier()
+	at := p.last
+	var to syntax.Expr
+	if kind != tokUndefine {
+		p.expect(tokEquals)
+		to = p.initializer()
+	}
+	p.separator()
+	if p.bad {
+		return
+	}
+	_, there := p.vars.to[name]
+	switch {
+	case kind == tokDefine && there:
+		p.wrong("redefinition of symbol '"+name+"'", at)
+	case kind == tokUndefine && !there:
+		p.wrong("undefined symbol '"+name+"'", at)
+	case kind == tokUndefine:
+		p.vars.undefine(name)
+	case there:
+		p.vars.undefine(name)
+		p.vars.define(name, to)
+	default:
+		p.vars.define(name, to)
+	}
+}
+
+// initializer takes the value of a definition: an expression, a list, a set, an empty set, or a negative number.
+func (p *parser) initializer() syntax.Expr {
+	from := p.here()
+	switch p.peek() {
+	case tokDash:
+		p.take()
+		n := p.number()
+		v := &syntax.Value{Num: syntax.Num{Lo: uint64(uint32(-int32(n)))}}
+		v.Loc, v.Type, v.Order, v.Bits = p.since(from), syntax.TypeInteger, syntax.HostOrder, 32
+		return v
+	case tokLBrace:
+		p.take()
+		if p.accept(tokRBrace) {
+			s := &syntax.Set{}
+			s.Loc = p.since(from)
+			return s
+		}
+		return p.setRest(from)
+	case tokAt:
+		return p.setReference()
+	}
+	return p.listOrConcatenation()
+}
