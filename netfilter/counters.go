@@ -25,3 +25,6 @@ func (c *Counters) Set(packets, bytes uint64) {
 	c.packets.Store(packets)
 	c.bytes.Store(bytes)
 }
+
+// Take is what was counted, and sets the counters back to nothing.
+func (c *Counters) Take() (packets, bytes uint64) { return c.packets.Swap(0), c.bytes.Swap(0) }

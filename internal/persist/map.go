@@ -163,6 +163,25 @@ func (m *Map[V]) Put(key string, v V) {
 	b.entries = append(b.entries, mapEntry[V]{key: key, hash: h, value: v})
 }
 
+// Ref is where the value of a key is kept, to be written to; nil if there is none. It holds until the next Put or Remove. Only for a map that
+// Edit gave.
+func (m *Map[V]) Ref(key string) *V {
+	if m.count == 0 {
+		return nil
+	}
+	h := hash(key)
+	b := m.bucket(h)
+	for i := range b.entries {
+		if e := &b.entries[i]; e.hash == h && e.key == key {
+			if b.owner != m.owner {
+				b = m.writable(h)
+			}
+			return &b.entries[i].value
+		}
+	}
+	return nil
+}
+
 // Remove takes a key out, and says whether it was there. Only for a map that Edit gave.
 func (m *Map[V]) Remove(key string) bool {
 	if m.count == 0 {

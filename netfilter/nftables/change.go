@@ -56,8 +56,10 @@ const (
 type AddRule struct {
 	Family       Family
 	Table, Chain string
-	Place        Place
-	Handle       uint64 // of the rule that Place is about; 0: none
+	// ChainID is the number of a chain of the same transaction (ChainSpec.ID), if Chain is empty.
+	ChainID uint32
+	Place   Place
+	Handle  uint64 // of the rule that Place is about; 0: none
 	// ID is a number within the transaction, and PlaceID that of the rule that Place is about, if that has no handle yet.
 	ID, PlaceID uint32
 	Exprs       []expr.Expr

@@ -16,6 +16,8 @@ type Kernel struct {
 	lock     sync.RWMutex // written by transactions and by overlays that are committed
 	state    atomic.Pointer[State]
 	speller  atomic.Pointer[Speller]
+	// What goes on being counted even if a transaction is undone: tables, and chains without a name.
+	tableHandle, chainNames uint64
 }
 
 // New is a kernel without tables. Its clock times elements; nextTurn gives base chains their turns (netfilter.Namespace.NextTurn).

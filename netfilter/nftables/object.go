@@ -42,7 +42,8 @@ const (
 
 // ChainSpec is what a chain is made of.
 type ChainSpec struct {
-	Name string
+	Name string // empty for one with ChainBinding: the kernel gives it a name
+	ID   uint32 // within the transaction, for verdicts and rules that come before the chain has a name
 	// Hooking is nil for a chain that is no base chain.
 	Hooking *Hooking
 	// Policy is nil if none was given: accept for a base chain.

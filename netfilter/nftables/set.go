@@ -3,8 +3,6 @@ package nftables
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/chainwalk/chainwalk/internal/persist"
 )
 
 // Set is a set or map with its elements.
@@ -20,14 +18,6 @@ type Set struct {
 
 // setID is what stays the same of a set as long as it lives, whatever is changed of it; its address is all that counts.
 type setID struct{ _ byte }
-
-// members are the elements of a set. They never change.
-type members struct {
-	hashed   persist.Map[*Element]  // of a set without intervals
-	ordered  persist.List[*Element] // of one with intervals: by key, an end before a beginning
-	boxes    []*Element             // of concatenations with intervals, in the order in which they were added
-	catchall *Element
-}
 
 // Element is a member of a set.
 type Element struct {
@@ -45,14 +35,10 @@ func (e *Element) Live(now time.Time) bool { return e.Deadline.IsZero() || now.B
 func (s *Set) Len() int { return s.members.Load().len() }
 
 // Find is the element that a packet's key meets; nil if there is none.
-func (s *Set) Find(key []byte, now time.Time) *Element { return s.members.Load().find(s, key, now) }
+func (s *Set) Find(key []byte, now time.Time) *Element {
+	return s.members.Load().find(&s.SetSpec, key, now)
+}
 
-// Elements are the live elements by their keys: of intervals, the beginning of each and its end, as the kernel dumps them. A catch-all
-// element is the last.
+// Elements are the live elements by their keys, concatenations with intervals in the order in which they were added. Of intervals they are
+// the beginning of each and its end, as the kernel dumps them. A catch-all element is the last.
 func (s *Set) Elements(now time.Time) []*Element { return s.members.Load().all(now) }
-
-func (m *members) len() int { return m.hashed.Len() + m.ordered.Len() + len(m.boxes) }
-
-func (m *members) find(s *Set, key []byte, now time.Time) *Element { panic("soon") }
-
-func (m *members) all(now time.Time) []*Element { panic("soon") }

@@ -16,7 +16,6 @@ type State struct {
 	Generation uint32
 
 	tables   []*Table // by family and name
-	handle   uint64   // of the table that was made last
 	rulesets [2]Ruleset
 }
 
@@ -27,14 +26,15 @@ func (s *State) Tables() []*Table {
 
 // Table is a table by its name; nil if there is none.
 func (s *State) Table(f Family, name string) *Table {
-	if i, found := s.find(f, name); found {
+	if i, found := findTable(s.tables, f, name); found {
 		return s.tables[i]
 	}
 	return nil
 }
 
-func (s *State) find(f Family, name string) (int, bool) {
-	return slices.BinarySearchFunc(s.tables, name, func(t *Table, name string) int {
+// findTable is where a table is among those of a State, or would be.
+func findTable(tables []*Table, f Family, name string) (int, bool) {
+	return slices.BinarySearchFunc(tables, name, func(t *Table, name string) int {
 		return cmp.Or(cmp.Compare(t.Family, f), cmp.Compare(t.Name, name))
 	})
 }
@@ -44,22 +44,40 @@ type Table struct {
 	TableSpec
 	Handle uint64
 
-	handle  uint64 // that was given last within the table
-	chains  persist.Map[chainEntry]
-	sets    persist.Map[setEntry]
-	objects persist.Map[objectEntry]
+	*counted
+	chains  *persist.Map[chainEntry]
+	sets    *persist.Map[setEntry]
+	objects *persist.Map[objectEntry]
 	// What it has of each kind in the order of creation, which is that of the handles.
-	chainList  persist.List[*Chain]
-	setList    persist.List[*Set]
-	objectList persist.List[*Object]
+	chainList  *persist.List[*Chain]
+	setList    *persist.List[*Set]
+	objectList *persist.List[*Object]
 	bases      []*Chain // base chains, in that order
+	anonymous  map[string]numbers
+}
+
+// counted is what a table goes on counting even in a transaction that is undone.
+type counted struct {
+	handle uint64 // the last one
+}
+
+// nextHandle is a handle of the table that was never given (nf_tables_alloc_handle).
+func (c *counted) nextHandle() uint64 {
+	c.handle++
+	return c.handle
+}
+
+func newTable(spec TableSpec, handle uint64) *Table {
+	return &Table{TableSpec: spec, Handle: handle, counted: &counted{},
+		chains: &persist.Map[chainEntry]{}, sets: &persist.Map[setEntry]{}, objects: &persist.Map[objectEntry]{},
+		chainList: &persist.List[*Chain]{}, setList: &persist.List[*Set]{}, objectList: &persist.List[*Object]{}}
 }
 
 // chainEntry is a chain and what the table knows about it.
 type chainEntry struct {
 	chain *Chain
 	uses  int32 // verdicts of rules and elements that lead to it
-	reach reach
+	reach reach // from where packets may come to it: at least what is so
 }
 
 // setEntry is a set and what the table knows about it.
@@ -112,7 +130,8 @@ type Chain struct {
 	// Memo is for what a reader works out from the chain and wants to find again. This package neither sets nor reads it.
 	Memo atomic.Value
 
-	made *edit // the transaction that may still write to it
+	made  *edit // the transaction that may still write to it
+	dirty bool  // that transaction has added rules
 }
 
 // Rule is a rule. One that a commit did not change is the same pointer afterwards.

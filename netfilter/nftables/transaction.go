@@ -1,9 +1,165 @@
 package nftables
 
-// reach is from where packets come to a chain or a set.
-type reach struct {
-	bases uint32
-	depth int8
+import (
+	"slices"
+	"syscall"
+	"time"
+)
+
+// transaction is one under way. It writes to copies of the tables that it changes.
+type transaction struct {
+	kernel   *Kernel
+	now      time.Time
+	edit     *edit
+	tables   []*Table // as those of a State; copied before the first one is written to
+	owned    bool
+	edits    []*tableEdit
+	last     *tableEdit // that was asked for
+	changed  bool
+	checking bool // each rule and element is checked against its table at once, to find the one that does not fit
+	rules    map[uint32]*Rule
+	chainIDs map[transactionID]string
+	setIDs   map[transactionID]string
+	late     []func() // what holds only when all is done
 }
 
-func (k *Kernel) transact(changes []Change, keep bool) []Refusal { panic("soon") }
+// transactionID is a number of a chain or set within a transaction.
+type transactionID struct {
+	table uint64 // its handle
+	id    uint32
+}
+
+// tableEdit is a table that a transaction writes to.
+type tableEdit struct {
+	*Table
+	tx       *transaction
+	numbered bool
+	// What may reach farther than before: looked at when all changes are made.
+	dirtyChains, dirtySets []string
+	deleted                bool
+	updated                bool // its flags were changed
+	// What checked has found, and whether anything was taken away since.
+	fault   syscall.Errno
+	thinned bool
+}
+
+// fault is why a change is not taken.
+type fault struct {
+	errno syscall.Errno
+	part  Part
+	index int
+}
+
+func refuse(errno syscall.Errno, part Part) *fault { return &fault{errno: errno, part: part} }
+
+// transact carries changes out. If the state that they make is not valid, it does so once more and looks at the tables after each rule and
+// each element, as the kernel does, so that the refusal is that of the change that is to blame (nf_tables_validate).
+func (k *Kernel) transact(changes []Change, keep bool) []Refusal {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	tx := k.begin()
+	refusals := tx.run(changes)
+	if len(refusals) == 0 && !tx.valid() {
+		tx = k.begin()
+		tx.checking = true
+		refusals = tx.run(changes)
+	}
+	if len(refusals) == 0 && keep && tx.changed {
+		k.state.Store(tx.state())
+	}
+	return refusals
+}
+
+func (k *Kernel) begin() *transaction {
+	return &transaction{kernel: k, now: k.clock.Now(), edit: &edit{}, tables: k.State().tables}
+}
+
+func (tx *transaction) run(changes []Change) []Refusal {
+	var refusals []Refusal
+	for i, c := range changes {
+		if f := tx.change(c); f != nil {
+			refusals = append(refusals, Refusal{Change: i, Errno: f.errno, Part: f.part, Index: f.index})
+		}
+	}
+	return refusals
+}
+
+func (tx *transaction) change(c Change) *fault {
+	switch c := c.(type) {
+	case *AddTable:
+		return tx.addTable(c)
+	case *DeleteTable:
+		return tx.deleteTable(c)
+	case *AddChain:
+		return tx.addChain(c)
+	case *DeleteChain:
+		return tx.deleteChain(c)
+	case *AddRule:
+		return tx.addRule(c)
+	case *DeleteRule:
+		return tx.deleteRule(c)
+	case *AddSet:
+		return tx.addSet(c)
+	case *DeleteSet:
+		return tx.deleteSet(c)
+	case *AddElements:
+		return tx.addElements(c)
+	case *DeleteElements:
+		return tx.deleteElements(c)
+	case *AddObject:
+		return tx.addObject(c)
+	case *DeleteObject:
+		return tx.deleteObject(c)
+	}
+	return refuse(syscall.EINVAL, PartWhole)
+}
+
+// state is what the transaction has made.
+func (tx *transaction) state() *State {
+	for _, f := range tx.late {
+		f()
+	}
+	for _, t := range tx.edits {
+		t.register()
+	}
+	return (&State{Generation: tx.kernel.State().Generation + 1, tables: tx.tables}).sealed()
+}
+
+// table is a table that is there, to be written to; nil if there is none.
+func (tx *transaction) table(f Family, name string) *tableEdit {
+	if t := tx.last; t != nil && t.Family == f && t.Name == name && !t.deleted {
+		return t
+	}
+	at, found := findTable(tx.tables, f, name)
+	if !found {
+		return nil
+	}
+	tx.last = tx.editOf(at)
+	return tx.last
+}
+
+// editOf is the table of that place in tables, to be written to.
+func (tx *transaction) editOf(at int) *tableEdit {
+	t := tx.tables[at]
+	for _, e := range tx.edits {
+		if e.Table == t {
+			return e
+		}
+	}
+	own := *t
+	own.chains, own.sets, own.objects = t.chains.Edit(0), t.sets.Edit(0), t.objects.Edit(0)
+	own.chainList, own.setList, own.objectList = t.chainList.Edit(), t.setList.Edit(), t.objectList.Edit()
+	own.bases = slices.Clip(t.bases)
+	tx.own()
+	tx.tables[at] = &own
+	e := &tableEdit{Table: &own, tx: tx}
+	tx.edits = append(tx.edits, e)
+	return e
+}
+
+// own makes the slice of tables the transaction's own.
+func (tx *transaction) own() {
+	if !tx.owned {
+		tx.tables, tx.owned = slices.Clone(tx.tables), true
+	}
+}

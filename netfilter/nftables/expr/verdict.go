@@ -20,6 +20,8 @@ type Verdict struct {
 	Code Code
 	// Chain is where Jump and Goto lead to.
 	Chain string
+	// ChainID is the number of a chain of the same transaction, which chains without a name are found by; 0 for none.
+	ChainID uint32
 }
 
 // Data is what a register can be given: bytes, or a verdict if Verdict is not nil.

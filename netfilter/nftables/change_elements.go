@@ -1,0 +1,320 @@
+package nftables
+
+import (
+	"bytes"
+	"syscall"
+	"time"
+
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+func (tx *transaction) addElements(c *AddElements) *fault {
+	t, f := tx.tableFor(c.Family, c.Table, c.Set)
+	if f != nil {
+		return f
+	}
+	entry := t.setFor(c.Set, c.SetID)
+	switch {
+	case entry == nil:
+		return refuse(syscall.ENOENT, PartName)
+	case entry.uses > 0 && entry.set.Flags&(SetConstant|SetAnonymous) != 0:
+		return refuse(syscall.EBUSY, PartWhole)
+	}
+	set := t.ownSet(entry.set.Name, len(c.Elements))
+	leads := false
+	// The elements of one change are kept together.
+	kept := make([]Element, len(c.Elements))
+	for i := range c.Elements {
+		spec := &c.Elements[i]
+		if errno := t.addElement(set, spec, &kept[i], c.Exclusive); errno != 0 {
+			return &fault{errno: errno, part: PartElement, index: i}
+		}
+		leads = leads || spec.Data != nil && spec.Data.Verdict != nil
+	}
+	if leads {
+		t.dirtySets = append(t.dirtySets, set.Name)
+	}
+	return t.checked(leads)
+}
+
+// addElement is nft_add_set_elem. The element is kept in e.
+func (t *tableEdit) addElement(set *Set, spec *ElementSpec, e *Element, exclusive bool) syscall.Errno {
+	if errno := set.checkElement(spec); errno != 0 {
+		return errno
+	}
+	e.ElementSpec = *spec
+	if errno := set.time(e, t.tx.now); errno != 0 {
+		return errno
+	}
+	if errno := set.giveExprs(e); errno != 0 {
+		return errno
+	}
+	if set.Flags&SetObject != 0 && spec.Flags&ElementIntervalEnd == 0 && t.objects.Ref(objectKey(set.ObjectType, spec.Object)) == nil {
+		return syscall.ENOENT
+	}
+	if errno := t.takeData(set, e); errno != 0 {
+		return errno
+	}
+	m := set.members.Load()
+	old, errno := m.clash(&set.SetSpec, e, t.tx.now)
+	if old != nil && !old.Live(t.tx.now) {
+		t.removeElement(set, m, old)
+		old = nil
+	}
+	if errno == 0 && old != nil {
+		errno = t.again(set, m, old, e, exclusive)
+		t.release(verdictOf(e))
+		return errno
+	}
+	if errno == 0 && spec.Flags&ElementCatchall == 0 && m.len() >= set.capacity() {
+		if errno = syscall.ENFILE; t.expireSet(set) {
+			errno = 0
+		}
+	}
+	if errno != 0 {
+		t.release(verdictOf(e))
+		return errno
+	}
+	m.put(&set.SetSpec, e, nil)
+	if e.Object != "" {
+		t.objects.Ref(objectKey(set.ObjectType, e.Object)).uses++
+	}
+	t.tx.changed = true
+	return 0
+}
+
+func verdictOf(e *Element) *expr.Verdict {
+	if e.Data == nil {
+		return nil
+	}
+	return e.Data.Verdict
+}
+
+// checkElement says whether the set can have such an element.
+func (s *SetSpec) checkElement(e *ElementSpec) syscall.Errno {
+	end, catchall := e.Flags&ElementIntervalEnd != 0, e.Flags&ElementCatchall != 0
+	timed := e.HasTimeout || e.Expires != 0
+	switch {
+	case e.Flags&^(ElementIntervalEnd|ElementCatchall) != 0:
+		return syscall.EOPNOTSUPP
+	case end && (s.Flags&SetInterval == 0 || catchall),
+		catchall != (e.Key == nil),
+		s.Flags&SetMap == 0 && e.Data != nil, s.Flags&SetMap != 0 && e.Data == nil && !end,
+		s.Flags&SetObject == 0 && e.Object != "", s.Flags&SetObject != 0 && e.Object == "" && !end,
+		!s.fitsEnd(e),
+		end && (e.Data != nil || e.Object != "" || timed || e.UserData != nil || e.Exprs != nil),
+		timed && s.Flags&SetTimeout == 0,
+		!catchall && len(e.Key) != int(s.KeyLen), e.KeyEnd != nil && len(e.KeyEnd) != int(s.KeyLen):
+		return syscall.EINVAL
+	}
+	return 0
+}
+
+// fitsEnd says that the element has a last key if it needs one (nft_setelem_valid_key_end).
+func (s *SetSpec) fitsEnd(e *ElementSpec) bool {
+	if s.Flags&(SetConcat|SetInterval) != SetConcat|SetInterval {
+		return e.KeyEnd == nil
+	}
+	if e.Flags&ElementCatchall != 0 {
+		return e.KeyEnd == nil
+	}
+	return e.Flags&ElementIntervalEnd == 0 && e.KeyEnd != nil
+}
+
+// time gives an element the time at which it expires.
+func (s *SetSpec) time(e *Element, now time.Time) syscall.Errno {
+	if !e.HasTimeout && s.Flags&SetTimeout != 0 && e.Flags&ElementIntervalEnd == 0 {
+		e.Timeout = s.Timeout
+	}
+	life := e.Timeout
+	if e.Expires != 0 {
+		if e.Timeout == 0 {
+			return syscall.EOPNOTSUPP
+		}
+		if life = e.Expires; life > e.Timeout {
+			return syscall.ERANGE
+		}
+	}
+	if life != 0 {
+		e.Deadline = now.Add(life)
+	}
+	return 0
+}
+
+// giveExprs gives an element expressions of its own: those that it came with, or the set's.
+func (s *SetSpec) giveExprs(e *Element) syscall.Errno {
+	given := e.Exprs
+	if len(given) == 0 {
+		if e.Flags&ElementIntervalEnd == 0 {
+			e.Exprs = copies(s.Exprs)
+		}
+		return 0
+	}
+	if len(given) > maxSetExprs {
+		return syscall.E2BIG
+	}
+	if len(s.Exprs) > 0 && len(s.Exprs) != len(given) {
+		return syscall.EOPNOTSUPP
+	}
+	for i, x := range given {
+		if len(s.Exprs) > 0 && x.Name() != s.Exprs[i].Name() {
+			return syscall.EOPNOTSUPP
+		}
+	}
+	e.Exprs = copies(given)
+	return 0
+}
+
+// takeData checks what an element maps to; a verdict leads to its chain from then on.
+func (t *tableEdit) takeData(set *Set, e *Element) syscall.Errno {
+	if e.Data == nil {
+		return 0
+	}
+	v := e.Data.Verdict
+	if (v != nil) != (set.DataType == DataVerdict) || v == nil && len(e.Data.Bytes) != int(set.DataLen) {
+		return syscall.EINVAL
+	}
+	if v == nil || v.Code != expr.Jump && v.Code != expr.Goto {
+		return 0
+	}
+	if v.Chain == "" {
+		return syscall.EINVAL
+	}
+	_, errno := t.lead(v)
+	return errno
+}
+
+// again adds an element that is there: it must map to the same, and may get another time to live.
+func (t *tableEdit) again(set *Set, m *members, old, e *Element, exclusive bool) syscall.Errno {
+	if !sameData(old.Data, e.Data) || old.Object != e.Object || exclusive {
+		return syscall.EEXIST
+	}
+	if set.Flags&SetTimeout == 0 || e.Flags&ElementIntervalEnd != 0 || old.Timeout == e.Timeout && e.Expires == 0 {
+		return 0
+	}
+	changed := &Element{ElementSpec: old.ElementSpec, Deadline: e.Deadline}
+	changed.Timeout, changed.HasTimeout = e.Timeout, e.HasTimeout
+	m.put(&set.SetSpec, changed, old)
+	t.tx.changed = true
+	return 0
+}
+
+func sameData(a, b *expr.Data) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a.Verdict != nil && b.Verdict != nil {
+		return *a.Verdict == *b.Verdict
+	}
+	return a.Verdict == b.Verdict && bytes.Equal(a.Bytes, b.Bytes)
+}
+
+// capacity is how many elements the set may have.
+func (s *SetSpec) capacity() int {
+	if s.Size == 0 {
+		return 1<<32 - 1
+	}
+	if s.structure() == ordering {
+		return int(s.Size) * 2 // a beginning and an end each
+	}
+	return int(s.Size)
+}
+
+func (tx *transaction) deleteElements(c *DeleteElements) *fault {
+	t, f := tx.tableFor(c.Family, c.Table, c.Set)
+	if f != nil {
+		return f
+	}
+	entry := t.sets.Ref(c.Set)
+	switch {
+	case entry == nil:
+		return refuse(syscall.ENOENT, PartName)
+	case entry.set.Flags&SetAnonymous != 0:
+		return refuse(syscall.EOPNOTSUPP, PartWhole)
+	case entry.uses > 0 && entry.set.Flags&SetConstant != 0:
+		return refuse(syscall.EBUSY, PartWhole)
+	case c.Elements == nil:
+		t.flushSet(entry.set)
+		return nil
+	}
+	set := t.ownSet(c.Set, 0)
+	m := set.members.Load()
+	for i := range c.Elements {
+		spec := &c.Elements[i]
+		if spec.Flags&ElementCatchall != 0 != (spec.Key == nil) || !set.fitsEnd(spec) ||
+			spec.Key != nil && len(spec.Key) != int(set.KeyLen) {
+			return &fault{errno: syscall.EINVAL, part: PartElement, index: i}
+		}
+		old := m.exact(&set.SetSpec, &Element{ElementSpec: *spec})
+		switch {
+		case old != nil && old.Live(tx.now):
+			t.removeElement(set, m, old)
+		case !c.MayLack:
+			return &fault{errno: syscall.ENOENT, part: PartElement, index: i}
+		}
+	}
+	return nil
+}
+
+// removeElement takes an element out that is there.
+func (t *tableEdit) removeElement(set *Set, m *members, e *Element) {
+	m.remove(&set.SetSpec, e)
+	t.releaseElement(set, e)
+	t.tx.changed = true
+}
+
+// releaseElement says that the element does not lead to a chain or name an object any more.
+func (t *tableEdit) releaseElement(set *Set, e *Element) {
+	t.thinned = true
+	t.release(verdictOf(e))
+	if e.Object != "" {
+		if o := t.objects.Ref(objectKey(set.ObjectType, e.Object)); o != nil {
+			o.uses--
+		}
+	}
+}
+
+// releaseElements is releaseElement of all.
+func (t *tableEdit) releaseElements(set *Set) {
+	if set.DataType != DataVerdict && set.Flags&SetObject == 0 {
+		return
+	}
+	for _, e := range set.members.Load().all(time.Time{}) {
+		t.releaseElement(set, e)
+	}
+}
+
+// flushSet takes all elements out.
+func (t *tableEdit) flushSet(set *Set) {
+	if m := set.members.Load(); m.len() == 0 && m.catchall == nil {
+		return
+	}
+	t.releaseElements(set)
+	set = t.ownSet(set.Name, 0)
+	set.members.Store(newMembers().edit(set.structure(), 0))
+	t.tx.changed = true
+}
+
+// expireSet takes the elements out whose time is over, and says whether there were any.
+func (t *tableEdit) expireSet(set *Set) bool {
+	if set.Flags&SetTimeout == 0 {
+		return false
+	}
+	m, any := set.members.Load(), false
+	for _, e := range m.all(time.Time{}) {
+		if !e.Live(t.tx.now) {
+			t.removeElement(set, m, e)
+			any = true
+		}
+	}
+	return any
+}
+
+// expireVerdicts is expireSet of all maps of verdicts.
+func (t *tableEdit) expireVerdicts() {
+	for _, set := range t.Sets() {
+		if set.DataType == DataVerdict && set.Flags&SetTimeout != 0 {
+			t.expireSet(t.ownSet(set.Name, 0))
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package nftables
+
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/internal/persist"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+func (t *tableEdit) objectPlace(handle uint64) persist.Place {
+	return t.objectList.Search(func(o *Object) bool { return o.Handle < handle })
+}
+
+func (tx *transaction) addObject(c *AddObject) *fault {
+	t, f := tx.tableFor(c.Family, c.Table, c.Object.Name)
+	if f != nil {
+		return f
+	}
+	key := objectKey(c.Object.Type, c.Object.Name)
+	if entry := t.objects.Ref(key); entry != nil {
+		if c.Exclusive {
+			return refuse(syscall.EEXIST, PartName)
+		}
+		t.updateObject(entry, c)
+		return nil
+	}
+	value := c.Object.Value
+	if limit, is := value.(*expr.Limit); is {
+		taken, errno := takeLimit(limit)
+		if errno != 0 {
+			return refuse(errno, PartWhole)
+		}
+		value = taken
+	}
+	own := &Object{ObjectSpec: c.Object, Handle: t.nextHandle()}
+	own.Value = Copy(value)
+	t.objects.Put(key, objectEntry{object: own})
+	t.objectList.Append(own)
+	tx.changed = true
+	return nil
+}
+
+// updateObject adds an object that is there: a quota gets its new limit (nft_quota_obj_update), all others stay as they are.
+func (t *tableEdit) updateObject(entry *objectEntry, c *AddObject) {
+	quota, is := c.Object.Value.(*expr.Quota)
+	if !is {
+		return
+	}
+	old := entry.object
+	own := *old
+	value := *old.Value.(*expr.Quota)
+	value.Bytes, value.Over = quota.Bytes, quota.Over
+	own.Value = &value
+	entry.object = &own
+	t.objectList.Set(t.objectPlace(own.Handle), &own)
+	t.tx.changed = true
+}
+
+func (tx *transaction) deleteObject(c *DeleteObject) *fault {
+	t, f := tx.tableFor(c.Family, c.Table, c.Name)
+	if f != nil {
+		return f
+	}
+	part, key := PartName, objectKey(c.Type, c.Name)
+	if c.Handle != 0 {
+		part, key = PartHandle, ""
+		if o, found := t.objectList.At(t.objectPlace(c.Handle)); found && o.Handle == c.Handle && o.Type == c.Type {
+			key = objectKey(o.Type, o.Name)
+		}
+	}
+	entry := t.objects.Ref(key)
+	switch {
+	case entry == nil && c.MayLack:
+		return nil
+	case entry == nil:
+		return refuse(syscall.ENOENT, part)
+	case entry.uses > 0:
+		return refuse(syscall.EBUSY, part)
+	}
+	t.objectList.Remove(t.objectPlace(entry.object.Handle))
+	t.objects.Remove(key)
+	tx.changed = true
+	return nil
+}
+
+// Reset sets a counter or what is used of a quota back to nothing (NFT_MSG_GETOBJ_RESET).
+func (o *Object) Reset() {
+	switch v := o.Value.(type) {
+	case *expr.Counter:
+		v.Take()
+	case *expr.Quota:
+		v.Consumed.Take()
+	}
+}

@@ -1,0 +1,115 @@
+package nftables
+
+import (
+	"slices"
+	"syscall"
+)
+
+// maxName is the longest name of a table, chain, set or object (NFT_NAME_MAXLEN less the 0 at its end).
+const maxName = 255
+
+// badName says that a name is longer than the kernel reads.
+func badName(names ...string) *fault {
+	for _, name := range names {
+		if len(name) > maxName {
+			return refuse(syscall.ERANGE, PartWhole)
+		}
+	}
+	return nil
+}
+
+const tableFlags = TableDormant | TableOwner
+
+func (tx *transaction) addTable(c *AddTable) *fault {
+	if f := badName(c.Name); f != nil {
+		return f
+	}
+	if t := tx.table(c.Family, c.Name); t != nil {
+		if c.Exclusive {
+			return refuse(syscall.EEXIST, PartTable)
+		}
+		return t.update(c.Flags)
+	}
+	if c.Flags&^tableFlags != 0 {
+		return refuse(syscall.EOPNOTSUPP, PartWhole)
+	}
+	tx.kernel.tableHandle++
+	t := newTable(c.TableSpec, tx.kernel.tableHandle)
+	at, _ := findTable(tx.tables, c.Family, c.Name)
+	tx.own()
+	tx.tables = slices.Insert(tx.tables, at, t)
+	tx.editOf(at)
+	tx.changed = true
+	return nil
+}
+
+// update changes a table's flags (nf_tables_updtable).
+func (t *tableEdit) update(flags TableFlags) *fault {
+	switch {
+	case flags&^tableFlags != 0, t.Flags&TableOwner != 0 && flags&TableOwner == 0:
+		return refuse(syscall.EOPNOTSUPP, PartWhole)
+	case flags == t.Flags:
+		return nil
+	}
+	if (flags^t.Flags)&TableDormant != 0 {
+		if t.updated {
+			return refuse(syscall.EINVAL, PartWhole)
+		}
+		t.updated = true
+	}
+	t.Flags = flags
+	t.tx.changed = true
+	return nil
+}
+
+func (tx *transaction) deleteTable(c *DeleteTable) *fault {
+	if f := badName(c.Name); f != nil {
+		return f
+	}
+	if c.Name == "" && c.Handle == 0 || c.Family == 0 {
+		tx.dropTables(func(t *Table) bool { return c.Family == 0 || t.Family == c.Family })
+		return nil
+	}
+	found := false
+	tx.dropTables(func(t *Table) bool {
+		this := t.Family == c.Family && (c.Handle == 0 && t.Name == c.Name || c.Handle != 0 && t.Handle == c.Handle)
+		found = found || this
+		return this
+	})
+	switch {
+	case found || c.MayLack:
+		return nil
+	case c.Handle != 0:
+		return refuse(syscall.ENOENT, PartHandle)
+	}
+	return refuse(syscall.ENOENT, PartTable)
+}
+
+func (tx *transaction) dropTables(which func(*Table) bool) {
+	if !slices.ContainsFunc(tx.tables, which) {
+		return
+	}
+	tx.own()
+	tx.changed = true
+	tx.tables = slices.DeleteFunc(tx.tables, which)
+	for _, e := range tx.edits {
+		e.deleted = e.deleted || !slices.Contains(tx.tables, e.Table)
+	}
+}
+
+// register registers the base chains of a table that is dormant no more, and takes those of one that has become dormant away.
+func (t *tableEdit) register() {
+	if t.deleted || !t.updated {
+		return
+	}
+	dormant := t.Flags&TableDormant != 0
+	for _, c := range slices.Clone(t.bases) {
+		if dormant == (c.Turn == 0) {
+			continue
+		}
+		own := t.ownChain(c.Name)
+		if own.Turn = 0; !dormant {
+			own.Turn = t.tx.kernel.nextTurn()
+		}
+	}
+}
