@@ -330,7 +330,11 @@ func (d *Decoder) here() string {
 }
 
 func (d *Decoder) structValue(n *yaml.Node, v reflect.Value) {
-	fields, given := fieldsOf(v.Type()), map[string]bool{}
+	fields := fieldsOf(v.Type())
+	var given map[string]bool // of the fields that must be
+	if len(fields.required) > 0 {
+		given = map[string]bool{}
+	}
 	d.pairs(n, v.Type(), "a mapping", func(key, value *yaml.Node) {
 		f := fields.named(key.Value)
 		if f == nil && d.PassOver(key, fmt.Sprintf("field %s of %s", key.Value, cmp.Or(d.where(), "an object"))) {
@@ -340,7 +344,9 @@ func (d *Decoder) structValue(n *yaml.Node, v reflect.Value) {
 			d.problem(key, &Problem{Kind: UnknownField, Type: v.Type(), Name: key.Value, Known: fields.names()})
 			return
 		}
-		given[key.Value] = true
+		if f.required {
+			given[key.Value] = true
+		}
 		d.Within(key.Value, func() {
 			target := fieldByIndex(v, f.index)
 			d.value(value, target)
@@ -350,8 +356,8 @@ func (d *Decoder) structValue(n *yaml.Node, v reflect.Value) {
 	if n.Kind != yaml.MappingNode {
 		return
 	}
-	for _, name := range slices.Sorted(slices.Values(fields.names())) {
-		if fields.named(name).required && !given[name] {
+	for _, name := range fields.required {
+		if !given[name] {
 			d.Errorf(n, "%s%q is missing", d.here(), name)
 		}
 	}

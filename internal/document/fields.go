@@ -23,8 +23,9 @@ type field struct {
 
 // structFields are the fields of a struct in their order, those of inlined structs among them.
 type structFields struct {
-	list   []field
-	byName map[string]int
+	list     []field
+	byName   map[string]int
+	required []string // the names of those that must be given, sorted
 }
 
 // named is the field of that name, nil if there is none.
@@ -68,6 +69,7 @@ func fieldsOf(t reflect.Type) *structFields {
 
 func readFields(t reflect.Type) *structFields {
 	s := &structFields{byName: map[string]int{}}
+	defer s.noteRequired()
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -94,6 +96,15 @@ func readFields(t reflect.Type) *structFields {
 		}
 	}
 	return s
+}
+
+func (s *structFields) noteRequired() {
+	for i := range s.list {
+		if s.list[i].required {
+			s.required = append(s.required, s.list[i].name)
+		}
+	}
+	slices.Sort(s.required)
 }
 
 func isOmission(option string) bool { return option == "omitempty" || option == "omitzero" }

@@ -39,17 +39,20 @@ func (o Object) Plain() (*yaml.Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", o.Ref(), err)
 	}
-	if prune(fields, func() bool { return true }); o.readAs(fields) != nil { // an empty mapping says something somewhere, such as emptyDir
+	prune(fields, func() bool { return true })
+	whole := plainNode(fields)
+	if o.readAs(whole) != nil { // an empty mapping says something somewhere, such as emptyDir
 		if fields, err = runtime.DefaultUnstructuredConverter.ToUnstructured(o.Object); err != nil {
 			return nil, fmt.Errorf("write %s: %w", o.Ref(), err)
 		}
-		prune(fields, func() bool { return o.readAs(fields) == nil })
+		prune(fields, func() bool { return o.readAs(plainNode(fields)) == nil })
+		whole = plainNode(fields)
+		if err := o.readAs(whole); err != nil {
+			return nil, fmt.Errorf("write %s: %w", o.Ref(), err)
+		}
 	}
-	if err := o.readAs(fields); err != nil {
-		return nil, fmt.Errorf("write %s: %w", o.Ref(), err)
-	}
-	o.shorten(fields, fields)
-	return plainNode(fields), nil
+	o.shorten(whole, whole)
+	return whole, nil
 }
 
 // prune takes out the nulls and the empty mappings that the types print though they are not given, as long as it is right.
@@ -73,9 +76,9 @@ func prune(value any, right func() bool) {
 }
 
 // readAs says why the fields are not read as the object.
-func (o Object) readAs(fields map[string]any) error {
+func (o Object) readAs(fields *yaml.Node) error {
 	d := document.NewDecoder("")
-	read := DecodeObjects(d, plainNode(fields))
+	read := DecodeObjects(d, fields)
 	if err := d.Err(); err != nil {
 		return err
 	}
@@ -101,24 +104,41 @@ func parents() []string {
 }
 
 // shorten takes the fields out that are filled in again.
-func (o Object) shorten(whole map[string]any, value any) {
-	switch v := value.(type) {
-	case map[string]any:
-		for _, key := range parents() {
-			o.shorten(whole, v[key])
-		}
-		for _, key := range defaulted() {
-			field, given := v[key]
-			delete(v, key)
-			if given && o.readAs(whole) != nil {
-				v[key] = field
-			}
-		}
-	case []any:
-		for _, item := range v {
+func (o Object) shorten(whole, value *yaml.Node) {
+	if value.Kind == yaml.SequenceNode {
+		for _, item := range value.Content {
 			o.shorten(whole, item)
 		}
 	}
+	if value.Kind != yaml.MappingNode {
+		return
+	}
+	for _, key := range parents() {
+		if i := placeOf(value, key); i >= 0 {
+			o.shorten(whole, value.Content[i+1])
+		}
+	}
+	for _, key := range defaulted() {
+		i := placeOf(value, key)
+		if i < 0 {
+			continue
+		}
+		all := value.Content
+		value.Content = slices.Concat(all[:i], all[i+2:])
+		if o.readAs(whole) != nil {
+			value.Content = all
+		}
+	}
+}
+
+// placeOf is where a mapping has a key; -1 if it has not.
+func placeOf(mapping *yaml.Node, key string) int {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return i
+		}
+	}
+	return -1
 }
 
 // plainNode is a value of JSON as a node, the fields of objects in the order in which people write them.
