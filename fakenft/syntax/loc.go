@@ -6,6 +6,8 @@ type Input struct {
 	Name string
 	// Text is the whole of it. Errors show the line.
 	Text string
+	// NoText says that errors show no line of it: what JSON says has no place that nft could show.
+	NoText bool
 	// IncludedAt is the statement that named the file; its In is nil if nobody did.
 	IncludedAt Loc
 }

@@ -40,6 +40,10 @@ func Render(m *Mistake) string {
 		b.WriteString(at.In.Name + ":" + at.columns() + ": ")
 	}
 	b.WriteString(level + m.Text + "\n")
+	if at.In.NoText {
+		b.WriteByte('\n')
+		return b.String()
+	}
 	line := at.line()
 	b.WriteString(line)
 	b.WriteByte('\n')

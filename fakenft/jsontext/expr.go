@@ -1,0 +1,322 @@
+package jsontext
+
+import (
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// context is where expressions stand, which says what kinds of them may stand there.
+type context uint32
+
+const (
+	onRight context = 1 << iota // on the right of a comparison, and in sets
+	inStatement
+	asPrimary
+	asType
+	setRight
+	mangled
+	setEntry
+	ofMap
+	inConcat
+)
+
+// contextNames are the contexts in messages.
+var contextNames = [...]string{"RHS", "STMT", "PRIMARY", "DTYPE", "SET_RHS", "MANGLE", "SES", "MAP", "CONCAT"}
+
+func (c context) String() string {
+	var names []string
+	for i, name := range contextNames {
+		if c&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// kindOfExpr is a kind of expression, by the property that it has.
+type kindOfExpr struct {
+	read func(*reader, string, *value) syntax.Expr
+	in   context
+}
+
+var kinds map[string]kindOfExpr
+
+func init() {
+	const (
+		everywhere = inStatement | asPrimary | setRight | setEntry | ofMap | inConcat
+		counted    = inStatement | asPrimary | setRight | setEntry | ofMap | inConcat
+	)
+	kinds = map[string]kindOfExpr{
+		"concat":     {(*reader).concat, onRight | inStatement | asType | setRight | setEntry | ofMap | inConcat},
+		"set":        {(*reader).anonymousSet, onRight | inStatement},
+		"map":        {(*reader).mapping, inStatement | asPrimary | setRight},
+		"prefix":     {(*reader).prefix, onRight | setRight | inStatement | inConcat},
+		"range":      {(*reader).rangeOf, onRight | setRight | inStatement | inConcat},
+		"payload":    {(*reader).payload, everywhere | mangled},
+		"exthdr":     {(*reader).exthdr, asPrimary | setRight | setEntry | ofMap | inConcat},
+		"tcp option": {(*reader).tcpOption, asPrimary | setRight | mangled | setEntry | inConcat},
+		"ip option":  {(*reader).ipOption, asPrimary | setRight | mangled | setEntry | inConcat},
+		"sctp chunk": {(*reader).sctpChunk, asPrimary | setRight | mangled | setEntry | inConcat},
+		"meta":       {(*reader).meta, everywhere | mangled},
+		"osf":        {(*reader).osf, inStatement | asPrimary | ofMap | inConcat},
+		"ipsec":      {(*reader).xfrm, asPrimary | ofMap | inConcat},
+		"socket":     {(*reader).socket, asPrimary | inConcat},
+		"rt":         {(*reader).rt, everywhere},
+		"ct":         {(*reader).ct, everywhere | mangled},
+		"numgen":     {(*reader).numgen, everywhere},
+		"jhash":      {(*reader).hash, counted},
+		"symhash":    {(*reader).hash, counted},
+		"fib":        {(*reader).fib, everywhere},
+		"elem":       {(*reader).elem, onRight | inStatement | asPrimary | setEntry},
+	}
+	for sign := range binaryOps {
+		kinds[sign] = kindOfExpr{(*reader).binop, onRight | inStatement | asPrimary | setRight | setEntry | ofMap}
+	}
+	for word := range verdicts {
+		kinds[word] = kindOfExpr{(*reader).verdict, onRight | setRight}
+	}
+}
+
+// within reads an expression where others are allowed than around it.
+func (r *reader) within(c context, v *value) syntax.Expr {
+	saved := r.context
+	r.context = c
+	e := r.expr(v)
+	r.context = saved
+	return e
+}
+
+func (r *reader) rhs(v *value) syntax.Expr      { return r.within(onRight, v) }
+func (r *reader) primary(v *value) syntax.Expr  { return r.within(asPrimary, v) }
+func (r *reader) stmtExpr(v *value) syntax.Expr { return r.within(inStatement, v) }
+func (r *reader) mapKey(v *value) syntax.Expr   { return r.within(ofMap, v) }
+func (r *reader) setData(v *value) syntax.Expr  { return r.within(setRight, v) }
+
+// none notes an error and is no expression.
+func (r *reader) none(format string, args ...any) syntax.Expr {
+	r.wrong(format, args...)
+	return nil
+}
+
+// only is the only property of an object, which says what kind it is of.
+func (r *reader) only(v *value) (*value, bool) {
+	if len(v.items) != 1 {
+		return nil, r.wrong("Malformed object (too many properties): '%s'.", dump(v))
+	}
+	return &v.items[0], true
+}
+
+// expr reads an expression; nil if it notes an error.
+func (r *reader) expr(v *value) syntax.Expr {
+	switch v.kind {
+	case object:
+	case array:
+		return r.listOf(v)
+	case text, integer, yes, no:
+		return r.immediate(v)
+	default:
+		return r.none("Unexpected JSON type %s for immediate value.", v.kind)
+	}
+	of, ok := r.only(v)
+	if !ok {
+		return nil
+	}
+	k, known := kinds[of.key]
+	if !known {
+		return r.none("Unknown expression type '%s'.", of.key)
+	}
+	if k.in&r.context != r.context {
+		return r.none("Expression type %s not allowed in context (%s).", of.key, r.context)
+	}
+	return k.read(r, of.key, of)
+}
+
+// immediate reads a constant: a word or a number is a symbol, "@name" a set, "*" any element.
+func (r *reader) immediate(v *value) syntax.Expr {
+	switch v.kind {
+	case text:
+		switch {
+		case strings.HasPrefix(v.text, "@"):
+			return &syntax.SetRef{Common: here(), Name: v.text[1:]}
+		case v.text == "*" && r.context&onRight != 0:
+			return &syntax.Catchall{Common: here()}
+		}
+		return symbol(v.text)
+	case integer:
+		return r.number(v.num)
+	}
+	if r.context&(onRight|setRight|asPrimary|inStatement) == 0 {
+		return r.none("Boolean values not allowed in this context.")
+	}
+	e := typed(syntax.TypeBoolean)
+	e.Bits = 8
+	if v.kind == yes {
+		e.Num.Lo = 1
+	}
+	return e
+}
+
+func (r *reader) listOf(v *value) syntax.Expr {
+	if r.context&(onRight|inStatement|asPrimary|setRight|ofMap) == 0 {
+		return r.none("List expression only allowed on RHS or in statement expression.")
+	}
+	list := &syntax.List{Common: here(), Items: make([]syntax.Expr, 0, len(v.items))}
+	for i := range v.items {
+		item := r.expr(&v.items[i])
+		if item == nil {
+			return r.none("Parsing list expression item at index %d failed.", i)
+		}
+		list.Items = append(list.Items, item)
+	}
+	return list
+}
+
+func (r *reader) concat(_ string, v *value) syntax.Expr {
+	if v.kind != array {
+		return r.none("Unexpected concat object type %s.", v.kind)
+	}
+	c := &syntax.Concat{Common: here(), Parts: make([]syntax.Expr, 0, len(v.items))}
+	saved := r.context
+	r.context |= inConcat
+	defer func() { r.context = saved }()
+	for i := range v.items {
+		part := r.expr(&v.items[i])
+		if part == nil {
+			return r.none("Parsing expr at index %d failed.", i)
+		}
+		c.Parts = append(c.Parts, part)
+	}
+	return c
+}
+
+func (r *reader) anonymousSet(_ string, v *value) syntax.Expr {
+	e := r.setItems(v)
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
+func (r *reader) mapping(_ string, v *value) syntax.Expr {
+	var key, data *value
+	if !r.unpack(v, "{s:o, s:o}", "key", &key, "data", &data) {
+		return nil
+	}
+	m := &syntax.Map{Common: here()}
+	if m.Key = r.mapKey(key); m.Key == nil {
+		return r.none("Illegal map expression key.")
+	}
+	if m.Mappings = r.rhs(data); m.Mappings == nil {
+		return r.none("Illegal map expression data.")
+	}
+	return m
+}
+
+func (r *reader) prefix(_ string, v *value) syntax.Expr {
+	var addr *value
+	var length int64
+	if !r.unpack(v, "{s:o, s:i}", "addr", &addr, "len", &length) {
+		return nil
+	}
+	of := r.expr(addr)
+	if of == nil {
+		return r.none("Invalid address in prefix expr.")
+	}
+	return &syntax.Prefix{Common: here(), Of: of, Len: int(length)}
+}
+
+func (r *reader) rangeOf(_ string, v *value) syntax.Expr {
+	var low, high *value
+	if !r.unpack(v, "[o, o]", &low, &high) {
+		return nil
+	}
+	e := &syntax.Range{Common: here()}
+	if e.Min = r.expr(low); e.Min == nil {
+		return r.none("Invalid low value in range expression.")
+	}
+	if e.Max = r.expr(high); e.Max == nil {
+		return r.none("Invalid high value in range expression.")
+	}
+	return e
+}
+
+var binaryOps = map[string]syntax.BinaryOp{
+	"|": syntax.OpOr, "^": syntax.OpXor, "&": syntax.OpAnd, ">>": syntax.OpRight, "<<": syntax.OpLeft,
+}
+
+func (r *reader) binop(sign string, v *value) syntax.Expr {
+	var left, right *value
+	if !r.unpack(v, "[o, o]", &left, &right) {
+		return nil
+	}
+	e := &syntax.Binop{Common: here(), Op: binaryOps[sign]}
+	if e.Left = r.within(asPrimary&r.context|r.context, left); e.Left == nil {
+		return r.none("Failed to parse LHS of binop expression.")
+	}
+	if e.Right = r.rhs(right); e.Right == nil {
+		return r.none("Failed to parse RHS of binop expression.")
+	}
+	return e
+}
+
+var verdicts = map[string]expr.Code{
+	"accept": expr.Accept, "drop": expr.Drop, "continue": expr.Continue, "jump": expr.Jump, "goto": expr.Goto, "return": expr.Return,
+}
+
+func (r *reader) verdict(word string, v *value) syntax.Expr {
+	e := &syntax.Verdict{Common: here(), Code: verdicts[word]}
+	if e.Code == expr.Jump || e.Code == expr.Goto {
+		var target string
+		if !r.unpack(v, "{s:s}", "target", &target) {
+			return nil
+		}
+		e.Chain = symbol(target)
+	}
+	return e
+}
+
+func (r *reader) elem(_ string, v *value) syntax.Expr {
+	var key *value
+	if !r.unpack(v, "{s:o}", "val", &key) {
+		return nil
+	}
+	inner := r.expr(key)
+	if inner == nil {
+		return nil
+	}
+	e, ok := wrapped(inner).(*syntax.Element)
+	if !ok {
+		return nil
+	}
+	var n int64
+	if is(v, "{s:i}", "timeout", &n) {
+		e.HasTimeout, e.Timeout = true, uint64(uint32(n))*1000
+	}
+	if is(v, "{s:i}", "expires", &n) {
+		e.HasExpires, e.Expires = true, uint64(uint32(n))*1000
+	}
+	if is(v, "{s:s}", "comment", &e.Comment) {
+		e.HasComment = true
+	}
+	return r.elemStmt(v, e)
+}
+
+// elemStmt reads the counter, limit or quota of an element.
+func (r *reader) elemStmt(v *value, e *syntax.Element) syntax.Expr {
+	for _, k := range [...]struct {
+		name string
+		read func(*reader, string, *value) syntax.Stmt
+	}{{"counter", (*reader).counter}, {"limit", (*reader).limit}, {"ct count", (*reader).connCount}, {"quota", (*reader).quota}} {
+		if of := v.get(k.name); of != nil {
+			s := k.read(r, k.name, of)
+			if s == nil {
+				return nil
+			}
+			e.Stmts = append(e.Stmts, s)
+			break
+		}
+	}
+	return e
+}

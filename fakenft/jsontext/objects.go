@@ -1,0 +1,281 @@
+package jsontext
+
+import (
+	"strconv"
+
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+var objectTypes = map[syntax.Kind]expr.ObjectType{
+	syntax.KindCounter: expr.ObjectCounter, syntax.KindQuota: expr.ObjectQuota, syntax.KindLimit: expr.ObjectLimit,
+	syntax.KindCTHelper: expr.ObjectCTHelper, syntax.KindCTTimeout: expr.ObjectCTTimeout, syntax.KindCTExpectation: expr.ObjectCTExpect,
+	syntax.KindSecmark: expr.ObjectSecmark, syntax.KindSynproxy: expr.ObjectSynproxy,
+}
+
+// object reads a named object.
+func (r *reader) object(v *value, c *syntax.Command) bool {
+	var family string
+	h := &c.Handle
+	if !r.unpack(v, "{s:s, s:s}", "family", &family, "table", &h.Table) {
+		return false
+	}
+	adds := c.Op == syntax.OpAdd || c.Op == syntax.OpCreate
+	switch {
+	case c.Op != syntax.OpDelete:
+		if !r.unpack(v, "{s:s}", "name", &h.Name) {
+			return false
+		}
+	case !nameOrHandle(v, &h.Name, h):
+		return r.wrong("Either name or handle required to delete an object.")
+	}
+	if !r.family(family, h) {
+		return false
+	}
+	if !adds {
+		return true
+	}
+	o := &syntax.ObjectDecl{Loc: nowhere, Handle: *h, Type: objectTypes[c.Kind]}
+	o.HasComment = is(v, "{s:s}", "comment", &o.Comment)
+	c.Object = o
+	return r.objectBody(v, o)
+}
+
+func (r *reader) objectBody(v *value, o *syntax.ObjectDecl) bool {
+	switch o.Type {
+	case expr.ObjectCounter:
+		o.Counter = &syntax.Counter{At: at(), HasValue: true}
+		number64(v, "packets", &o.Counter.Packets)
+		number64(v, "bytes", &o.Counter.Bytes)
+	case expr.ObjectQuota:
+		o.Quota = &syntax.QuotaStmt{At: at()}
+		number64(v, "bytes", &o.Quota.Bytes)
+		number64(v, "used", &o.Quota.Used)
+		is(v, "{s:b}", "inv", &o.Quota.Over)
+	case expr.ObjectLimit:
+		return r.limitDecl(v, o)
+	case expr.ObjectSynproxy:
+		return r.synproxyDecl(v, o)
+	case expr.ObjectSecmark:
+		return r.secmark(v, o)
+	case expr.ObjectCTHelper:
+		return r.helper(v, o)
+	case expr.ObjectCTTimeout:
+		return r.timeout(v, o)
+	case expr.ObjectCTExpect:
+		return r.expectation(v, o)
+	}
+	return true
+}
+
+func at() syntax.At { return syntax.At{Loc: nowhere} }
+
+// secondsOf are the units of a limit; a word that is none of them is a number of seconds.
+func secondsOf(unit string) uint64 {
+	switch unit {
+	case "second":
+		return 1
+	case "minute":
+		return 60
+	case "hour":
+		return 3600
+	case "day":
+		return 86400
+	case "week":
+		return 604800
+	}
+	n, _ := strconv.ParseUint(unit, 10, 64)
+	return n
+}
+
+// factor is how many bytes a unit has; 0 for one of packets.
+func factor(unit string) uint64 {
+	switch unit {
+	case "bytes":
+		return 1
+	case "kbytes":
+		return 1024
+	case "mbytes":
+		return 1024 * 1024
+	}
+	return 0
+}
+
+func (r *reader) limitDecl(v *value, o *syntax.ObjectDecl) bool {
+	var rate int64
+	var per string
+	if !r.unpack(v, "{s:I, s:s}", "rate", &rate, "per", &per) {
+		return false
+	}
+	l := &syntax.LimitStmt{At: at(), Rate: uint64(rate), Unit: secondsOf(per)}
+	o.Limit = l
+	r.limitRest(v, l)
+	return true
+}
+
+// limitRest reads what a limit may have beside its rate.
+func (r *reader) limitRest(v *value, l *syntax.LimitStmt) {
+	var burst int64
+	rateUnit, burstUnit := "packets", "bytes"
+	is(v, "{s:s}", "rate_unit", &rateUnit)
+	is(v, "{s:b}", "inv", &l.Over)
+	hasBurst := is(v, "{s:i}", "burst", &burst)
+	is(v, "{s:s}", "burst_unit", &burstUnit)
+	l.Burst = uint32(burst)
+	if rateUnit == "packets" {
+		if !hasBurst {
+			l.Burst = 5
+		}
+		return
+	}
+	l.Bytes = true
+	if n := factor(rateUnit); n != 0 {
+		l.Rate *= n
+	}
+	if n := factor(burstUnit); n != 0 {
+		l.Burst *= uint32(n)
+	}
+}
+
+// longestContext is how long a context of SELinux may be.
+const longestContext = 4096
+
+func (r *reader) secmark(v *value, o *syntax.ObjectDecl) bool {
+	var context string
+	if !is(v, "{s:s}", "context", &context) {
+		return true
+	}
+	if len(context) >= longestContext {
+		return r.wrong("Invalid secmark context '%s', max length is %d.", context, longestContext)
+	}
+	o.Options = append(o.Options, [2]string{"context", context})
+	return true
+}
+
+func (r *reader) helper(v *value, o *syntax.ObjectDecl) bool {
+	var kind, protocol, l3proto string
+	if is(v, "{s:s}", "type", &kind) {
+		if len(kind) >= 16 {
+			return r.wrong("Invalid CT helper type '%s', max length is %d.", kind, 16)
+		}
+		o.Options = append(o.Options, [2]string{"type", kind})
+	}
+	if is(v, "{s:s}", "protocol", &protocol) {
+		if protocol != "tcp" && protocol != "udp" {
+			return r.wrong("Invalid ct helper protocol '%s'.", protocol)
+		}
+		o.Options = append(o.Options, [2]string{"protocol", protocol})
+	}
+	if is(v, "{s:s}", "l3proto", &l3proto) {
+		if _, ok := familyNamed(l3proto); !ok {
+			return r.wrong("Invalid ct helper l3proto '%s'.", l3proto)
+		}
+		o.Options = append(o.Options, [2]string{"l3proto", l3proto})
+	}
+	return true
+}
+
+// protocols reads the two protocols of a timeout or an expectation.
+func (r *reader) protocols(v *value, o *syntax.ObjectDecl, what string) bool {
+	var protocol, l3proto string
+	if is(v, "{s:s}", "protocol", &protocol) {
+		if protocol != "tcp" && protocol != "udp" {
+			return r.wrong("Invalid ct %s protocol '%s'.", what, protocol)
+		}
+		o.Options = append(o.Options, [2]string{"protocol", protocol})
+	}
+	if is(v, "{s:s}", "l3proto", &l3proto) {
+		if _, ok := familyNamed(l3proto); !ok {
+			return r.wrong("Invalid ct %s l3proto '%s'.", what, l3proto)
+		}
+		o.Options = append(o.Options, [2]string{"l3proto", l3proto})
+	}
+	return true
+}
+
+func (r *reader) timeout(v *value, o *syntax.ObjectDecl) bool {
+	if !r.protocols(v, o, "timeout") {
+		return false
+	}
+	policy := v.get("policy")
+	if policy == nil {
+		return true
+	}
+	if policy.kind != object {
+		return r.wrong("Invalid ct timeout policy.")
+	}
+	for i := range policy.items {
+		state := &policy.items[i]
+		if state.kind != integer {
+			return r.wrong("Invalid ct timeout policy value for '%s'.", state.key)
+		}
+		o.Options = append(o.Options, [2]string{state.key, strconv.FormatInt(state.num, 10)})
+	}
+	return true
+}
+
+func (r *reader) expectation(v *value, o *syntax.ObjectDecl) bool {
+	if !r.protocols(v, o, "expectation") {
+		return false
+	}
+	for _, name := range [...]string{"dport", "timeout", "size"} {
+		var n int64
+		if is(v, "{s:i}", name, &n) {
+			o.Options = append(o.Options, [2]string{name, strconv.FormatInt(n, 10)})
+		}
+	}
+	return true
+}
+
+// The options of synproxy (NF_SYNPROXY_OPT_*).
+const (
+	synproxyMSS = 1 << iota
+	synproxyWscale
+	synproxySackPerm
+	synproxyTimestamp
+)
+
+func (r *reader) synproxyDecl(v *value, o *syntax.ObjectDecl) bool {
+	s := &syntax.SynproxyStmt{At: at()}
+	o.Synproxy = s
+	var mss, wscale int64
+	if !r.unpack(v, "{s:i, s:i}", "mss", &mss, "wscale", &wscale) {
+		return false
+	}
+	s.MSS, s.Wscale = uint16(mss), uint8(wscale)
+	s.Flags |= synproxyMSS | synproxyWscale
+	return r.synproxyFlags(v.get("flags"), s)
+}
+
+var synproxyFlagNames = map[string]uint32{"timestamp": synproxyTimestamp, "sack-perm": synproxySackPerm}
+
+func (r *reader) synproxyFlags(v *value, s *syntax.SynproxyStmt) bool {
+	if v == nil {
+		return true
+	}
+	switch v.kind {
+	case text:
+		return r.synproxyFlag(v.text, s)
+	case array:
+		for i := range v.items {
+			if v.items[i].kind != text {
+				return r.wrong("Invalid synproxy flag type %s, expected string.", v.items[i].kind) ||
+					r.wrong("Parsing synproxy flag at index %d failed.", i)
+			}
+			if !r.synproxyFlag(v.items[i].text, s) {
+				return r.wrong("Parsing synproxy flag at index %d failed.", i)
+			}
+		}
+		return true
+	}
+	return r.wrong("Invalid synproxy flags type %s.", v.kind)
+}
+
+func (r *reader) synproxyFlag(name string, s *syntax.SynproxyStmt) bool {
+	flag, ok := synproxyFlagNames[name]
+	if !ok {
+		return r.wrong("Unknown synproxy flag '%s'.", name)
+	}
+	s.Flags |= flag
+	return true
+}
