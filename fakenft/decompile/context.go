@@ -1,0 +1,230 @@
+package decompile
+
+import (
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// Numbers of families in headers (NFPROTO_*).
+const (
+	nfprotoIPv4 = 2
+	nfprotoIPv6 = 10
+)
+
+// layer is a place for a header: those of expr.PayloadBase behind one that is none.
+type layer int
+
+const (
+	noLayer layer = iota
+	linkLayer
+	networkLayer
+	transportLayer
+	innerLayer
+	layers
+)
+
+func layerOf(base expr.PayloadBase) layer { return layer(base) + 1 }
+
+// context is what a rule knows of the packet by the matches before.
+type context struct {
+	family nftables.Family
+	// headers are those of each layer as far as they are known, and offsets where they begin within it, in bits.
+	headers [layers]*syntax.Header
+	offsets [layers]int
+	// icmpType is the type of ICMP that was asked for.
+	icmpType    uint64
+	hasICMPType bool
+	// needs are the statements, counted from 1, that a match of a layer implies; 0 for none.
+	needs [layers + 1]int
+	// last is the last match, counted from 1.
+	last int
+}
+
+// reset begins a rule: of a family's packets one header is known.
+func (c *context) reset(f nftables.Family) {
+	*c = context{family: f}
+	switch f {
+	case nftables.IPv4:
+		c.headers[networkLayer] = syntax.HeaderIP
+	case nftables.IPv6:
+		c.headers[networkLayer] = syntax.HeaderIP6
+	case nftables.ARP:
+		c.headers[networkLayer] = syntax.HeaderARP
+	case nftables.Bridge:
+		c.headers[linkLayer] = syntax.HeaderEther
+	case nftables.Netdev:
+		c.headers[linkLayer] = syntax.HeaderNetdev
+	case nftables.Inet:
+		c.headers[linkLayer] = syntax.HeaderInet
+	}
+}
+
+// anyFamily says whether the family's packets are of more than one protocol.
+func (c *context) anyFamily() bool {
+	return c.family == nftables.Inet || c.family == nftables.Bridge || c.family == nftables.Netdev
+}
+
+// learn takes in that an expression has a value. It says whether that tells which header comes next.
+func (c *context) learn(left syntax.Expr, value syntax.Num) {
+	switch left := left.(type) {
+	case *syntax.Meta:
+		c.learnMeta(left.Key, value.Lo)
+	case *syntax.CT:
+		if left.Key == expr.CTProtocol {
+			c.headers[transportLayer] = syntax.HeaderInetService.Following(value.Lo)
+		}
+	case *syntax.Payload:
+		if left.Header == nil || left.Field == nil {
+			return
+		}
+		if isICMP(left.Header) && left.Field.Name == "type" {
+			c.icmpType, c.hasICMPType = value.Lo, true
+		}
+		if left.Header.Next != left.Field {
+			return
+		}
+		next := left.Header.Following(value.Lo)
+		if next == nil {
+			return
+		}
+		l := layerOf(next.Base)
+		if l == layerOf(left.Base) {
+			size := 0
+			for i := range left.Header.Fields {
+				size = max(size, left.Header.Fields[i].Offset+left.Header.Fields[i].Bits)
+			}
+			c.offsets[l] += size
+		}
+		c.headers[l] = next
+	}
+}
+
+func isICMP(h *syntax.Header) bool { return h == syntax.HeaderICMP || h == syntax.HeaderICMPv6 }
+
+// etherIIF is the number of a device of Ethernet (ARPHRD_ETHER).
+const etherIIF = 1
+
+func (c *context) learnMeta(key expr.MetaKey, value uint64) {
+	switch key {
+	case expr.MetaIiftype:
+		if !c.anyFamily() || c.headers[linkLayer] == syntax.HeaderInet || c.headers[linkLayer] == syntax.HeaderNetdev {
+			c.headers[linkLayer] = nil
+			if value == etherIIF {
+				c.headers[linkLayer] = syntax.HeaderEther
+			}
+		}
+	case expr.MetaNfproto:
+		switch {
+		case value == nfprotoIPv4:
+			c.headers[networkLayer] = syntax.HeaderIP
+		case value == nfprotoIPv6:
+			c.headers[networkLayer] = syntax.HeaderIP6
+		default:
+			c.headers[networkLayer] = nil
+		}
+	case expr.MetaL4proto:
+		c.headers[transportLayer] = syntax.HeaderInetService.Following(value)
+	case expr.MetaProtocol:
+		if h := c.headers[linkLayer]; h != nil && (c.family == nftables.Netdev || c.family == nftables.Bridge) {
+			c.headers[networkLayer] = h.Following(value)
+		}
+	}
+}
+
+// metaLayer is the layer of which a key of meta says what comes above it; ok for keys that do.
+func metaLayer(key expr.MetaKey) (l layer, ok bool) {
+	switch key {
+	case expr.MetaIiftype:
+		return noLayer, true
+	case expr.MetaNfproto, expr.MetaProtocol:
+		return linkLayer, true
+	case expr.MetaL4proto:
+		return networkLayer, true
+	}
+	return noLayer, false
+}
+
+// implied leaves out the statement that a match of a layer implies.
+func (r *rule) drop(l layer) {
+	at := r.needs[l]
+	if at == 0 {
+		return
+	}
+	r.stmts[at-1] = nil
+	r.needs[l] = 0
+	if r.last == at {
+		r.last = 0
+	}
+}
+
+// need notes the statement that matches of the layer above l imply.
+func (r *rule) need(l layer, at int) { r.needs[l+1] = at + 1 }
+
+// needed is the comparison that matches of a layer imply; nil for none.
+func (r *rule) needed(l layer) *syntax.Relational {
+	at := r.needs[l]
+	if at == 0 {
+		return nil
+	}
+	m, isMatch := r.stmts[at-1].(*syntax.Match)
+	if !isMatch {
+		return nil
+	}
+	rel, _ := m.Expr.(*syntax.Relational)
+	return rel
+}
+
+// dropNeeded leaves out what a match of a header's bytes implies, as payload_dependency_kill in nft's src/payload.c does.
+func (r *rule) dropNeeded(p *syntax.Payload) {
+	l := layerOf(p.Base)
+	rel := r.needed(l)
+	if rel == nil {
+		return
+	}
+	of, isPayload := rel.Left.(*syntax.Payload)
+	switch {
+	case !isPayload:
+	case r.anyFamily() && of.Base == expr.NetworkHeader && (of.Header == syntax.HeaderIP || of.Header == syntax.HeaderIP6) &&
+		p.Base == expr.TransportHeader:
+		return
+	case of.Header == syntax.HeaderVLAN:
+		return
+	case of.Header == syntax.HeaderEther && p.Base == expr.LinkHeader:
+		if v, isValue := rel.Right.(*syntax.Value); isValue && v.Num.Lo != 0x8100 {
+			return
+		}
+	case isICMP(of.Header):
+		return
+	}
+	r.drop(l)
+}
+
+// dropFamily leaves out the family that "meta l4proto icmp" implies.
+func (r *rule) dropFamily(l layer, m *syntax.Meta, value uint64) {
+	rel := r.needed(l)
+	if rel == nil {
+		return
+	}
+	if r.anyFamily() && m.Key == expr.MetaL4proto && !impliesFamily(rel, value) {
+		return
+	}
+	r.drop(l)
+}
+
+// impliesFamily says whether a protocol is that of one family alone, which a comparison asks for.
+func impliesFamily(rel *syntax.Relational, protocol uint64) bool {
+	m, isMeta := rel.Left.(*syntax.Meta)
+	v, isValue := rel.Right.(*syntax.Value)
+	if !isMeta || !isValue {
+		return false
+	}
+	const icmp, icmpv6 = 1, 58
+	switch {
+	case m.Key == expr.MetaNfproto && v.Num.Lo == nfprotoIPv4, m.Key == expr.MetaProtocol && v.Num.Lo == 0x0800:
+		return protocol == icmp
+	case m.Key == expr.MetaNfproto && v.Num.Lo == nfprotoIPv6, m.Key == expr.MetaProtocol && v.Num.Lo == 0x86dd:
+		return protocol == icmpv6
+	}
+	return false
+}

@@ -1,0 +1,137 @@
+//go:build linux
+
+package decompile_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakenft/decompile"
+	"github.com/chainwalk/chainwalk/fakenft/print"
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/nfnetlink"
+	"github.com/chainwalk/chainwalk/internal/nftnetlink"
+)
+
+// listing is what chainwalk lists of what the real kernel holds.
+func listing(t *testing.T, place *kerneltest.Namespace) string {
+	t.Helper()
+	now := time.Now()
+	var r *nftnetlink.Ruleset
+	place.Do(func() {
+		s, err := nfnetlink.Open()
+		require.NoError(t, err)
+		defer func() { require.NoError(t, s.Close()) }()
+		r, err = nftnetlink.Read(s, now)
+		require.NoError(t, err)
+	})
+	b, err := print.AppendRuleset(nil, decompile.Read(r, now), &print.Options{Device: device})
+	require.NoError(t, err)
+	return string(b)
+}
+
+func device(index uint32) (string, bool) { return "lo", index == 1 }
+
+// equalLines fails with the first lines that differ.
+func equalLines(t *testing.T, want, have, what string) {
+	t.Helper()
+	if want == have {
+		return
+	}
+	wanted, had := strings.Split(want, "\n"), strings.Split(have, "\n")
+	told := 0
+	for i := range max(len(wanted), len(had)) {
+		var a, b string
+		if i < len(wanted) {
+			a = wanted[i]
+		}
+		if i < len(had) {
+			b = had[i]
+		}
+		if a != b && told < 5 {
+			told++
+			t.Errorf("%s\nnft:       %s\nchainwalk: %s", what, a, b)
+		}
+	}
+}
+
+// TestKernelListsTheSame loads rulesets into the real kernel, and lists what it holds as nft does.
+func TestKernelListsTheSame(t *testing.T) {
+	kerneltest.Need(t, "nft")
+	files, err := filepath.Glob("testdata/*.nft")
+	require.NoError(t, err)
+	if more := os.Getenv("CHAINWALK_RULESETS"); more != "" {
+		found, err := filepath.Glob(more)
+		require.NoError(t, err)
+		files = append(files, found...)
+	}
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.ReplaceAll(file, "/", "_"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			place := kerneltest.New(t)
+			place.Must("ip link set lo up")
+			place.Feed(string(text), "nft", "-f", "-")
+			want := place.Must("nft list ruleset")
+			equalLines(t, want, listing(t, place), file)
+		})
+	}
+}
+
+// TestKernelListsEachRuleTheSame does so with single rules.
+func TestKernelListsEachRuleTheSame(t *testing.T) {
+	kerneltest.Need(t, "nft")
+	files, err := filepath.Glob("testdata/rules-*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		t.Run(filepath.Base(file), func(t *testing.T) { eachRule(t, string(text)) })
+	}
+}
+
+// eachRule takes lines "FAMILY TYPE HOOK: RULE".
+func eachRule(t *testing.T, text string) {
+	place := kerneltest.New(t)
+	place.Must("ip link set lo up")
+	taken := 0
+	for line := range strings.Lines(text) {
+		where, rule, isRule := strings.Cut(strings.TrimSpace(line), ": ")
+		words := strings.Fields(where)
+		if !isRule || len(words) != 3 {
+			continue
+		}
+		address := "ipv4_addr"
+		if words[0] == "ip6" {
+			address = "ipv6_addr"
+		}
+		ruleset := fmt.Sprintf(`flush ruleset
+table %s t {
+	counter cn { }
+	map vm { type %[2]s . inet_proto . inet_service : verdict; }
+	map mm { type inet_service : %[2]s . inet_service; }
+	map om { type %[2]s : counter; }
+	map am { type %[2]s : %[2]s; }
+	set s { type %[2]s; size 100; flags dynamic,timeout; }
+	set cidr { type %[2]s; flags interval; }
+	set hp { type %[2]s . %[2]s . inet_proto . inet_service; }
+	chain d { }
+	chain c { type %[3]s hook %[4]s priority 0; %[5]s; }
+}`, words[0], address, words[1], words[2], rule)
+		if r := place.Run([]string{"nft", "-f", "-"}, ruleset); r.Status != 0 {
+			t.Logf("nft does not take %q: %s", line, r.Stderr)
+			continue
+		}
+		taken++
+		equalLines(t, place.Must("nft list ruleset"), listing(t, place), line)
+	}
+	t.Logf("%d rules", taken)
+}

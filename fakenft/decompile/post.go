@@ -1,0 +1,329 @@
+package decompile
+
+import (
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// match appends a comparison, and finds out what it compares.
+func (r *rule) match(rel *syntax.Relational) {
+	at := r.emit(&syntax.Match{Expr: rel})
+	r.relational(at, rel)
+	r.mergeRange(len(r.stmts) - 1)
+}
+
+func (r *rule) relational(at int, rel *syntax.Relational) {
+	if p, isPayload := rel.Left.(*syntax.Payload); isPayload {
+		r.payloadMatch(at, rel, p)
+		return
+	}
+	rel.Left = r.post(rel.Left)
+	left := rel.Left.Info()
+	if c, isCT := rel.Left.(*syntax.CT); isCT {
+		r.typeCT(c, rel.Right)
+	}
+	settle(rel.Right, left.Type, left.Order)
+	switch left := rel.Left.(type) {
+	case *syntax.Meta:
+		r.metaMatch(at, rel, left)
+		r.flags(rel)
+	case *syntax.CT:
+		if v, isValue := rel.Right.(*syntax.Value); isValue && rel.Op == syntax.OpEq {
+			r.learn(left, v.Num)
+		}
+		r.flags(rel)
+	case *syntax.Binop:
+		r.binopMatch(at, rel, left)
+	default:
+		r.flags(rel)
+	}
+}
+
+// flags writes flags that all must be set with "|".
+func (r *rule) flags(rel *syntax.Relational) {
+	if v, isValue := rel.Right.(*syntax.Value); isValue && isFlags(v.Type) {
+		rel.Right = joined(v)
+	}
+}
+
+// typeCT gives addresses and ports of connections their type, which their keys do not say.
+func (r *rule) typeCT(c *syntax.CT, right syntax.Expr) {
+	switch c.Key {
+	case expr.CTSrc, expr.CTDst:
+		if c.Type != nil && c.Type != syntax.TypeInvalid {
+			return
+		}
+		bits := right.Info().Bits
+		if in, isRange := right.(*syntax.Range); isRange {
+			bits = in.Min.Info().Bits
+		}
+		if ref, isRef := right.(*syntax.SetRef); isRef && ref.Set != nil && ref.Set.Key != nil {
+			bits = bitsOf(ref.Set.Key)
+		}
+		c.Bits, c.Order = bits, syntax.BigEndian
+		c.Type, c.NFProto = syntax.TypeIPv4Addr, nfprotoIPv4
+		if bits > 32 || r.headers[networkLayer] == syntax.HeaderIP6 {
+			c.Type, c.NFProto = syntax.TypeIPv6Addr, nfprotoIPv6
+		}
+	}
+}
+
+// post finds out what is loaded, below operators and in concatenations.
+func (r *rule) post(e syntax.Expr) syntax.Expr {
+	switch e := e.(type) {
+	case *syntax.Payload:
+		r.complete(e)
+		r.dropNeeded(e)
+	case *syntax.Unary:
+		of := r.post(e.Of)
+		if of.Info().Order == syntax.HostOrder {
+			of.Info().Order = syntax.BigEndian
+		} else {
+			of.Info().Order = syntax.HostOrder
+		}
+		return of
+	case *syntax.Binop:
+		e.Left = r.post(e.Left)
+		left := e.Left.Info()
+		settle(e.Right, left.Type, left.Order)
+		e.Type, e.Order = left.Type, left.Order
+	case *syntax.Concat:
+		types := make([]*syntax.Datatype, len(e.Parts))
+		for i := range e.Parts {
+			e.Parts[i] = r.post(e.Parts[i])
+			types[i] = e.Parts[i].Info().Type
+		}
+		e.Bits = bitsOf(e)
+	case *syntax.Map:
+		e.Key = r.postKey(e)
+	case *syntax.Hash:
+		if e.Of != nil {
+			e.Of = r.post(e.Of)
+		}
+	}
+	return e
+}
+
+// postKey is the key of a map. Of bits of a header that a mask leaves, the map's keys are bits as well.
+func (r *rule) postKey(m *syntax.Map) syntax.Expr {
+	b, isBinop := m.Key.(*syntax.Binop)
+	m.Key = r.post(m.Key)
+	if !isBinop || b.Op != syntax.OpAnd {
+		return m.Key
+	}
+	if left, shift, ok := r.unmasked(b); ok {
+		m.Mappings = shifted(m.Mappings, shift, left)
+		return left
+	}
+	return m.Key
+}
+
+// unmasked is the field that a mask leaves of a payload, with the mask's lowest bit.
+func (r *rule) unmasked(b *syntax.Binop) (left syntax.Expr, shift int, ok bool) {
+	mask, isValue := b.Right.(*syntax.Value)
+	if !isValue {
+		return nil, 0, false
+	}
+	switch left := b.Left.(type) {
+	case *syntax.Payload:
+		shift, ok = r.trim(left, mask.Num)
+		return left, shift, ok
+	case *syntax.Exthdr:
+		shift, ok = trimExthdr(left, mask.Num)
+		return left, shift, ok
+	}
+	return nil, 0, false
+}
+
+// trimExthdr finds the field of an optional header that a mask leaves.
+func trimExthdr(x *syntax.Exthdr, mask syntax.Num) (shift int, ok bool) {
+	shift, count, ok := run(mask)
+	if !ok {
+		return 0, false
+	}
+	start := x.Offset + x.Bits - shift - count
+	for _, h := range exthdrHeaders(&expr.Exthdr{Op: x.Op, Type: x.RawType}) {
+		for i := range h.Fields {
+			if f := &h.Fields[i]; f.Offset == start && f.Bits == count {
+				x.Header, x.Field, x.Offset, x.Bits = h, f, start, count
+				x.Type, x.Order = f.Type, f.Order
+				return shift, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// shifted is an expression of numbers whose lowest bits are not there, as values of a field.
+func shifted(e syntax.Expr, shift int, field syntax.Expr) syntax.Expr {
+	info := field.Info()
+	switch e := e.(type) {
+	case *syntax.Value:
+		c := *e
+		c.Num = e.Num.Right(uint(shift))
+		c.Type, c.Order, c.Bits = info.Type, info.Order, info.Bits
+		return &c
+	case *syntax.Range:
+		c := *e
+		c.Min, c.Max = shifted(e.Min, shift, field), shifted(e.Max, shift, field)
+		return &c
+	case *syntax.Prefix:
+		c := *e
+		c.Of = shifted(e.Of, shift, field)
+		return &c
+	case *syntax.Element:
+		c := *e
+		c.Key = shifted(e.Key, shift, field)
+		return &c
+	case *syntax.Mapping:
+		c := *e
+		c.Key = shifted(e.Key, shift, field)
+		return &c
+	case *syntax.Set:
+		c := *e
+		c.Items = make([]syntax.Expr, len(e.Items))
+		for i, item := range e.Items {
+			c.Items[i] = shifted(item, shift, field)
+		}
+		return &c
+	case *syntax.SetRef:
+		if e.Set == nil || e.Set.Flags&nftables.SetAnonymous == 0 || e.Set.Elements == nil {
+			return e
+		}
+		decl, c := *e.Set, *e
+		decl.Elements = shifted(decl.Elements, shift, field)
+		c.Set = &decl
+		return &c
+	}
+	return e
+}
+
+// metaMatch learns what header comes next, and which matches this one implies.
+func (r *rule) metaMatch(at int, rel *syntax.Relational, m *syntax.Meta) {
+	v, isValue := rel.Right.(*syntax.Value)
+	if rel.Op != syntax.OpEq || !isValue {
+		return
+	}
+	l, says := metaLayer(m.Key)
+	if !says {
+		return
+	}
+	r.learn(m, v.Num)
+	r.dropFamily(l, m, v.Num.Lo)
+	r.need(l, at)
+}
+
+// binopMatch makes flags, prefixes and fields of comparisons with a mask.
+func (r *rule) binopMatch(at int, rel *syntax.Relational, b *syntax.Binop) {
+	mask, isMask := b.Right.(*syntax.Value)
+	value, isValue := rel.Right.(*syntax.Value)
+	if b.Op != syntax.OpAnd || !isMask {
+		r.flags(rel)
+		return
+	}
+	equality := rel.Op == syntax.OpEq || rel.Op == syntax.OpNeq
+	switch {
+	case equality && isValue && isFlags(value.Type):
+		r.flagMatch(at, rel, b, mask, value)
+		return
+	case isValue && withPrefixes(b.Left.Info().Type):
+		if length, ok := prefixLen(mask.Num, mask.Bits); ok {
+			rel.Left = b.Left
+			rel.Right = &syntax.Prefix{Common: value.Common, Of: value, Len: length}
+			return
+		}
+	}
+	if left, shift, ok := r.unmasked(b); ok {
+		rel.Left, rel.Right = left, shifted(rel.Right, shift, left)
+	}
+}
+
+// flagMatch compares flags below a mask.
+func (r *rule) flagMatch(at int, rel *syntax.Relational, b *syntax.Binop, mask, value *syntax.Value) {
+	switch {
+	case value.Num.IsZero():
+		neg := rel.Op == syntax.OpEq
+		rel.Op = syntax.OpImplicit
+		if neg {
+			rel.Op = syntax.OpNeg
+		}
+		rel.Left, rel.Right = b.Left, flagList(mask)
+	case value.Num == mask.Num && len(flagsOf(mask)) < 2:
+	default:
+		r.stmts[at] = &syntax.Match{Expr: &syntax.FlagCmp{
+			Common: *b.Left.Info(), Invert: rel.Op == syntax.OpNeq, Of: b.Left, Value: flagList(value), Mask: flagList(mask),
+		}}
+	}
+}
+
+// mergeRange makes a range of two comparisons of one thing that follow each other.
+func (r *rule) mergeRange(at int) {
+	prev := r.last
+	r.last = at + 1
+	if prev == 0 || r.stmts[prev-1] == nil || prev-1 == at {
+		return
+	}
+	first, second := relationalOf(r.stmts[prev-1]), relationalOf(r.stmts[at])
+	if first == nil || second == nil {
+		return
+	}
+	op := syntax.OpEq
+	var least, most syntax.Expr
+	switch {
+	case first.Op == syntax.OpGte && second.Op == syntax.OpLte:
+		least, most = first.Right, second.Right
+	case first.Op == syntax.OpLt && second.Op == syntax.OpGt:
+		op, least, most = syntax.OpNeq, first.Right, second.Right
+	default:
+		return
+	}
+	if !same(first.Left, second.Left) {
+		return
+	}
+	info := *first.Left.Info()
+	merged := &syntax.Relational{Op: op, Left: first.Left, Right: &syntax.Range{Common: info, Min: least, Max: most}}
+	r.stmts[prev-1] = &syntax.Match{Expr: merged}
+	r.stmts = r.stmts[:at]
+	r.last = prev
+}
+
+func relationalOf(s syntax.Stmt) *syntax.Relational {
+	m, isMatch := s.(*syntax.Match)
+	if !isMatch {
+		return nil
+	}
+	rel, _ := m.Expr.(*syntax.Relational)
+	return rel
+}
+
+// same says whether two expressions load the same.
+func same(a, b syntax.Expr) bool {
+	switch a := a.(type) {
+	case *syntax.Payload:
+		b, ok := b.(*syntax.Payload)
+		return ok && a.Base == b.Base && a.Offset == b.Offset && a.Bits == b.Bits
+	case *syntax.Meta:
+		b, ok := b.(*syntax.Meta)
+		return ok && a.Key == b.Key
+	case *syntax.CT:
+		b, ok := b.(*syntax.CT)
+		return ok && a.Key == b.Key && (a.Dir == nil) == (b.Dir == nil) && (a.Dir == nil || *a.Dir == *b.Dir)
+	case *syntax.Exthdr:
+		b, ok := b.(*syntax.Exthdr)
+		return ok && a.Op == b.Op && a.RawType == b.RawType && a.Offset == b.Offset && a.Bits == b.Bits && a.Present == b.Present
+	case *syntax.RT:
+		b, ok := b.(*syntax.RT)
+		return ok && a.Key == b.Key
+	case *syntax.Socket:
+		b, ok := b.(*syntax.Socket)
+		return ok && a.Key == b.Key && a.Level == b.Level
+	case *syntax.Binop:
+		b, ok := b.(*syntax.Binop)
+		return ok && a.Op == b.Op && same(a.Left, b.Left) && same(a.Right, b.Right)
+	case *syntax.Value:
+		b, ok := b.(*syntax.Value)
+		return ok && a.Num == b.Num && a.Text == b.Text
+	}
+	return false
+}
