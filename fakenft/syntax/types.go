@@ -178,10 +178,11 @@ func Sized(t *Datatype, bits int) *Datatype {
 		return t
 	}
 	type key struct {
-		of   TypeID
-		bits int
+		of      TypeID
+		symbols *Symbols
+		bits    int
 	}
-	k := key{t.ID, bits}
+	k := key{t.ID, t.Symbols, bits}
 	if found, ok := sized.Load(k); ok {
 		return found.(*Datatype)
 	}
@@ -205,6 +206,9 @@ func (t *Datatype) Is(base *Datatype) bool {
 func (t *Datatype) Basic() *Datatype {
 	for t.Base != nil {
 		t = t.Base
+	}
+	if len(t.Parts) == 0 && int(t.ID) < len(typesByID) {
+		return typesByID[t.ID] // not one that was given a size
 	}
 	return t
 }
