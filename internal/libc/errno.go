@@ -2,6 +2,7 @@ package libc
 
 import (
 	"errors"
+	"strings"
 	"syscall"
 )
 
@@ -31,7 +32,9 @@ func Strerror(e syscall.Errno) string {
 	case syscall.ENOTDIR:
 		return "Not a directory"
 	}
-	return e.Error()
+	// Go's texts of the others begin with a small letter and are else the same.
+	text := e.Error()
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // FileErrorText is the C library's text of an error with a file.

@@ -32,6 +32,8 @@ type Getopt struct {
 	// Shorts are the letters as getopt takes them: a letter, ":" for an argument, "::" for an optional one.
 	Shorts string
 	Longs  []LongOption
+	// Ordered says that the first word that is no option ends them ("+" in front of the letters of getopt).
+	Ordered bool
 	// Args are the words that are not read yet, and Rest those that were no options.
 	Args, Rest []string
 
@@ -62,6 +64,8 @@ func (g *Getopt) Next() (letter byte, arg string, given bool) {
 			return g.long(word[2:])
 		case len(word) > 1 && word[0] == '-':
 			g.cluster = word[1:]
+		case g.Ordered:
+			g.Rest, g.Args = append(append(g.Rest, word), g.Args...), nil
 		default:
 			g.Rest = append(g.Rest, word)
 		}

@@ -2,8 +2,10 @@ package nftdiffer
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -36,8 +38,20 @@ func (m *fakeMachine) write(name, text string) error {
 	return os.WriteFile(path, []byte(text), 0o600)
 }
 
-func (m *fakeMachine) run(args []string, stdin string) (toolrun.Run, error) {
+func (m *fakeMachine) run(args []string, stdin string) (run toolrun.Run, err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			run.Stderr = fmt.Sprintf("panic: %v\n%s", why, origin(debug.Stack()))
+		}
+	}()
 	var stdout, stderr bytes.Buffer
 	status := m.tools.Run(slices.Concat([]string{"nft"}, args), strings.NewReader(stdin), &stdout, &stderr)
 	return toolrun.Run{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}, nil
+}
+
+// origin are the lines of a stack that say where a panic began.
+func origin(stack []byte) string {
+	_, behind, _ := bytes.Cut(stack, []byte("panic("))
+	lines := bytes.SplitN(behind, []byte("\n"), 10)
+	return string(bytes.Join(lines[2:min(8, len(lines))], []byte("\n"))) + "\n"
 }

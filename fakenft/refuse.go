@@ -1,0 +1,159 @@
+package fakenft
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakenft/misspell"
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+)
+
+// refused prints why the kernel has not taken a change, at the place of what it is about.
+func (r *run) refused(all []*syntax.Command, change nftables.Change, refusal *nftables.Refusal, at syntax.Loc) {
+	text := "Could not process rule: " + libc.Strerror(refusal.Errno)
+	if refusal.Errno == syscall.ENOENT {
+		if meant := r.meant(all, change, refusal.Part); meant != "" {
+			text = libc.Strerror(refusal.Errno) + "; did you mean " + meant + "?"
+		}
+	}
+	r.mistake(syntax.Wrong(text, at))
+}
+
+// named is something that a table has, by its name.
+type named struct {
+	table      tableName
+	name, word string
+}
+
+// tableName is a table.
+type tableName struct {
+	family nftables.Family
+	name   string
+}
+
+// meant is the table, chain, set or object that somebody may have meant who named one that is not there; empty if nft suggests nothing
+// (nft_cmd_error in src/cmd.c).
+func (r *run) meant(all []*syntax.Command, change nftables.Change, part nftables.Part) string {
+	if !suggests(all) {
+		return ""
+	}
+	known := r.known(all)
+	var found *named
+	exact := false
+	switch c := change.(type) {
+	case *nftables.DeleteTable:
+		found, exact = nearest(known.tables, c.Name)
+		part = nftables.PartTable
+	case *nftables.DeleteChain:
+		found, exact = nearest(known.chains, c.Name)
+	case *nftables.AddRule:
+		if found, exact = nearest(known.chains, c.Chain); exact && part != nftables.PartTable {
+			return ""
+		}
+	case *nftables.DeleteRule:
+		if found, exact = nearest(known.chains, c.Chain); exact && part != nftables.PartTable {
+			return ""
+		}
+	case *nftables.DeleteSet:
+		found, _ = nearest(known.sets, c.Name)
+	case *nftables.DeleteObject:
+		found, _ = nearest(known.objects, c.Name)
+	}
+	switch {
+	case found == nil:
+		return ""
+	case part == nftables.PartTable:
+		return fmt.Sprintf("table ‘%s’ in family %s", found.table.name, found.table.family)
+	}
+	return fmt.Sprintf("%s ‘%s’ in table %s ‘%s’", found.word, found.name, found.table.family, found.table.name)
+}
+
+// nearest is the first of that name, or the one whose name is nearest.
+func nearest(among []named, name string) (found *named, exact bool) {
+	search := misspell.Search{Want: name}
+	for i := range among {
+		if among[i].name == name {
+			return &among[i], true
+		}
+		if search.Try(among[i].name) {
+			found = &among[i]
+		}
+	}
+	return found, false
+}
+
+// suggests says whether nft has asked the kernel for chains, sets and objects before it carries the commands out: for rules and for what is
+// deleted.
+func suggests(commands []*syntax.Command) bool {
+	return slices.ContainsFunc(commands, func(c *syntax.Command) bool {
+		return c.Op == syntax.OpDelete || c.Op == syntax.OpReplace || c.Kind == syntax.KindRule
+	})
+}
+
+// names are what nft knows when the kernel answers: what was there and what the commands have added.
+type names struct{ tables, chains, sets, objects []named }
+
+func (r *run) known(commands []*syntax.Command) *names {
+	n := &names{}
+	for _, t := range r.state.Tables() {
+		in := tableName{t.Family, t.Name}
+		n.tables = append(n.tables, named{in, t.Name, "table"})
+		for _, c := range t.Chains() {
+			n.chains = append(n.chains, named{in, c.Name, "chain"})
+		}
+		for _, s := range t.Sets() {
+			if s.Flags&nftables.SetAnonymous == 0 {
+				n.sets = append(n.sets, named{in, s.Name, setWord(s.Flags&(nftables.SetMap|nftables.SetObject) != 0)})
+			}
+		}
+		for _, o := range t.Objects() {
+			n.objects = append(n.objects, named{in, o.Name, "obj"})
+		}
+	}
+	for _, c := range commands {
+		if c.Op == syntax.OpAdd || c.Op == syntax.OpCreate {
+			n.add(c)
+		}
+	}
+	return n
+}
+
+func setWord(isMap bool) string {
+	if isMap {
+		return "map"
+	}
+	return "set"
+}
+
+// add notes what a command makes.
+func (n *names) add(c *syntax.Command) {
+	in := tableName{c.Handle.Family, c.Handle.Table}
+	chain := func(d *syntax.ChainDecl) { n.chains = append(n.chains, named{in, d.Handle.Chain, "chain"}) }
+	set := func(d *syntax.SetDecl) { n.sets = append(n.sets, named{in, d.Handle.Name, setWord(d.Map)}) }
+	object := func(d *syntax.ObjectDecl) { n.objects = append(n.objects, named{in, d.Handle.Name, "obj"}) }
+	switch {
+	case c.Kind == syntax.KindTable:
+		n.tables = append(n.tables, named{in, in.name, "table"})
+		if c.Table == nil {
+			return
+		}
+		for _, d := range c.Table.Chains {
+			chain(d)
+		}
+		for _, d := range c.Table.Sets {
+			set(d)
+		}
+		for _, d := range c.Table.Objects {
+			object(d)
+		}
+	case c.Kind == syntax.KindChain && c.Chain != nil:
+		chain(c.Chain)
+	case (c.Kind == syntax.KindSet || c.Kind == syntax.KindMap) && c.Set != nil:
+		set(c.Set)
+	case c.Object != nil:
+		object(c.Object)
+	}
+}
