@@ -90,6 +90,9 @@ func (c *Checker) setTypes(s *syntax.SetDecl) bool {
 	if _, ok := s.Key.(*syntax.Concat); isInterval(s.Flags) && (ok || len(s.Key.Info().Type.Parts) > 0) {
 		s.Flags |= nftables.SetConcat
 	}
+	if s.Flags&nftables.SetObject != 0 && s.Data == nil {
+		s.Data = &syntax.Value{Common: syntax.Common{Type: syntax.TypeString, Order: syntax.HostOrder, Bits: objectNameBits}}
+	}
 	if s.Flags&nftables.SetMap == 0 {
 		return true
 	}

@@ -278,16 +278,14 @@ func (c *Checker) evalXFRM(e *syntax.XFRM) bool {
 func (c *Checker) evalRT(e *syntax.RT) bool {
 	const unknown = `cannot determine ip protocol version, use "ip nexthop" or "ip6 nexthop" instead`
 	e.Type, e.Bits, e.Order = syntax.RTType(e.Key)
-	if e.Key == syntax.RTNexthop4 && e.Invalid {
-		switch c.desc[expr.NetworkHeader] {
-		case syntax.HeaderIP:
-		case syntax.HeaderIP6:
+	if e.Key == syntax.RTNexthop4 {
+		switch network := c.desc[expr.NetworkHeader]; {
+		case network == syntax.HeaderIP6:
 			e.Key = syntax.RTNexthop6
 			e.Type, e.Bits, e.Order = syntax.RTType(e.Key)
-		default:
+		case network != syntax.HeaderIP && e.NFProto == 0:
 			return c.wrong(unknown, e.Loc)
 		}
-		e.Invalid = false
 	}
 	switch {
 	case e.Key == syntax.RTNexthop4 && c.family == nftables.IPv6:

@@ -54,10 +54,11 @@ func nameRange(v *syntax.Value) (from, to *syntax.Value) {
 	copy(text, v.Text)
 	k := v.Common
 	k.Bits, k.Order = size*8, syntax.BigEndian
-	from = &syntax.Value{Common: k, Num: syntax.NumOfBytes(text)}
-	to = &syntax.Value{Common: k, Num: from.Num}
+	from = &syntax.Value{Common: k, Num: syntax.NumOfBytes(text), Text: v.Text}
+	to = &syntax.Value{Common: k, Num: from.Num, Text: v.Text}
 	if isWildcard(v) {
 		to.Num = from.Num.Or(syntax.Ones(size*8 - v.Bits))
+		to.Text = string(to.Num.Bytes(size))
 	}
 	return from, to
 }

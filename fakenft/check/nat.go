@@ -22,8 +22,11 @@ func (c *Checker) evalNAT(s *syntax.NAT) bool {
 	if !c.natFamily(s) {
 		return false
 	}
+	if s.Prefix {
+		s.Flags |= expr.NATNetmap
+	}
 	if s.Addr != nil {
-		if !c.networkFits(s, s.Family, stmtName(s)) {
+		if !c.networkFits(s, s.Family, "nat") {
 			return false
 		}
 		if c.natConcat(s) || s.Concat {
@@ -237,6 +240,7 @@ func (c *Checker) evalDup(s *syntax.DupStmt) bool {
 		if !c.evalDevice(s, &s.Addr) {
 			return false
 		}
+		s.Dev, s.Addr = s.Addr, nil
 		return true
 	}
 	return c.wrong("unsupported family", s.Loc)

@@ -25,6 +25,7 @@ func (c *Checker) typePayload(e *syntax.Payload) {
 	if e.Field != nil {
 		e.Type, e.Bits, e.Order = e.Field.Type, e.Field.Bits, e.Field.Order
 		e.Base, e.Offset = e.Header.Base, e.Field.Offset
+		e.Raw = e.Raw || e.Header == syntax.HeaderTH
 		return
 	}
 	if e.Base == expr.TransportHeader && e.Bits == 16 && (e.Offset == 0 || e.Offset == 16) {
@@ -60,8 +61,10 @@ func (c *Checker) headerFor(e *syntax.Payload) bool {
 			return c.stackedFor(e, h)
 		}
 	}
-	if h != nil && e.Base == h.Base && len(c.all[e.Base]) > 1 {
-		return c.wrong(conflict(c.ambiguous(e.Base, e.Header), e.Header), e.Loc)
+	if e.Base == expr.TransportHeader && h != nil && h.Base == e.Base {
+		if other := c.ambiguous(e.Header); other != nil {
+			return c.wrong(conflict(other, e.Header), e.Loc)
+		}
 	}
 	if h == e.Header {
 		if h.Base == expr.LinkHeader {
@@ -124,7 +127,7 @@ func (c *Checker) resolve(h *syntax.Header, e *syntax.Payload) (done, ok bool) {
 			}
 		}
 	}
-	if c.desc[e.Base+1] != nil {
+	if e.Base < expr.TransportHeader && c.desc[e.Base+1] != nil {
 		return false, true
 	}
 	number, linked := h.Number(e.Header)

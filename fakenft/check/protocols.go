@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
@@ -11,12 +12,13 @@ import (
 // protocols are what the matches of a rule so far say of the packet (struct proto_ctx in nft).
 type protocols struct {
 	family nftables.Family
-	// desc is the header at each base, and where it was said; of several, if a match named several, the last one.
-	desc    [3]*syntax.Header
-	said    [3]syntax.Loc
-	all     [3][]*syntax.Header
-	stacked []*syntax.Header // link headers before the last one
-	icmp    uint8            // the type of ICMP; 0 if none was named
+	// desc is the header at each base, and where it was said; of several transport protocols the last one.
+	desc [3]*syntax.Header
+	said [3]syntax.Loc
+	// transports are all transport protocols that were named.
+	transports []*syntax.Header
+	stacked    []*syntax.Header // link headers before the last one
+	icmp       uint8            // the type of ICMP; 0 if none was named
 }
 
 // headerUnknown is a protocol that nft does not know.
@@ -43,14 +45,13 @@ func (p *protocols) begin(f nftables.Family) {
 	base, h := beginning(f)
 	*p = protocols{family: f}
 	p.desc[base] = h
-	p.all[base] = []*syntax.Header{h}
 }
 
 // say notes that a header is there.
 func (p *protocols) say(base expr.PayloadBase, at syntax.Loc, h *syntax.Header) {
 	p.desc[base], p.said[base] = h, at
-	if h != nil {
-		p.all[base] = append(p.all[base], h)
+	if base == expr.TransportHeader && !slices.Contains(p.transports, h) {
+		p.transports = append(p.transports, h)
 	}
 }
 
@@ -60,10 +61,6 @@ func (c *Checker) learn(e *syntax.Relational) {
 		return
 	}
 	if set, ok := e.Right.(*syntax.Set); ok {
-		base, ok := c.tells(e.Left)
-		if ok {
-			c.all[base] = nil
-		}
 		for _, item := range set.Items {
 			if el, ok := item.(*syntax.Element); ok {
 				if v, ok := el.Key.(*syntax.Value); ok {
@@ -74,35 +71,8 @@ func (c *Checker) learn(e *syntax.Relational) {
 		return
 	}
 	if v, ok := e.Right.(*syntax.Value); ok {
-		if base, ok := c.tells(e.Left); ok {
-			c.all[base] = nil
-		}
 		c.learnOne(e.Loc, e.Left, v)
 	}
-}
-
-// tells is the base of the header that an expression names.
-func (c *Checker) tells(e syntax.Expr) (expr.PayloadBase, bool) {
-	switch e := e.(type) {
-	case *syntax.Payload:
-		if e.Base+1 < 3 {
-			return e.Base + 1, true
-		}
-	case *syntax.Meta:
-		switch e.Key {
-		case expr.MetaL4proto:
-			return expr.TransportHeader, true
-		case expr.MetaNfproto, expr.MetaProtocol:
-			return expr.NetworkHeader, true
-		}
-		return expr.LinkHeader, true
-	case *syntax.CT:
-		if e.Key == expr.CTL3Protocol {
-			return expr.NetworkHeader, true
-		}
-		return expr.TransportHeader, true
-	}
-	return 0, false
 }
 
 // isProtocol says whether the value of an expression names the next header.
@@ -206,17 +176,17 @@ func (c *Checker) learnMeta(at syntax.Loc, key expr.MetaKey, value uint64) {
 	}
 }
 
-// ambiguous is a header that a match named beside the one that counts.
-func (p *protocols) ambiguous(base expr.PayloadBase, but *syntax.Header) *syntax.Header {
-	if len(p.all[base]) < 2 {
+// ambiguous is a transport protocol that a match named beside one, if there are several.
+func (p *protocols) ambiguous(beside *syntax.Header) *syntax.Header {
+	if len(p.transports) < 2 {
 		return nil
 	}
-	for _, h := range p.all[base] {
-		if h != but {
+	for _, h := range p.transports {
+		if h != beside {
 			return h
 		}
 	}
-	return p.all[base][0]
+	return nil
 }
 
 func length(h *syntax.Header) int {

@@ -22,6 +22,7 @@ func (c *Checker) evalReject(s *syntax.Reject) bool {
 			return false
 		}
 	default:
+		s.ICMP = 0
 		if h := c.desc[expr.TransportHeader]; h != nil && h != syntax.HeaderTCP && s.Kind == int(expr.RejectTCPReset) {
 			return c.wrong("you cannot use tcp reset with this protocol", s.Loc, c.said[expr.TransportHeader])
 		}

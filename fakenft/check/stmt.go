@@ -55,7 +55,7 @@ func isStateful(s syntax.Stmt) bool {
 
 // stmtName is the name of a kind of statement in messages.
 func stmtName(s syntax.Stmt) string {
-	switch s := s.(type) {
+	switch s.(type) {
 	case *syntax.Counter:
 		return "counter"
 	case *syntax.QuotaStmt:
@@ -66,18 +66,6 @@ func stmtName(s syntax.Stmt) string {
 		return "connlimit"
 	case *syntax.Last:
 		return "last"
-	case *syntax.TproxyStmt:
-		return "tproxy"
-	case *syntax.NAT:
-		switch s.Kind {
-		case syntax.SNAT:
-			return "snat"
-		case syntax.DNAT:
-			return "dnat"
-		case syntax.Masquerade:
-			return "masq"
-		}
-		return "redir"
 	}
 	return "statement"
 }
@@ -254,7 +242,7 @@ func (c *Checker) evalLog(s *syntax.Log) bool {
 		text.WriteString(plainText(part))
 	}
 	all := text.String()
-	if len(all) >= logPrefixSize {
+	if len(parts) > 1 && len(all) >= logPrefixSize {
 		all = all[:logPrefixSize-1]
 	}
 	s.Prefix = &syntax.Value{Common: syntax.Common{Loc: loc(s.Prefix), Type: syntax.TypeString, Order: syntax.HostOrder, Bits: 8 * len(all)}, Text: all}
@@ -312,11 +300,6 @@ func (c *Checker) element(s syntax.Stmt, of syntax.Expr, at *syntax.Expr, word s
 		return nil, false
 	}
 	el.Type, el.Bits, el.Order = el.Key.Info().Type, el.Key.Info().Bits, el.Key.Info().Order
-	if isConstant(el.Key) {
-		if _, ok := el.Key.(*syntax.Map); !ok {
-			return nil, c.wrong(word+" expression can not be constant", el.Loc)
-		}
-	}
 	if el.HasComment {
 		return nil, c.wrong(word+" expression comments are not supported", el.Loc)
 	}
@@ -405,6 +388,7 @@ func (c *Checker) evalObjectStmt(s *syntax.ObjectStmt) bool {
 	if elements, ok := m.Mappings.(*syntax.Set); ok {
 		ref := c.implicitSet("__objmap%d", c.wantedKey(s.Loc), nil, elements, nftables.SetObject)
 		ref.Set.Object = s.Type
+		ref.Set.Data = &syntax.Value{Common: syntax.Common{Type: syntax.TypeString, Order: syntax.HostOrder, Bits: objectNameBits}}
 		m.Mappings = ref
 		outer := c.set
 		c.set = ref.Set

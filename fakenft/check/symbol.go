@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakenft/misspell"
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/internal/libc"
 )
@@ -58,9 +57,6 @@ func symbolic(c *Checker, word string, t *syntax.Datatype, names *syntax.Symbols
 		if read := readers[at.ID]; read != nil {
 			v, text := read(c, word, t)
 			if text != "" {
-				if near := nearestSymbol(word, names); near != "" {
-					return nil, fmt.Sprintf("Could not parse %s expression; did you you mean `%s`?", t.Desc, near)
-				}
 				return nil, text
 			}
 			v.Type = t
@@ -68,16 +64,6 @@ func symbolic(c *Checker, word string, t *syntax.Datatype, names *syntax.Symbols
 		}
 	}
 	return nil, "Could not parse " + t.Desc
-}
-
-func nearestSymbol(word string, names *syntax.Symbols) string {
-	near, name := misspell.Search{Want: word}, ""
-	for _, s := range names.List {
-		if near.Try(s.Name) {
-			name = s.Name
-		}
-	}
-	return name
 }
 
 type reader = func(c *Checker, word string, t *syntax.Datatype) (*syntax.Value, string)

@@ -59,4 +59,4 @@ func (Empty) Set(TableName, string) *syntax.SetDecl    { return nil }
 func (Empty) Elements(TableName, string) []syntax.Expr { return nil }
 func (Empty) Rules(TableName, string) []uint64         { return nil }
 func (Empty) Device(name string) (uint32, bool)        { return 1, name == "lo" }
-func (Empty) Names() *libc.Names                       { return nil }
+func (Empty) Names() *libc.Names                       { return libc.NewNames(nil) }

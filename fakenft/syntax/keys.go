@@ -253,7 +253,7 @@ var xfrmKeys = [...]Key{
 	XFRMSaddr4: {"saddr", TypeIPv4Addr, 32, BigEndian},
 	XFRMSaddr6: {"saddr", TypeIPv6Addr, 128, BigEndian},
 	XFRMReqid:  {"reqid", TypeInteger, 32, HostOrder},
-	XFRMSPI:    {"spi", TypeInteger, 32, HostOrder},
+	XFRMSPI:    {"spi", TypeInteger, 32, BigEndian},
 }
 
 // XFRMKeyOf is what a key of ipsec is like; nil for one that has no word.

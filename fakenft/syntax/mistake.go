@@ -81,8 +81,8 @@ func underline(line string, at []Loc) []byte {
 			marks[i] = '\t'
 		}
 	}
-	for n, l := range at {
-		mark := byte('~')
+	for n := len(at) - 1; n >= 0; n-- {
+		l, mark := at[n], byte('~')
 		if n == 0 {
 			mark = '^'
 		}
