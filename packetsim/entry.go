@@ -2,6 +2,7 @@ package packetsim
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -31,6 +32,17 @@ func (e *hookEntries) sort() {
 	}
 }
 
+// earliest is the turn of the entry that was registered first.
+func (e *hookEntries) earliest() uint64 {
+	earliest := uint64(math.MaxUint64)
+	for _, entries := range e {
+		for i := range entries {
+			earliest = min(earliest, entries[i].turn)
+		}
+	}
+	return earliest
+}
+
 // run takes the packet through a hook. It is false if the packet goes no further.
 func (e *hookEntries) run(w *walk, s *skb, at hook) bool {
 	entries := e[at]
@@ -57,8 +69,8 @@ func (e *hookEntries) addConntrack(tracks bool) {
 }
 
 // addNAT adds the translation of addresses (nf_nat_ipv4_ops in net/netfilter/nf_nat_proto.c), which runs the chains of its own for the
-// first packet of a connection.
-func (e *hookEntries) addNAT(chains *hookEntries) {
+// first packet of a connection. It is there since the first of its chains was registered (nf_nat_register_fn).
+func (e *hookEntries) addNAT(chains *hookEntries, turn uint64) {
 	for _, of := range [...]struct {
 		side     conntrack.Side
 		priority netfilter.Priority
@@ -69,7 +81,7 @@ func (e *hookEntries) addNAT(chains *hookEntries) {
 	} {
 		for _, at := range of.hooks {
 			own := chains[at]
-			e.add(at, entry{priority: of.priority, run: func(w *walk, s *skb) bool { return w.translateAt(s, of.side, own) }})
+			e.add(at, entry{priority: of.priority, turn: turn, run: func(w *walk, s *skb) bool { return w.translateAt(s, of.side, own) }})
 		}
 	}
 }

@@ -19,7 +19,8 @@ type rulesetHooks struct {
 	tracks  bool
 	nat     bool // there is a table nat, or a chain of that type
 	tables  int  // rulesets of iptables that have tables
-	mixed   bool // several of them
+	native  bool // there are chains of nftables
+	mixed   bool // several of them, or one beside chains of nftables
 	entries hookEntries
 	chains  hookEntries // of nat, which NAT runs
 }
@@ -53,11 +54,11 @@ func newRulesetHooks(namespace *netfilter.Namespace, f netfilter.Family, before 
 		}
 		hooks.add(of)
 	}
-	hooks.mixed = hooks.tables > 1
+	hooks.mixed = hooks.tables > 1 || hooks.native && hooks.tables > 0
 	hooks.entries.addConntrack(hooks.tracks)
 	if hooks.nat {
 		hooks.chains.sort()
-		hooks.entries.addNAT(&hooks.chains)
+		hooks.entries.addNAT(&hooks.chains, hooks.chains.earliest())
 	}
 	hooks.entries.sort()
 	return hooks
@@ -119,6 +120,7 @@ func (r *rulesetHooks) addNFT(rules *nftables.Ruleset) {
 			if at >= netfilter.NumHooks {
 				continue // ingress of inet, which is a hook of devices
 			}
+			r.native = true
 			base := &nftBase{table: table, chain: chain}
 			one := entry{priority: netfilter.Priority(chain.Hooking.Priority), turn: chain.Turn}
 			switch chain.Hooking.Type {

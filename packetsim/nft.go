@@ -130,7 +130,7 @@ func (t *nftWalk) decide() fate {
 	case expr.Jump, expr.Goto:
 		return t.jump()
 	}
-	t.fail(fmt.Errorf("%w: verdict %d", errNoWalk, t.code))
+	t.fail(fmt.Errorf("not supported: verdict %d", t.code))
 	t.blame()
 	return stopped
 }
@@ -242,11 +242,11 @@ func (t *nftWalk) blame() {
 
 // notWalked ends the walk at an expression that has no meaning here.
 func (t *nftWalk) notWalked(x expr.Expr, what string) {
-	name := "expression " + x.Name()
+	text := "not supported: expression " + x.Name()
 	if what != "" {
-		name += " (" + what + ")"
+		text += " (" + what + ")"
 	}
-	t.fail(fmt.Errorf("%w: %s", errNoWalk, name))
+	t.fail(errors.New(text))
 }
 
 // step notes a line of the trace at the place where the packet is.

@@ -3,13 +3,14 @@ package packetsim
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
 // nftDrawn is a comparison with a drawn number, which holds with the probability part/of.
 type nftDrawn struct {
-	expr.Expr // the comparison
+	expr.Expr // the random number
 	part, of  uint64
 }
 
@@ -37,19 +38,39 @@ func (op *nftOp) compileDraw(exprs []expr.Expr) int {
 			used++
 		}
 	}
-	if len(exprs) == used {
-		return 0
+	var c *expr.Cmp
+	if len(exprs) > used {
+		c, _ = exprs[used].(*expr.Cmp)
 	}
-	c, is := exprs[used].(*expr.Cmp)
-	if !is || c.Sreg != dreg || len(c.Data) != 4 || !swapped && c.Op > expr.Neq || readLater(exprs[used+1:], dreg) {
-		return 0
+	if c == nil || c.Sreg != dreg || len(c.Data) != 4 || !swapped && c.Op > expr.Neq || readLater(exprs[used+1:], dreg) {
+		return op.compileNumber(exprs, dreg)
 	}
 	want := uint64(binary.LittleEndian.Uint32(c.Data))
 	if swapped {
 		want = uint64(binary.BigEndian.Uint32(c.Data))
 	}
-	op.kind, op.x = nftDraw, &nftDrawn{c, numbersThat(c.Op, first, first+of, want), of}
+	op.kind, op.x = nftDraw, &nftDrawn{exprs[0], numbersThat(c.Op, first, first+of, want), of}
 	return used + 1
+}
+
+// mostNumbers is up to how many numbers are drawn one by one.
+const mostNumbers = 1 << 12
+
+// compileNumber makes one draw of the packet's random number and a mask, behind which few numbers are left.
+func (op *nftOp) compileNumber(exprs []expr.Expr, dreg expr.Register) int {
+	if _, is := exprs[0].(*expr.Meta); !is || len(exprs) < 2 {
+		return 0
+	}
+	b, is := exprs[1].(*expr.Bitwise)
+	if !is || b.Sreg != dreg || b.Dreg != dreg || b.Op != expr.Bool || b.Len != 4 || !isZero(b.Xor) {
+		return 0
+	}
+	mask := word(b.Mask)
+	if mask&(mask+1) != 0 || mask >= mostNumbers {
+		return 0
+	}
+	op.kind, op.x = nftExpr, &expr.Numgen{Random: true, Modulus: mask + 1, Dreg: dreg}
+	return 2
 }
 
 // randomOf is the first of so many random numbers, one of which an expression loads; none if of is 0.
@@ -88,37 +109,64 @@ func numbersThat(op expr.CmpOp, first, end, want uint64) uint64 {
 
 // readLater says whether an expression may read a register before another one fills it.
 func readLater(exprs []expr.Expr, r expr.Register) bool {
+	at := r.Offset()
 	for _, x := range exprs {
-		switch x := x.(type) {
-		case *expr.Cmp:
-			if x.Sreg == r {
-				return true
-			}
-		case *expr.Payload:
-			if x.Writes {
-				return true
-			}
-			if x.Dreg == r {
-				return false
-			}
-		case *expr.Meta:
-			if x.Writes {
-				return true
-			}
-			if x.Dreg == r {
-				return false
-			}
-		case *expr.CT:
-			if x.Writes {
-				return true
-			}
-			if x.Dreg == r {
-				return false
-			}
-		case *expr.Fib, *expr.Counter, *expr.Log, *expr.Limit, *expr.Quota, *expr.Immediate, *expr.Reject, *expr.Last, *expr.Connlimit:
-		default:
+		from, writes, known := registersOf(x)
+		switch {
+		case !known:
 			return true
+		case slices.ContainsFunc(from, func(s expr.Register) bool { return s != 0 && s.Offset() <= at }):
+			return true // of a key nobody knows here how long it is
+		case writes != 0 && writes.Offset() == at:
+			return false
 		}
 	}
 	return false
+}
+
+// registersOf are the registers that an expression reads from, and the one that it fills; 0: none.
+func registersOf(x expr.Expr) (from []expr.Register, to expr.Register, known bool) {
+	switch x := x.(type) {
+	case *expr.Cmp:
+		return []expr.Register{x.Sreg}, 0, true
+	case *expr.Range:
+		return []expr.Register{x.Sreg}, 0, true
+	case *expr.Bitwise:
+		return []expr.Register{x.Sreg}, x.Dreg, true
+	case *expr.Byteorder:
+		return []expr.Register{x.Sreg}, x.Dreg, true
+	case *expr.Lookup:
+		return []expr.Register{x.Sreg}, x.Dreg, true
+	case *expr.Dynset:
+		return []expr.Register{x.Key, x.Data}, 0, true
+	case *expr.Hash:
+		return []expr.Register{x.Sreg}, x.Dreg, true
+	case *expr.NAT:
+		return []expr.Register{x.AddrMin, x.AddrMax, x.ProtoMin, x.ProtoMax}, 0, true
+	case *expr.Masq:
+		return []expr.Register{x.ProtoMin, x.ProtoMax}, 0, true
+	case *expr.Redir:
+		return []expr.Register{x.ProtoMin, x.ProtoMax}, 0, true
+	case *expr.Objref:
+		return []expr.Register{x.Sreg}, 0, true
+	case *expr.Payload:
+		return []expr.Register{x.Sreg}, x.Dreg, true
+	case *expr.Meta:
+		return []expr.Register{x.Sreg}, x.Dreg, true
+	case *expr.CT:
+		return []expr.Register{x.Sreg}, x.Dreg, true
+	case *expr.Exthdr:
+		return []expr.Register{x.Sreg}, x.Dreg, true
+	case *expr.Immediate:
+		return nil, x.Dreg, true
+	case *expr.Fib:
+		return nil, x.Dreg, true
+	case *expr.RT:
+		return nil, x.Dreg, true
+	case *expr.Numgen:
+		return nil, x.Dreg, true
+	case *expr.Counter, *expr.Log, *expr.Limit, *expr.Quota, *expr.Reject, *expr.Last, *expr.Connlimit, *expr.Notrack:
+		return nil, 0, true
+	}
+	return nil, 0, false
 }

@@ -64,7 +64,7 @@ const (
 
 // nftOp is an operation: an expression, or several that belong together.
 type nftOp struct {
-	x          expr.Expr // the last of them
+	x          expr.Expr // the first of them
 	to         atomic.Pointer[nftProgram]
 	set        atomic.Pointer[nftSetAt]
 	data       []byte
@@ -126,7 +126,7 @@ func (op *nftOp) compileTest(exprs []expr.Expr) int {
 	if !is || c.Sreg != dreg || len(c.Data) > 4 || c.Op > expr.Neq {
 		return 1
 	}
-	op.kind, op.mask, op.cmp, op.want = nftTest, mask, c.Op, word(c.Data)
+	op.kind, op.mask, op.cmp, op.want, op.data = nftTest, mask, c.Op, word(c.Data), c.Data
 	op.xor = word(bytes.Repeat([]byte{0xff}, len(c.Data))) // the bytes that are compared
 	return used + 1
 }

@@ -22,8 +22,7 @@ func (t *nftWalk) run1(op *nftOp) {
 			binary.LittleEndian.PutUint32(t.regs.data[op.dreg:], have)
 		}
 		if t.regs.tainted && !t.regs.knows(int(op.dreg), 4) {
-			c := op.x.(*expr.Cmp)
-			t.compare(int(op.dreg), c.Op, c.Data)
+			t.compare(int(op.dreg), op.cmp, op.data)
 			return
 		}
 		if ((have^op.want)&op.xor == 0) != (op.cmp == expr.Eq) {

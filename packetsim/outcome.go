@@ -60,7 +60,8 @@ type Step struct {
 	Rule *netfilter.Rule `json:"rule,omitempty"`
 	// Policy is the built-in chain's, where a policy decided and no rule.
 	Policy netfilter.Verdict `json:"-"`
-	// Backend is the tools that the chain belongs to, legacy or nft, on a host where both have tables of the packet's family; else empty.
+	// Dialect is the tools that the chain belongs to, legacy or nft, on a host where both have tables of the packet's family, or one
+	// has beside nftables; else empty, as it is of a chain of nftables.
 	Dialect netfilter.Dialect `json:"backend,omitempty"`
 }
 

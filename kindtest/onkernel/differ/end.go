@@ -13,6 +13,9 @@ func (j *judging) end() error {
 	if j.v.RulesRefused || j.v.Answer.Restore.Status != 0 || j.v.Answer.OtherRestore.Status != 0 {
 		return nil
 	}
+	if j.c.NFT != "" {
+		return j.endNative()
+	}
 	end, err := j.real.end()
 	if err != nil {
 		return err

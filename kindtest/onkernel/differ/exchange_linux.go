@@ -24,7 +24,9 @@ type labKernel struct {
 	family  netfilter.Family
 	began   time.Time
 	took    time.Duration
-	crossed bool // a packet was on its way for longer than a tick of the kernel's clock, where that matters
+	// hasNative: the node has tables of nft.
+	hasNative bool
+	crossed   bool // a packet was on its way for longer than a tick of the kernel's clock, where that matters
 }
 
 // begin loads a case into the node.
@@ -45,6 +47,11 @@ func (k *labKernel) begin(c *walkCase) (own, beside toolrun.Run, err error) {
 		return own, beside, err
 	}
 	own, beside = restoreBoth(c, func(d netfilter.Dialect, rules string) toolrun.Run {
+		if c.NFT != "" && d == c.Dialect {
+			run, failed := runIn(k.node, []string{"nft", "-f", "-"}, c.NFT)
+			err = errors.Join(err, failed)
+			return run
+		}
 		run, failed := runIn(k.node, []string{tool("iptables-restore", d, family)}, rules)
 		err = errors.Join(err, failed)
 		return run
@@ -64,7 +71,15 @@ func (k *labKernel) begin(c *walkCase) (own, beside toolrun.Run, err error) {
 
 // clear takes the rules of the case before away. The other family's would hold sets and connection tracking.
 func (k *labKernel) clear(family netfilter.Family) error {
-	dialects := []netfilter.Dialect{k.dialect}
+	var dialects []netfilter.Dialect
+	if had := k.hasNative; had || k.current.NFT != "" {
+		if _, err := k.node.Output([]string{"nft", "flush", "ruleset"}, ""); err != nil {
+			return err
+		}
+	}
+	if k.hasNative = k.current.NFT != ""; !k.hasNative {
+		dialects = append(dialects, k.dialect)
+	}
 	if k.mixed || k.current.OtherRules != "" {
 		dialects = append(dialects, k.current.other())
 	}

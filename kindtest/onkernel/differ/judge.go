@@ -106,6 +106,9 @@ func (j *judging) disagree(kind, format string, args ...any) {
 
 // load gives the rules to both sides.
 func (j *judging) load() error {
+	if j.c.NFT != "" {
+		return j.loadNative()
+	}
 	run, beside, err := j.real.begin(j.c)
 	if err != nil {
 		return err

@@ -14,6 +14,9 @@ import (
 // gives no numbers to policies and ends of chains.
 func stepText(s packetsim.Step, d netfilter.Dialect) string {
 	switch {
+	case isNative(s.Family) && s.Kind == packetsim.StepRule:
+		return fmt.Sprintf("%s:%s:rule:%d", s.Table, s.Chain, s.Number)
+	case isNative(s.Family):
 	case d == netfilter.Legacy:
 		return s.String()
 	case s.Rule != nil:

@@ -11,6 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -57,12 +58,14 @@ func (t *nftTracer) prepare(f netfilter.Family) error {
 		family = unix.AF_INET6
 	}
 	last := map[string]int{}
-	err := nftrace.Rules(t.requests, family, func(table, chain string, handle uint64) {
-		last[table+":"+chain]++
-		t.numbers[handleKey(table, chain, handle)] = last[table+":"+chain]
-	})
-	if err != nil {
-		return fmt.Errorf("listing rules: %w", err)
+	for _, of := range [...]uint8{family, uint8(nftables.Inet)} {
+		err := nftrace.Rules(t.requests, of, func(table, chain string, handle uint64) {
+			last[table+":"+chain]++
+			t.numbers[handleKey(table, chain, handle)] = last[table+":"+chain]
+		})
+		if err != nil {
+			return fmt.Errorf("listing rules: %w", err)
+		}
 	}
 	return nil
 }

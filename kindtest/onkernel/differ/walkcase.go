@@ -19,9 +19,12 @@ type walkCase struct {
 	Rules  string   `json:"rules"` // input of iptables-restore
 	// OtherRules is the input of the other dialect's iptables-restore. The legacy tools are run first, so that chains of nft go first. Only
 	// steps in the rules of Dialect are compared, but counters of both.
-	OtherRules string        `json:"beside,omitempty"`
-	Sends      []send        `json:"sends"`
-	Kernel     *kernelAnswer `json:"kernel,omitempty"`
+	OtherRules string `json:"beside,omitempty"`
+	// NFT is the input of nft, whose tables take the place of those of Rules. They are named like those of iptables, and their base chains by
+	// their hooks.
+	NFT    string        `json:"nft,omitempty"`
+	Sends  []send        `json:"sends"`
+	Kernel *kernelAnswer `json:"kernel,omitempty"`
 }
 
 // send is one packet of a case, or the end of all tracked connections.

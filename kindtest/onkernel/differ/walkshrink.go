@@ -29,12 +29,13 @@ func shrink(c *walkCase, v *verdict, judge func(*walkCase) (*verdict, error)) (*
 	s := &shrinking{best: c, last: v, judge: judge, until: time.Now().Add(shrinkTime)}
 	for {
 		before := s.tries
-		size := len(s.best.Rules) + len(s.best.Sends)
+		size := len(s.best.Rules) + len(s.best.NFT) + len(s.best.Sends)
 		s.sends()
 		s.ruleLines(func(c *walkCase) *string { return &c.OtherRules })
 		s.ruleLines(func(c *walkCase) *string { return &c.Rules })
+		s.ruleLines(func(c *walkCase) *string { return &c.NFT })
 		s.ruleWords()
-		if s.over() || len(s.best.Rules)+len(s.best.Sends) == size || s.tries == before {
+		if s.over() || len(s.best.Rules)+len(s.best.NFT)+len(s.best.Sends) == size || s.tries == before {
 			return s.best, s.last
 		}
 	}
@@ -126,6 +127,9 @@ func (s *shrinking) ruleLines(of func(*walkCase) *string) {
 func removable(line string) bool {
 	if strings.HasSuffix(line, "-j TRACE\n") {
 		return false
+	}
+	if strings.HasPrefix(line, nativeRule) && !strings.HasSuffix(line, "nftrace set 1\n") {
+		return true
 	}
 	return strings.HasPrefix(line, "-A ") || strings.HasPrefix(line, ":") && strings.Contains(line, " - ")
 }
