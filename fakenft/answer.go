@@ -133,12 +133,3 @@ func (r *run) reset(c *syntax.Command) bool {
 
 // describe prints what an expression or a type is.
 func (r *run) describe(*syntax.Command) error { return unsupported("describe") }
-
-// echoed prints what commands have added.
-func (r *run) echoed(commands []*syntax.Command) int {
-	if r.echo && len(commands) > 0 {
-		r.lacks(commands[0], "-e/--echo")
-		return 1
-	}
-	return 0
-}

@@ -55,17 +55,22 @@ func (r *run) unsupported() string {
 		return "-d/--debug"
 	case r.optimize && r.fileGiven && len(r.words) == 0:
 		return "-o/--optimize"
+	case r.echo:
+		return "-e/--echo"
 	case r.reverseDNS:
 		return "-N/--reversedns"
 	}
 	return ""
 }
 
+// stdinName is what nft calls standard input.
+const stdinName = "/dev/stdin"
+
 // fromFile runs the commands of a file.
 func (r *run) fromFile() int {
 	in := &syntax.Input{Name: r.file}
-	if r.file == "-" || r.file == "/dev/stdin" {
-		in.Name = "/dev/stdin"
+	if r.file == "-" || r.file == stdinName {
+		in.Name = stdinName
 		text, err := io.ReadAll(r.stdin)
 		if err != nil {
 			fmt.Fprintf(&r.errors, "nft: reading standard input: %v\n", err)
@@ -148,6 +153,10 @@ func (r *run) read(in *syntax.Input) ([]*syntax.Command, []*syntax.Mistake) {
 		if commands, mistakes, isJSON := jsontext.Commands(in); isJSON {
 			return commands, mistakes
 		}
+		if in.Name == stdinName {
+			// The reader of JSON has read standard input to its end.
+			in.Text = ""
+		}
 	}
 	return parse.Text(in, parse.Options{
 		Files: r.tools.files(), IncludePaths: append([]string{"/etc"}, r.includes...), Defines: r.defines,
@@ -199,7 +208,7 @@ func (r *run) carryOut(commands []*syntax.Command) int {
 	if len(refusals) > 0 {
 		return 1
 	}
-	return r.echoed(commands)
+	return 0
 }
 
 // reads says whether commands of that kind are answered without a transaction.
