@@ -52,11 +52,7 @@ func (p *printer) jsonExpr(e syntax.Expr) {
 		p.integer("len", uint64(e.Len))
 		p.str("}}")
 	case *syntax.Range:
-		p.str(`{"range": [`)
-		p.jsonExpr(e.Min)
-		p.str(", ")
-		p.jsonExpr(e.Max)
-		p.str("]}")
+		p.jsonRange(e)
 	case *syntax.Catchall:
 		p.str(`"*"`)
 	case *syntax.Unary:
@@ -148,6 +144,18 @@ func (p *printer) jsonOfHost(e syntax.Expr) {
 	default:
 		unsupported("an expression of kind %T", e)
 	}
+}
+
+// jsonRange writes the ends of a range without names of ports and protocols (range_expr_json of nft).
+func (p *printer) jsonRange(r *syntax.Range) {
+	services, numeric := p.Services, p.NumericProtocol
+	p.Services, p.NumericProtocol = false, true
+	p.str(`{"range": [`)
+	p.jsonExpr(r.Min)
+	p.str(", ")
+	p.jsonExpr(r.Max)
+	p.str("]}")
+	p.Services, p.NumericProtocol = services, numeric
 }
 
 func (p *printer) jsonPayload(e *syntax.Payload) {

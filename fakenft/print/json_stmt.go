@@ -73,13 +73,7 @@ func (p *printer) rarerJSONStmt(s syntax.Stmt) {
 	case *syntax.QueueStmt:
 		p.jsonQueue(s)
 	case *syntax.DupStmt:
-		p.str(`{"dup": {"addr": `)
-		p.jsonExpr(s.Addr)
-		if s.Dev != nil {
-			p.str(`, "dev": `)
-			p.jsonExpr(s.Dev)
-		}
-		p.str("}}")
+		p.jsonDup(s)
 	case *syntax.FwdStmt:
 		p.str(`{"fwd": {"dev": `)
 		p.jsonExpr(s.Dev)
@@ -343,6 +337,21 @@ func (p *printer) jsonQueue(q *syntax.QueueStmt) {
 		p.words(words)
 	}
 	end()
+}
+
+func (p *printer) jsonDup(s *syntax.DupStmt) {
+	p.str(`{"dup": {"addr": `)
+	if s.Addr == nil {
+		p.jsonExpr(s.Dev)
+		p.str("}}")
+		return
+	}
+	p.jsonExpr(s.Addr)
+	if s.Dev != nil {
+		p.str(`, "dev": `)
+		p.jsonExpr(s.Dev)
+	}
+	p.str("}}")
 }
 
 func (p *printer) jsonTproxy(t *syntax.TproxyStmt) {

@@ -36,16 +36,21 @@ func (p *printer) sorted(items []syntax.Expr, intervals bool) []syntax.Expr {
 	if len(items) < 2 || p.Sorted {
 		return items
 	}
+	if _, concat := keyPart(items[0]).(*syntax.Concat); concat && intervals {
+		return items // nft leaves them in the kernel's order
+	}
 	keys := slices.Grow(p.keys[:0], len(items))
 	inOrder := true
 	for i, item := range items {
 		keys = append(keys, keyOf(item, intervals))
-		inOrder = inOrder && (i == 0 || compareKeys(keys[i-1], keys[i]) <= 0)
+		inOrder = inOrder && (i == 0 || compareKeys(keys[i-1], keys[i]) < 0)
 	}
 	p.keys = keys
 	if inOrder {
 		return items
 	}
+	// Of equal ones, such as flags that have the lowest bit in common, the last one comes first.
+	slices.Reverse(keys)
 	slices.SortStableFunc(keys, compareKeys)
 	sorted := make([]syntax.Expr, len(keys))
 	for i := range keys {
@@ -72,6 +77,20 @@ func keyOf(item syntax.Expr, intervals bool) sortKey {
 		k.long = bytes.Repeat([]byte{0xff}, 64)
 	}
 	return k
+}
+
+// keyPart is the key of an element.
+func keyPart(e syntax.Expr) syntax.Expr {
+	for {
+		switch x := e.(type) {
+		case *syntax.Element:
+			e = x.Key
+		case *syntax.Mapping:
+			e = x.Key
+		default:
+			return e
+		}
+	}
 }
 
 // representative is the part of an element that it is sorted by.

@@ -98,9 +98,7 @@ func (p *printer) rarerStmt(s syntax.Stmt) {
 	case *syntax.QueueStmt:
 		p.queue(s)
 	case *syntax.DupStmt:
-		p.str("dup to ")
-		p.expr(s.Addr)
-		p.onDevice(s.Dev)
+		p.dup(s)
 	case *syntax.FwdStmt:
 		p.fwd(s)
 	case *syntax.TproxyStmt:

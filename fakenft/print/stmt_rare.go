@@ -192,6 +192,17 @@ func (p *printer) onDevice(dev syntax.Expr) {
 	}
 }
 
+// dup prints a copy's way: an address and a device, or in the family netdev a device alone.
+func (p *printer) dup(s *syntax.DupStmt) {
+	p.str("dup to ")
+	if s.Addr == nil {
+		p.expr(s.Dev)
+		return
+	}
+	p.expr(s.Addr)
+	p.onDevice(s.Dev)
+}
+
 func (p *printer) fwd(f *syntax.FwdStmt) {
 	if f.Addr == nil {
 		p.str("fwd to ")

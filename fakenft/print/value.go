@@ -19,7 +19,7 @@ func numerals(t *syntax.Datatype) (base, width int) {
 			return t.Symbols.Base, 1 // bytes of a packet that have no name
 		}
 	}
-	if t.Basic().ID == syntax.TypeBitmask.ID || t.Base != nil && t.Base.ID == syntax.TypeBitmask.ID {
+	if t.Is(syntax.TypeBitmask) {
 		return 16, 1
 	}
 	return 10, 1
