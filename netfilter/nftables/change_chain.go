@@ -167,7 +167,7 @@ func (t *tableEdit) updateChain(chain *Chain, c *AddChain, part Part) *fault {
 	if p := spec.Policy; p != nil && (chain.Policy == nil || *chain.Policy != *p) {
 		t.ownChain(chain.Name).Policy = p
 	}
-	t.tx.changed = true
+	t.tx.changed, t.pending = true, true
 	return nil
 }
 
@@ -225,6 +225,7 @@ func (t *tableEdit) dropChain(chain *Chain) {
 	t.chainList.Remove(t.chainPlace(chain.Handle))
 	if i := slices.Index(t.bases, chain); i >= 0 {
 		t.bases = slices.Delete(slices.Clone(t.bases), i, i+1)
+		t.pending = true
 	}
 	t.tx.changed = true
 }

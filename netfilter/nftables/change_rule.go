@@ -149,6 +149,11 @@ func (t *tableEdit) flushChain(chain *Chain) {
 // takeExprs are expressions as a rule has them: with the sets that they name, and counters of their own. The things they name are in use
 // from then on.
 func (t *tableEdit) takeExprs(given []expr.Expr) ([]expr.Expr, *fault) {
+	for i, e := range given {
+		if meta, is := e.(*expr.Meta); is && t.checkMeta(meta) != 0 {
+			return nil, &fault{errno: t.checkMeta(meta), part: PartExpr, index: i}
+		}
+	}
 	taken := make([]expr.Expr, len(given))
 	for i, e := range given {
 		x, errno := t.takeExpr(e)
@@ -175,13 +180,17 @@ func (t *tableEdit) takeExpr(e expr.Expr) (expr.Expr, syscall.Errno) {
 	case *expr.Objref:
 		return t.takeObjref(e)
 	case *expr.NAT:
+		if e.AddrMin == 0 && e.ProtoMin == 0 {
+			return nil, syscall.EINVAL
+		}
 		if t.Family != Inet && t.Family != Family(e.Family) {
 			return nil, syscall.EOPNOTSUPP
 		}
-	case *expr.Meta:
-		if errno := t.checkMeta(e); errno != 0 {
-			return nil, errno
-		}
+		return natForm(e), 0
+	case *expr.Masq:
+		return masqForm(e), 0
+	case *expr.Redir:
+		return redirForm(e), 0
 	case *expr.Limit:
 		return takeLimit(e)
 	}

@@ -52,7 +52,7 @@ func (s *SetSpec) checkFields() syscall.Errno {
 		}
 		sum += (uint32(length) + 3) &^ 3
 	}
-	if len(s.FieldLens) > 0 && sum != s.KeyLen {
+	if len(s.FieldLens) > 0 && sum != s.KeyLen || (len(s.FieldLens) > 1) != (s.Flags&SetConcat != 0) {
 		return syscall.EINVAL
 	}
 	return 0

@@ -51,12 +51,10 @@ func (t *tableEdit) update(flags TableFlags) *fault {
 	case flags == t.Flags:
 		return nil
 	}
-	if (flags^t.Flags)&TableDormant != 0 {
-		if t.updated {
-			return refuse(syscall.EINVAL, PartWhole)
-		}
-		t.updated = true
+	if t.updated || t.pending {
+		return refuse(syscall.EINVAL, PartWhole)
 	}
+	t.updated = (flags^t.Flags)&TableDormant != 0
 	t.Flags = flags
 	t.tx.changed = true
 	return nil

@@ -1,6 +1,7 @@
 package nftables
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"syscall"
@@ -55,6 +56,40 @@ func copies(exprs []expr.Expr) []expr.Expr {
 		own[i] = Copy(e)
 	}
 	return own
+}
+
+// natForm is a translation as the kernel keeps it: of one address or port it makes a range (nft_nat_init).
+func natForm(e *expr.NAT) *expr.NAT {
+	own := *e
+	if own.AddrMin != 0 {
+		own.Flags |= expr.NATMapIPs
+		own.AddrMax = cmp.Or(own.AddrMax, own.AddrMin)
+	}
+	own.ProtoMax = portForm(own.ProtoMin, own.ProtoMax, &own.Flags)
+	return &own
+}
+
+// portForm is the last port of a range, which the kernel makes of one port.
+func portForm(low, high expr.Register, flags *expr.NATFlags) expr.Register {
+	if low == 0 {
+		return 0
+	}
+	*flags |= expr.NATProtoSpecified
+	return cmp.Or(high, low)
+}
+
+func masqForm(e *expr.Masq) *expr.Masq {
+	own := *e
+	if own.ProtoMin != 0 {
+		own.ProtoMax = cmp.Or(own.ProtoMax, own.ProtoMin)
+	}
+	return &own
+}
+
+func redirForm(e *expr.Redir) *expr.Redir {
+	own := *e
+	own.ProtoMax = portForm(own.ProtoMin, own.ProtoMax, &own.Flags)
+	return &own
 }
 
 // limitBurst is a limit's burst in packets if none is given (NFT_LIMIT_PKT_BURST_DEFAULT).
@@ -131,7 +166,7 @@ func (t *tableEdit) takeLookup(e *expr.Lookup) (expr.Expr, syscall.Errno) {
 	if entry == nil {
 		return nil, syscall.ENOENT
 	}
-	if e.Map != (entry.set.Flags&SetMap != 0) || e.Map && e.Invert {
+	if e.Map && (entry.set.Flags&SetMap == 0 || e.Invert) {
 		return nil, syscall.EINVAL
 	}
 	name := entry.set.Name
@@ -146,6 +181,9 @@ func (t *tableEdit) takeLookup(e *expr.Lookup) (expr.Expr, syscall.Errno) {
 	return &own, 0
 }
 
+// dynsetSize is the size that a set gets which packets change, if it has none.
+const dynsetSize = 65535
+
 // takeDynset is nft_dynset_init.
 func (t *tableEdit) takeDynset(e *expr.Dynset) (expr.Expr, syscall.Errno) {
 	entry := t.setFor(e.Set, e.SetID)
@@ -153,13 +191,12 @@ func (t *tableEdit) takeDynset(e *expr.Dynset) (expr.Expr, syscall.Errno) {
 		return nil, syscall.ENOENT
 	}
 	set := entry.set
-	timeless := set.Flags&SetTimeout == 0
 	switch {
 	case set.Flags&SetObject != 0 || !set.resizable():
 		return nil, syscall.EOPNOTSUPP
 	case set.Flags&SetConstant != 0:
 		return nil, syscall.EBUSY
-	case timeless && (e.Op == expr.DynsetUpdate || e.Timeout != 0):
+	case set.Flags&SetTimeout == 0 && e.Timeout != 0:
 		return nil, syscall.EOPNOTSUPP
 	case e.HasData && (set.Flags&SetMap == 0 || set.DataType == DataVerdict):
 		return nil, syscall.EOPNOTSUPP
@@ -171,6 +208,9 @@ func (t *tableEdit) takeDynset(e *expr.Dynset) (expr.Expr, syscall.Errno) {
 	}
 	if errno := entry.bind(); errno != 0 {
 		return nil, errno
+	}
+	if set.Size == 0 {
+		t.ownSet(set.Name, 0).Size = dynsetSize
 	}
 	own := *e
 	own.Set, own.SetID, own.Exprs = set.Name, 0, copies(e.Exprs)

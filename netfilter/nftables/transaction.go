@@ -37,7 +37,8 @@ type tableEdit struct {
 	// What may reach farther than before: looked at when all changes are made.
 	dirtyChains, dirtySets []string
 	deleted                bool
-	updated                bool // its flags were changed
+	updated                bool // it has become dormant, or is so no more
+	pending                bool // a chain was changed, or a base chain deleted (nft_table_pending_update)
 	// What checked has found, and whether anything was taken away since.
 	fault   syscall.Errno
 	thinned bool
