@@ -38,9 +38,9 @@ func number(b []byte) syntax.Num {
 	return syntax.Num{Hi: binary.BigEndian.Uint64(all[:]), Lo: binary.BigEndian.Uint64(all[8:])}
 }
 
-// isText says whether a value is a text: of a device, or a helper.
+// isText says whether a value is a text: of a device, or a helper. The ends of intervals of texts are numbers.
 func isText(v *syntax.Value) bool {
-	return v.Text != "" || v.Type != nil && v.Type.Is(syntax.TypeString)
+	return v.Text != "" || v.Type != nil && v.Num.IsZero() && v.Type.Is(syntax.TypeString)
 }
 
 func appendText(dst []byte, text string, size int) []byte {

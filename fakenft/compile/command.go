@@ -19,6 +19,7 @@ type Request struct {
 // objects and sets, and then the rules.
 func Command(c *syntax.Command) ([]Request, error) {
 	b := &builder{command: c}
+	b.others(c.Before)
 	switch c.Op {
 	case syntax.OpAdd, syntax.OpCreate, syntax.OpInsert, syntax.OpReplace:
 		b.add()
@@ -32,6 +33,7 @@ func Command(c *syntax.Command) ([]Request, error) {
 		}, &c.Handle)
 	case syntax.OpGet, syntax.OpList, syntax.OpReset, syntax.OpMonitor, syntax.OpDescribe, syntax.OpExport, syntax.OpImport:
 	}
+	b.others(c.After)
 	return b.requests, b.err
 }
 
@@ -42,6 +44,17 @@ type builder struct {
 	err      error
 	// scratch is the generator of the last rule, whose room is used again.
 	scratch generator
+}
+
+// others are commands that check adds to one.
+func (b *builder) others(commands []*syntax.Command) {
+	for _, c := range commands {
+		requests, err := Command(c)
+		if err != nil {
+			b.fail(err)
+		}
+		b.requests = append(b.requests, requests...)
+	}
 }
 
 func (b *builder) fail(err error) {
