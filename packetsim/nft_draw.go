@@ -2,7 +2,7 @@ package packetsim
 
 import (
 	"encoding/binary"
-	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
@@ -14,78 +14,112 @@ type nftDrawn struct {
 	part, of  uint64
 }
 
+// nftBits are random bits in the place of a mask's.
+type nftBits struct {
+	expr.Expr // the random number
+	mask      uint32
+}
+
 // compileDraw makes one draw of a random number and a comparison with it, where nobody else asks for the number. It says of how many
 // expressions it is; 0: of none.
 func (op *nftOp) compileDraw(exprs []expr.Expr) int {
-	first, of, dreg := randomOf(exprs[0])
-	if of == 0 {
-		return 0
-	}
-	used, swapped := 1, false
-	if len(exprs) > used {
-		if b, is := exprs[used].(*expr.Bitwise); is && b.Op == expr.Bool && b.Sreg == dreg && b.Dreg == dreg && isZero(b.Xor) {
-			mask := uint64(word(b.Mask))
-			if of != 1<<32 || mask&(mask+1) != 0 {
-				return 0
-			}
-			of = mask + 1
-			used++
+	switch x := exprs[0].(type) {
+	case *expr.Numgen:
+		if x.Random && uint64(x.Offset)+uint64(x.Modulus) <= 1<<32 {
+			return op.compileNumgen(x, exprs)
+		}
+	case *expr.Meta:
+		if x.Key == expr.MetaPRandom && !x.Writes {
+			return op.compileRandom(x, exprs)
 		}
 	}
+	return 0
+}
+
+// compileNumgen makes a draw of numgen random.
+func (op *nftOp) compileNumgen(x *expr.Numgen, exprs []expr.Expr) int {
+	used, swapped := 1, false
 	if len(exprs) > used {
-		if b, is := exprs[used].(*expr.Byteorder); is && !b.ToHost && b.Sreg == dreg && b.Dreg == dreg && b.Len == 4 && b.Size == 4 {
+		if b, is := exprs[used].(*expr.Byteorder); is && !b.ToHost && b.Sreg == x.Dreg && b.Dreg == x.Dreg && b.Len == 4 && b.Size == 4 {
 			swapped = true
 			used++
 		}
 	}
-	var c *expr.Cmp
-	if len(exprs) > used {
-		c, _ = exprs[used].(*expr.Cmp)
-	}
-	if c == nil || c.Sreg != dreg || len(c.Data) != 4 || !swapped && c.Op > expr.Neq || readLater(exprs[used+1:], dreg) {
-		return op.compileNumber(exprs, dreg)
+	c := comparesOnce(exprs, used, x.Dreg)
+	if c == nil || !swapped && c.Op > expr.Neq {
+		return 0
 	}
 	want := uint64(binary.LittleEndian.Uint32(c.Data))
 	if swapped {
 		want = uint64(binary.BigEndian.Uint32(c.Data))
 	}
-	op.kind, op.x = nftDraw, &nftDrawn{exprs[0], numbersThat(c.Op, first, first+of, want), of}
+	first, of := uint64(x.Offset), uint64(x.Modulus)
+	op.kind, op.x = nftDraw, &nftDrawn{x, numbersThat(c.Op, first, first+of, want), of}
 	return used + 1
 }
 
-// mostNumbers is up to how many numbers are drawn one by one.
-const mostNumbers = 1 << 12
+// mostBits is up to how many random bits are drawn one by one.
+const mostBits = 12
 
-// compileNumber makes one draw of the packet's random number and a mask, behind which few numbers are left.
-func (op *nftOp) compileNumber(exprs []expr.Expr, dreg expr.Register) int {
-	if _, is := exprs[0].(*expr.Meta); !is || len(exprs) < 2 {
-		return 0
+// compileRandom makes a draw of meta random, of whose bits a mask leaves some.
+func (op *nftOp) compileRandom(x *expr.Meta, exprs []expr.Expr) int {
+	mask, used := ^uint32(0), 1
+	if len(exprs) > used {
+		if b, is := exprs[used].(*expr.Bitwise); is && b.Op == expr.Bool && b.Len == 4 && b.Sreg == x.Dreg && b.Dreg == x.Dreg && isZero(b.Xor) {
+			mask = binary.BigEndian.Uint32(b.Mask)
+			used++
+		}
 	}
-	b, is := exprs[1].(*expr.Bitwise)
-	if !is || b.Sreg != dreg || b.Dreg != dreg || b.Op != expr.Bool || b.Len != 4 || !isZero(b.Xor) {
-		return 0
+	c, of := comparesOnce(exprs, used, x.Dreg), uint64(1)<<bits.OnesCount32(mask)
+	switch {
+	case c != nil && c.Op <= expr.Neq:
+		var part uint64
+		if binary.BigEndian.Uint32(c.Data)&^mask == 0 {
+			part = 1
+		}
+		if c.Op == expr.Neq {
+			part = of - part
+		}
+		op.kind, op.x = nftDraw, &nftDrawn{x, part, of}
+		return used + 1
+	case c != nil && mask&(mask+1) == 0:
+		op.kind, op.x = nftDraw, &nftDrawn{x, numbersThat(c.Op, 0, of, uint64(binary.BigEndian.Uint32(c.Data))), of}
+		return used + 1
+	case of <= 1<<mostBits:
+		op.kind, op.x, op.dreg = nftDraw, &nftBits{x, mask}, uint8(x.Dreg.Offset())
+		return used
 	}
-	mask := word(b.Mask)
-	if mask&(mask+1) != 0 || mask >= mostNumbers {
-		return 0
-	}
-	op.kind, op.x = nftExpr, &expr.Numgen{Random: true, Modulus: mask + 1, Dreg: dreg}
-	return 2
+	return 0
 }
 
-// randomOf is the first of so many random numbers, one of which an expression loads; none if of is 0.
-func randomOf(x expr.Expr) (first, of uint64, dreg expr.Register) {
-	switch x := x.(type) {
-	case *expr.Numgen:
-		if x.Random && uint64(x.Offset)+uint64(x.Modulus) <= 1<<32 {
-			return uint64(x.Offset), uint64(x.Modulus), x.Dreg
-		}
-	case *expr.Meta:
-		if x.Key == expr.MetaPRandom && !x.Writes {
-			return 0, math.MaxUint32 + 1, x.Dreg
-		}
+// comparesOnce is the comparison of the register by the expression of that number, if it is the last that asks for it.
+func comparesOnce(exprs []expr.Expr, at int, dreg expr.Register) *expr.Cmp {
+	if at >= len(exprs) {
+		return nil
 	}
-	return 0, 0, 0
+	if c, is := exprs[at].(*expr.Cmp); is && c.Sreg == dreg && len(c.Data) == 4 && !readLater(exprs[at+1:], dreg) {
+		return c
+	}
+	return nil
+}
+
+// draw is a draw that was compiled.
+func (t *nftWalk) draw(op *nftOp) {
+	switch d := op.x.(type) {
+	case *nftDrawn:
+		if !drawPart(t.chance, d.part, d.of) {
+			t.code = expr.Break
+		}
+	case *nftBits:
+		drawn, value := drawOneOf(t.chance, 1<<bits.OnesCount32(d.mask)), uint32(0)
+		for mask := d.mask; mask != 0; mask &= mask - 1 {
+			if drawn&1 != 0 {
+				value |= mask & -mask
+			}
+			drawn >>= 1
+		}
+		t.regs.put4(op.dreg, bits.ReverseBytes32(value))
+	}
 }
 
 // numbersThat is how many numbers from first on and below end compare so with want.

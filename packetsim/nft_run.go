@@ -40,9 +40,7 @@ func (t *nftWalk) run1(op *nftOp) {
 	case nftLookup:
 		t.lookup(op, op.x.(*expr.Lookup))
 	case nftDraw:
-		if d := op.x.(*nftDrawn); !drawPart(t.chance, d.part, d.of) {
-			t.code = expr.Break
-		}
+		t.draw(op)
 	default:
 		t.run2(op.x)
 	}

@@ -52,10 +52,13 @@ func (s *NodeSnapshot) MayDoubt() bool {
 	if len(s.unknownSettings()) > 0 || len(s.Dialects()) > 1 {
 		return true
 	}
-	passes := func(c NFChain) bool { return len(c.May) == 1 && c.May[0] == EffectPass }
+	passes := func(c *NFChain) bool { return len(c.May) == 1 && c.May[0] == EffectPass }
 	for i := range s.NFTables {
-		if slices.ContainsFunc(s.NFTables[i].Chains, func(c NFChain) bool { return !passes(c) }) {
-			return true
+		t := &s.NFTables[i]
+		for j := range t.Chains {
+			if c := &t.Chains[j]; !t.walks(c) && !passes(c) {
+				return true
+			}
 		}
 	}
 	kinds := unreadKinds()

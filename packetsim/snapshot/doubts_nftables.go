@@ -9,13 +9,16 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
-// nativeTables are the native chains that the packet came to and that can change what becomes of it.
+// nativeTables are the native chains that the packet came to, that it was not walked through, and that can change what becomes of it.
 func (d *doubter) nativeTables() {
 	for i := range d.NFTables {
 		t := &d.NFTables[i]
 		name := t.Family + " " + t.Name
 		for j := range t.Chains {
 			c := &t.Chains[j]
+			if t.walks(c) {
+				continue
+			}
 			if does := d.effects(t, c); does != "" {
 				d.doubt(packetsim.DoubtNFTables, "nft list table "+name, "table %s %s it (%s)", name, does, c)
 			}

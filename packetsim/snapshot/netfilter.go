@@ -36,7 +36,7 @@ func (s *NodeSnapshot) netfilter(options HostOptions) (*netfilter.Namespace, err
 		}
 	}
 	s.register(kernels, options.First)
-	return namespace, nil
+	return namespace, s.loadNative(namespace)
 }
 
 func (s *NodeSnapshot) loadRules(kernel *fakeipt.Kernel) error {

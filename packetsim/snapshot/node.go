@@ -36,8 +36,8 @@ type NodeSnapshot struct {
 	// Order says, where both backends have a chain of the same table in a hook, which of the two packets meet first. What it leaves out is not
 	// known.
 	Order []HookOrder `json:"order,omitempty"`
-	// NFTables are the tables of nf_tables that iptables-nft-save does not show, and of those that it shows the chains that it does not. No
-	// packet is walked through them.
+	// NFTables are the tables of nf_tables that iptables-nft-save does not show, and of those that it shows the chains that it does not.
+	// Packets are walked through those that have Rules.
 	NFTables []NFTable `json:"nftables,omitempty"`
 	// Conntrack holds the connections that the node knows.
 	Conntrack []Connection `json:"conntrack,omitempty"`
@@ -171,6 +171,8 @@ type NFTable struct {
 	Family string    `json:"family"`
 	Name   string    `json:"name"`
 	Chains []NFChain `json:"chains,omitempty"`
+	// Rules is the table as "nft list table" prints it, as text. It is empty if the rules were not read, or have what cannot be walked.
+	Rules string `json:"rules,omitempty"`
 }
 
 // NFChain is a base chain.

@@ -92,7 +92,7 @@ func nativeStateLines(k *nftables.Kernel) []string {
 	return lines
 }
 
-// countedIn is what expressions have counted.
+// countedIn is what expressions have counted. The kernel does not tell more of a quota than the quota itself (nft_quota_do_dump).
 func countedIn(at string, exprs []expr.Expr) []string {
 	var lines []string
 	for i, x := range exprs {
@@ -100,7 +100,7 @@ func countedIn(at string, exprs []expr.Expr) []string {
 		case *expr.Counter:
 			lines = append(lines, fmt.Sprintf("%s %d: %d packets, %d bytes", at, i, x.Packets(), x.Bytes()))
 		case *expr.Quota:
-			lines = append(lines, fmt.Sprintf("%s %d: quota %d", at, i, x.Consumed.Bytes()))
+			lines = append(lines, fmt.Sprintf("%s %d: quota %d", at, i, min(x.Consumed.Bytes(), x.Bytes)))
 		}
 	}
 	return lines

@@ -14,7 +14,7 @@ const twoTicks = 8 * time.Millisecond
 // countsTicks says whether the case has rules that ask in which tick of its clock ("jiffies") the kernel saw what (last_gc and jiffies32 of
 // net/netfilter/nf_conncount.c). In the walk each packet comes in a tick of its own.
 func (k *labKernel) countsTicks() bool {
-	return strings.Contains(k.current.Rules+k.current.OtherRules, " connlimit ")
+	return strings.Contains(k.current.Rules+k.current.OtherRules, " connlimit ") || strings.Contains(k.current.NFT, "ct count ")
 }
 
 // awaitTick waits for the beginning of a tick, two after the packet before, if the rules ask for ticks. It returns when that was.

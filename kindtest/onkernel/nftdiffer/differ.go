@@ -64,7 +64,7 @@ func judge(steps []step, fresh [2]func() (machine, error)) (*verdict, error) {
 		if theirs == ours {
 			continue
 		}
-		if v.lacks = lacks(ours.Stderr); v.lacks != "" {
+		if v.lacks = lacks(&theirs, &ours); v.lacks != "" {
 			return v, nil
 		}
 		v.kind = kindOf(&s, &theirs, &ours)
@@ -74,9 +74,12 @@ func judge(steps []step, fresh [2]func() (machine, error)) (*verdict, error) {
 	return v, nil
 }
 
-// lacks is what the fake has refused by name.
-func lacks(stderr string) string {
-	_, what, found := strings.Cut(stderr, "chainwalk does not support ")
+// lacks is what the fake has refused by name, or why it need not say what the real tool says.
+func lacks(theirs, ours *toolrun.Run) string {
+	if theirs.Status > toolrun.StatusSignal {
+		return fmt.Sprintf("the real tool was ended by signal %d", theirs.Status-toolrun.StatusSignal)
+	}
+	_, what, found := strings.Cut(ours.Stderr, "chainwalk does not support ")
 	if !found {
 		return ""
 	}
@@ -91,11 +94,29 @@ func kindOf(s *step, theirs, ours *toolrun.Run) string {
 		what = s.Args[0]
 	}
 	if theirs.Stderr != ours.Stderr {
-		real, fake := firstDifferent(theirs.Stderr, ours.Stderr)
-		return fmt.Sprintf("stderr: real %d %q, ours %d %q", theirs.Status, masked(real), ours.Status, masked(fake))
+		real, fake := messages(theirs.Stderr), messages(ours.Stderr)
+		i := 0
+		for i < len(real)-1 && i < len(fake)-1 && real[i] == fake[i] {
+			i++
+		}
+		if real[i] == fake[i] {
+			return "places of " + real[i]
+		}
+		return fmt.Sprintf("stderr: real %d %q, ours %d %q", theirs.Status, real[i], ours.Status, fake[i])
 	}
 	real, fake := firstDifferent(theirs.Stdout, ours.Stdout)
 	return fmt.Sprintf("stdout of %s: real %d %q, ours %d %q", what, theirs.Status, masked(real), ours.Status, masked(fake))
+}
+
+// messages are the messages of a tool without their places and numbers.
+func messages(stderr string) []string {
+	var found []string
+	for line := range strings.Lines(stderr) {
+		if _, text, is := strings.Cut(line, "Error: "); is {
+			found = append(found, masked(strings.TrimSuffix(text, "\n")))
+		}
+	}
+	return append(found, "")
 }
 
 // firstDifferent are the first lines that are not the same; of long lines what is around the difference.

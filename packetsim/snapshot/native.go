@@ -1,0 +1,83 @@
+package snapshot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakenft"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// nftTools are the tool nft in a namespace of the node, which knows its devices.
+func (s *NodeSnapshot) nftTools(n *netfilter.Namespace) *fakenft.Tools {
+	devices := map[uint32]string{}
+	for i := range s.Devices {
+		number := s.Devices[i].Index
+		if number == 0 {
+			number = i + 1
+		}
+		devices[uint32(number)] = s.Devices[i].Name
+	}
+	return fakenft.New(fakenft.Options{Namespace: n, Devices: func() map[uint32]string { return devices }})
+}
+
+// loadNative gives a namespace the tables of NFTables that were read, in their order: of chains with one priority packets meet first the
+// one that came last, and those of iptables after all of them.
+func (s *NodeSnapshot) loadNative(n *netfilter.Namespace) error {
+	if !slices.ContainsFunc(s.NFTables, func(t NFTable) bool { return t.Rules != "" }) {
+		return nil
+	}
+	tools := s.nftTools(n)
+	for i := range s.NFTables {
+		if err := s.loadTable(tools, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadTable gives the kernel the table of a number, if it was read.
+func (s *NodeSnapshot) loadTable(tools *fakenft.Tools, number int) error {
+	t, path := &s.NFTables[number], fmt.Sprintf("nftables[%d].rules", number)
+	if t.Rules == "" {
+		return nil
+	}
+	if err := tools.Load(path, strings.NewReader(t.Rules), nil); err != nil {
+		return err
+	}
+	for _, table := range tools.Kernel().State().Tables() {
+		if table.Family.String() != t.Family || table.Name != t.Name {
+			continue
+		}
+		if err := packetsim.NFTWalks(table); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return nil
+	}
+	return fmt.Errorf("%s: has no table %s %s", path, t.Family, t.Name)
+}
+
+// keepWalked takes the rules away of tables that packets cannot be walked through, and says in Unread which these are and why.
+func (s *NodeSnapshot) keepWalked() {
+	for i := range s.NFTables {
+		if t := &s.NFTables[i]; t.Rules != "" {
+			if err := s.loadTable(s.nftTools(netfilter.New(nil)), i); err != nil {
+				t.Rules = ""
+				why := strings.TrimPrefix(err.Error(), fmt.Sprintf("nftables[%d].rules:", i))
+				s.Unread = append(s.Unread, Unread{What: nftTableUnread + t.Family + " " + t.Name, Why: "not supported: " + strings.TrimSpace(why)})
+			}
+		}
+	}
+}
+
+// walks says whether packets are walked through a chain of the table: not at ingress and egress, which are a device's.
+func (t *NFTable) walks(c *NFChain) bool {
+	switch t.Family {
+	case nftables.IPv4.String(), nftables.IPv6.String(), nftables.Inet.String():
+		return t.Rules != "" && c.Hook != "ingress" && c.Hook != "egress"
+	}
+	return false
+}
