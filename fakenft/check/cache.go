@@ -50,7 +50,12 @@ type members struct {
 	list []syntax.Expr
 }
 
-func (m *members) items() []syntax.Expr { return m.list }
+func (m *members) items() []syntax.Expr {
+	if m == nil {
+		return nil
+	}
+	return m.list
+}
 
 func (m *members) set(list []syntax.Expr) {
 	if m != nil {
@@ -140,6 +145,9 @@ func (t *table) set(name string) *syntax.SetDecl {
 		return nil
 	}
 	set := t.world.Set(t.name, name)
+	if set != nil {
+		set.Handle.Family, set.Handle.Table, set.Handle.Name = t.name.Family, t.name.Name, name
+	}
 	t.sets[name] = set
 	return set
 }

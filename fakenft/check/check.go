@@ -18,12 +18,11 @@ type Checker struct {
 
 // state is what the evaluation of one command is about.
 type state struct {
-	cmd   *syntax.Command
-	table *syntax.TableDecl // whose block it is
-	rule  *syntax.Rule
-	out   []syntax.Stmt // the statements of the rule so far, with those that were added
-	set   *syntax.SetDecl
-	want  want
+	cmd  *syntax.Command
+	rule *syntax.Rule
+	out  []syntax.Stmt // the statements of the rule so far, with those that were added
+	set  *syntax.SetDecl
+	want want
 	protocols
 }
 

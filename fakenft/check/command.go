@@ -65,7 +65,11 @@ func (c *Checker) adds(cmd *syntax.Command) bool {
 		if cmd.Chain != nil {
 			fillHandle(&cmd.Chain.Handle, &cmd.Handle)
 		}
-		return c.evalChain(cmd.Chain)
+		ok := c.evalChain(cmd.Chain)
+		if cmd.Chain != nil {
+			return c.evalRules(cmd.Chain) && ok
+		}
+		return ok
 	case syntax.KindTable:
 		return c.evalTable(cmd)
 	case syntax.KindFlowtable:
@@ -103,35 +107,46 @@ func (c *Checker) evalTable(cmd *syntax.Command) bool {
 		return true
 	}
 	fillHandle(&block.Handle, &cmd.Handle)
-	c.table = block
-	defer func() { c.table = nil }()
-	for _, s := range block.Sets {
-		c.want = want{}
-		fillHandle(&s.Handle, &block.Handle)
-		if !c.evalSetDecl(s) {
-			return false
-		}
+	// nft makes commands of all that is in the block, in this order, so that a mistake in one does not hide those of the others.
+	ok := true
+	each := func(done bool) {
+		ok = ok && done
+		c.want, c.set = want{}, nil
 	}
 	for _, ch := range block.Chains {
 		inherit(&ch.Handle, &block.Handle)
-		c.cmd.Handle.ChainLoc = ch.Loc
-		if !c.evalChain(ch) {
-			return false
-		}
-	}
-	for _, f := range block.Flows {
-		fillHandle(&f.Handle, &block.Handle)
-		if !c.evalFlowtable(f) {
-			return false
-		}
+		each(c.evalChain(ch))
 	}
 	for _, o := range block.Objects {
 		fillHandle(&o.Handle, &block.Handle)
-		if !c.evalObject(o) {
-			return false
-		}
+		each(c.evalObject(o))
 	}
-	return true
+	for _, s := range block.Sets {
+		fillHandle(&s.Handle, &block.Handle)
+		each(c.evalSetDecl(s))
+	}
+	for _, f := range block.Flows {
+		fillHandle(&f.Handle, &block.Handle)
+		each(c.evalFlowtable(f))
+	}
+	for _, ch := range block.Chains {
+		each(c.evalRules(ch))
+	}
+	return ok
+}
+
+// evalRules checks the rules in the block of a chain, each by itself.
+func (c *Checker) evalRules(ch *syntax.ChainDecl) bool {
+	ok := true
+	for _, r := range ch.Rules {
+		inherit(&r.Handle, &ch.Handle)
+		done := c.evalRule(r)
+		if done && c.placesRules {
+			done = c.placeRule(&syntax.Command{Op: syntax.OpAdd, Kind: syntax.KindRule, Handle: r.Handle, Rule: r})
+		}
+		ok = ok && done
+	}
+	return ok
 }
 
 func (c *Checker) evalFlowtable(f *syntax.FlowtableDecl) bool {

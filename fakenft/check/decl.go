@@ -325,16 +325,7 @@ func (c *Checker) evalChain(ch *syntax.ChainDecl) bool {
 	if !ch.Anonymous {
 		t.addChain(ch.Handle.Chain)
 	}
-	if ch.Hook != nil && !c.evalHook(ch) {
-		return false
-	}
-	for _, r := range ch.Rules {
-		inherit(&r.Handle, &ch.Handle)
-		if !c.evalRule(r) {
-			return false
-		}
-	}
-	return true
+	return ch.Hook == nil || c.evalHook(ch)
 }
 
 func inherit(h, from *syntax.Handle) {
@@ -369,7 +360,7 @@ func (c *Checker) evalHook(ch *syntax.ChainDecl) bool {
 		return true
 	}
 	if hook.Devices == nil {
-		return c.wrong("Missing `device' in this chain definition", ch.Loc)
+		return c.wrong("Missing `device' in this chain definition", hook.Loc)
 	}
 	hook.DeviceNames = deviceNames(hook.Devices)
 	return true

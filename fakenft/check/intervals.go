@@ -25,6 +25,9 @@ func (c *Checker) intervals(set *syntax.SetDecl, elements *syntax.Set) bool {
 func toRanges(items []syntax.Expr) {
 	for _, item := range items {
 		el := elementOf(item)
+		if el == nil {
+			continue
+		}
 		switch key := el.Key.(type) {
 		case *syntax.Prefix:
 			from := key.Of.(*syntax.Value)
@@ -64,7 +67,11 @@ func nameRange(v *syntax.Value) (from, to *syntax.Value) {
 }
 
 func endsOf(item syntax.Expr) (from, to *syntax.Value, ok bool) {
-	r, ok := elementOf(item).Key.(*syntax.Range)
+	el := elementOf(item)
+	if el == nil {
+		return nil, nil, false
+	}
+	r, ok := el.Key.(*syntax.Range)
 	if !ok {
 		return nil, nil, false
 	}

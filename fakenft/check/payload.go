@@ -233,7 +233,7 @@ var icmpTypes = map[*syntax.Field][]uint64{
 	syntax.HeaderICMP.Field("id"): {8, 0}, syntax.HeaderICMP.Field("sequence"): {8, 0}, syntax.HeaderICMP.Field("gateway"): {5},
 	syntax.HeaderICMP.Field("mtu"):  {3},
 	syntax.HeaderICMPv6.Field("id"): {128, 129}, syntax.HeaderICMPv6.Field("sequence"): {128, 129},
-	syntax.HeaderICMPv6.Field("packet-too-big"): {2}, syntax.HeaderICMPv6.Field("parameter-problem"): {4},
+	syntax.HeaderICMPv6.Field("mtu"): {2}, syntax.HeaderICMPv6.Field("parameter-problem"): {4},
 	syntax.HeaderICMPv6.Field("max-delay"): {130},
 }
 

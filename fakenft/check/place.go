@@ -29,6 +29,9 @@ func (c *Checker) placeRule(cmd *syntax.Command) bool {
 			h.Position, h.PositionLoc = beside.handle, h.IndexLoc
 		} else {
 			h.Beside = beside.rule
+			if h.Beside != nil && h.Beside.ID == 0 {
+				h.Beside.ID = c.nextID()
+			}
 		}
 		cmd.Handle.Position, cmd.Handle.PositionLoc, cmd.Handle.Beside = h.Position, h.PositionLoc, h.Beside
 	}
@@ -88,7 +91,7 @@ func (c *Checker) dropRule(cmd *syntax.Command) bool {
 // evalChainStmt checks the rules of a chain without a name.
 func (c *Checker) evalChainStmt(s *syntax.ChainStmt) bool {
 	ch := s.Chain
-	ch.Anonymous = true
+	ch.Anonymous, ch.ID = true, c.nextID()
 	inherit(&ch.Handle, &c.rule.Handle)
 	for _, r := range ch.Rules {
 		r.Handle.Family, r.Handle.Table = c.rule.Handle.Family, c.rule.Handle.Table

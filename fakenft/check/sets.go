@@ -42,13 +42,11 @@ func (c *Checker) implicitSet(name string, key, data syntax.Expr, elements *synt
 		Loc: elements.Loc, Flags: nftables.SetAnonymous | elements.Flags | flags, Key: key, Data: data, Elements: elements, ID: c.nextID(),
 	}
 	set.Map = isMap(set.Flags)
-	set.Handle = c.cmd.Handle
-	set.Handle.Name, set.Handle.NameLoc = name, elements.Loc
-	set.AutoMerge = isInterval(set.Flags)
-	if c.table != nil {
-		set.Handle = c.table.Handle
-		set.Handle.Name, set.Handle.NameLoc = name, elements.Loc
+	of := &c.rule.Handle
+	set.Handle = syntax.Handle{
+		Family: of.Family, FamilyGiven: of.FamilyGiven, Table: of.Table, TableLoc: of.TableLoc, Name: name, NameLoc: elements.Loc,
 	}
+	set.AutoMerge = isInterval(set.Flags)
 	c.evalSetDecl(set)
 	return refTo(set, elements.Loc)
 }
@@ -217,7 +215,11 @@ func (c *Checker) evalMapping(e *syntax.Mapping) bool {
 		return c.wrong("mapping outside of map context", e.Loc)
 	}
 	if !isMap(set.Flags) {
-		return c.wrong("set is not a map", set.Loc)
+		at := set.Loc
+		if !at.Written() {
+			at.In = syntax.Netlink // the kernel's set
+		}
+		return c.wrong("set is not a map", at)
 	}
 	c.expectType(set.Key.Info().Type, set.Key.Info().Bits)
 	if !c.eval(&e.Key) {

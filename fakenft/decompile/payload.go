@@ -73,7 +73,7 @@ func (r *rule) fits(h *syntax.Header, f *syntax.Field) bool {
 var icmpFields = map[*syntax.Header]map[string][]uint64{
 	syntax.HeaderICMP: {"id": {0, 8}, "sequence": {0, 8}, "gateway": {5}, "mtu": {3}},
 	syntax.HeaderICMPv6: {
-		"id": {128, 129}, "sequence": {128, 129}, "packet-too-big": {2}, "parameter-problem": {4}, "max-delay": {130},
+		"id": {128, 129}, "sequence": {128, 129}, "mtu": {2}, "parameter-problem": {4}, "max-delay": {130},
 	},
 }
 
@@ -116,9 +116,23 @@ func (r *rule) expand(at int, rel *syntax.Relational, p *syntax.Payload, v *synt
 			r.learn(piece, value.Num)
 		}
 		r.dropNeeded(piece)
-		if rel.Op == syntax.OpEq && piece.Header != nil && piece.Field != nil && piece.Header.Next == piece.Field {
-			r.need(layerOf(piece.Base), here)
+		if rel.Op == syntax.OpEq && piece.Field != nil {
+			r.needPiece(piece, value.Num.Lo, here)
 		}
+	}
+}
+
+// needPiece notes a comparison of a field that matches of other fields imply.
+func (r *rule) needPiece(p *syntax.Payload, value uint64, at int) {
+	switch {
+	case p.Header.Next == p.Field:
+		l := layerOf(p.Base)
+		if next := p.Header.Following(value); next != nil && layerOf(next.Base) == l {
+			l--
+		}
+		r.need(l, at)
+	case isICMP(p.Header) && p.Field.Name == "type":
+		r.icmpNeed = at + 1
 	}
 }
 
@@ -137,7 +151,7 @@ func (r *rule) pieces(p *syntax.Payload) (list []*syntax.Payload) {
 			if bits == 0 {
 				break
 			}
-			if f.Offset != offset-start || !r.fits(h, f) {
+			if f.Offset != offset-start || !r.fits(h, f) || f.Bits > bits && hasField(h, f.Offset, bits) {
 				continue
 			}
 			piece := &syntax.Payload{Common: syntax.Common{Bits: min(f.Bits, bits)}, Base: p.Base, Offset: offset}
@@ -151,6 +165,16 @@ func (r *rule) pieces(p *syntax.Payload) (list []*syntax.Payload) {
 		list = append(list, rawPayload(p.Base, offset, bits))
 	}
 	return list
+}
+
+// hasField says whether a header has a field of just these bits.
+func hasField(h *syntax.Header, offset, bits int) bool {
+	for i := range h.Fields {
+		if h.Fields[i].Offset == offset && h.Fields[i].Bits == bits {
+			return true
+		}
+	}
+	return false
 }
 
 // trim finds the field whose bits a mask leaves of a payload: where the mask's lowest bit is; false if there is none.
@@ -175,7 +199,7 @@ func (r *rule) trim(p *syntax.Payload, mask syntax.Num) (shift int, ok bool) {
 // exthdr is what is loaded of an optional header.
 func exthdr(e *expr.Exthdr) *syntax.Exthdr {
 	x := &syntax.Exthdr{Op: e.Op, RawType: e.Type, Offset: int(e.Offset) * 8, Present: e.Present}
-	x.Common = syntax.Common{Type: syntax.Sized(syntax.TypeBytes, int(e.Len)*8), Order: syntax.BigEndian, Bits: int(e.Len) * 8}
+	x.Common = syntax.Common{Type: syntax.Sized(syntax.TypeInteger, int(e.Len)*8), Order: syntax.BigEndian, Bits: int(e.Len) * 8}
 	headers := exthdrHeaders(e)
 	if e.Present {
 		if len(headers) > 0 {

@@ -26,9 +26,6 @@ func fieldsOf(h *syntax.Header, words ...token) map[token]*syntax.Field {
 		if !ok {
 			name = tokenNames[t]
 		}
-		if h.Name == "icmpv6" && t == tokMtu {
-			name = "packet-too-big"
-		}
 		fields[t] = h.Field(name)
 	}
 	return fields

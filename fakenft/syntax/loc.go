@@ -12,6 +12,9 @@ type Input struct {
 	IncludedAt Loc
 }
 
+// Netlink is where declarations were read that came from the kernel.
+var Netlink = &Input{Name: "netlink"}
+
 // Loc is a place in a text: from one column to another one, both included, counted from 1 in bytes. In is nil for what nobody wrote. If it
 // has several lines, Line is the first one, and Last is a column of the last one.
 type Loc struct {

@@ -29,6 +29,9 @@ func Render(m *Mistake) string {
 	if len(m.At) == 0 || !m.At[0].Written() {
 		return level + m.Text + "\n"
 	}
+	if m.At[0].In == Netlink {
+		return Netlink.Name + ": " + level + m.Text + "\n"
+	}
 	var b strings.Builder
 	at := m.At[0]
 	prefix := "In file included from"

@@ -32,7 +32,7 @@ var (
 		field("group", TypeInteger, 32, 32))
 	HeaderICMPv6 = header("icmpv6", expr.TransportHeader,
 		field("type", TypeICMPv6Type, 0, 8), field("code", TypeICMPv6Code, 8, 8), field("checksum", TypeInteger, 16, 16),
-		field("parameter-problem", TypeInteger, 32, 32), field("packet-too-big", TypeInteger, 32, 32), field("id", TypeInteger, 32, 16),
+		field("parameter-problem", TypeInteger, 32, 32), field("mtu", TypeInteger, 32, 32), field("id", TypeInteger, 32, 16),
 		field("sequence", TypeInteger, 48, 16), field("max-delay", TypeInteger, 32, 16))
 	HeaderAH = header("ah", expr.TransportHeader,
 		field("nexthdr", TypeInetProto, 0, 8), field("hdrlength", TypeInteger, 8, 8), field("reserved", TypeInteger, 16, 16),
