@@ -117,6 +117,9 @@ func (r *run) tables(c *syntax.Command, what shown) []*syntax.TableDecl {
 		if c.Handle.Table == "" && c.Handle.Family != 0 && t.Family != c.Handle.Family {
 			continue
 		}
+		if what.kind != 0 && len(t.Objects()) == 0 {
+			continue // listings of objects do not name the table then
+		}
 		tables = append(tables, r.decl(t, what))
 	}
 	return tables

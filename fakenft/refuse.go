@@ -71,18 +71,15 @@ func (r *run) meant(all []*syntax.Command, change nftables.Change, part nftables
 	return fmt.Sprintf("%s ‘%s’ in table %s ‘%s’", found.word, found.name, found.table.family, found.table.name)
 }
 
-// nearest is the first of that name, or the one whose name is nearest.
+// nearest is the one whose name is nearest. exact: it is that name. Names of one letter are near nothing, not even themselves.
 func nearest(among []named, name string) (found *named, exact bool) {
 	search := misspell.Search{Want: name}
 	for i := range among {
-		if among[i].name == name {
-			return &among[i], true
-		}
 		if search.Try(among[i].name) {
 			found = &among[i]
 		}
 	}
-	return found, false
+	return found, found != nil && found.name == name
 }
 
 // suggests says whether nft has asked the kernel for chains, sets and objects before it carries the commands out: for rules and for what is
