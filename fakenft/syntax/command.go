@@ -124,8 +124,9 @@ type ChainDecl struct {
 	Comment    string
 	HasComment bool
 	Rules      []*Rule
-	// Anonymous: it is a ChainStmt's.
+	// Anonymous: it is a ChainStmt's. ID is its number in the transaction then.
 	Anonymous bool
+	ID        uint32
 }
 
 // HookDecl is "type T hook H [device D] priority P".
@@ -146,6 +147,8 @@ type Rule struct {
 	Stmts      []Stmt
 	Comment    string
 	HasComment bool
+	// ID is its number in the transaction if another rule is placed beside it; else 0.
+	ID uint32
 }
 
 // SetDecl is a set or a map.
