@@ -227,8 +227,6 @@ func (p *parser) byteRate(l *syntax.LimitStmt, at syntax.Loc) {
 		n := p.number()
 		unit := p.byteUnit()
 		l.Burst = uint32(n * p.factor(unit, p.since(burst)))
-	} else {
-		l.Burst = 5
 	}
 }
 
