@@ -96,6 +96,11 @@ func (c *Checker) evalSet(at *syntax.Expr, e *syntax.Set) bool {
 				}
 			}
 		}
+		if inner, ok := item.(*syntax.Set); ok {
+			e.Flags |= inner.Flags
+			items = append(items, inner.Items...)
+			continue
+		}
 		el := elementOf(item)
 		if el != nil {
 			switch key := el.Key.(type) {

@@ -271,9 +271,9 @@ func readLabel(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, stri
 	n, rest, ok := libc.CutNumber([]byte(word))
 	switch {
 	case !ok || len(rest) > 0:
-		return nil, fmt.Sprintf("%s: could not parse %s \"%s\"", "/etc/xtables/connlabel.conf", t.Desc, word)
+		return nil, fmt.Sprintf("%s: could not parse %s \"%s\"", "/etc/connlabel.conf", t.Desc, word)
 	case n >= 128:
-		return nil, fmt.Sprintf("%s: bit %d out of range (%d max)", "/etc/xtables/connlabel.conf", n, 128)
+		return nil, fmt.Sprintf("%s: bit %d out of range (%d max)", "/etc/connlabel.conf", n, 128)
 	}
 	return &syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOf(1).Left(uint(n))}, ""
 }
