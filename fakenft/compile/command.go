@@ -221,8 +221,8 @@ func (b *builder) addSet(s *syntax.SetDecl, create bool) {
 	if len(written) > 0 {
 		elements = g.elements(s, s.Elements, true, true, nil)
 	}
-	if isAnonymous(s) {
-		spec.Size = uint32(len(elements))
+	if isAnonymous(s) && len(elements) > 0 {
+		spec.Size = anonymousSize(s, written, elements)
 	}
 	b.putAt(&nftables.AddSet{Family: h.Family, Table: h.Table, Set: spec, Exclusive: create}, h, b.wholeOf(s.Loc))
 	if len(elements) > 0 {
@@ -232,6 +232,25 @@ func (b *builder) addSet(s *syntax.SetDecl, create bool) {
 	if g.err != nil {
 		b.fail(g.err)
 	}
+}
+
+// anonymousSize is the size that nft gives a set of a rule: that of its elements, but of intervals it counts each twice, whether or not the
+// kernel is told of its end, and what is before the first.
+func anonymousSize(s *syntax.SetDecl, written []syntax.Expr, elements []nftables.ElementSpec) uint32 {
+	if s.Flags&nftables.SetInterval == 0 || isConcat(s.Key) {
+		return uint32(len(elements))
+	}
+	size := 0
+	for _, e := range written {
+		size++
+		if !isCatchall(itemOf(e).key) {
+			size++
+		}
+	}
+	if elements[0].Flags&nftables.ElementIntervalEnd != 0 {
+		size++
+	}
+	return uint32(size)
 }
 
 func (b *builder) wholeOf(at syntax.Loc) syntax.Loc {
@@ -299,10 +318,24 @@ func (b *builder) addObject(o *syntax.ObjectDecl, h *syntax.Handle, create bool)
 	b.putAt(&nftables.AddObject{Family: h.Family, Table: h.Table, Object: spec, Exclusive: create}, h, b.wholeOf(o.Loc))
 }
 
+// addAnonymous adds a chain without a name, with its rules.
+func (b *builder) addAnonymous(c *syntax.ChainDecl, h *syntax.Handle) {
+	spec := nftables.ChainSpec{ID: c.ID, Flags: nftables.ChainBinding}
+	b.putAt(&nftables.AddChain{Family: h.Family, Table: h.Table, Chain: spec}, h, b.wholeOf(c.Loc))
+	for _, r := range c.Rules {
+		b.addRule(r, syntax.OpAdd)
+		if last := len(b.requests) - 1; last >= 0 {
+			if rule, isRule := b.requests[last].Change.(*nftables.AddRule); isRule {
+				rule.Chain, rule.ChainID = "", c.ID
+			}
+		}
+	}
+}
+
 // addRule adds a rule, and before it the anonymous sets that it has.
 func (b *builder) addRule(r *syntax.Rule, op syntax.Op) {
 	g := &b.scratch
-	g.exprs, g.sets, g.free, g.err = g.exprs[:0], g.sets[:0], 0, nil
+	g.exprs, g.sets, g.chains, g.free, g.err = g.exprs[:0], g.sets[:0], nil, 0, nil
 	g.stmts(r.Stmts)
 	if g.err != nil {
 		b.fail(g.err)
@@ -312,8 +345,12 @@ func (b *builder) addRule(r *syntax.Rule, op syntax.Op) {
 	if h.Table == "" {
 		h = &b.command.Handle
 	}
-	sets := g.sets
+	sets, chains := g.sets, g.chains
+	exprs := append(make([]expr.Expr, 0, len(g.exprs)), g.exprs...)
 	g.sets = nil
+	for _, c := range chains {
+		b.addAnonymous(c, h)
+	}
 	for _, s := range sets {
 		if s.Handle.Table == "" {
 			s.Handle.Family, s.Handle.Table = h.Family, h.Table
@@ -322,7 +359,10 @@ func (b *builder) addRule(r *syntax.Rule, op syntax.Op) {
 	}
 	change := &nftables.AddRule{
 		Family: h.Family, Table: h.Table, Chain: h.Chain, Handle: h.Position, UserData: commentData(r.Comment, r.HasComment),
-		Exprs: append(make([]expr.Expr, 0, len(g.exprs)), g.exprs...),
+		ID: r.ID, Exprs: exprs,
+	}
+	if h.Beside != nil {
+		change.PlaceID = h.Beside.ID
 	}
 	switch op {
 	case syntax.OpInsert:

@@ -246,12 +246,11 @@ func (g *generator) intervals(s *syntax.SetDecl, list []syntax.Expr, first bool,
 			*places = append(*places, at)
 		}
 	}
+	var others []item
 	for _, e := range list {
 		it := itemOf(e)
 		if isCatchall(it.key) {
-			spec := nftables.ElementSpec{Flags: nftables.ElementCatchall}
-			g.describe(s, &it, &spec)
-			add(it.key.Info().Loc, spec)
+			others = append(others, it)
 			continue
 		}
 		sorted = append(sorted, interval{it, g.appendKey(nil, it.key, lowerEnd, size), g.appendKey(nil, it.key, upperEnd, size)})
@@ -276,6 +275,11 @@ func (g *generator) intervals(s *syntax.SetDecl, list []syntax.Expr, first bool,
 	}
 	if end != nil {
 		add(sorted[len(sorted)-1].key.Info().Loc, nftables.ElementSpec{Key: end, Flags: nftables.ElementIntervalEnd})
+	}
+	for i := range others {
+		spec := nftables.ElementSpec{Flags: nftables.ElementCatchall}
+		g.describe(s, &others[i], &spec)
+		add(others[i].key.Info().Loc, spec)
 	}
 	return specs
 }

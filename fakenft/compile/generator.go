@@ -33,7 +33,9 @@ type generator struct {
 	free slot
 	// sets are the anonymous sets that the rule looks something up in.
 	sets []*syntax.SetDecl
-	err  error
+	// chains are those without a name that the rule leads to.
+	chains []*syntax.ChainDecl
+	err    error
 }
 
 // emit appends an expression, which comes from a place.

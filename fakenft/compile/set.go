@@ -92,7 +92,7 @@ func (g *generator) setSpec(s *syntax.SetDecl) nftables.SetSpec {
 		Timeout: milliseconds(s.Timeout), GCInterval: milliseconds(s.GCInterval), Policy: s.Policy, Size: s.Size,
 		Exprs: g.statefuls(s.Stmts), UserData: setUserData(s),
 	}
-	if isAnonymous(s) {
+	if isAnonymous(s) && s.Flags&nftables.SetEval == 0 {
 		spec.Flags |= nftables.SetConstant
 	}
 	switch {

@@ -49,6 +49,12 @@ func (g *generator) stmt(s syntax.Stmt) {
 		g.update(at, s.Op, s.Set, s.Key, s.Data, s.Stmts)
 	case *syntax.ObjectStmt:
 		g.object(s)
+	case *syntax.MeterStmt:
+		g.update(at, expr.DynsetUpdate, s.Set, s.Key, nil, []syntax.Stmt{s.Stmt})
+	case *syntax.ChainStmt:
+		g.chains = append(g.chains, s.Chain)
+		verdict := &expr.Verdict{Code: s.Code, ChainID: s.Chain.ID}
+		g.emit(at, &expr.Immediate{Dreg: expr.RegVerdict, Data: expr.Data{Verdict: verdict}})
 	case *syntax.QueueStmt:
 		g.queue(s)
 	case *syntax.DupStmt:
@@ -117,11 +123,11 @@ func (g *generator) stateful(s syntax.Stmt) expr.Expr {
 	case *syntax.FlowStmt:
 		return &expr.FlowOffload{Table: s.Table}
 	case *syntax.OptStrip:
-		g.refuse("taking away options of TCP (reset tcp option)")
-	case *syntax.MeterStmt:
-		g.refuse("meter %s; a set with the flag dynamic does the same", s.Name)
-	case *syntax.ChainStmt:
-		g.refuse("chains within rules (jump { ... })")
+		option, isOption := s.Option.(*syntax.Exthdr)
+		if isOption {
+			return &expr.Exthdr{Op: option.Op, Type: option.RawType}
+		}
+		g.refuse("taking away %T", s.Option)
 	case *syntax.XtStmt:
 		g.refuse("the match or target %s of x_tables in rules of nft", s.Name)
 	default:

@@ -186,9 +186,9 @@ func (r *rule) nat(e *expr.NAT) {
 	if e.Flags&expr.NATNetmap != 0 {
 		s.Prefix = true
 		s.Flags &^= expr.NATNetmap
-		if in, isRange := s.Addr.(*syntax.Range); isRange {
-			s.Addr = prefixOf(in)
-		}
+	}
+	if in, isRange := s.Addr.(*syntax.Range); isRange {
+		s.Addr = prefixOf(in)
 	}
 	s.Port = r.ports(e.ProtoMin, e.ProtoMax)
 	r.emit(s)

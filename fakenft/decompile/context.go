@@ -37,6 +37,8 @@ type context struct {
 	hasICMPType bool
 	// needs are the statements, counted from 1, that a match of a layer implies; 0 for none.
 	needs [layers + 1]int
+	// icmpNeed is the match of a type of ICMP, counted from 1, that one of a field implies that messages of no other type have.
+	icmpNeed int
 	// last is the last match, counted from 1.
 	last int
 }
@@ -145,14 +147,19 @@ func metaLayer(key expr.MetaKey) (l layer, ok bool) {
 	return noLayer, false
 }
 
-// implied leaves out the statement that a match of a layer implies.
+// drop leaves out the statement that a match of a layer implies.
 func (r *rule) drop(l layer) {
 	at := r.needs[l]
 	if at == 0 {
 		return
 	}
-	r.stmts[at-1] = nil
 	r.needs[l] = 0
+	r.leaveOut(at)
+}
+
+// leaveOut leaves out a statement, counted from 1.
+func (r *rule) leaveOut(at int) {
+	r.stmts[at-1] = nil
 	if r.last == at {
 		r.last = 0
 	}
@@ -180,6 +187,7 @@ func (r *rule) dropNeeded(p *syntax.Payload) {
 	l := layerOf(p.Base)
 	rel := r.needed(l)
 	if rel == nil {
+		r.dropICMPType(p)
 		return
 	}
 	of, isPayload := rel.Left.(*syntax.Payload)
@@ -188,16 +196,26 @@ func (r *rule) dropNeeded(p *syntax.Payload) {
 	case r.anyFamily() && of.Base == expr.NetworkHeader && (of.Header == syntax.HeaderIP || of.Header == syntax.HeaderIP6) &&
 		p.Base == expr.TransportHeader:
 		return
-	case of.Header == syntax.HeaderVLAN:
+	case p.Base != expr.LinkHeader:
+	case of.Header == syntax.HeaderVLAN, p.Header == syntax.HeaderVLAN && p.Field == p.Header.Next:
 		return
-	case of.Header == syntax.HeaderEther && p.Base == expr.LinkHeader:
+	case of.Header == syntax.HeaderEther:
 		if v, isValue := rel.Right.(*syntax.Value); isValue && v.Num.Lo != 0x8100 {
 			return
 		}
-	case isICMP(of.Header):
-		return
 	}
 	r.drop(l)
+}
+
+// dropICMPType leaves out the type of messages of ICMP that alone have a field.
+func (r *rule) dropICMPType(p *syntax.Payload) {
+	if r.icmpNeed == 0 || p.Field == nil || !isICMP(p.Header) {
+		return
+	}
+	if types := icmpFields[p.Header][p.Field.Name]; len(types) == 1 && types[0] == r.icmpType {
+		r.leaveOut(r.icmpNeed)
+		r.icmpNeed = 0
+	}
 }
 
 // dropFamily leaves out the family that "meta l4proto icmp" implies.

@@ -12,6 +12,8 @@ import (
 type read struct {
 	table *nftnetlink.Table
 	sets  map[string]*nftnetlink.Set
+	// chains are those without a name alone.
+	chains map[string]*nftnetlink.Chain
 }
 
 func (r read) Family() nftables.Family { return r.table.Family }
@@ -30,6 +32,13 @@ func (r read) Elements(name string) []*nftables.Element {
 	return nil
 }
 
+func (r read) Chain(name string) (*nftables.ChainSpec, []*nftables.Rule) {
+	if c := r.chains[name]; c != nil {
+		return &c.ChainSpec, c.Rules
+	}
+	return nil, nil
+}
+
 // Read are the tables that were read from the real kernel at a moment.
 func Read(ruleset *nftnetlink.Ruleset, now time.Time) []*syntax.TableDecl {
 	list := make([]*syntax.TableDecl, 0, len(ruleset.Tables))
@@ -40,7 +49,12 @@ func Read(ruleset *nftnetlink.Ruleset, now time.Time) []*syntax.TableDecl {
 }
 
 func readTable(t *nftnetlink.Table, now time.Time) *syntax.TableDecl {
-	source := read{t, make(map[string]*nftnetlink.Set, len(t.Sets))}
+	source := read{t, make(map[string]*nftnetlink.Set, len(t.Sets)), map[string]*nftnetlink.Chain{}}
+	for _, c := range t.Chains {
+		if c.Flags&nftables.ChainBinding != 0 {
+			source.chains[c.Name] = c
+		}
+	}
 	for _, s := range t.Sets {
 		source.sets[s.Name] = s
 	}

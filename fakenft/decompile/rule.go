@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
@@ -143,7 +144,7 @@ func (r *rule) step(e expr.Expr) {
 	switch e := e.(type) {
 	case *expr.Immediate:
 		if v := e.Data.Verdict; v != nil {
-			r.emit(&syntax.VerdictStmt{Expr: verdict(v)})
+			r.emit(r.d.verdictStmt(v))
 			return
 		}
 		r.set(e.Dreg, raw(e.Data.Bytes))
@@ -200,6 +201,14 @@ func (r *rule) rarer(e expr.Expr) bool {
 			r.emit(&syntax.SetExthdr{Field: field, Value: value})
 			break
 		}
+		if e.Dreg == 0 {
+			option := exthdr(e)
+			if headers := exthdrHeaders(e); len(headers) > 0 {
+				option.Header, option.Field = headers[0], nil
+			}
+			r.emit(&syntax.OptStrip{Option: option})
+			break
+		}
 		r.set(e.Dreg, exthdr(e))
 	case *expr.RT:
 		t, bits, order := syntax.RTType(e.Key)
@@ -244,6 +253,21 @@ func (r *rule) rarer(e expr.Expr) bool {
 		return false
 	}
 	return true
+}
+
+// verdictStmt is a verdict; one that leads to a chain without a name has the chain's rules.
+func (d *Decompiler) verdictStmt(v *expr.Verdict) syntax.Stmt {
+	if v.Code != expr.Jump && v.Code != expr.Goto {
+		return &syntax.VerdictStmt{Expr: verdict(v)}
+	}
+	spec, rules := d.source.Chain(v.Chain)
+	if spec == nil || spec.Flags&nftables.ChainBinding == 0 {
+		return &syntax.VerdictStmt{Expr: verdict(v)}
+	}
+	chain := d.Chain(spec, 0)
+	inner := &Decompiler{source: d.source, family: d.family, table: d.table, now: d.now, sets: d.sets, filled: d.filled}
+	chain.Rules = inner.Rules(rules, spec.Name)
+	return &syntax.ChainStmt{Code: v.Code, Chain: chain}
 }
 
 func verdict(v *expr.Verdict) *syntax.Verdict {

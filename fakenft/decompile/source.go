@@ -14,6 +14,8 @@ type Source interface {
 	Set(name string) (spec *nftables.SetSpec, handle uint64)
 	// Elements are those of a set, in any order.
 	Elements(name string) []*nftables.Element
+	// Chain is a chain with its rules; nil if there is none.
+	Chain(name string) (spec *nftables.ChainSpec, rules []*nftables.Rule)
 }
 
 // state is a table of a nftables.State.
@@ -37,6 +39,14 @@ func (s state) Elements(name string) []*nftables.Element {
 		return set.Elements(s.now)
 	}
 	return nil
+}
+
+func (s state) Chain(name string) (*nftables.ChainSpec, []*nftables.Rule) {
+	c := s.table.Chain(name)
+	if c == nil {
+		return nil, nil
+	}
+	return &c.ChainSpec, c.Rules
 }
 
 // Of decompiles what a table has at a moment, which decides on what elements have expired.
