@@ -16,7 +16,6 @@ var addable = [...]struct {
 	{"quota", syntax.KindQuota, (*reader).object}, {"ct helper", syntax.KindCTHelper, (*reader).object},
 	{"ct timeout", syntax.KindCTTimeout, (*reader).object}, {"ct expectation", syntax.KindCTExpectation, (*reader).object},
 	{"limit", syntax.KindLimit, (*reader).object}, {"secmark", syntax.KindSecmark, (*reader).object},
-	{"synproxy", syntax.KindSynproxy, (*reader).object},
 }
 
 func (r *reader) add(v *value, c *syntax.Command) bool {
@@ -73,8 +72,7 @@ func (r *reader) table(v *value, c *syntax.Command) bool {
 		return false
 	}
 	if c.Op == syntax.OpAdd || c.Op == syntax.OpCreate {
-		c.Table = &syntax.TableDecl{Loc: nowhere, Handle: *h}
-		c.Table.HasComment = is(v, "{s:s}", "comment", &c.Table.Comment)
+		c.Table = &syntax.TableDecl{Loc: nowhere, Handle: *h} // 1.0.6 reads no comment
 	}
 	return true
 }
@@ -100,13 +98,9 @@ func (r *reader) chain(v *value, c *syntax.Command) bool {
 		return true
 	}
 	decl := &syntax.ChainDecl{Loc: nowhere, Handle: *h}
-	decl.HasComment = is(v, "{s:s}", "comment", &decl.Comment)
 	var kind, hook string
 	var prio int64
 	if !is(v, "{s:s, s:s, s:i}", "type", &kind, "hook", &hook, "prio", &prio) {
-		if decl.HasComment {
-			c.Chain = decl
-		}
 		return true
 	}
 	c.Chain = decl
@@ -313,7 +307,6 @@ func (r *reader) several(v *value, c *syntax.Command) bool {
 }
 
 func (r *reader) rename(v *value, c *syntax.Command) bool {
-	var of *value
 	var family string
 	h := &c.Handle
 	places(h)
@@ -321,6 +314,5 @@ func (r *reader) rename(v *value, c *syntax.Command) bool {
 	if !r.unpack(v, "{s:{s:s, s:s, s:s, s:s}}", "chain", "family", &family, "table", &h.Table, "name", &h.Chain, "newname", &c.NewName) {
 		return false
 	}
-	_ = of
 	return r.family(family, h)
 }

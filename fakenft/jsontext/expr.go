@@ -22,8 +22,8 @@ const (
 	inConcat
 )
 
-// contextNames are the contexts in messages.
-var contextNames = [...]string{"RHS", "STMT", "PRIMARY", "DTYPE", "SET_RHS", "MANGLE", "SES", "MAP", "CONCAT"}
+// contextNames are the contexts that messages name.
+var contextNames = [...]string{"RHS", "STMT", "PRIMARY", "DTYPE", "SET_RHS"}
 
 func (c context) String() string {
 	var names []string
@@ -46,10 +46,9 @@ var kinds map[string]kindOfExpr
 func init() {
 	const (
 		everywhere = inStatement | asPrimary | setRight | setEntry | ofMap | inConcat
-		counted    = inStatement | asPrimary | setRight | setEntry | ofMap | inConcat
 	)
 	kinds = map[string]kindOfExpr{
-		"concat":     {(*reader).concat, onRight | inStatement | asType | setRight | setEntry | ofMap | inConcat},
+		"concat":     {(*reader).concat, onRight | inStatement | asType | setRight | setEntry | ofMap},
 		"set":        {(*reader).anonymousSet, onRight | inStatement},
 		"map":        {(*reader).mapping, inStatement | asPrimary | setRight},
 		"prefix":     {(*reader).prefix, onRight | setRight | inStatement | inConcat},
@@ -66,23 +65,23 @@ func init() {
 		"rt":         {(*reader).rt, everywhere},
 		"ct":         {(*reader).ct, everywhere | mangled},
 		"numgen":     {(*reader).numgen, everywhere},
-		"jhash":      {(*reader).hash, counted},
-		"symhash":    {(*reader).hash, counted},
-		"fib":        {(*reader).fib, everywhere},
+		"jhash":      {(*reader).hash, everywhere},
+		"symhash":    {(*reader).hash, everywhere},
+		"fib":        {(*reader).fib, everywhere &^ inStatement},
 		"elem":       {(*reader).elem, onRight | inStatement | asPrimary | setEntry},
 	}
 	for sign := range binaryOps {
-		kinds[sign] = kindOfExpr{(*reader).binop, onRight | inStatement | asPrimary | setRight | setEntry | ofMap}
+		kinds[sign] = kindOfExpr{(*reader).binop, onRight | inStatement | asPrimary | setRight | setEntry | ofMap | inConcat}
 	}
 	for word := range verdicts {
 		kinds[word] = kindOfExpr{(*reader).verdict, onRight | setRight}
 	}
 }
 
-// within reads an expression where others are allowed than around it.
+// within reads an expression in a context, beside those around it.
 func (r *reader) within(c context, v *value) syntax.Expr {
 	saved := r.context
-	r.context = c
+	r.context |= c
 	e := r.expr(v)
 	r.context = saved
 	return e
@@ -102,7 +101,7 @@ func (r *reader) none(format string, args ...any) syntax.Expr {
 
 // only is the only property of an object, which says what kind it is of.
 func (r *reader) only(v *value) (*value, bool) {
-	if len(v.items) != 1 {
+	if v.kind != object || len(v.items) != 1 {
 		return nil, r.wrong("Malformed object (too many properties): '%s'.", dump(v))
 	}
 	return &v.items[0], true
@@ -116,8 +115,6 @@ func (r *reader) expr(v *value) syntax.Expr {
 		return r.listOf(v)
 	case text, integer, yes, no:
 		return r.immediate(v)
-	default:
-		return r.none("Unexpected JSON type %s for immediate value.", v.kind)
 	}
 	of, ok := r.only(v)
 	if !ok {
@@ -146,8 +143,11 @@ func (r *reader) immediate(v *value) syntax.Expr {
 		return symbol(v.text)
 	case integer:
 		return r.number(v.num)
+	case yes, no:
+	default:
+		return r.none("Unexpected JSON type %s for immediate value.", v.kind)
 	}
-	if r.context&(onRight|setRight|asPrimary|inStatement) == 0 {
+	if r.context&(onRight|setRight|asPrimary) == 0 {
 		return r.none("Boolean values not allowed in this context.")
 	}
 	e := typed(syntax.TypeBoolean)
@@ -159,8 +159,11 @@ func (r *reader) immediate(v *value) syntax.Expr {
 }
 
 func (r *reader) listOf(v *value) syntax.Expr {
-	if r.context&(onRight|inStatement|asPrimary|setRight|ofMap) == 0 {
+	switch {
+	case r.context&(onRight|inStatement) == 0:
 		return r.none("List expression only allowed on RHS or in statement expression.")
+	case r.context&asPrimary != 0:
+		return r.none("List expression not allowed as primary expression.")
 	}
 	list := &syntax.List{Common: here(), Items: make([]syntax.Expr, 0, len(v.items))}
 	for i := range v.items {
@@ -177,12 +180,12 @@ func (r *reader) concat(_ string, v *value) syntax.Expr {
 	if v.kind != array {
 		return r.none("Unexpected concat object type %s.", v.kind)
 	}
+	if len(v.items) == 0 {
+		return nil
+	}
 	c := &syntax.Concat{Common: here(), Parts: make([]syntax.Expr, 0, len(v.items))}
-	saved := r.context
-	r.context |= inConcat
-	defer func() { r.context = saved }()
 	for i := range v.items {
-		part := r.expr(&v.items[i])
+		part := r.within(inConcat, &v.items[i])
 		if part == nil {
 			return r.none("Parsing expr at index %d failed.", i)
 		}
@@ -220,7 +223,7 @@ func (r *reader) prefix(_ string, v *value) syntax.Expr {
 	if !r.unpack(v, "{s:o, s:i}", "addr", &addr, "len", &length) {
 		return nil
 	}
-	of := r.expr(addr)
+	of := r.primary(addr)
 	if of == nil {
 		return r.none("Invalid address in prefix expr.")
 	}
@@ -233,10 +236,10 @@ func (r *reader) rangeOf(_ string, v *value) syntax.Expr {
 		return nil
 	}
 	e := &syntax.Range{Common: here()}
-	if e.Min = r.expr(low); e.Min == nil {
+	if e.Min = r.primary(low); e.Min == nil {
 		return r.none("Invalid low value in range expression.")
 	}
-	if e.Max = r.expr(high); e.Max == nil {
+	if e.Max = r.primary(high); e.Max == nil {
 		return r.none("Invalid high value in range expression.")
 	}
 	return e
@@ -252,7 +255,7 @@ func (r *reader) binop(sign string, v *value) syntax.Expr {
 		return nil
 	}
 	e := &syntax.Binop{Common: here(), Op: binaryOps[sign]}
-	if e.Left = r.within(asPrimary&r.context|r.context, left); e.Left == nil {
+	if e.Left = r.primary(left); e.Left == nil {
 		return r.none("Failed to parse LHS of binop expression.")
 	}
 	if e.Right = r.rhs(right); e.Right == nil {
@@ -300,23 +303,5 @@ func (r *reader) elem(_ string, v *value) syntax.Expr {
 	if is(v, "{s:s}", "comment", &e.Comment) {
 		e.HasComment = true
 	}
-	return r.elemStmt(v, e)
-}
-
-// elemStmt reads the counter, limit or quota of an element.
-func (r *reader) elemStmt(v *value, e *syntax.Element) syntax.Expr {
-	for _, k := range [...]struct {
-		name string
-		read func(*reader, string, *value) syntax.Stmt
-	}{{"counter", (*reader).counter}, {"limit", (*reader).limit}, {"ct count", (*reader).connCount}, {"quota", (*reader).quota}} {
-		if of := v.get(k.name); of != nil {
-			s := k.read(r, k.name, of)
-			if s == nil {
-				return nil
-			}
-			e.Stmts = append(e.Stmts, s)
-			break
-		}
-	}
-	return e
+	return e // 1.0.6 reads no counter and its like
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
@@ -357,26 +358,25 @@ func (r *reader) xfrm(_ string, v *value) syntax.Expr {
 		return r.none("Unknown xfrm key '%s'.", name)
 	}
 	if key == syntax.XFRMSaddr4 || key == syntax.XFRMDaddr4 {
-		if !r.unpack(v, "{s:s}", "family", &family) {
-			return nil
+		if is(v, "{s:s}", "family", &family) {
+			f, ok := familyNamed(family)
+			switch {
+			case !ok:
+				return r.none("Unknown family '%s'.", family)
+			case f == nftables.IPv6:
+				key++
+			}
 		}
-		switch {
-		case family == "ip6":
-			key++
-		case family != "ip":
-			return r.none("Unknown family '%s'.", family)
-		}
-	}
-	if !r.unpack(v, "{s:s}", "dir", &dir) {
-		return nil
 	}
 	e := &syntax.XFRM{Common: here(), Key: key}
-	switch dir {
-	case "in":
-	case "out":
-		e.Dir = 1
-	default:
-		return r.none("Invalid direction '%s'.", dir)
+	if is(v, "{s:s}", "dir", &dir) {
+		switch dir {
+		case "in":
+		case "out":
+			e.Dir = 1
+		default:
+			return r.none("Invalid direction '%s'.", dir)
+		}
 	}
 	if is(v, "{s:i}", "spnum", &spnum) {
 		if spnum < 0 || spnum > 255 {
@@ -389,6 +389,9 @@ func (r *reader) xfrm(_ string, v *value) syntax.Expr {
 
 // dump is a value as jansson writes it, for a message.
 func dump(v *value) string {
+	if v.kind != object && v.kind != array {
+		return "(null)"
+	}
 	var b strings.Builder
 	write(&b, v)
 	return b.String()

@@ -10,7 +10,7 @@ import (
 var objectTypes = map[syntax.Kind]expr.ObjectType{
 	syntax.KindCounter: expr.ObjectCounter, syntax.KindQuota: expr.ObjectQuota, syntax.KindLimit: expr.ObjectLimit,
 	syntax.KindCTHelper: expr.ObjectCTHelper, syntax.KindCTTimeout: expr.ObjectCTTimeout, syntax.KindCTExpectation: expr.ObjectCTExpect,
-	syntax.KindSecmark: expr.ObjectSecmark, syntax.KindSynproxy: expr.ObjectSynproxy,
+	syntax.KindSecmark: expr.ObjectSecmark,
 }
 
 // object reads a named object.
@@ -54,8 +54,6 @@ func (r *reader) objectBody(v *value, o *syntax.ObjectDecl) bool {
 		is(v, "{s:b}", "inv", &o.Quota.Over)
 	case expr.ObjectLimit:
 		return r.limitDecl(v, o)
-	case expr.ObjectSynproxy:
-		return r.synproxyDecl(v, o)
 	case expr.ObjectSecmark:
 		return r.secmark(v, o)
 	case expr.ObjectCTHelper:
@@ -198,11 +196,8 @@ func (r *reader) timeout(v *value, o *syntax.ObjectDecl) bool {
 		return false
 	}
 	policy := v.get("policy")
-	if policy == nil {
+	if policy == nil || policy.kind != object {
 		return true
-	}
-	if policy.kind != object {
-		return r.wrong("Invalid ct timeout policy.")
 	}
 	for i := range policy.items {
 		state := &policy.items[i]
@@ -224,58 +219,5 @@ func (r *reader) expectation(v *value, o *syntax.ObjectDecl) bool {
 			o.Options = append(o.Options, [2]string{name, strconv.FormatInt(n, 10)})
 		}
 	}
-	return true
-}
-
-// The options of synproxy (NF_SYNPROXY_OPT_*).
-const (
-	synproxyMSS = 1 << iota
-	synproxyWscale
-	synproxySackPerm
-	synproxyTimestamp
-)
-
-func (r *reader) synproxyDecl(v *value, o *syntax.ObjectDecl) bool {
-	s := &syntax.SynproxyStmt{At: at()}
-	o.Synproxy = s
-	var mss, wscale int64
-	if !r.unpack(v, "{s:i, s:i}", "mss", &mss, "wscale", &wscale) {
-		return false
-	}
-	s.MSS, s.Wscale = uint16(mss), uint8(wscale)
-	s.Flags |= synproxyMSS | synproxyWscale
-	return r.synproxyFlags(v.get("flags"), s)
-}
-
-var synproxyFlagNames = map[string]uint32{"timestamp": synproxyTimestamp, "sack-perm": synproxySackPerm}
-
-func (r *reader) synproxyFlags(v *value, s *syntax.SynproxyStmt) bool {
-	if v == nil {
-		return true
-	}
-	switch v.kind {
-	case text:
-		return r.synproxyFlag(v.text, s)
-	case array:
-		for i := range v.items {
-			if v.items[i].kind != text {
-				return r.wrong("Invalid synproxy flag type %s, expected string.", v.items[i].kind) ||
-					r.wrong("Parsing synproxy flag at index %d failed.", i)
-			}
-			if !r.synproxyFlag(v.items[i].text, s) {
-				return r.wrong("Parsing synproxy flag at index %d failed.", i)
-			}
-		}
-		return true
-	}
-	return r.wrong("Invalid synproxy flags type %s.", v.kind)
-}
-
-func (r *reader) synproxyFlag(name string, s *syntax.SynproxyStmt) bool {
-	flag, ok := synproxyFlagNames[name]
-	if !ok {
-		return r.wrong("Unknown synproxy flag '%s'.", name)
-	}
-	s.Flags |= flag
 	return true
 }

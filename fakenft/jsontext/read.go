@@ -23,8 +23,8 @@ type reader struct {
 	shown *syntax.Input
 }
 
-// Commands reads commands. If the text is no JSON it says so and gives back nothing: nft reads it as its own language then. Nothing comes
-// back beside mistakes, since nft carries out nothing if there is one.
+// Commands reads commands. If the text is no JSON it says so and gives back nothing: nft reads it as its own language then. Commands are nil
+// if they cannot be read; beside commands, mistakes are flags that are not known: nft says them in the end and otherwise does what it is told.
 func Commands(in *syntax.Input) (commands []*syntax.Command, mistakes []*syntax.Mistake, isJSON bool) {
 	root, ok := parse(in.Text)
 	if !ok {
@@ -38,7 +38,7 @@ func Commands(in *syntax.Input) (commands []*syntax.Command, mistakes []*syntax.
 	if !ok {
 		return nil, r.mistakes, true
 	}
-	return commands, nil, true
+	return commands, r.mistakes, true
 }
 
 // wrong notes an error without a place. It is false, for what its caller gives back.

@@ -153,14 +153,20 @@ func (r *reader) setProperties(v *value, s *syntax.SetDecl) bool {
 	if is(v, "{s:i}", "size", &n) {
 		s.Size = uint32(n)
 	}
-	s.HasComment = is(v, "{s:s}", "comment", &s.Comment)
-	return true
+	list := v.get("stmt")
+	if list == nil || list.kind != array {
+		return true
+	}
+	return r.inner(list, &s.Stmts)
 }
 
 // setItems reads the elements of a set; nil if it notes an error.
 func (r *reader) setItems(v *value) syntax.Expr {
 	if v.kind != array {
-		return r.rhs(v)
+		saved := r.context
+		defer func() { r.context = saved }()
+		r.context |= onRight
+		return r.immediate(v)
 	}
 	set := &syntax.Set{Common: here(), Items: make([]syntax.Expr, 0, len(v.items))}
 	for i := range v.items {

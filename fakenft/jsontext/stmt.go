@@ -65,7 +65,7 @@ func (r *reader) match(_ string, v *value) syntax.Stmt {
 		return r.noStmt("Unknown relational op '%s'.", sign)
 	}
 	e := &syntax.Relational{Common: here(), Op: op}
-	if e.Left = r.primary(left); e.Left == nil {
+	if e.Left = r.expr(left); e.Left == nil {
 		return r.noStmt("Invalid LHS of relational.")
 	}
 	if e.Right = r.rhs(right); e.Right == nil {
@@ -109,11 +109,11 @@ func (r *reader) mangle(_ string, v *value) syntax.Stmt {
 	}
 	k := r.within(mangled, key)
 	if k == nil {
-		return nil
+		return r.noStmt("Invalid mangle statement key")
 	}
 	e := r.stmtExpr(val)
 	if e == nil {
-		return nil
+		return r.noStmt("Invalid mangle statement value")
 	}
 	switch k := k.(type) {
 	case *syntax.Exthdr:
@@ -125,7 +125,7 @@ func (r *reader) mangle(_ string, v *value) syntax.Stmt {
 	case *syntax.CT:
 		return &syntax.SetCT{At: at(), Key: k.Key, Dir: k.Dir, Value: e}
 	}
-	return r.noStmt("Invalid mangle statement key")
+	return r.noStmt("Invalid mangle statement key expression type.")
 }
 
 func (r *reader) quota(_ string, v *value) syntax.Stmt {
@@ -241,7 +241,11 @@ func (r *reader) reject(_ string, v *value) syntax.Stmt {
 		}
 	}
 	if is(v, "{s:o}", "expr", &code) {
-		if s.Code = r.rhs(code); s.Code == nil {
+		saved := r.context
+		r.context = onRight
+		s.Code = r.immediate(code)
+		r.context = saved
+		if s.Code == nil {
 			return r.noStmt("Illegal reject expr.")
 		}
 	}
@@ -268,19 +272,25 @@ func (r *reader) setUpdate(_ string, v *value) syntax.Stmt {
 		return r.noStmt("Illegal set reference in set statement.")
 	}
 	s.Set = &syntax.SetRef{Common: here(), Name: set[1:]}
-	if list := v.get("stmt"); list != nil && list.kind == array {
-		for i := range list.items {
-			if list.items[i].kind != object {
-				return r.noStmt("Unexpected object type in stmt")
-			}
-			inner := r.stmt(&list.items[i])
-			if inner == nil {
-				return nil
-			}
-			s.Stmts = append(s.Stmts, inner)
-		}
+	if list := v.get("stmt"); list != nil && list.kind == array && !r.inner(list, &s.Stmts) {
+		return nil
 	}
 	return s
+}
+
+// inner reads the statements of a set or of what changes one.
+func (r *reader) inner(list *value, to *[]syntax.Stmt) bool {
+	for i := range list.items {
+		if list.items[i].kind != object {
+			return r.wrong("Unexpected object type in stmt")
+		}
+		s := r.stmt(&list.items[i])
+		if s == nil {
+			return false
+		}
+		*to = append(*to, s)
+	}
+	return true
 }
 
 var (
@@ -315,37 +325,14 @@ func (r *reader) log(_ string, v *value) syntax.Stmt {
 			return r.noStmt("Invalid log level '%s'.", level)
 		}
 	}
-	if flags := v.get("flags"); flags != nil && !r.logFlags(flags, s) {
+	if flags := v.get("flags"); flags != nil && !r.flags(flags, "log flag", func(name string) bool {
+		flag, ok := logFlags[name]
+		s.Flags |= flag
+		return ok
+	}) {
 		return nil
 	}
 	return s
-}
-
-func (r *reader) logFlags(v *value, s *syntax.Log) bool {
-	switch v.kind {
-	case text:
-		return r.logFlag(v, s)
-	case array:
-		for i := range v.items {
-			if !r.logFlag(&v.items[i], s) {
-				return r.wrong("Parsing log flag at index %d failed.", i)
-			}
-		}
-		return true
-	}
-	return r.wrong("Invalid log flags type %s.", v.kind)
-}
-
-func (r *reader) logFlag(v *value, s *syntax.Log) bool {
-	if v.kind != text {
-		return r.wrong("Invalid log flag type %s, expected string.", v.kind)
-	}
-	flag, ok := logFlags[v.text]
-	if !ok {
-		return r.wrong("Unknown log flag '%s'.", v.text)
-	}
-	s.Flags |= flag
-	return true
 }
 
 // references are the messages about statements that refer to an object and can do nothing else.
@@ -373,7 +360,7 @@ func (r *reader) connCount(_ string, v *value) syntax.Stmt {
 }
 
 func (r *reader) optStrip(_ string, v *value) syntax.Stmt {
-	e := r.primary(v)
+	e := r.expr(v)
 	if e == nil {
 		return nil
 	}

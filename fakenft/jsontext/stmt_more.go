@@ -34,14 +34,14 @@ func (r *reader) nat(word string, v *value) syntax.Stmt {
 			return r.noStmt("Invalid nat port.")
 		}
 	}
-	if flags := v.get("flags"); flags != nil && !r.natFlags(flags, "nat flag", func(name string) bool {
+	if flags := v.get("flags"); flags != nil && !r.flags(flags, "nat flag", func(name string) bool {
 		flag, ok := natFlags[name]
 		s.Flags |= flag
-		return ok || r.wrong("Unknown nat flag '%s'.", name)
+		return ok
 	}) {
 		return nil
 	}
-	if flags := v.get("type_flags"); flags != nil && !r.natFlags(flags, "nat type flag", func(name string) bool {
+	if flags := v.get("type_flags"); flags != nil && !r.flags(flags, "nat type flag", func(name string) bool {
 		switch name {
 		case "interval":
 			s.Interval = true
@@ -50,7 +50,7 @@ func (r *reader) nat(word string, v *value) syntax.Stmt {
 		case "concat":
 			s.Concat = true
 		default:
-			return r.wrong("Unknown nat type flag '%s'.", name)
+			return false
 		}
 		return true
 	}) {
@@ -59,20 +59,25 @@ func (r *reader) nat(word string, v *value) syntax.Stmt {
 	return s
 }
 
-// natFlags reads a flag or a list of flags.
-func (r *reader) natFlags(v *value, what string, set func(string) bool) bool {
+// flags reads a flag or a list of flags. One that is not known is noted and left out: nft goes on.
+func (r *reader) flags(v *value, what string, set func(string) bool) bool {
 	switch v.kind {
 	case text:
-		return set(v.text)
+		if !set(v.text) {
+			r.wrong("Unknown %s '%s'.", what, v.text)
+		}
+		return true
 	case array:
 		for i := range v.items {
-			if v.items[i].kind != text {
-				return r.wrong("Invalid %s type %s, expected string.", what, v.items[i].kind) ||
-					r.wrong("Parsing %s at index %d failed.", what, i)
+			switch item := &v.items[i]; {
+			case item.kind != text:
+				r.wrong("Invalid %s type %s, expected string.", what, item.kind)
+			case !set(item.text):
+				r.wrong("Unknown %s '%s'.", what, item.text)
+			default:
+				continue
 			}
-			if !set(v.items[i].text) {
-				return r.wrong("Parsing %s at index %d failed.", what, i)
-			}
+			r.wrong("Parsing %s at index %d failed.", what, i)
 		}
 		return true
 	}
@@ -89,7 +94,7 @@ func (r *reader) meter(_ string, v *value) syntax.Stmt {
 	if is(v, "{s:i}", "size", &size) {
 		s.Size = uint32(size)
 	}
-	if s.Key = wrapped(r.expr2(key)); s.Key == nil {
+	if s.Key = wrapped(r.within(setEntry, key)); s.Key == nil {
 		return r.noStmt("Invalid meter key.")
 	}
 	if inner.kind == object {
@@ -100,9 +105,6 @@ func (r *reader) meter(_ string, v *value) syntax.Stmt {
 	}
 	return s
 }
-
-// expr2 reads an expression where all may stand.
-func (r *reader) expr2(v *value) syntax.Expr { return r.within(0, v) }
 
 func (r *reader) queue(_ string, v *value) syntax.Stmt {
 	s := &syntax.QueueStmt{At: at()}
@@ -115,23 +117,36 @@ func (r *reader) queue(_ string, v *value) syntax.Stmt {
 	if flags == nil {
 		return s
 	}
-	list := []value{*flags}
-	if flags.kind == array {
-		list = flags.items
-	}
-	for i := range list {
-		switch {
-		case list[i].kind != text:
-			return r.noStmt("Invalid queue flag '%s'.", list[i].text)
-		case list[i].text == "bypass":
-			s.Flags |= 1
-		case list[i].text == "fanout":
-			s.Flags |= 2
-		default:
-			return r.noStmt("Invalid queue flag '%s'.", list[i].text)
+	switch flags.kind {
+	case text:
+		if !r.queueFlag(flags.text, s) {
+			return nil
 		}
+	case array:
+		for i := range flags.items {
+			if flags.items[i].kind != text {
+				return r.noStmt("Invalid object in queue flag array at index %d.", i)
+			}
+			if !r.queueFlag(flags.items[i].text, s) {
+				return nil
+			}
+		}
+	default:
+		return r.noStmt("Unexpected object type in queue flags.")
 	}
 	return s
+}
+
+func (r *reader) queueFlag(name string, s *syntax.QueueStmt) bool {
+	switch name {
+	case "bypass":
+		s.Flags |= 1
+	case "fanout":
+		s.Flags |= 2
+	default:
+		return r.wrong("Invalid queue flag '%s'.", name)
+	}
+	return true
 }
 
 func (r *reader) tproxy(_ string, v *value) syntax.Stmt {
@@ -157,6 +172,16 @@ func (r *reader) tproxy(_ string, v *value) syntax.Stmt {
 	return s
 }
 
+// The options of synproxy (NF_SYNPROXY_OPT_*).
+const (
+	synproxyMSS = 1 << iota
+	synproxyWscale
+	synproxySackPerm
+	synproxyTimestamp
+)
+
+var synproxyFlagNames = map[string]uint32{"timestamp": synproxyTimestamp, "sack-perm": synproxySackPerm}
+
 func (r *reader) synproxy(_ string, v *value) syntax.Stmt {
 	s := &syntax.SynproxyStmt{At: at()}
 	if v.kind == null {
@@ -178,7 +203,11 @@ func (r *reader) synproxy(_ string, v *value) syntax.Stmt {
 	}
 	if flags := v.get("flags"); flags != nil {
 		found = true
-		if !r.synproxyFlags(flags, s) {
+		if !r.flags(flags, "synproxy flag", func(name string) bool {
+			flag, ok := synproxyFlagNames[name]
+			s.Flags |= flag
+			return ok
+		}) {
 			return nil
 		}
 	}
