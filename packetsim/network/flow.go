@@ -83,6 +83,25 @@ func (n *Network) EstablishQuietly(c Connect, pick func([]Reached) int) (*Flow, 
 	return n.keep(&c, connections[i])
 }
 
+// EstablishAlong is EstablishQuietly for a way that is known from Courses, of the same Connect in the same network. It says what came of the
+// connection, which it makes once only.
+func (n *Network) EstablishAlong(c Connect, along Course) (*Flow, Reached, error) {
+	if err := n.checkConnect(&c); err != nil {
+		return nil, Reached{}, err
+	}
+	made := Connection{Probability: along.probability, draws: along.draws}
+	walker := &carrier{network: n, via: c.Via}
+	if err := walker.again(along.draws, func(w *carrier) error { return w.connect(&made, &c) }); err != nil {
+		return nil, Reached{}, err
+	}
+	return n.flow(&c, &made), made.reached(&c), nil
+}
+
+// flow is a connection that was made and kept.
+func (n *Network) flow(want *Connect, made *Connection) *Flow {
+	return &Flow{Connection: *made, network: n, want: *want, client: n.hosts[want.From], server: n.hosts[made.Server]}
+}
+
 // Ends are the two ends of a connection, as they know each other.
 type Ends struct {
 	// Socket is the client's own address and port.
@@ -117,9 +136,7 @@ func (n *Network) keep(want *Connect, chosen Connection) (*Flow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Flow{
-		Connection: chosen, network: n, want: *want, client: n.hosts[want.From], server: n.hosts[chosen.Server],
-	}, nil
+	return n.flow(want, &chosen), nil
 }
 
 func firstMade(connections []Connection) int {
@@ -137,6 +154,12 @@ func (f *Flow) Send(dir Direction, later FlowPacket) ([]Journey, error) {
 	return journeys, err
 }
 
+// Probe is Reach for a packet that is taken back afterwards: no way is kept.
+func (f *Flow) Probe(dir Direction, later FlowPacket) ([]Reached, error) {
+	_, ways, _, err := f.explore(dir, &later, false)
+	return ways, err
+}
+
 // Reach is Send without text. A way is Made if the packet came to the socket that it was for, and Refused if a host on the way told the
 // sender of an error.
 func (f *Flow) Reach(dir Direction, later FlowPacket) ([]Reached, error) {
@@ -144,19 +167,31 @@ func (f *Flow) Reach(dir Direction, later FlowPacket) ([]Reached, error) {
 	return ways, err
 }
 
-func (f *Flow) send(dir Direction, later *FlowPacket, traces bool) ([]Journey, []Reached, error) {
-	from, packet, err := f.packet(dir, later)
-	if err != nil {
-		return nil, nil, err
+// later is a packet of a flow, and the host that sends it.
+type later struct {
+	from   string
+	packet inet.Packet
+}
+
+// explore sends a later packet, and leaves the network as it was.
+func (f *Flow) explore(dir Direction, how *FlowPacket, traces bool) (journeys []Journey, ways []Reached, sent later, err error) {
+	if sent.from, sent.packet, err = f.packet(dir, how); err != nil {
+		return nil, nil, sent, err
 	}
 	c := &carrier{network: f.network, traces: traces, via: f.want.Via}
-	journeys, err := c.explore(from, &packet)
+	if journeys, err = c.explore(sent.from, &sent.packet); err != nil {
+		return nil, nil, sent, err
+	}
+	for i := range journeys {
+		ways = append(ways, f.reached(dir, sent.from, &journeys[i]))
+	}
+	return journeys, ways, sent, nil
+}
+
+func (f *Flow) send(dir Direction, later *FlowPacket, traces bool) ([]Journey, []Reached, error) {
+	journeys, ways, sent, err := f.explore(dir, later, traces)
 	if err != nil {
 		return nil, nil, err
-	}
-	var ways []Reached
-	for i := range journeys {
-		ways = append(ways, f.reached(dir, from, &journeys[i]))
 	}
 	pick := later.Pick
 	if pick == nil {
@@ -166,8 +201,8 @@ func (f *Flow) send(dir Direction, later *FlowPacket, traces bool) ([]Journey, [
 	if kept < 0 || kept >= len(ways) {
 		return nil, nil, fmt.Errorf("flow to %s: none of %d ways was chosen", f.want.To, len(ways))
 	}
-	c = &carrier{network: f.network, via: f.want.Via}
-	return journeys, ways, c.again(journeys[kept].draws, func(c *carrier) error { return c.send(c.journey(), from, &packet) })
+	c := &carrier{network: f.network, via: f.want.Via}
+	return journeys, ways, c.again(journeys[kept].draws, func(c *carrier) error { return c.send(c.journey(), sent.from, &sent.packet) })
 }
 
 // likeliest is the first of the ways with the greatest probability.

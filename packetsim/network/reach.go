@@ -1,6 +1,9 @@
 package network
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // Reached is what became of a Connect in one of the ways that chance can fall, without the story of it.
 type Reached struct {
@@ -29,6 +32,25 @@ type Reached struct {
 // Reach is Connect without text: it says what came of a connection, once for every way that chance can fall, and appends that to into.
 // The network is unchanged afterwards.
 func (n *Network) Reach(c Connect, into []Reached) ([]Reached, error) {
+	return n.reach(c, into, func(float64, []bool) {})
+}
+
+// Course is how chance fell on one way of a Connect. EstablishAlong goes that way again.
+type Course struct {
+	probability float64
+	draws       []bool
+}
+
+// Courses is Reach that also says how chance fell on each way.
+func (n *Network) Courses(c Connect) (ways []Reached, courses []Course, err error) {
+	ways, err = n.reach(c, nil, func(probability float64, draws []bool) {
+		courses = append(courses, Course{probability, slices.Clone(draws)})
+	})
+	return ways, courses, err
+}
+
+// reach is Reach, and tells of each way how chance fell.
+func (n *Network) reach(c Connect, into []Reached, fell func(probability float64, draws []bool)) ([]Reached, error) {
 	if err := n.checkConnect(&c); err != nil {
 		return into, err
 	}
@@ -38,9 +60,10 @@ func (n *Network) Reach(c Connect, into []Reached) ([]Reached, error) {
 	err := probe.branches(func(p *carrier) error {
 		last = Connection{Forward: Journey{Answers: last.Forward.Answers[:0]}}
 		return p.connect(&last, &c)
-	}, func(probability float64, _ []bool) {
+	}, func(probability float64, draws []bool) {
 		last.Probability = probability
 		into = append(into, last.reached(&c))
+		fell(probability, draws)
 	})
 	return into, err
 }

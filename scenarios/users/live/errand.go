@@ -267,11 +267,21 @@ func (l *lab) connect(spec *oracle.Spec, p errand, tell bool) ([]oracle.Violatio
 
 // keep makes the connection that comes before the errand's last act. A way that is not there is no error: nothing is kept then.
 func (l *lab) keep(p errand) (*network.Flow, oracle.Way, error) {
+	if noted := l.courseOf(&p); noted != nil && noted.known {
+		if noted.along == nil {
+			return nil, oracle.Way{}, nil
+		}
+		flow, reached, err := l.Network.EstablishAlong(sim.ConnectOf(l.Plan, p.attempt), *noted.along)
+		if err != nil {
+			return nil, oracle.Way{}, err
+		}
+		return flow, sim.WaysOf([]network.Reached{reached})[0], nil
+	}
 	var way oracle.Way
 	none := false
 	flow, err := l.Network.EstablishQuietly(sim.ConnectOf(l.Plan, p.attempt), func(reached []network.Reached) int {
 		ways := sim.WaysOf(reached)
-		place := slices.IndexFunc(ways, func(w oracle.Way) bool { return w.Server == p.pick })
+		place := placeOf(ways, p.pick)
 		if none = place < 0; !none {
 			way = ways[place]
 		}
@@ -324,7 +334,7 @@ func (l *lab) answer(spec *oracle.Spec, p errand, flow *network.Flow, first orac
 			told = append(told, story{journeys[i].Probability, []*network.Journey{&journeys[i]}, journeys[i].String(), nil})
 		}
 	}
-	reached, err := flow.Reach(network.FromServer, packet)
+	reached, err := flow.Probe(network.FromServer, packet)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -38,6 +38,7 @@ func (c *Cluster) Examine(ctx context.Context) (*Report, error) {
 // large cluster that is broken they take more memory than the cluster.
 func (e *exam) look(ctx context.Context, errands []errand) (suffer int, err error) {
 	g := newGroups(e)
+	e.lab.noteCourses(errands)
 	err = e.judge(ctx, errands, func(s *suffering) error {
 		suffer++
 		return g.find(s)

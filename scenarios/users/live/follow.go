@@ -107,7 +107,7 @@ func (v *View) Causes(f *Followed) ([]cause.Cause, error) {
 // is wrong with the rules of kube-proxy, or what ended the packet or its reply.
 func (v *View) StoppedBy(f *Followed) ([]cause.Cause, error) {
 	e := v.exam
-	e.lab = &lab{f.lab, segmentsOf(e.topology, e.nodes, f.hosts)}
+	e.lab = &lab{Lab: f.lab, segments: segmentsOf(e.topology, e.nodes, f.hosts)}
 	if err := e.findProxies(); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package live
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
@@ -15,21 +17,78 @@ import (
 type lab struct {
 	*labs.Lab
 	segments map[string]int // of the hosts behind nodes' devices: see segment
+	courses  map[oracle.Attempt][]course
 }
 
 // newLab joins the hosts of the nodes that are known, by name, with everything else.
 func newLab(cluster *scenarios.Cluster, nodes map[string]*labs.Attached, hosts map[string]*packetsim.Host) (*lab, error) {
 	l, err := labs.New(cluster, nodes, hosts)
-	return &lab{l, segmentsOf(cluster, nodes, hosts)}, err
+	return &lab{Lab: l, segments: segmentsOf(cluster, nodes, hosts)}, err
 }
 
 // reach makes an attempt and says what came of it.
 func (l *lab) reach(a oracle.Attempt) ([]oracle.Way, error) {
-	reached, err := l.Network.Reach(sim.ConnectOf(l.Plan, a), nil)
+	var reached []network.Reached
+	var courses []network.Course
+	var err error
+	noted := l.courses[a]
+	if noted == nil {
+		reached, err = l.Network.Reach(sim.ConnectOf(l.Plan, a), nil)
+	} else {
+		reached, courses, err = l.Network.Courses(sim.ConnectOf(l.Plan, a))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", attemptText(a), err)
 	}
-	return sim.WaysOf(reached), nil
+	ways := sim.WaysOf(reached)
+	for i := range noted {
+		noted[i].note(ways, courses)
+	}
+	return ways, nil
+}
+
+// course is the way to an endpoint that an attempt takes before the last act of an errand. It is noted when the attempt itself is made, so
+// that not all its ways are gone again for one of them.
+type course struct {
+	to    netip.AddrPort
+	known bool
+	along *network.Course // nil if no way leads there
+}
+
+// note notes the first way that leads to the endpoint.
+func (c *course) note(ways []oracle.Way, courses []network.Course) {
+	c.known, c.along = true, nil
+	if place := placeOf(ways, c.to); place >= 0 {
+		c.along = &courses[place]
+	}
+}
+
+// placeOf is the first way that leads to an endpoint; -1 if none does.
+func placeOf(ways []oracle.Way, endpoint netip.AddrPort) int {
+	return slices.IndexFunc(ways, func(w oracle.Way) bool { return w.Server == endpoint })
+}
+
+// noteCourses has attempts note the ways that other errands take before their last act.
+func (l *lab) noteCourses(errands []errand) {
+	l.courses = map[oracle.Attempt][]course{}
+	for i := range errands {
+		p := &errands[i]
+		if p.act == actConnect || !p.pick.IsValid() || p.live != nil || l.courseOf(p) != nil {
+			continue
+		}
+		l.courses[p.attempt] = append(l.courses[p.attempt], course{to: p.pick})
+	}
+}
+
+// courseOf is the note of an errand's way; nil if there is none.
+func (l *lab) courseOf(p *errand) *course {
+	noted := l.courses[p.attempt]
+	for i := range noted {
+		if noted[i].to == p.pick {
+			return &noted[i]
+		}
+	}
+	return nil
 }
 
 // follow makes an attempt and tells its story.
