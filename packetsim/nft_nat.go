@@ -119,6 +119,10 @@ func (t *nftWalk) redirect(x *expr.Redir) {
 // reject answers the packet, which is dropped (net/netfilter/nft_reject_inet.c).
 func (t *nftWalk) reject(x *expr.Reject) {
 	s := t.s
+	if !t.routesBack() {
+		t.outcome.Verdict, t.outcome.To, t.outcome.RejectWith = Reject, ToNone, rejectText(x, s.Is6())
+		return
+	}
 	if x.Kind == expr.RejectTCPReset {
 		if s.Proto == inet.TCP {
 			t.targets.reject(s, withReset)
@@ -135,6 +139,21 @@ func (t *nftWalk) reject(x *expr.Reject) {
 		code = rejectCodesX[x.Code][familyIndex(&s.Packet)]
 	}
 	t.targets.rejectWith(s, code)
+}
+
+// routesBack gives a packet that is rejected before it has a route the one to its sender (nf_reject_fill_skb_dst in
+// net/ipv4/netfilter/nf_reject_ipv4.c). It is false if there is none.
+func (t *nftWalk) routesBack() bool {
+	s := t.s
+	if s.hook != preRouting || s.routed {
+		return true
+	}
+	to, _, err := t.targets.routes.routeOutput(&flow{dst: s.Src, in: loopbackName, chance: t.chance}, true)
+	if err != nil {
+		return false
+	}
+	s.path, s.routed = to, true
+	return true
 }
 
 // rejectCodesX are the codes of IPv4 and IPv6 of what inet has one word for (nft_reject_icmp_code, nft_reject_icmpv6_code).

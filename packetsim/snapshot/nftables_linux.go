@@ -83,15 +83,16 @@ func (t *taker) nativeTables() {
 	if err == nil {
 		read = newNFTReader(rules)
 	}
+	listed, listErr := t.listings()
 	for i := range tables {
-		t.nativeTable(&tables[i], chains, read)
+		t.nativeTable(&tables[i], chains, read, listed, listErr)
 	}
 	t.nativeRules(rules)
 }
 
-// nativeTable notes a table that the tools did not show, or the chains of it that they did not. Without a reader of their rules nothing is
-// known of what they do.
-func (t *taker) nativeTable(m *nftMessage, chains []nftMessage, read *nftReader) {
+// nativeTable notes a table that the tools did not show, with its rules if they are listed, or the chains of it that they did not. Without
+// a reader of their rules nothing is known of what they do.
+func (t *taker) nativeTable(m *nftMessage, chains []nftMessage, read *nftReader, listed map[nftTableID]string, listErr error) {
 	table := NFTable{Family: nftFamily(m.family), Name: m.attrs[nftTableName].Text()}
 	own := t.ofIPTables(m.family, table.Name)
 	for i := range chains {
@@ -105,10 +106,12 @@ func (t *taker) nativeTable(m *nftMessage, chains []nftMessage, read *nftReader)
 		return
 	case own:
 		t.unread(what, "not supported: only its chains that iptables made are read")
+	case listErr != nil:
+		t.unread(what, "not supported: %v", listErr)
 	case t.unshown[nftTableID{m.family, table.Name}] != "":
 		t.unread(what, "%s", t.unshown[nftTableID{m.family, table.Name}])
 	default:
-		t.unread(what, "not supported: only tables made by iptables are read")
+		table.Rules = listed[nftTableID{m.family, table.Name}]
 	}
 	if slices.Contains(nftFamilies, table.Family) && table.Name != "" {
 		t.snapshot.NFTables = append(t.snapshot.NFTables, table)

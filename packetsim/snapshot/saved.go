@@ -13,26 +13,36 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// Saved are rules that iptables-save and ip6tables-save have printed, read once, so that many packets can be walked through them.
+// Saved are rules that iptables-save, ip6tables-save and nft have printed, read once, so that many packets can be walked through them.
 type Saved struct {
 	kernel *fakekernel.Kernel
 	known  RulesOptions
 }
 
 // ReadSaved reads what iptables-save and ip6tables-save have printed, of both families and backends one after the other: their head lines
-// say which. Errors name the text and its line; that of a NodeSnapshot, which Read reads, is ErrIsSnapshot.
+// say which. Beside it, or alone, may stand what "nft list ruleset" has printed, or as a text of its own what it prints with -j. Errors name
+// the text and its line; that of a NodeSnapshot, which Read reads, is ErrIsSnapshot.
 func ReadSaved(name string, r io.Reader, o RulesOptions) (*Saved, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	texts, err := textsOf(name, string(text), o.Family)
-	if err != nil {
-		return nil, err
+	listing, rest := splitListing(string(text))
+	kernel := fakekernel.New(fakekernel.Options{Dialect: o.Dialect})
+	if listing == "" || IsSave([]byte(rest)) {
+		texts, err := textsOf(name, rest, o.Family)
+		if err != nil {
+			return nil, err
+		}
+		if kernel, err = fakekernel.LoadTexts(name, OfBackend(texts, o.Dialect), cmp.Or(o.Family, netfilter.IPv4)); err != nil {
+			return nil, err
+		}
 	}
-	kernel, err := fakekernel.LoadTexts(name, OfBackend(texts, o.Dialect), cmp.Or(o.Family, netfilter.IPv4))
-	if err != nil {
-		return nil, err
+	if listing != "" {
+		o.Devices = append(slices.Clone(o.Devices), devicesIn(listing)...)
+		if err := addListing(kernel, name, listing, o.Devices); err != nil {
+			return nil, err
+		}
 	}
 	return &Saved{kernel, o}, nil
 }
@@ -50,7 +60,9 @@ func (s *Saved) host(in inet.Input, local []netip.Addr) (*packetsim.Host, error)
 }
 
 // IsEmpty says whether there is no table of a family.
-func (s *Saved) IsEmpty(family netfilter.Family) bool { return len(s.kernel.Rules(family).Tables) == 0 }
+func (s *Saved) IsEmpty(family netfilter.Family) bool {
+	return len(s.kernel.Rules(family).Tables) == 0 && !hasNative(s.kernel.Namespace(), family)
+}
 
 // HangsOnLocal says whether the rules would do something else with a packet if its destination were an address of the node's own, as that
 // of a node port is: they would translate or stop it, and do not so in these outcomes. False if somebody has said which addresses are.

@@ -64,6 +64,7 @@ func (t *taker) take() (*NodeSnapshot, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, fmt.Errorf("take snapshot: %w", err)
 	}
+	t.snapshot.keepWalked()
 	if err := t.snapshot.check(); err != nil {
 		return nil, fmt.Errorf("take snapshot: the machine says what a snapshot cannot hold: %w", err)
 	}

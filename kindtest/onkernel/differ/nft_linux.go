@@ -48,8 +48,11 @@ func changesOf(r *nftnetlink.Ruleset) []nftables.Change {
 			changes = append(changes, &nftables.AddObject{Family: t.Family, Table: t.Name, Object: o.ObjectSpec})
 		}
 	}
+	id := uint32(0)
 	for _, t := range r.Tables {
 		for _, s := range t.Sets {
+			id++
+			s.ID = id
 			changes = append(changes, &nftables.AddSet{Family: t.Family, Table: t.Name, Set: s.SetSpec})
 			add := &nftables.AddElements{Family: t.Family, Table: t.Name, Set: s.Name}
 			for _, e := range s.Elements {

@@ -32,6 +32,9 @@ func (r *reader) finish() error {
 	r.defaultRules()
 	r.finishSettings()
 	r.finishSaves()
+	if err := r.finishListings(); err != nil {
+		return err
+	}
 	r.need(snapshot.UnreadConntrack, "live connections are not known: every packet is taken for the first of its connection",
 		"conntrack -L -o extended")
 	r.objects()

@@ -63,8 +63,8 @@ func (r *reader) other(value json.RawMessage) {
 	var o object
 	_ = json.Unmarshal(value, &o) // of another type it has no keys
 	if o.has("nftables") {
-		r.unread("native nftables tables ("+r.name+")", "not supported: rules are read from what iptables-save prints, and those of nft are "+
-			"not walked")
+		r.anyUse = true
+		r.nftJSON = append(r.nftJSON, nftListing{r.name, string(value)})
 		return
 	}
 	r.ignore("it is JSON of another kind")

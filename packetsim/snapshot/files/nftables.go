@@ -10,10 +10,11 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
-// nftables collects what "nft list ruleset" prints of one table: its base chains, and what the words of each chain and map can do to a
-// packet. No rule is understood, so that a chain can do what any of its words means.
+// nftables collects what "nft list ruleset" prints of one table: its text, through which packets are walked, and for a table that cannot
+// be walked its base chains, and what the words of each chain and map can do to a packet: what any of the words means.
 type nftables struct {
 	table  snapshot.NFTable
+	text   strings.Builder
 	blocks map[string]*nftBlock // of the chains, and with "@" of the maps, by their names
 	open   []string             // the blocks that the line is in; those without a name are ""
 }
@@ -36,12 +37,14 @@ var (
 func (t *textReader) beginNative(line string) {
 	m := nativeHead.FindStringSubmatch(line)
 	t.native = &nftables{table: snapshot.NFTable{Family: m[1], Name: m[2]}, blocks: map[string]*nftBlock{}, open: []string{""}}
+	t.native.text.WriteString(line + "\n")
 	t.anyUse = true
 }
 
 // nativeLine reads a line within a table.
 func (t *textReader) nativeLine(line string) {
 	n := t.native
+	n.text.WriteString(line + "\n")
 	line = strings.TrimSpace(line)
 	if m := nativeBlock.FindStringSubmatch(line); m != nil && len(n.open) == 1 {
 		name := m[2]
@@ -128,9 +131,11 @@ func nftPriority(family, text string) int32 {
 func (t *textReader) endNative() {
 	n, node := t.native, t.result.Node
 	t.native = nil
+	own := false // iptables-nft made some of it
 	for _, name := range slices.Sorted(maps.Keys(n.blocks)) {
 		c := n.blocks[name].base
 		if c == nil || isOfIPTables(&n.table, c) {
+			own = own || c != nil
 			continue
 		}
 		if c.May = n.may(name, map[string]bool{}); len(c.May) == 0 {
@@ -140,10 +145,15 @@ func (t *textReader) endNative() {
 		c.May = slices.Compact(c.May)
 		n.table.Chains = append(n.table.Chains, *c)
 	}
-	if len(n.table.Chains) > 0 || !isNameOfIPTables(&n.table) {
-		node.NFTables = append(node.NFTables, n.table)
-		t.unread("nftables table "+n.table.Family+" "+n.table.Name, "not supported: only rules that iptables-save prints are walked")
+	switch {
+	case own && len(n.table.Chains) == 0:
+		return
+	case own:
+		t.unread("nftables table "+n.table.Family+" "+n.table.Name, "not supported: iptables made some of its chains, and nft made others")
+	default:
+		n.table.Rules = n.text.String()
 	}
+	node.NFTables = append(node.NFTables, n.table)
 }
 
 // may is what a block and those that it leads to can do.

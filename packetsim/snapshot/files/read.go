@@ -81,6 +81,8 @@ type reader struct {
 	neighs []neighbour
 	name   string // of the file that is read
 	anyUse bool   // something was found in it
+
+	nftJSON []nftListing
 }
 
 func (r *reader) unread(what, format string, args ...any) {
