@@ -126,6 +126,9 @@ func (t *tableEdit) makeChain(spec *ChainSpec) *fault {
 	}
 	t.chains.Put(own.Name, entry)
 	t.chainList.Append(own)
+	if own.Flags&ChainBinding != 0 {
+		t.tx.unbound = append(t.tx.unbound, func() bool { return !t.deleted && t.chainOfHandle(own.Handle) != nil && t.usesOf(own.Name) == 0 })
+	}
 	t.tx.changed = true
 	return nil
 }

@@ -66,21 +66,20 @@ func (t *tableEdit) addElement(set *Set, spec *ElementSpec, e *Element, exclusiv
 		t.release(verdictOf(e))
 		return errno
 	}
-	if errno == 0 && spec.Flags&ElementCatchall == 0 && m.len() >= set.capacity() {
-		if errno = syscall.ENFILE; t.expireSet(set) {
-			errno = 0
-		}
-	}
 	if errno != 0 {
 		t.release(verdictOf(e))
 		return errno
+	}
+	// One too many is refused and stays until all is undone.
+	if spec.Flags&ElementCatchall == 0 && m.len() >= set.capacity() && !t.expireSet(set) {
+		errno = syscall.ENFILE
 	}
 	m.put(&set.SetSpec, e, nil)
 	if e.Object != "" {
 		t.objects.Ref(objectKey(set.ObjectType, e.Object)).uses++
 	}
 	t.tx.changed = true
-	return 0
+	return errno
 }
 
 func verdictOf(e *Element) *expr.Verdict {
@@ -192,11 +191,35 @@ func (t *tableEdit) again(set *Set, m *members, old, e *Element, exclusive bool)
 	if set.Flags&SetTimeout == 0 || e.Flags&ElementIntervalEnd != 0 || old.Timeout == e.Timeout && e.Expires == 0 {
 		return 0
 	}
-	changed := &Element{ElementSpec: old.ElementSpec, Deadline: e.Deadline}
-	changed.Timeout, changed.HasTimeout = e.Timeout, e.HasTimeout
-	m.put(&set.SetSpec, changed, old)
-	t.tx.changed = true
+	t.tx.updateElement(t, set, old, e)
 	return 0
+}
+
+// updateElement gives an element another time to live when all changes are made: until then it is compared with the old one.
+func (tx *transaction) updateElement(t *tableEdit, set *Set, old, e *Element) {
+	tx.changed = true
+	changed := tx.updates[old]
+	if changed == nil {
+		changed = &Element{ElementSpec: old.ElementSpec}
+		if tx.updates == nil {
+			tx.updates = map[*Element]*Element{}
+		}
+		tx.updates[old] = changed
+		tx.late = append(tx.late, func() {
+			now := t.Set(set.Name)
+			if t.deleted || now == nil || now.id != set.id {
+				return
+			}
+			m := t.ownSet(set.Name, 0).members.Load()
+			if m.exact(&set.SetSpec, old) == old {
+				m.put(&set.SetSpec, changed, old)
+			}
+		})
+	}
+	changed.Deadline = e.Deadline
+	if old.Timeout != e.Timeout {
+		changed.Timeout, changed.HasTimeout = e.Timeout, e.HasTimeout
+	}
 }
 
 func sameData(a, b *expr.Data) bool {

@@ -51,7 +51,7 @@ func (tx *transaction) addRule(c *AddRule) *fault {
 		}
 		tx.rules[c.ID] = rule
 	}
-	if !chain.dirty || tx.checking {
+	if !chain.dirty || t.checking {
 		chain.dirty = true
 		t.dirtyChains = append(t.dirtyChains, name)
 	}
@@ -149,11 +149,6 @@ func (t *tableEdit) flushChain(chain *Chain) {
 // takeExprs are expressions as a rule has them: with the sets that they name, and counters of their own. The things they name are in use
 // from then on.
 func (t *tableEdit) takeExprs(given []expr.Expr) ([]expr.Expr, *fault) {
-	for i, e := range given {
-		if meta, is := e.(*expr.Meta); is && t.checkMeta(meta) != 0 {
-			return nil, &fault{errno: t.checkMeta(meta), part: PartExpr, index: i}
-		}
-	}
 	taken := make([]expr.Expr, len(given))
 	for i, e := range given {
 		x, errno := t.takeExpr(e)
@@ -187,6 +182,10 @@ func (t *tableEdit) takeExpr(e expr.Expr) (expr.Expr, syscall.Errno) {
 			return nil, syscall.EOPNOTSUPP
 		}
 		return natForm(e), 0
+	case *expr.Meta:
+		if errno := t.checkMeta(e); errno != 0 {
+			return nil, errno
+		}
 	case *expr.Masq:
 		return masqForm(e), 0
 	case *expr.Redir:

@@ -35,12 +35,8 @@ func (s *SetSpec) check() syscall.Errno {
 		return syscall.EINVAL
 	case !has(SetTimeout) && (s.Timeout != 0 || s.GCInterval != 0):
 		return syscall.EINVAL
-	case s.checkFields() != 0:
-		return s.checkFields()
-	case has(SetInterval | SetEval):
-		return syscall.EOPNOTSUPP
 	}
-	return 0
+	return s.checkFields()
 }
 
 // checkFields says whether the parts of a concatenation fill the key (nft_set_desc_concat).
@@ -100,6 +96,9 @@ func (tx *transaction) addSet(c *AddSet) *fault {
 	if entry := t.sets.Ref(c.Set.Name); entry != nil {
 		return t.updateSet(entry.set, c)
 	}
+	if c.Set.Flags&(SetInterval|SetEval) == SetInterval|SetEval { // no structure for that (nft_select_set_ops)
+		return refuse(syscall.EOPNOTSUPP, PartWhole)
+	}
 	name := c.Set.Name
 	if strings.Contains(name, "%") {
 		if strings.Count(name, "%") > 1 || !strings.Contains(name, "%d") {
@@ -110,7 +109,8 @@ func (tx *transaction) addSet(c *AddSet) *fault {
 	if len(c.Set.Exprs) > maxSetExprs {
 		return refuse(syscall.E2BIG, PartWhole)
 	}
-	own := &Set{SetSpec: c.Set, Handle: t.nextHandle(), members: &atomic.Pointer[members]{}, id: &setID{}, made: tx.edit}
+	own := &Set{SetSpec: c.Set, Handle: t.nextHandle(), members: &atomic.Pointer[members]{}, id: &setID{}, made: tx.edit,
+		grows: c.Set.resizable()}
 	own.members.Store(newMembers().edit(own.structure(), 0))
 	own.Exprs = copies(c.Set.Exprs)
 	own.Name, own.ID = name, 0
@@ -122,6 +122,12 @@ func (tx *transaction) addSet(c *AddSet) *fault {
 	}
 	t.sets.Put(name, setEntry{set: own})
 	t.setList.Append(own)
+	if own.Flags&SetAnonymous != 0 {
+		tx.unbound = append(tx.unbound, func() bool {
+			entry, _ := t.sets.Get(name)
+			return !t.deleted && entry.set != nil && entry.set.id == own.id && entry.uses == 0
+		})
+	}
 	tx.changed = true
 	return nil
 }
@@ -159,7 +165,8 @@ func (t *tableEdit) ownSet(name string, extra int) *Set {
 	if old.made == t.tx.edit {
 		return old
 	}
-	own := &Set{SetSpec: old.SetSpec, Handle: old.Handle, members: &atomic.Pointer[members]{}, id: old.id, made: t.tx.edit}
+	own := &Set{SetSpec: old.SetSpec, Handle: old.Handle, members: &atomic.Pointer[members]{}, id: old.id, made: t.tx.edit,
+		grows: old.grows}
 	own.members.Store(old.members.Load().edit(own.structure(), extra))
 	entry.set = own
 	t.setList.Set(t.setPlace(own.Handle), own)

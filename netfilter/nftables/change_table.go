@@ -38,7 +38,7 @@ func (tx *transaction) addTable(c *AddTable) *fault {
 	at, _ := findTable(tx.tables, c.Family, c.Name)
 	tx.own()
 	tx.tables = slices.Insert(tx.tables, at, t)
-	tx.editOf(at)
+	tx.editOf(at).checking = tx.checking
 	tx.changed = true
 	return nil
 }

@@ -202,11 +202,11 @@ func encodeSet(c *nftables.AddSet) *message {
 	m.u32(unix.NFTA_SET_FLAGS, uint32(s.Flags))
 	m.u32(unix.NFTA_SET_KEY_TYPE, s.KeyType)
 	m.u32(unix.NFTA_SET_KEY_LEN, s.KeyLen)
-	if s.Flags&nftables.SetMap != 0 {
+	if s.DataType != 0 {
 		m.u32(unix.NFTA_SET_DATA_TYPE, s.DataType)
 		m.u32(unix.NFTA_SET_DATA_LEN, s.DataLen)
 	}
-	if s.Flags&nftables.SetObject != 0 {
+	if s.ObjectType != 0 {
 		m.u32(15, uint32(s.ObjectType))
 	}
 	if s.Timeout != 0 {
@@ -365,8 +365,8 @@ func (m *message) data(e expr.Expr) {
 		if e.Timeout != 0 {
 			m.time(6, e.Timeout)
 		}
-		if len(e.Exprs) > 0 {
-			m.exprs(10, e.Exprs, false)
+		if len(e.Exprs) == 1 {
+			m.nest(7, func() { m.expr(e.Exprs[0]) })
 		}
 	case *expr.Objref:
 		if e.Set == "" {

@@ -209,10 +209,10 @@ func (m *members) clashOrdered(s *SetSpec, e *Element) (*Element, syscall.Errno)
 	return nil, 0
 }
 
-// clashBox follows nft_pipapo_insert: what has the same first four bytes passes for the same element.
+// clashBox follows nft_pipapo_insert, which looks at both ends of the new element alone: it does not see one that lies within the new one.
 func (m *members) clashBox(s *SetSpec, e *Element, now time.Time) (*Element, syscall.Errno) {
 	if found := m.box(s, e.Key, now); found != nil {
-		if bytes.Equal(found.Key[:4], e.Key[:4]) && bytes.Equal(found.last()[:4], e.last()[:4]) {
+		if bytes.Equal(found.Key, e.Key) && bytes.Equal(found.last(), e.last()) {
 			return found, 0
 		}
 		return nil, syscall.EEXIST

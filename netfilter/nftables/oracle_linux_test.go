@@ -24,6 +24,7 @@ import (
 type oracle struct {
 	place  *kerneltest.Namespace
 	fd     int
+	seq    uint32 // of the transaction's first message
 	reader *nfnetlink.Socket
 }
 
@@ -62,14 +63,15 @@ func appendHeader(b []byte, kind, flags uint16, seq uint32, family uint8, resour
 // commit sends a transaction.
 func (o *oracle) commit(t require.TestingT, changes []nftables.Change) []nftables.Refusal {
 	const begin, end = 0x10, 0x11
-	b := appendHeader(nil, begin, unix.NLM_F_REQUEST, 0, 0, unix.NFNL_SUBSYS_NFTABLES, nil)
+	o.seq += 1 << 16
+	b := appendHeader(nil, begin, unix.NLM_F_REQUEST, o.seq, 0, unix.NFNL_SUBSYS_NFTABLES, nil)
 	messages := make([]*message, len(changes))
 	for i, c := range changes {
 		m := encode(c)
 		messages[i] = m
-		b = appendHeader(b, unix.NFNL_SUBSYS_NFTABLES<<8|m.kind, unix.NLM_F_REQUEST|unix.NLM_F_ACK|m.flags, uint32(i+1), uint8(m.family), 0, m.body)
+		b = appendHeader(b, unix.NFNL_SUBSYS_NFTABLES<<8|m.kind, unix.NLM_F_REQUEST|unix.NLM_F_ACK|m.flags, o.seq+uint32(i), uint8(m.family), 0, m.body)
 	}
-	b = appendHeader(b, end, unix.NLM_F_REQUEST, uint32(len(changes)+1), 0, unix.NFNL_SUBSYS_NFTABLES, nil)
+	b = appendHeader(b, end, unix.NLM_F_REQUEST, o.seq+uint32(len(changes)), 0, unix.NFNL_SUBSYS_NFTABLES, nil)
 	require.NoError(t, unix.Sendto(o.fd, b, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}))
 	var refusals []nftables.Refusal
 	buf := make([]byte, 1<<20)
@@ -78,9 +80,11 @@ func (o *oracle) commit(t require.TestingT, changes []nftables.Change) []nftable
 		require.NoError(t, err)
 		for b := buf[:n]; len(b) >= 16; {
 			length := binary.NativeEndian.Uint32(b)
-			seen++
-			if r, refused := refusal(b[:length], messages); refused {
-				refusals = append(refusals, r)
+			if seq := binary.NativeEndian.Uint32(b[8:]) - o.seq; seq < 1<<16 {
+				seen++
+				if r, refused := refusal(b[:length], int(seq), messages); refused {
+					refusals = append(refusals, r)
+				}
 			}
 			b = b[(length+3)&^3:]
 		}
@@ -90,13 +94,12 @@ func (o *oracle) commit(t require.TestingT, changes []nftables.Change) []nftable
 }
 
 // refusal reads an acknowledgement.
-func refusal(b []byte, messages []*message) (nftables.Refusal, bool) {
+func refusal(b []byte, change int, messages []*message) (nftables.Refusal, bool) {
 	errno := -int32(binary.NativeEndian.Uint32(b[16:]))
 	if errno == 0 {
 		return nftables.Refusal{}, false
 	}
-	seq := binary.NativeEndian.Uint32(b[8:])
-	r := nftables.Refusal{Change: int(seq) - 1, Errno: syscall.Errno(errno)}
+	r := nftables.Refusal{Change: change, Errno: syscall.Errno(errno)}
 	for rest := b[16+4+16:]; len(rest) >= 4; {
 		length, typ := binary.NativeEndian.Uint16(rest), binary.NativeEndian.Uint16(rest[2:])
 		const offset = 2

@@ -13,6 +13,7 @@ type Set struct {
 	// members are the elements. Packets that add and delete some store others here.
 	members *atomic.Pointer[members]
 	id      *setID
+	grows   bool  // packets can add elements (see SetSpec.resizable)
 	made    *edit // the transaction that may still write to it
 }
 

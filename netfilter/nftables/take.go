@@ -166,7 +166,7 @@ func (t *tableEdit) takeLookup(e *expr.Lookup) (expr.Expr, syscall.Errno) {
 	if entry == nil {
 		return nil, syscall.ENOENT
 	}
-	if e.Map && (entry.set.Flags&SetMap == 0 || e.Invert) {
+	if e.Map && (entry.set.Flags&SetMap == 0 || e.Invert || (e.Dreg == expr.RegVerdict) != (entry.set.DataType == DataVerdict)) {
 		return nil, syscall.EINVAL
 	}
 	name := entry.set.Name
@@ -192,7 +192,7 @@ func (t *tableEdit) takeDynset(e *expr.Dynset) (expr.Expr, syscall.Errno) {
 	}
 	set := entry.set
 	switch {
-	case set.Flags&SetObject != 0 || !set.resizable():
+	case set.Flags&SetObject != 0 || !set.grows:
 		return nil, syscall.EOPNOTSUPP
 	case set.Flags&SetConstant != 0:
 		return nil, syscall.EBUSY

@@ -8,19 +8,24 @@ import (
 
 // transaction is one under way. It writes to copies of the tables that it changes.
 type transaction struct {
-	kernel   *Kernel
-	now      time.Time
-	edit     *edit
-	tables   []*Table // as those of a State; copied before the first one is written to
-	owned    bool
-	edits    []*tableEdit
-	last     *tableEdit // that was asked for
-	changed  bool
-	checking bool // each rule and element is checked against its table at once, to find the one that does not fit
+	kernel  *Kernel
+	now     time.Time
+	edit    *edit
+	tables  []*Table // as those of a State; copied before the first one is written to
+	owned   bool
+	edits   []*tableEdit
+	last    *tableEdit // that was asked for
+	changed bool
+	// Each rule and element is checked against its table at once, to find the one that does not fit: in the table of this handle, and in
+	// those that are made.
+	checking bool
+	suspect  uint64
 	rules    map[uint32]*Rule
 	chainIDs map[transactionID]string
 	setIDs   map[transactionID]string
-	late     []func() // what holds only when all is done
+	late     []func()      // what holds only when all is done
+	unbound  []func() bool // say that an anonymous set, or a chain without a name, is named by no rule
+	updates  map[*Element]*Element
 }
 
 // transactionID is a number of a chain or set within a transaction.
@@ -37,6 +42,7 @@ type tableEdit struct {
 	// What may reach farther than before: looked at when all changes are made.
 	dirtyChains, dirtySets []string
 	deleted                bool
+	checking               bool // as the transaction's
 	updated                bool // it has become dormant, or is so no more
 	pending                bool // a chain was changed, or a base chain deleted (nft_table_pending_update)
 	// What checked has found, and whether anything was taken away since.
@@ -60,9 +66,12 @@ func (k *Kernel) transact(changes []Change, keep bool) []Refusal {
 	defer k.lock.Unlock()
 	tx := k.begin()
 	refusals := tx.run(changes)
-	if len(refusals) == 0 && !tx.valid() {
+	if len(refusals) == 0 && tx.hasUnbound() {
+		refusals = []Refusal{{Errno: syscall.EINVAL}} // the kernel says so of the first change
+	}
+	if invalid := tx.firstInvalid(); len(refusals) == 0 && invalid != nil {
 		tx = k.begin()
-		tx.checking = true
+		tx.checking, tx.suspect = true, invalid.Handle
 		refusals = tx.run(changes)
 	}
 	if len(refusals) == 0 && keep && tx.changed {
@@ -115,6 +124,10 @@ func (tx *transaction) change(c Change) *fault {
 	return refuse(syscall.EINVAL, PartWhole)
 }
 
+func (tx *transaction) hasUnbound() bool {
+	return slices.ContainsFunc(tx.unbound, func(is func() bool) bool { return is() })
+}
+
 // state is what the transaction has made.
 func (tx *transaction) state() *State {
 	for _, f := range tx.late {
@@ -153,7 +166,7 @@ func (tx *transaction) editOf(at int) *tableEdit {
 	own.bases = slices.Clip(t.bases)
 	tx.own()
 	tx.tables[at] = &own
-	e := &tableEdit{Table: &own, tx: tx}
+	e := &tableEdit{Table: &own, tx: tx, checking: tx.checking && own.Handle == tx.suspect}
 	tx.edits = append(tx.edits, e)
 	return e
 }

@@ -1,6 +1,8 @@
 package nftables
 
 import (
+	"cmp"
+	"slices"
 	"syscall"
 	"time"
 
@@ -37,14 +39,16 @@ func (r *Rule) leads() bool {
 	return false
 }
 
-// valid says that no rule that packets come to stands where it must not, and that they can leave all chains (nf_tables_validate).
-func (tx *transaction) valid() bool {
+// firstInvalid is the first table in which a rule that packets come to stands where it must not, or whose chains packets cannot leave; nil
+// if there is none (nf_tables_validate).
+func (tx *transaction) firstInvalid() *tableEdit {
+	slices.SortFunc(tx.edits, func(a, b *tableEdit) int { return cmp.Compare(a.Handle, b.Handle) })
 	for _, t := range tx.edits {
 		if !t.deleted && !t.valid() {
-			return false
+			return t
 		}
 	}
-	return true
+	return nil
 }
 
 // valid looks at what was added. What is reached no more counts as reached until a fault is found: then everything is looked at.
@@ -182,7 +186,7 @@ func (r *reach) grow(other reach) bool {
 // checked is the fault of a table that a rule or element has made invalid, while the kernel looks for the one to blame
 // (NFT_VALIDATE_DO). Then each one that is added later is refused as well. leads says whether the new one counts.
 func (t *tableEdit) checked(leads bool) *fault {
-	if !t.tx.checking {
+	if !t.checking {
 		return nil
 	}
 	if t.fault == 0 && !leads && !t.thinned {
