@@ -81,6 +81,9 @@ func (r *reader) flags(v *value, what string, set func(string) bool) bool {
 		}
 		return true
 	}
+	if what == "nat type flag" {
+		what = "nat flag" // so it is in nft
+	}
 	return r.wrong("Invalid %ss type %s.", what, v.kind)
 }
 
