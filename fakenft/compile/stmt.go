@@ -50,7 +50,11 @@ func (g *generator) stmt(s syntax.Stmt) {
 	case *syntax.ObjectStmt:
 		g.object(s)
 	case *syntax.MeterStmt:
-		g.update(at, expr.DynsetUpdate, s.Set, s.Key, nil, []syntax.Stmt{s.Stmt})
+		op := expr.DynsetAdd
+		if element, isElement := s.Key.(*syntax.Element); isElement && element.HasTimeout {
+			op = expr.DynsetUpdate
+		}
+		g.update(at, op, s.Set, s.Key, nil, []syntax.Stmt{s.Stmt})
 	case *syntax.ChainStmt:
 		g.chains = append(g.chains, s.Chain)
 		verdict := &expr.Verdict{Code: s.Code, ChainID: s.Chain.ID}
@@ -204,7 +208,7 @@ func (g *generator) object(s *syntax.ObjectStmt) {
 	} else {
 		e.Object = nameOf(s.Object)
 	}
-	g.emit(s.Loc, e)
+	g.emit(s.Object.Info().Loc, e)
 }
 
 func (g *generator) queue(s *syntax.QueueStmt) {
