@@ -10,6 +10,10 @@ import (
 func (p *parser) statement(t token) bool {
 	switch t {
 	case tokBad:
+		if p.leaving {
+			p.leaving = false
+			return false
+		}
 		return p.recover()
 	case tokNewline, tokSemicolon:
 		p.take()
@@ -36,8 +40,7 @@ func (p *parser) tableBlock(t *syntax.TableDecl) {
 			p.tableFlag(t)
 			p.separator()
 		case tokComment:
-			p.comment(&t.Comment, &t.HasComment)
-			p.separator()
+			p.commentOf(t)
 		case tokChain:
 			p.take()
 			var h syntax.Handle
@@ -97,21 +100,40 @@ func (p *parser) tableFlag(t *syntax.TableDecl) {
 const longestComment = 128
 
 // comment takes "comment" and its text.
-func (p *parser) comment(text *string, has *bool) {
+func (p *parser) comment() (string, syntax.Loc) {
 	from := p.here()
 	p.take()
-	s := p.str()
+	text := p.str()
+	if len(text) > longestComment {
+		p.wrong("comment too long, 128 characters maximum allowed", p.last)
+	}
+	return text, p.since(from)
+}
+
+// commentOf takes the comment of a table.
+func (p *parser) commentOf(t *syntax.TableDecl) {
+	text, at := p.comment()
+	if t.HasComment {
+		p.again(at)
+	}
+	t.Comment, t.HasComment = text, true
+	p.separator()
+}
+
+// blockComment takes the comment of a chain, a set or an object. A second one is a mistake that ends the block: the block around it recovers.
+func (p *parser) blockComment(to *string, has *bool, separated bool) {
+	text, at := p.comment()
+	if separated {
+		p.separator()
+	}
 	if p.bad {
 		return
 	}
-	if len(s) > longestComment {
-		p.wrong("comment too long, 128 characters maximum allowed", p.last)
-		return
-	}
 	if *has {
-		p.again(p.since(from))
+		p.again(at)
+		p.leaving = true
 	}
-	*text, *has = s, true
+	*to, *has = text, true
 }
 
 // again says that something stands twice that may stand once.
@@ -154,8 +176,7 @@ func (p *parser) chainBlock(c *syntax.ChainDecl) {
 			}
 			p.separator()
 		case tokComment:
-			p.comment(&c.Comment, &c.HasComment)
-			p.separator()
+			p.blockComment(&c.Comment, &c.HasComment, true)
 		case tokRBrace, tokBad:
 			return
 		default:

@@ -38,10 +38,10 @@ func (p *parser) line(t token) {
 		return
 	}
 	c.Loc = p.since(from)
-	p.commands = append(p.commands, c)
 	if p.peek() != tokEOF {
 		p.separator(tokEOF)
 	}
+	p.keep(func() { p.commands = append(p.commands, c) })
 }
 
 // verbs are the words that commands begin with.

@@ -133,7 +133,10 @@ func (p *parser) elementStatement() syntax.Stmt {
 	case tokLimit:
 		p.take()
 		p.expect(tokRate)
-		l := p.rate(from)
+		l := p.rate(from, "limit burst must be > 0")
+		if l.Bytes && l.Burst == 0 {
+			p.wrong("limit burst must be > 0", p.nowhere())
+		}
 		p.close(scopeLimit)
 		return l
 	case tokCt:
@@ -155,15 +158,9 @@ func (p *parser) elementOptions(e *syntax.Element) {
 			p.take()
 			e.Expires, e.HasExpires = p.time(), true
 		case tokComment:
-			from := p.here()
-			p.take()
-			text := p.str()
-			switch {
-			case p.bad:
-			case len(text) > longestComment:
-				p.wrong("comment too long, 128 characters maximum allowed", p.last)
-			case e.HasComment:
-				p.again(p.since(from))
+			text, at := p.comment()
+			if e.HasComment {
+				p.again(at)
 			}
 			e.Comment, e.HasComment = text, true
 		default:

@@ -265,7 +265,12 @@ func (p *parser) queueTo() syntax.Expr {
 	case tokNumber, tokDollar:
 		return p.queueNumber()
 	}
-	return p.mapped(p.key(), from)
+	key := p.key()
+	if p.peek() != tokMap {
+		p.unexpected(tokDot, tokMap)
+		return nil
+	}
+	return p.mapped(key, from)
 }
 
 // queueNumber takes a number or a range of them.

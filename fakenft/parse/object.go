@@ -55,7 +55,7 @@ func (p *parser) object(c *syntax.Command, t token) {
 	case p.bad:
 	case ct:
 		p.objectBraces(o, t)
-	case (t == tokCounter || t == tokQuota) && !p.beginsObject(t):
+	case t == tokCounter && p.peek() != tokLBrace && p.peek() != tokPackets: // it may be left out
 	case c.Op == syntax.OpCreate:
 		p.config(o, t)
 	case p.peek() == tokLBrace:
@@ -65,19 +65,6 @@ func (p *parser) object(c *syntax.Command, t token) {
 	}
 	o.Loc = p.since(from)
 	p.close(closing)
-}
-
-// beginsObject says whether the value of a counter or quota comes, which may be left out.
-func (p *parser) beginsObject(t token) bool {
-	switch next := p.peek(); next {
-	case tokLBrace:
-		return true
-	case tokPackets:
-		return t == tokCounter
-	case tokNumber, tokOver, tokUntil:
-		return t == tokQuota
-	}
-	return false
 }
 
 // objectInTable takes an object in the block of a table, with the separator behind it.
@@ -118,7 +105,7 @@ func (p *parser) objectBraces(o *syntax.ObjectDecl, t token) {
 		case tokBad:
 			return
 		case tokComment:
-			p.comment(&o.Comment, &o.HasComment)
+			p.blockComment(&o.Comment, &o.HasComment, false)
 		default:
 			if !p.beginsConfig(next, t) {
 				p.unexpected(anything...)
@@ -168,7 +155,7 @@ func (p *parser) config(o *syntax.ObjectDecl, t token, others ...token) {
 	case tokLimit:
 		from := p.here()
 		p.expect(tokRate, others...)
-		o.Limit = p.rate(from)
+		o.Limit = p.rate(from, "")
 	case tokSecmark:
 		s := p.str(others...)
 		if len(s) > 255 {
@@ -247,18 +234,17 @@ func (p *parser) helperConfig(o *syntax.ObjectDecl) {
 		p.l3proto(o)
 		return
 	}
-	from := p.here()
 	p.take()
 	p.expect(tokQuotedString)
-	name := p.cur.text
+	name, at := p.cur.text, p.last
 	p.expect(tokProtocol)
 	o.Options = append(o.Options, [2]string{"type", name})
 	p.protocol(o)
 	p.separator()
-	if len(name) > 15 {
-		p.wrong("invalid name '"+name+"', max length is 16", p.since(from))
-	}
 	p.close(scopeType)
+	if len(name) > 15 {
+		p.wrong("invalid name '"+name+"', max length is 16", at)
+	}
 }
 
 func (p *parser) timeoutConfig(o *syntax.ObjectDecl) {

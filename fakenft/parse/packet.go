@@ -304,11 +304,12 @@ func (p *parser) ipsec() syntax.Expr {
 		p.close(scopeIPsec)
 		return m
 	}
-	if p.accept(tokSpnum) {
-		e.SPNum = uint32(p.number())
-		if e.SPNum > 255 {
-			p.wrong("value too large", p.last)
+	if at := p.here(); p.accept(tokSpnum) {
+		n := p.number()
+		if n > 255 {
+			p.wrong("value too large", p.since(at))
 		}
+		e.SPNum = uint32(n)
 	}
 	p.ipsecKey(e)
 	p.close(scopeIPsec)

@@ -28,14 +28,21 @@ type Options struct {
 // mostMistakes is how many mistakes nft looks for before it gives up.
 const mostMistakes = 10
 
-// Text reads commands. If there is a mistake, there are no commands; nft gives up after ten mistakes.
+// Text reads commands. With mistakes, the commands are those that were read whole, and blocks without what was wrong in them: nft 1.0.6
+// evaluates these too and reports what it finds there behind the mistakes, before it gives up. It reads on until the tenth mistake.
 func Text(in *syntax.Input, o Options) ([]*syntax.Command, []*syntax.Mistake) {
-	p := newParser(in, o)
-	p.input()
-	if len(p.mistakes) > 0 {
-		return nil, p.mistakes
+	p := &parser{o: o, vars: &variables{}}
+	if len(o.Defines) > 0 {
+		var b strings.Builder
+		for _, d := range o.Defines {
+			b.WriteString("define " + d[0] + "=" + d[1] + "; ")
+		}
+		p.read(&syntax.Input{Text: b.String()})
 	}
-	return p.commands, nil
+	if len(p.mistakes) == 0 {
+		p.read(in)
+	}
+	return p.commands, p.mistakes
 }
 
 // parser descends through a text. Its functions are named after what they read.
@@ -50,6 +57,7 @@ type parser struct {
 	last     syntax.Loc // of the lexeme that was taken last
 	bad      bool
 	over     bool // nothing more is read
+	leaving  bool // the innermost block ends with the mistake
 	found    int  // mistakes that it recovered from
 	mistakes []*syntax.Mistake
 	commands []*syntax.Command
@@ -58,7 +66,8 @@ type parser struct {
 	nodes
 }
 
-func newParser(in *syntax.Input, o Options) *parser {
+// read takes a whole text.
+func (p *parser) read(in *syntax.Input) {
 	text := in.Text
 	if in.Name == "" || in.Name == "/dev/stdin" {
 		// nft holds these as C strings.
@@ -66,12 +75,9 @@ func newParser(in *syntax.Input, o Options) *parser {
 			text = text[:i]
 		}
 	}
-	p := &parser{o: o, vars: &variables{}}
 	p.source = source{in: in, text: text, line: 1}
-	for _, d := range o.Defines {
-		p.vars.define(d[0], &syntax.Symbol{Name: d[1]})
-	}
-	return p
+	p.have = false
+	p.input()
 }
 
 // peek is the next token. It reads it, so it must be asked only where nft looks ahead.

@@ -341,6 +341,9 @@ func (p *parser) extensionField(h *syntax.Header, from syntax.Loc, s scope) synt
 	p.close(s)
 	e := &syntax.Exthdr{Op: expr.ExthdrIPv6, Header: h, Field: h.Field(name)}
 	e.Loc = p.since(from)
+	if e.Field == nil {
+		p.wrong("chainwalk does not support "+h.Name+" "+name, e.Loc)
+	}
 	return e
 }
 

@@ -46,7 +46,8 @@ func (p *parser) ruleOrNothing() *syntax.Rule {
 	}
 	r.Loc = p.since(from)
 	if p.peek() == tokComment {
-		p.comment(&r.Comment, &r.HasComment)
+		r.Comment, _ = p.comment()
+		r.HasComment = true
 	}
 	return r
 }
@@ -328,7 +329,7 @@ func (p *parser) flow() syntax.Stmt {
 	if t := p.peek(); t == tokAdd || t == tokOffload {
 		p.take()
 		p.expect(tokAt)
-		s := &syntax.FlowStmt{Table: p.identifier()}
+		s := &syntax.FlowStmt{Table: p.str()}
 		p.close(scopeAt)
 		s.Loc = p.since(from)
 		return s
@@ -366,14 +367,12 @@ func (p *parser) strip() syntax.Stmt {
 	return s
 }
 
-// xt takes what nft prints of a match or target of x_tables that it cannot translate.
+// xt takes what nft prints of a match or target of x_tables that it cannot translate, and which it does not read.
 func (p *parser) xt() syntax.Stmt {
 	from := p.here()
 	p.take()
-	kind := p.identifier()
-	s := &syntax.XtStmt{Target: kind == "target"}
-	s.Name = p.identifier()
-	p.close(scopeXT)
-	s.Loc = p.since(from)
-	return s
+	p.identifier()
+	p.identifier()
+	p.wrong("unsupported xtables compat expression, use iptables-nft with this ruleset", p.since(from))
+	return nil
 }

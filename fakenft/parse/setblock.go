@@ -39,16 +39,11 @@ func (p *parser) setBlock(s *syntax.SetDecl) {
 		case tokTypeof:
 			p.take()
 			p.setTypeof(s)
-			p.separator(p.moreTypes(s)...)
+			p.separator(p.moreTypeof(s)...)
 		case tokElements:
-			from := p.here()
 			p.take()
 			p.expect(tokEquals)
-			e := p.elements()
-			if s.Elements != nil {
-				p.again(p.since(from))
-			}
-			s.Elements = e
+			s.Elements = p.elements()
 		case tokAutoMerge:
 			if s.Map {
 				p.unexpected(anything...)
@@ -58,7 +53,7 @@ func (p *parser) setBlock(s *syntax.SetDecl) {
 			s.AutoMerge = true
 		case tokCounter, tokLimit, tokQuota, tokCt:
 			p.statefulStatements(&s.Stmts)
-			p.separator()
+			p.separator(anything...)
 		default:
 			p.setOption(s, t)
 		}
@@ -66,36 +61,29 @@ func (p *parser) setBlock(s *syntax.SetDecl) {
 }
 
 func (p *parser) setOption(s *syntax.SetDecl, t token) {
-	from := p.here()
 	switch t {
 	case tokFlags:
 		p.take()
-		flags := p.setFlags()
-		if s.Flags&^nftables.SetMap != 0 {
-			p.again(p.since(from))
-		}
-		s.Flags |= flags
+		s.Flags |= p.setFlags()
 		p.separator(tokComma)
 	case tokTimeout, tokGcInterval:
 		p.take()
-		to := &s.Timeout
-		if t == tokGcInterval {
-			to = &s.GCInterval
+		if t == tokTimeout {
+			s.Timeout = p.time()
+		} else {
+			s.GCInterval = p.time()
 		}
-		ms := p.time()
-		*to = ms
 		p.separator()
 	case tokPolicy:
 		p.take()
-		p.setPolicy(s, from)
+		p.setPolicy(s)
 		p.separator()
 	case tokSize:
 		p.take()
 		s.Size = uint32(p.number())
 		p.separator()
 	case tokComment:
-		p.comment(&s.Comment, &s.HasComment)
-		p.separator()
+		p.blockComment(&s.Comment, &s.HasComment, true)
 	default:
 		p.unexpected(anything...)
 	}
@@ -104,6 +92,14 @@ func (p *parser) setOption(s *syntax.SetDecl, t token) {
 // moreTypes is what may follow the type of a set beside a separator.
 func (p *parser) moreTypes(s *syntax.SetDecl) []token {
 	if s.Data == nil && s.Object == 0 && !s.Map {
+		return []token{tokDot}
+	}
+	return nil
+}
+
+// moreTypeof is the same behind typeof.
+func (p *parser) moreTypeof(s *syntax.SetDecl) []token {
+	if !s.Map || s.IntervalData {
 		return []token{tokDot}
 	}
 	return nil
@@ -131,7 +127,7 @@ func (p *parser) setFlags() (flags nftables.SetFlags) {
 	}
 }
 
-func (p *parser) setPolicy(s *syntax.SetDecl, from syntax.Loc) {
+func (p *parser) setPolicy(s *syntax.SetDecl) {
 	switch p.peek() {
 	case tokPerformance:
 		p.take()
@@ -154,7 +150,6 @@ var objectsOfMaps = map[token]expr.ObjectType{
 
 // setType takes the types of the key and, of a map, of the data.
 func (p *parser) setType(s *syntax.SetDecl) {
-	from := p.here()
 	key := p.dataType()
 	if s.Map {
 		p.expect(tokColon, tokDot)
@@ -175,13 +170,9 @@ func (p *parser) setType(s *syntax.SetDecl) {
 			}
 		}
 	}
-	if p.bad {
-		return
+	if !p.bad {
+		s.Key, s.Typeof = key, false
 	}
-	if s.Key != nil {
-		p.again(p.since(from))
-	}
-	s.Key = key
 }
 
 // dataType takes names of types with dots between them.
@@ -220,32 +211,47 @@ func (p *parser) dataType() syntax.Expr {
 
 // setTypeof takes the expressions whose types the key and the data have.
 func (p *parser) setTypeof(s *syntax.SetDecl) {
-	from := p.here()
-	key := p.typeofExpr()
+	key := p.typeofExpr("primary expression")
 	if s.Map {
 		p.expect(tokColon, tokDot)
 		s.IntervalData = p.accept(tokInterval)
-		s.Data = p.typeofExpr()
+		if s.IntervalData {
+			s.Data = p.typeofExpr("primary expression")
+		} else {
+			s.Data = p.typeofExpr("map data")
+		}
 	}
-	if p.bad {
-		return
+	if !p.bad {
+		s.Key, s.Typeof = key, true
 	}
-	if s.Key != nil {
-		p.again(p.since(from))
-	}
-	s.Key, s.Typeof = key, true
 }
 
-func (p *parser) typeofExpr() syntax.Expr {
+// typeofExpr takes expressions with dots between them. The first one must be such as nft can keep with a set; kind is what it is called if
+// there is no other.
+func (p *parser) typeofExpr(kind string) syntax.Expr {
 	from := p.here()
 	first := p.primary(false)
+	if p.peek() == tokDot {
+		kind = "primary expression"
+	}
+	name := ""
+	switch first.(type) {
+	case *syntax.Symbol:
+		name = "symbol"
+	case *syntax.Variable:
+		name = "variable"
+	case *syntax.Binop:
+		name = "binop"
+	}
+	if name != "" {
+		p.wrong(kind+" type '"+name+"' lacks typeof serialization", p.since(from))
+	}
 	if p.peek() != tokDot {
 		return first
 	}
 	c := &syntax.Concat{Parts: []syntax.Expr{first}}
 	for p.accept(tokDot) {
 		c.Parts = append(c.Parts, p.primary(false))
-		p.peek()
 	}
 	c.Loc = p.since(from)
 	return c
@@ -273,6 +279,7 @@ func (p *parser) flowtable(h *syntax.Handle) *syntax.FlowtableDecl {
 			p.separator()
 			if !p.bad && hook.Hook != "ingress" {
 				p.wrong("unknown chain hook", hook.HookLoc)
+				p.leaving = true
 			}
 			hook.Loc = p.since(at)
 			f.Hook = hook

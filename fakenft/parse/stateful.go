@@ -108,14 +108,13 @@ func (p *parser) quotaRest(from syntax.Loc) *syntax.QuotaStmt {
 	}
 	q.Bytes = p.number()
 	unit := p.byteUnit()
-	usedUnit := "bytes"
-	if p.accept(tokUsed) {
+	if used := p.here(); p.accept(tokUsed) {
 		q.Used = p.number()
-		usedUnit = p.byteUnit()
+		word := p.byteUnit()
+		q.Used *= p.factor(word, p.since(used))
 	}
 	q.Loc = p.since(from)
 	q.Bytes *= p.factor(unit, q.Loc)
-	q.Used *= p.factor(usedUnit, q.Loc)
 	return q
 }
 
@@ -159,13 +158,14 @@ func (p *parser) limit() syntax.Stmt {
 	default:
 		p.unexpected(tokName, tokRate)
 	}
-	l := p.rate(from)
+	l := p.rate(from, "packet limit burst must be > 0")
 	p.close(scopeLimit)
 	return l
 }
 
-// rate takes what follows "rate": "[over|until] N/UNIT [burst N packets]", or "N BYTES/UNIT [burst N BYTES]".
-func (p *parser) rate(from syntax.Loc) *syntax.LimitStmt {
+// rate takes what follows "rate": "[over|until] N/UNIT [burst N packets]", or "N BYTES/UNIT [burst N BYTES]". None is what is said of packets
+// whose burst is 0; if it is empty that is taken.
+func (p *parser) rate(from syntax.Loc, none string) *syntax.LimitStmt {
 	l := &syntax.LimitStmt{}
 	switch p.peek() {
 	case tokOver:
@@ -185,8 +185,8 @@ func (p *parser) rate(from syntax.Loc) *syntax.LimitStmt {
 		if p.accept(tokBurst) {
 			l.Burst = uint32(p.number())
 			p.expect(tokPackets)
-			if l.Burst == 0 {
-				p.wrong("packet limit burst must be > 0", p.since(burst))
+			if l.Burst == 0 && none != "" {
+				p.wrong(none, p.since(burst))
 			}
 		}
 	case tokBytes, tokString:

@@ -38,17 +38,30 @@ func (v *variables) lookup(name string) (syntax.Expr, bool) {
 	return nil, false
 }
 
-// like is a defined name that is near to one.
+// like is a defined name that is near to one: the nearest, and of those the one of the innermost block that was defined last.
 func (v *variables) like(name string) (string, bool) {
-	best, at := "", len(name)/2+1
+	best, nearest := "", -1
 	for ; v != nil; v = v.outer {
-		for _, n := range v.names {
-			if d := distance(n, name); d <= at && d*2 <= len(name) && (best == "" || d < at) {
-				best, at = n, d
+		for i := len(v.names) - 1; i >= 0; i-- {
+			n := v.names[i]
+			if d := distance(n, name); d <= mostWrong(len(n), len(name)) && (nearest < 0 || d < nearest) {
+				best, nearest = n, d
 			}
 		}
 	}
-	return best, best != ""
+	return best, nearest >= 0
+}
+
+// mostWrong is how far a name may be from one that nft proposes.
+func mostWrong(a, b int) int {
+	long, short := max(a, b), min(a, b)
+	switch {
+	case long <= 1:
+		return -1
+	case long-short <= 1:
+		return (long + 2) / 3
+	}
+	return (long + 4) / 3
 }
 
 // distance is how many letters have to be added, taken away or changed to make one name of another.
@@ -136,18 +149,15 @@ func (p *parser) definition(kind token) {
 	if p.bad {
 		return
 	}
-	_, there := p.vars.to[name]
+	_, there := p.vars.lookup(name)
 	switch {
 	case kind == tokDefine && there:
 		p.wrong("redefinition of symbol '"+name+"'", at)
-	case kind == tokUndefine && !there:
-		p.wrong("undefined symbol '"+name+"'", at)
 	case kind == tokUndefine:
+		// nft says nothing if there is no such definition, or only around this block.
 		p.vars.undefine(name)
-	case there:
-		p.vars.undefine(name)
-		p.vars.define(name, to)
 	default:
+		p.vars.undefine(name)
 		p.vars.define(name, to)
 	}
 }
