@@ -2,6 +2,7 @@ package fakenft
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakenft/print"
@@ -114,7 +115,8 @@ func (r *run) reset(c *syntax.Command) bool {
 		return r.lacks(c, "reset of this")
 	}
 	tables := r.tables(c, shown{objects: true, object: c.Handle.Name, kind: kind})
-	if c.Handle.Name != "" && (len(tables) == 0 || len(tables[0].Objects) == 0) {
+	tables = slices.DeleteFunc(tables, func(t *syntax.TableDecl) bool { return len(t.Objects) == 0 })
+	if c.Handle.Name != "" && len(tables) == 0 {
 		return r.notThere(c)
 	}
 	done := r.printed(c, func(out []byte) ([]byte, error) {
@@ -125,6 +127,7 @@ func (r *run) reset(c *syntax.Command) bool {
 	})
 	for _, decl := range tables {
 		for _, o := range decl.Objects {
+			r.tools.reset.Store(true)
 			r.state.Table(decl.Handle.Family, decl.Handle.Table).Object(kind, o.Handle.Name).Reset()
 		}
 	}

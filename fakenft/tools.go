@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"sync/atomic"
 
 	"k8s.io/utils/clock"
 	"k8s.io/utils/exec"
@@ -38,6 +39,7 @@ type Tools struct {
 	namespace *netfilter.Namespace
 	kernel    *nftables.Kernel
 	options   Options
+	reset     atomic.Bool
 }
 
 // New returns a tool that has not run.
@@ -55,6 +57,9 @@ func (t *Tools) Namespace() *netfilter.Namespace { return t.namespace }
 
 // Kernel is what the tool works on.
 func (t *Tools) Kernel() *nftables.Kernel { return t.kernel }
+
+// HasReset says whether the tool has set counters or quotas back, which is no change of the kernel's State.
+func (t *Tools) HasReset() bool { return t.reset.Load() }
 
 // Exec returns nft as a program that can be run. Programs of other names are not found.
 func (t *Tools) Exec() exec.Interface { return &toolexec.Exec{Tools: t, Known: IsTool, Prompt: true} }

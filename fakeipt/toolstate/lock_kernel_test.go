@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/statefolder"
 )
 
 // TestLockWordsOfTheRealKernelsTools holds a lock and compares what the real legacy tools say with what the fake ones do.
@@ -22,7 +23,7 @@ func TestLockWordsOfTheRealKernelsTools(t *testing.T) {
 	holder, err := os.Create(path)
 	require.NoError(t, err)
 	defer func() { _ = holder.Close() }()
-	require.NoError(t, lockFile(holder))
+	require.NoError(t, statefolder.LockFile(holder))
 	for _, row := range []struct {
 		about, lock string
 		argv        []string

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/internal/statefolder"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -150,7 +151,7 @@ func (r *run) enter(v fakeipt.Visit) error {
 // load reads a part. One that cannot be used is put aside.
 func (r *run) load(p part, look view) (err error) {
 	r.others[p], err = r.store.load(r.of(p), p, look)
-	var why *unusable
+	var why *statefolder.Unusable
 	if !errors.As(err, &why) {
 		return err
 	}
@@ -164,7 +165,7 @@ func (r *run) noFolder(v fakeipt.Visit, err error) error {
 	if v.Locks && errors.Is(err, fs.ErrPermission) {
 		return noLockFile(r.store.xtablesLock(), err)
 	}
-	return fmt.Errorf("making the folder of the state: %w%s", err, elsewhere(err))
+	return fmt.Errorf("making the folder of the state: %w%s", err, r.store.folder().Advice(err))
 }
 
 // of is the kernel that has the part.

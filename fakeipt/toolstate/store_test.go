@@ -20,6 +20,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/statefolder"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -107,7 +108,7 @@ func TestLegacyToolsWaitForTheirLock(t *testing.T) {
 	path := filepath.Join(s.dir, "xtables.lock")
 	holder, err := os.OpenFile(path, os.O_RDWR, 0)
 	require.NoError(t, err)
-	require.NoError(t, lockFile(holder))
+	require.NoError(t, statefolder.LockFile(holder))
 
 	done := make(chan struct{})
 	go stepUntil(s.clock.(*clocktesting.FakeClock), done)

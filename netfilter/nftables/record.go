@@ -69,6 +69,22 @@ var savedTypes = sync.OnceValue(func() *record.Types {
 		&expr.FlowOffload{}, &expr.Xt{}, &expr.Opaque{})
 })
 
+// Mark tells whether AppendState would write something else: two are equal if not, but for counters and quotas. Refused transactions and those
+// that are only checked leave their mark, too: handles that they have used up.
+type Mark struct {
+	state                       *State
+	tables, chainNames, handles uint64
+}
+
+// Mark is that of the kernel now.
+func (k *Kernel) Mark() Mark {
+	m := Mark{state: k.State(), tables: k.tableHandle, chainNames: k.chainNames}
+	for _, t := range m.state.tables {
+		m.handles += t.handle
+	}
+	return m
+}
+
 // AppendState appends all tables so that ReadState makes them again, just as they are.
 func (k *Kernel) AppendState(dst []byte) []byte {
 	s := k.State()

@@ -8,14 +8,21 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/fakenft"
+	"github.com/chainwalk/chainwalk/fakenft/nftstate"
+	"github.com/chainwalk/chainwalk/internal/toolexec"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
 
-// fakeMachine runs the fake in a namespace of its own.
+// fakeMachine runs the fake in a namespace of its own. Each run is also made as a program that keeps its state in a folder, and must give the
+// same.
 type fakeMachine struct {
 	tools  *fakenft.Tools
+	stored *nftstate.Store
 	folder string
 }
 
@@ -25,7 +32,12 @@ func newFakeMachine() (machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fakeMachine{fakenft.New(fakenft.Options{Files: os.DirFS("/"), Dir: folder, Etc: os.DirFS("/etc")}), folder}, nil
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	return &fakeMachine{
+		fakenft.New(fakenft.Options{Files: os.DirFS("/"), Dir: folder, Etc: os.DirFS("/etc"), Clock: clock}),
+		&nftstate.Store{Dir: filepath.Join(folder, ".state"), Files: os.DirFS("/"), WorkDir: folder, Etc: os.DirFS("/etc"), Clock: clock},
+		folder,
+	}, nil
 }
 
 func (m *fakeMachine) close() { _ = os.RemoveAll(m.folder) }
@@ -44,9 +56,17 @@ func (m *fakeMachine) run(args []string, stdin string) (run toolrun.Run, err err
 			run.Stderr = fmt.Sprintf("panic: %v\n%s", why, origin(debug.Stack()))
 		}
 	}()
+	run = runTools(m.tools, args, stdin)
+	if stored := runTools(m.stored, args, stdin); stored != run {
+		run.Stderr += "(with its state in a folder the tool says something else)\n" + strings.Join(stored.Lines(), "\n")
+	}
+	return run, nil
+}
+
+func runTools(tools toolexec.Tools, args []string, stdin string) toolrun.Run {
 	var stdout, stderr bytes.Buffer
-	status := m.tools.Run(slices.Concat([]string{"nft"}, args), strings.NewReader(stdin), &stdout, &stderr)
-	return toolrun.Run{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}, nil
+	status := tools.Run(slices.Concat([]string{"nft"}, args), strings.NewReader(stdin), &stdout, &stderr)
+	return toolrun.Run{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}
 }
 
 // origin are the lines of a stack that say where a panic began.

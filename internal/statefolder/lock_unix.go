@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package toolstate
+package statefolder
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lockFile waits for the lock on an open file; it goes with the file's closing, or with the process.
-func lockFile(f *os.File) error {
+// LockFile waits for the lock on an open file; it goes with the file's closing, or with the process.
+func LockFile(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 		if !errors.Is(err, syscall.EINTR) {
@@ -18,11 +18,11 @@ func lockFile(f *os.File) error {
 	}
 }
 
-// tryLockFile is lockFile without waiting; errLocked if it would wait.
-func tryLockFile(f *os.File) error {
+// TryLockFile is LockFile without waiting; ErrLocked if it would wait.
+func TryLockFile(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return errLocked
+		return ErrLocked
 	}
 	return err
 }

@@ -1,6 +1,6 @@
 //go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
 
-package toolstate
+package statefolder
 
 import (
 	"errors"
@@ -9,8 +9,10 @@ import (
 
 var errNoFlock = errors.New("not supported: the tools as programs need flock, which this system does not have")
 
-func lockFile(*os.File) error { return errNoFlock }
+// LockFile is not possible.
+func LockFile(*os.File) error { return errNoFlock }
 
-func tryLockFile(*os.File) error { return errNoFlock }
+// TryLockFile is not possible.
+func TryLockFile(*os.File) error { return errNoFlock }
 
 func syncDir(string) error { return errNoFlock }
