@@ -56,7 +56,7 @@ func (t *tableEdit) addElement(set *Set, spec *ElementSpec, e *Element, exclusiv
 		return errno
 	}
 	m := set.members.Load()
-	old, errno := m.clash(&set.SetSpec, e, t.tx.now)
+	old, errno := m.clash(set, e, t.tx.now)
 	if old != nil && !old.Live(t.tx.now) {
 		t.removeElement(set, m, old)
 		old = nil
@@ -269,6 +269,9 @@ func (tx *transaction) deleteElements(c *DeleteElements) *fault {
 			return &fault{errno: syscall.EINVAL, part: PartElement, index: i}
 		}
 		old := m.exact(&set.SetSpec, &Element{ElementSpec: *spec})
+		if old != nil && !m.endsBegun(set, old) {
+			old = nil
+		}
 		switch {
 		case old != nil && old.Live(tx.now):
 			t.removeElement(set, m, old)

@@ -25,6 +25,41 @@ const transactions = 400
 
 // TestKernelTakesTheSameTransactions gives both kernels random transactions and compares refusals and what is there then.
 func TestKernelTakesTheSameTransactions(t *testing.T) {
+	g := &generator{}
+	compareKernels(t, g, g.start, g.transaction)
+}
+
+// TestKernelHasTheSameIntervals is about sets with intervals alone, in which much overlaps.
+func TestKernelHasTheSameIntervals(t *testing.T) {
+	g := &generator{}
+	names := []string{"ranges", "timedranges", "boxes"}
+	compareKernels(t, g, func() []nftables.Change {
+		changes := []nftables.Change{&nftables.AddTable{TableSpec: nftables.TableSpec{Family: nftables.IPv4, Name: "t"}}}
+		for _, name := range names {
+			changes = append(changes, &nftables.AddSet{Family: nftables.IPv4, Table: "t", Set: g.setNamed(name)})
+		}
+		return changes
+	}, func() []nftables.Change {
+		var changes []nftables.Change
+		for range 1 + g.r.IntN(2) {
+			name := names[g.r.IntN(len(names))]
+			switch {
+			case g.one(3):
+				changes = append(changes, &nftables.DeleteElements{Family: nftables.IPv4, Table: "t", Set: name, Elements: g.element(name, false)})
+			default:
+				elements := g.element(name, true)
+				if g.one(3) {
+					elements = append(elements, g.element(name, true)...)
+				}
+				changes = append(changes, &nftables.AddElements{Family: nftables.IPv4, Table: "t", Set: name, Elements: elements,
+					Exclusive: g.one(6)})
+			}
+		}
+		return changes
+	})
+}
+
+func compareKernels(t *testing.T, g *generator, start, next func() []nftables.Change) {
 	kerneltest.Need(t)
 	count, seed := transactions, uint64(1)
 	if s := os.Getenv("CHAINWALK_NFT_TRANSACTIONS"); s != "" {
@@ -33,23 +68,24 @@ func TestKernelTakesTheSameTransactions(t *testing.T) {
 	if s := os.Getenv("CHAINWALK_NFT_SEED"); s != "" {
 		seed, _ = strconv.ParseUint(s, 10, 64)
 	}
-	refused, taken := 0, 0
+	g.r = rand.New(rand.NewPCG(seed, 0))
+	refused, taken, differences := 0, 0, 0
 	errnos := map[string]int{}
 	var o *oracle
 	var k *nftables.Kernel
-	g := &generator{r: rand.New(rand.NewPCG(seed, 0))}
-	differences := 0
+	before := ""
 	for n := 0; n < count && differences < 5; n++ {
 		if n%100 == 0 {
 			o, k = newOracle(t), newKernel()
-			start := g.start()
-			assert.Equal(t, o.commit(t, start), k.Commit(start))
+			changes := start()
+			assert.Equal(t, o.commit(t, changes), k.Commit(changes))
+			before = stateOf(k)
 		}
-		changes := g.transaction()
+		changes := next()
 		real, ours := o.commit(t, changes), k.Commit(changes)
 		text := describe(changes)
 		if !slices.Equal(real, ours) {
-			t.Errorf("transaction %d: the kernel says %v, ours %v:\n%s", n, real, ours, text)
+			t.Errorf("transaction %d: the kernel says %v, ours %v:\n%sbefore:\n%s", n, real, ours, text, before)
 			differences++
 		}
 		if len(real) == 0 {
@@ -62,10 +98,11 @@ func TestKernelTakesTheSameTransactions(t *testing.T) {
 		}
 		realState, ourState := o.state(t), stateOf(k)
 		if realState != ourState {
-			t.Errorf("after transaction %d:\n%s%s", n, text, differing(realState, ourState))
+			t.Errorf("after transaction %d:\n%s%sbefore:\n%s", n, text, differing(realState, ourState), before)
 			differences++
 			n += 100 - n%100 - 1
 		}
+		before = ourState
 	}
 	t.Log(taken, "taken", refused, "refused", errnos)
 }
@@ -452,7 +489,8 @@ func (g *generator) element(name string, add bool) []nftables.ElementSpec {
 		if name == "timedranges" {
 			g.time(&e, add)
 		}
-		if g.one(10) {
+		// The kernel overlooks an end above a beginning that was deleted alone in the same transaction.
+		if add && g.one(10) {
 			return []nftables.ElementSpec{e}
 		}
 		return []nftables.ElementSpec{e, end}

@@ -173,7 +173,7 @@ func (m *members) place(e *Element) persist.Place {
 }
 
 // clash is the element that keeps a new one from being added, or EEXIST if the new one overlaps with others without being one of them.
-func (m *members) clash(s *SetSpec, e *Element, now time.Time) (*Element, syscall.Errno) {
+func (m *members) clash(s *Set, e *Element, now time.Time) (*Element, syscall.Errno) {
 	if e.Flags&ElementCatchall != 0 {
 		return m.catchall, 0
 	}
@@ -181,24 +181,30 @@ func (m *members) clash(s *SetSpec, e *Element, now time.Time) (*Element, syscal
 	case ordering:
 		return m.clashOrdered(s, e)
 	case boxing:
-		return m.clashBox(s, e, now)
+		return m.clashBox(&s.SetSpec, e, now)
 	}
-	return m.exact(s, e), 0
+	return m.exact(&s.SetSpec, e), 0
 }
 
 // clashOrdered follows __nft_rbtree_insert: an interval's beginning and its end are added one after the other.
-func (m *members) clashOrdered(s *SetSpec, e *Element) (*Element, syscall.Errno) {
+func (m *members) clashOrdered(s *Set, e *Element) (*Element, syscall.Errno) {
 	at := m.place(e)
 	next, _ := m.ordered.At(at)
-	if next != nil && compareOrdered(next, e) == 0 {
-		return next, 0
-	}
 	var before *Element
 	if at, any := m.ordered.Before(at); any {
 		before, _ = m.ordered.At(at)
 	}
 	isEnd := func(e *Element) bool { return e.Flags&ElementIntervalEnd != 0 }
 	switch {
+	case next != nil && compareOrdered(next, e) == 0:
+		begun := s.begun
+		if s.begun = next; isEnd(e) {
+			s.begun = nil
+		}
+		if isEnd(e) && begun != nil && before != begun {
+			return nil, syscall.EEXIST
+		}
+		return next, 0
 	case isEnd(e):
 		if before != nil && isEnd(before) || next != nil && isEnd(next) {
 			return nil, syscall.EEXIST
@@ -207,6 +213,25 @@ func (m *members) clashOrdered(s *SetSpec, e *Element) (*Element, syscall.Errno)
 		return nil, syscall.EEXIST
 	}
 	return nil, 0
+}
+
+// endsBegun says that an element of intervals can be deleted: an end that follows a beginning in a change must be that interval's own.
+func (m *members) endsBegun(s *Set, e *Element) bool {
+	if s.structure() != ordering {
+		return true
+	}
+	begun := s.ended
+	if e.Flags&ElementIntervalEnd == 0 {
+		s.ended = e
+		return true
+	}
+	s.ended = nil
+	if begun == nil {
+		return true
+	}
+	at, any := m.ordered.Before(m.place(e))
+	before, _ := m.ordered.At(at)
+	return !any || compareOrdered(before, begun) < 0
 }
 
 // clashBox follows nft_pipapo_insert, which looks at both ends of the new element alone: it does not see one that lies within the new one.

@@ -246,6 +246,8 @@ func (r *restoring) elements(t *savedTable, s *savedSet) error {
 	add := &AddElements{Family: t.Spec.Family, Table: t.Spec.Name, Set: s.Spec.Name}
 	for i := range s.Elements {
 		e := &s.Elements[i]
+		// The set's timeout may be another one than when the element was added.
+		e.Spec.HasTimeout = s.Spec.Flags&SetTimeout != 0 && e.Spec.Flags&ElementIntervalEnd == 0
 		if !e.Deadline.IsZero() {
 			if e.Spec.Expires = e.Deadline.Sub(r.tx.now); e.Spec.Expires <= 0 {
 				continue
