@@ -148,7 +148,7 @@ func (g *generator) appendKey(dst []byte, key syntax.Expr, which end, size int) 
 	case *syntax.Concat:
 		for _, part := range key.Parts {
 			start := len(dst)
-			dst = pad(g.appendKey(dst, part, which, syntax.Bytes(bitsOf(part))), start)
+			dst = pad(g.appendKey(dst, part, which, partBytes(part)), start)
 		}
 		return dst
 	case *syntax.Value:
@@ -186,6 +186,15 @@ func (g *generator) appendKey(dst []byte, key syntax.Expr, which end, size int) 
 		}
 		return appendNum(dst, n, size, order)
 	}
+}
+
+// partBytes is how many bytes a part of a concatenation has. A text with an asterisk is shorter than its type.
+func partBytes(part syntax.Expr) int {
+	bits := bitsOf(part)
+	if v, isValue := part.(*syntax.Value); isValue && isText(v) && v.Type != nil {
+		bits = max(bits, v.Type.Bits)
+	}
+	return syntax.Bytes(bits)
 }
 
 // appendSized appends a value without a size of its own, or a text. A text that is shorter than its key was written with a '*'.

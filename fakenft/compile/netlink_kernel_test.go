@@ -93,7 +93,7 @@ func element(e nftables.ElementSpec) string {
 	if len(e.UserData) > 0 {
 		b.WriteString("  userdata = { ")
 		for _, c := range e.UserData {
-			if c > ' ' && c < 0x7f {
+			if c >= ' ' && c < 0x7f {
 				b.WriteByte(c)
 			} else {
 				fmt.Fprintf(&b, `\x%02x`, c)

@@ -184,6 +184,9 @@ func (r *rule) needed(l layer) *syntax.Relational {
 
 // dropNeeded leaves out what a match of a header's bytes implies, as payload_dependency_kill in nft's src/payload.c does.
 func (r *rule) dropNeeded(p *syntax.Payload) {
+	if p.Field == nil {
+		return
+	}
 	l := layerOf(p.Base)
 	rel := r.needed(l)
 	if rel == nil {
@@ -209,7 +212,7 @@ func (r *rule) dropNeeded(p *syntax.Payload) {
 
 // dropICMPType leaves out the type of messages of ICMP that alone have a field.
 func (r *rule) dropICMPType(p *syntax.Payload) {
-	if r.icmpNeed == 0 || p.Field == nil || !isICMP(p.Header) {
+	if r.icmpNeed == 0 || !isICMP(p.Header) {
 		return
 	}
 	if types := icmpFields[p.Header][p.Field.Name]; len(types) == 1 && types[0] == r.icmpType {

@@ -18,7 +18,14 @@ func (r *rule) relational(at int, rel *syntax.Relational) {
 		r.payloadMatch(at, rel, p)
 		return
 	}
-	rel.Left = r.post(rel.Left)
+	if b, isBinop := rel.Left.(*syntax.Binop); isBinop {
+		if field, ok := r.shiftedField(b); ok {
+			rel.Left = field
+		}
+	}
+	if p, isPayload := rel.Left.(*syntax.Payload); !isPayload || p.Field == nil {
+		rel.Left = r.post(rel.Left)
+	}
 	left := rel.Left.Info()
 	if c, isCT := rel.Left.(*syntax.CT); isCT {
 		r.typeCT(c, rel.Right)
@@ -89,10 +96,8 @@ func (r *rule) post(e syntax.Expr) syntax.Expr {
 		settle(e.Right, left.Type, left.Order)
 		e.Type, e.Order = left.Type, left.Order
 	case *syntax.Concat:
-		types := make([]*syntax.Datatype, len(e.Parts))
 		for i := range e.Parts {
-			e.Parts[i] = r.post(e.Parts[i])
-			types[i] = e.Parts[i].Info().Type
+			e.Parts[i] = r.postPart(e.Parts[i])
 		}
 		e.Bits = bitsOf(e)
 	case *syntax.Map:
@@ -105,15 +110,73 @@ func (r *rule) post(e syntax.Expr) syntax.Expr {
 	return e
 }
 
+// postPart does so with a part of a concatenation. nft finds the field that a mask leaves, but does not see that it is shifted.
+func (r *rule) postPart(e syntax.Expr) syntax.Expr {
+	b, isBinop := e.(*syntax.Binop)
+	if !isBinop {
+		return r.post(e)
+	}
+	switch b.Op {
+	case syntax.OpAnd:
+		if field, ok := r.masked(b); ok {
+			return field
+		}
+	case syntax.OpRight:
+		inner, isMask := b.Left.(*syntax.Binop)
+		if !isMask || inner.Op != syntax.OpAnd {
+			break
+		}
+		if field, ok := r.masked(inner); ok {
+			b.Left, b.Type, b.Order = field, field.Info().Type, field.Info().Order
+			return b
+		}
+	}
+	return r.post(e)
+}
+
+// masked is the field that a mask leaves.
+func (r *rule) masked(b *syntax.Binop) (field syntax.Expr, ok bool) {
+	field, _, ok = r.unmasked(b)
+	if p, isPayload := field.(*syntax.Payload); ok && isPayload {
+		r.dropNeeded(p)
+	}
+	return field, ok
+}
+
+// shiftedField is the field that a mask leaves of bytes and that is shifted to their end.
+func (r *rule) shiftedField(b *syntax.Binop) (field syntax.Expr, ok bool) {
+	masked, isBinop := b.Left.(*syntax.Binop)
+	by, isValue := b.Right.(*syntax.Value)
+	if b.Op != syntax.OpRight || !isBinop || masked.Op != syntax.OpAnd || !isValue {
+		return nil, false
+	}
+	mask, isMask := masked.Right.(*syntax.Value)
+	if !isMask {
+		return nil, false
+	}
+	if shift, _, ok := run(mask.Num); !ok || uint64(shift) != by.Num.Lo {
+		return nil, false
+	}
+	return r.masked(masked)
+}
+
 // postKey is the key of a map. Of bits of a header that a mask leaves, the map's keys are bits as well.
 func (r *rule) postKey(m *syntax.Map) syntax.Expr {
 	b, isBinop := m.Key.(*syntax.Binop)
+	if isBinop {
+		if field, ok := r.shiftedField(b); ok {
+			return field
+		}
+	}
 	m.Key = r.post(m.Key)
 	if !isBinop || b.Op != syntax.OpAnd {
 		return m.Key
 	}
 	if left, shift, ok := r.unmasked(b); ok {
 		m.Mappings = shifted(m.Mappings, shift, left)
+		if p, isPayload := left.(*syntax.Payload); isPayload {
+			r.dropNeeded(p)
+		}
 		return left
 	}
 	return m.Key
@@ -236,6 +299,9 @@ func (r *rule) binopMatch(at int, rel *syntax.Relational, b *syntax.Binop) {
 	}
 	if left, shift, ok := r.unmasked(b); ok {
 		rel.Left, rel.Right = left, shifted(rel.Right, shift, left)
+		if p, isPayload := left.(*syntax.Payload); isPayload {
+			r.dropNeeded(p)
+		}
 	}
 }
 

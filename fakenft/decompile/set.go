@@ -68,8 +68,11 @@ func (d *Decompiler) declare(spec *nftables.SetSpec, handle uint64) *syntax.SetD
 		Stmts: statements(spec.Exprs), IntervalData: fields.DataInterval,
 	}
 	var typeofKey, typeofData syntax.Expr
-	if spec.Flags&nftables.SetAnonymous == 0 {
+	if spec.Flags&nftables.SetAnonymous == 0 || isUnsized(spec.KeyType) {
 		typeofKey, typeofData = readTypeof(fields.KeyTypeof), readTypeof(fields.DataTypeof)
+	}
+	if typeofKey != nil && bitsOf(typeofKey) > 8*int(spec.KeyLen) || isShort(typeofKey, int(spec.KeyLen)) {
+		typeofKey = nil
 	}
 	decl.Key, decl.Typeof = typed(typeofKey, spec.KeyType, int(spec.KeyLen), fields.KeyByteorder), typeofKey != nil
 	if spec.Flags&nftables.SetMap == 0 {
@@ -85,6 +88,26 @@ func (d *Decompiler) declare(spec *nftables.SetSpec, handle uint64) *syntax.SetD
 	}
 	decl.Data = typed(typeofData, spec.DataType, size, fields.DataByteorder)
 	return decl
+}
+
+// isUnsized says whether a concatenation has parts whose type does not say their size.
+func isUnsized(number uint32) bool {
+	t := syntax.TypeOf(syntax.TypeID(number))
+	if t == nil || len(t.Parts) < 2 {
+		return false
+	}
+	for _, part := range t.Parts {
+		if part.Bits == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isShort says whether a concatenation has fewer parts than fit into a key: user data has no room for many.
+func isShort(typeof syntax.Expr, size int) bool {
+	c, isConcat := typeof.(*syntax.Concat)
+	return isConcat && bitsOf(c) < 8*size
 }
 
 // typed is an expression of a type that the kernel has the number of.

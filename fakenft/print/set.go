@@ -145,7 +145,9 @@ func (p *printer) setProperties(decl *syntax.SetDecl) {
 			p.b = append(p.b, '\n')
 		}
 	}
-	p.setFlags(decl.Flags)
+	if decl.Timeout == 0 || decl.Flags&(nftables.SetConstant|nftables.SetEval|nftables.SetInterval) != 0 {
+		p.setFlags(decl.Flags) // a timeout says the flag alone
+	}
 	for _, s := range decl.Stmts {
 		p.str("\t\t")
 		p.stateless(func() { p.stmt(s) })
