@@ -232,10 +232,6 @@ func (c *Checker) noTable() bool {
 	near := misspell.Search{Want: h.Table}
 	var found *table
 	for _, t := range c.cache.ordered {
-		if t.name.Name == h.Table {
-			found = t
-			break
-		}
 		if near.Try(t.name.Name) {
 			found = t
 		}
@@ -280,18 +276,13 @@ func (c *Checker) noFlowtable(at syntax.Loc, name string) bool {
 	}, func(*table, string) string { return "flowtable" })
 }
 
-// missing notes that something is not there, with the nearest name of all tables: one that is the same is taken at once.
+// missing notes that something is not there, with the nearest name of all tables.
 func (c *Checker) missing(name string, at syntax.Loc, names func(*table) []string, word func(*table, string) string) bool {
 	near := misspell.Search{Want: name}
 	var in *table
 	found := ""
-search:
 	for _, t := range c.cache.ordered {
 		for _, have := range names(t) {
-			if have == name {
-				in, found = t, have
-				break search
-			}
 			if near.Try(have) {
 				in, found = t, have
 			}

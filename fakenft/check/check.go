@@ -51,8 +51,10 @@ func (c *Checker) Commands(commands []*syntax.Command) []*syntax.Mistake {
 		}
 	}
 	var all []*syntax.Mistake
-	for _, cmd := range commands {
-		all = append(all, c.Command(cmd)...)
+	for len(commands) > 0 {
+		run := sameElements(commands)
+		all = append(all, c.together(commands[:run])...)
+		commands = commands[run:]
 		if len(all) >= MaxMistakes {
 			return all[:MaxMistakes]
 		}

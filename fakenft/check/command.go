@@ -163,8 +163,11 @@ func (c *Checker) evalFlowtable(f *syntax.FlowtableDecl) bool {
 		return c.wrong("invalid hook "+f.Hook.Hook, f.Loc)
 	}
 	f.Hook.HookNumber = number
-	if f.Hook.Priority != nil && !c.evalPriority(f.Hook, nftables.Netdev) {
-		return c.wrong("invalid priority expression "+priorityKind(f.Hook.Priority)+".", loc(f.Hook.Priority))
+	if f.Hook.Priority != nil {
+		said := loc(f.Hook.Priority)
+		if !c.evalPriority(f.Hook, nftables.Netdev) {
+			return c.wrong("invalid priority expression "+priorityKind(f.Hook.Priority)+".", said)
+		}
 	}
 	if f.Hook.Devices != nil {
 		f.Hook.DeviceNames = deviceNames(f.Hook.Devices)
@@ -208,12 +211,16 @@ func (c *Checker) elements(cmd *syntax.Command) bool {
 		return false
 	}
 	cmd.Set = set
-	elements, ok := cmd.Elements.(*syntax.Set)
-	if ok && isInterval(set.Flags) && !isConcatInterval(set.Flags) && !c.intervals(set, elements) {
-		return false
-	}
 	c.set = nil
-	return true
+	elements, ok := cmd.Elements.(*syntax.Set)
+	if !ok || !isInterval(set.Flags) || isConcatInterval(set.Flags) {
+		return true
+	}
+	cmd.Set = ptr(*set)
+	if set.Elements == nil && len(c.existing(set).items()) > 0 {
+		cmd.Set.Elements = &syntax.Set{} // so that compile does not say again that its first interval does not begin at 0
+	}
+	return c.intervals(set, elements)
 }
 
 func (c *Checker) deletes(cmd *syntax.Command) bool {

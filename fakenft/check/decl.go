@@ -347,8 +347,9 @@ func (c *Checker) evalHook(ch *syntax.ChainDecl) bool {
 		return c.wrong(fmt.Sprintf("The %s family does not support this hook", family), hook.HookLoc)
 	}
 	hook.HookNumber = number
+	said := loc(hook.Priority)
 	if !c.evalPriority(hook, family) {
-		return c.wrong(fmt.Sprintf("invalid priority expression %s in this context.", priorityKind(hook.Priority)), loc(hook.Priority))
+		return c.wrong(fmt.Sprintf("invalid priority expression %s in this context.", priorityKind(hook.Priority)), said)
 	}
 	if ch.Policy != nil && !c.evalPolicy(ch) {
 		return false
@@ -390,8 +391,8 @@ func (c *Checker) evalPolicy(ch *syntax.ChainDecl) bool {
 		v.Num.Lo = uint64(expr.Accept)
 	case "drop":
 	default:
-		c.wrong(fmt.Sprintf("unsupported chain policy"), s.Loc)
-		return c.wrong(fmt.Sprintf("invalid policy expression %s", "variable"), ch.Loc)
+		c.wrong("wrong policy", s.Loc)
+		return c.wrong("invalid policy expression variable", ch.Loc)
 	}
 	ch.Policy = v
 	return true

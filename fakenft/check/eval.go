@@ -137,6 +137,8 @@ func (c *Checker) primary(e syntax.Expr) bool {
 // eval evaluates an expression in its place.
 func (c *Checker) eval(at *syntax.Expr) bool {
 	switch e := (*at).(type) {
+	case nil:
+		return false // a mistake of the parser's was told
 	case *syntax.Symbol:
 		return c.evalSymbol(at, e)
 	case *syntax.Variable:

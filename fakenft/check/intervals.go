@@ -78,18 +78,17 @@ func endsOf(item syntax.Expr) (from, to *syntax.Value, ok bool) {
 	return r.Min.(*syntax.Value), r.Max.(*syntax.Value), true
 }
 
-// sortRanges sorts elements by where they begin, and wider ones first. The catch-all comes first.
+// sortRanges sorts elements by where they begin. Of those that begin at the same place the last one comes first, as nft has it. The catch-all
+// is before all.
 func sortRanges(items []syntax.Expr) {
+	slices.Reverse(items)
 	slices.SortStableFunc(items, func(a, b syntax.Expr) int {
-		fromA, toA, okA := endsOf(a)
-		fromB, toB, okB := endsOf(b)
-		switch {
-		case !okA || !okB:
+		fromA, _, okA := endsOf(a)
+		fromB, _, okB := endsOf(b)
+		if !okA || !okB {
 			return boolCompare(okA, okB)
-		case fromA.Num != fromB.Num:
-			return fromA.Num.Cmp(fromB.Num)
 		}
-		return toB.Num.Cmp(toA.Num)
+		return fromA.Num.Cmp(fromB.Num)
 	})
 }
 
@@ -158,9 +157,9 @@ func (c *Checker) overlapping(all []member) bool {
 				case all[prev].kernel:
 					return c.wrong("interval overlaps with an existing one", el.Loc)
 				case m.kernel:
-					return c.wrong("interval overlaps with an existing one", loc(all[prev].item))
+					return c.wrong("interval overlaps with an existing one", elementOf(all[prev].item).Loc)
 				}
-				return c.wrong("conflicting intervals specified", el.Loc, loc(all[prev].item))
+				return c.wrong("conflicting intervals specified", el.Loc, elementOf(all[prev].item).Loc)
 			}
 		}
 		prev = i

@@ -14,7 +14,13 @@ import (
 // TestRulesKernel asks the real nft. It writes down what it said with -rewrite.
 func TestRulesKernel(t *testing.T) {
 	kerneltest.Need(t, "nft")
-	runRules(t, func() judge { return &real{} })
+	runRules(t, "testdata/rules/*", func() judge { return &real{} })
+}
+
+// TestScriptsKernel is TestRulesKernel for several commands at once.
+func TestScriptsKernel(t *testing.T) {
+	kerneltest.Need(t, "nft")
+	runRules(t, "testdata/scripts/*", func() judge { return &real{} })
 }
 
 // real is the tool of this machine, in a namespace of its own.
@@ -29,12 +35,24 @@ func (r *real) setup(t *testing.T, commands string) {
 
 var (
 	// What nft prints of a set that a rule declares: its name, table and flags, and then its elements.
-	declaration = regexp.MustCompile(`^(__(?:set|map|objmap)%d|m\d) t ([0-9a-f]+) size \d+$|^(__(?:set|map|objmap)%d|m\d) t ([0-9a-f]+)$`)
+	declaration = regexp.MustCompile(`^(\S+) [tn] ([0-9a-f]+)(?: size \d+)?$`)
+	meters      = regexp.MustCompile(`^m\d$`)
 	element     = regexp.MustCompile(`element .*? \[end\]`)
 )
 
 func (r *real) rule(t *testing.T, family, rule string) string {
-	got := r.Run([]string{"nft", "--debug=netlink", "-c", "-f", "-"}, fmt.Sprintf("add rule %s t c %s\n", family, rule))
+	return r.says(fmt.Sprintf("add rule %s t c %s\n", family, rule))
+}
+
+func (r *real) script(t *testing.T, text string) string {
+	if r.Namespace == nil {
+		r.Namespace = kerneltest.New(t)
+	}
+	return r.says(text)
+}
+
+func (r *real) says(text string) string {
+	got := r.Run([]string{"nft", "--debug=netlink", "-c", "-f", "-"}, text)
 	if got.Status > 1 {
 		return "crash\n"
 	}
@@ -42,14 +60,13 @@ func (r *real) rule(t *testing.T, family, rule string) string {
 		return got.Stderr
 	}
 	var b strings.Builder
-	inSet, last := false, ""
+	inSet := false
 	for line := range strings.Lines(got.Stdout) {
 		line = strings.TrimRight(line, "\n")
 		if m := declaration.FindStringSubmatch(line); m != nil {
 			inSet = true
-			if name := m[1] + m[3]; m[2] != "" || m[4] != "0" {
-				last = fmt.Sprintf("%s flags %s\n", name, m[2]+m[4])
-				b.WriteString(last)
+			if anonymous := strings.HasPrefix(m[1], "__") || meters.MatchString(m[1]); anonymous && m[2] != "0" {
+				fmt.Fprintf(&b, "%s flags %s\n", m[1], m[2])
 			}
 			continue
 		}

@@ -21,13 +21,17 @@ import (
 type judge interface {
 	setup(t *testing.T, commands string)
 	rule(t *testing.T, family, rule string) string
+	script(t *testing.T, text string) string
 }
 
 // TestRules reads what the real tool said to rules (testdata/rules, which TestRulesKernel writes with -rewrite) and expects the same.
-func TestRules(t *testing.T) { runRules(t, func() judge { return &ours{} }) }
+func TestRules(t *testing.T) { runRules(t, "testdata/rules/*", func() judge { return &ours{} }) }
 
-func runRules(t *testing.T, fresh func() judge) {
-	files, err := filepath.Glob("testdata/rules/*")
+// TestScripts does the same for several commands at once (testdata/scripts).
+func TestScripts(t *testing.T) { runRules(t, "testdata/scripts/*", func() judge { return &ours{} }) }
+
+func runRules(t *testing.T, pattern string, fresh func() judge) {
+	files, err := filepath.Glob(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +44,13 @@ func runRules(t *testing.T, fresh func() judge) {
 					j.setup(t, d.Input)
 					return ""
 				}
-				family := ""
-				d.ScanArgs(t, "family", &family)
-				got := j.rule(t, family, strings.TrimSuffix(d.Input, "\n"))
+				family, got := "", ""
+				if d.Cmd == "script" {
+					got = j.script(t, d.Input+"\n")
+				} else {
+					d.ScanArgs(t, "family", &family)
+					got = j.rule(t, family, strings.TrimSuffix(d.Input, "\n"))
+				}
 				all++
 				if got == d.Expected {
 					same++
@@ -81,7 +89,20 @@ func (o *ours) rule(t *testing.T, family, rule string) (said string) {
 	if len(mistakes) > 0 {
 		return "setup: " + syntax.Render(mistakes[0])
 	}
-	text := fmt.Sprintf("add rule %s t c %s\n", family, rule)
+	return o.says(c, fmt.Sprintf("add rule %s t c %s\n", family, rule))
+}
+
+func (o *ours) script(t *testing.T, text string) (said string) {
+	defer func() {
+		if p := recover(); p != nil {
+			said = fmt.Sprintf("panic: %v\n", p)
+		}
+	}()
+	return o.says(check.New(check.Empty{}), text)
+}
+
+// says is what comes out of commands.
+func (o *ours) says(c *check.Checker, text string) string {
 	commands, mistakes := parse.Text(&syntax.Input{Name: "/dev/stdin", Text: text}, parse.Options{})
 	mistakes = append(mistakes, c.Commands(commands)...)
 	var b strings.Builder
@@ -107,8 +128,14 @@ func (o *ours) rule(t *testing.T, family, rule string) (said string) {
 func writeChange(b *strings.Builder, change nftables.Change) {
 	switch ch := change.(type) {
 	case *nftables.AddSet:
-		fmt.Fprintf(b, "%s flags %x\n", ch.Set.Name, ch.Set.Flags)
+		if ch.Set.Flags&nftables.SetAnonymous != 0 {
+			fmt.Fprintf(b, "%s flags %x\n", ch.Set.Name, ch.Set.Flags)
+		}
 	case *nftables.AddElements:
+		for i := range ch.Elements {
+			writeElement(b, &ch.Elements[i])
+		}
+	case *nftables.DeleteElements:
 		for i := range ch.Elements {
 			writeElement(b, &ch.Elements[i])
 		}

@@ -24,7 +24,7 @@ var (
 	TypeTCPFlag     = flags(15, "tcp_flag", "TCP flag", BigEndian, 8, tcpFlagSymbols)
 	TypeDCCPType    = number(16, "dccp_pkttype", "DCCP packet type", NoOrder, 4, dccpTypeSymbols)
 	TypeMHType      = number(17, "mh_type", "Mobility Header Type", NoOrder, 8, mhTypeSymbols)
-	TypeTime        = number(18, "time", "relative time", HostOrder, 64, nil)
+	TypeTime        = number(18, "time", "relative time", HostOrder, 32, nil)
 	TypeMark        = number(19, "mark", "packet mark", HostOrder, 32, markSymbols)
 	TypeIfindex     = number(20, "iface_index", "network interface index", HostOrder, 32, nil)
 	TypeARPHrd      = number(21, "iface_type", "network interface type", HostOrder, 16, ifaceTypeSymbols)
