@@ -42,7 +42,9 @@ func (t *nftWalk) loadMeta(x *expr.Meta) {
 		t.loadName(at, deviceName(s.in))
 	case expr.MetaOifname:
 		t.loadName(at, deviceName(s.out))
-	case expr.MetaIiftype, expr.MetaIifgroup, expr.MetaIifkind:
+	case expr.MetaIiftype:
+		t.loadDevice(x, s.holder())
+	case expr.MetaIifgroup, expr.MetaIifkind:
 		t.loadDevice(x, s.in)
 	case expr.MetaOiftype, expr.MetaOifgroup, expr.MetaOifkind:
 		t.loadDevice(x, s.out)
@@ -107,6 +109,14 @@ func (t *nftWalk) loadDevice(x *expr.Meta, dev *device) {
 		}
 		t.loadName(at, dev.Kind)
 	}
+}
+
+// holder is the device that has the packet (dev of struct sk_buff), whose type meta iiftype is: on its way out the one that it leaves by.
+func (s *skb) holder() *device {
+	if s.hook == postRouting {
+		return s.out
+	}
+	return s.in
 }
 
 // loadOwner loads who has the packet's socket. Only packets of the host have one.

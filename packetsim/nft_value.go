@@ -26,19 +26,22 @@ func (v *nftValues) of(t *nftWalk, r *nftables.Rule) *netfilter.Rule {
 	if len(v.known) >= keptValues {
 		clear(v.known)
 	}
-	value := &netfilter.Rule{}
+	value := &netfilter.Rule{Fact: FactOf(t.base.table, r)}
 	if speller := t.targets.memory.nftSets.speller(); speller != nil {
-		*value = speller.Rule(t.base.table, t.at.program.chain, r)
+		value.Text = speller.Rule(t.base.table, t.at.program.chain, r)
 	} else {
-		*value = netfilter.Rule{Text: exprsText(r.Exprs), Fact: FactOf(t.base.table, r)}
+		value.Text = exprsText(r.Exprs)
 	}
 	v.known[r] = value
 	return value
 }
 
-// FactOf is what a rule of nf_tables means, as far as its expressions alone say it. Its comment is in the words of its tool.
+// FactOf is what a rule of nf_tables means, as far as its expressions and its comment say it.
 func FactOf(t *nftables.Table, r *nftables.Rule) netfilter.Fact {
 	f := netfilter.Fact{Conditions: conditionsOf(t, r.Exprs)}
+	if data := nftables.DecodeUserData(nftables.RuleUserData, r.UserData); data != nil {
+		f.Comment = data.Comment
+	}
 	var regs factRegisters
 	for _, x := range r.Exprs {
 		regs.take(x)

@@ -120,6 +120,9 @@ func (h *routing) routeInput(p *inet.Packet, in *device, chance Chance) (to path
 		return to, err
 	}
 	f := flow{dst: p.Dst, src: p.Src, mark: p.Mark, in: in.Name, chance: chance}
+	if p.Dst.Is6() && (p.Dst.IsLoopback() || p.Dst.IsLinkLocalUnicast()) {
+		f.out = in.Name // ip6_route_input_lookup asks for routes of that device alone
+	}
 	r, err := tables.lookup(&f)
 	if err != nil {
 		return path{}, err

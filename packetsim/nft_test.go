@@ -1,0 +1,50 @@
+package packetsim
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestWalkOfNFTServices(t *testing.T) {
+	const services = 2000
+	h, _ := testNode{}.build(t)
+	kubeProxy(services).into(t, h.Netfilter())
+	outcomes, err := h.Walk(parse(t, lastService(services)))
+	require.NoError(t, err)
+	require.Len(t, outcomes, 5)
+	for _, o := range outcomes {
+		assert.Equal(t, 0.2, o.Probability)
+		assert.Contains(t, o.DNAT, ":8080")
+	}
+	var way []string
+	for _, step := range outcomes[0].Steps {
+		way = append(way, fmt.Sprintf("%s %s %d", step.Chain, step.Verdict, step.Number))
+	}
+	assert.Equal(t, []string{
+		"filter-prerouting-pre-dnat jump firewall-check 1", "firewall-check continue 2", "filter-prerouting-pre-dnat accept 2",
+		"nat-prerouting jump services 1", "services goto service-00F18C41-ns/svc1999/tcp/http 2",
+		"service-00F18C41-ns/svc1999/tcp/http accept 1",
+		"filter-forward jump service-endpoints-check 1", "service-endpoints-check continue 2",
+		"filter-forward jump cluster-ips-check 2", "cluster-ips-check continue 2", "filter-forward accept 3",
+		"nat-postrouting jump masquerading 1", "masquerading continue 3", "nat-postrouting accept 2",
+	}, way)
+}
+
+// BenchmarkVerdictNFT is BenchmarkVerdict of what kube-proxy writes in its mode nftables.
+func BenchmarkVerdictNFT(b *testing.B) {
+	for _, services := range []int{100, 1000, 10000, 50000} {
+		h, _ := testNode{}.build(b)
+		kubeProxy(services).into(b, h.Netfilter())
+		for _, to := range []struct {
+			name   string
+			stride int
+		}{{"last", 0}, {"each", 7919}} {
+			b.Run(fmt.Sprintf("services=%d/%s", services, to.name), func(b *testing.B) {
+				benchVerdicts(b, h, services, to.stride)
+			})
+		}
+	}
+}
