@@ -171,7 +171,7 @@ func (b *builder) addChain(d *syntax.ChainDecl, h *syntax.Handle, create bool) {
 		spec.Flags = d.Flags
 		spec.UserData = commentData(d.Comment, d.HasComment)
 		if d.Hook != nil {
-			hook = d.Hook.Loc
+			hook = d.Hook.TypeLoc
 			spec.Hooking = &nftables.Hooking{
 				Type: d.Hook.Type, Hook: d.Hook.HookNumber, Priority: d.Hook.PriorityNumber, Devices: d.Hook.DeviceNames,
 			}
@@ -181,7 +181,7 @@ func (b *builder) addChain(d *syntax.ChainDecl, h *syntax.Handle, create bool) {
 			code := policyOf(d.Policy)
 			spec.Policy = &code
 		}
-		if d.Loc.Written() {
+		if d.Loc.Written() && b.command.Kind != syntax.KindChain {
 			whole = d.Loc
 		}
 	}
@@ -282,6 +282,9 @@ func (b *builder) addElements(create bool) {
 	if c.Set == nil {
 		b.fail(fmt.Errorf("elements of %s: its declaration is not known", c.Handle.Name))
 		return
+	}
+	if len(itemsOf(c.Elements)) == 0 {
+		return // check has joined them to those of a command before
 	}
 	g := &generator{}
 	first := len(itemsOf(c.Set.Elements)) == 0 || c.Set.Elements == c.Elements

@@ -126,7 +126,7 @@ func (g *generator) datum(s *syntax.SetDecl, data syntax.Expr) *expr.Data {
 	if s.Data != nil {
 		size = int(keyBytes(s.Data))
 	}
-	if hasIntervals(s) {
+	if hasIntervals(s) && isInterval(data) {
 		b := g.appendKey(nil, data, lowerEnd, size)
 		return &expr.Data{Bytes: g.appendKey(b, data, upperEnd, size)}
 	}

@@ -21,27 +21,44 @@ type comparison struct {
 }
 
 // merged are the statements of a rule after adjacent bytes of a header that are compared for the same have become one comparison, as nft's
-// evaluation leaves them (payload_try_merge in src/payload.c). The rule keeps what it has.
+// evaluation leaves them (payload_try_merge in src/payload.c). The rule keeps what it has. nft does not look past a statement that is no
+// match if there are two comparisons before it; past others it does.
 func merged(stmts []syntax.Stmt) []syntax.Stmt {
 	var room [8]comparison
 	found := room[:0]
+	result := stmts
 	for i, s := range stmts {
-		if m, isMatch := s.(*syntax.Match); isMatch && len(found) < maxMerged {
+		m, isMatch := s.(*syntax.Match)
+		if !isMatch {
+			if len(found) >= 2 {
+				result = mergeFound(found, stmts, result)
+				found = found[:0]
+			}
+			continue
+		}
+		if len(found) < maxMerged {
 			if c, ok := comparable(i, m); ok {
 				found = append(found, c)
 			}
 		}
 	}
-	if len(found) < 2 {
+	if len(found) >= 2 {
+		result = mergeFound(found, stmts, result)
+	}
+	if len(result) == 0 || &result[0] == &stmts[0] {
 		return stmts
 	}
+	return slices.DeleteFunc(result, func(s syntax.Stmt) bool { return s == nil })
+}
+
+// mergeFound merges comparisons within the statements, which it copies before if they are still those of the rule.
+func mergeFound(found []comparison, stmts, result []syntax.Stmt) []syntax.Stmt {
 	slices.SortStableFunc(found, func(a, b comparison) int {
 		if a.bytes.Base != b.bytes.Base {
 			return int(a.bytes.Base) - int(b.bytes.Base)
 		}
 		return a.bytes.Offset - b.bytes.Offset
 	})
-	var result []syntax.Stmt
 	last := &found[0]
 	for i := 1; i < len(found); i++ {
 		this := &found[i]
@@ -49,15 +66,12 @@ func merged(stmts []syntax.Stmt) []syntax.Stmt {
 			last = this
 			continue
 		}
-		if result == nil {
+		if &result[0] == &stmts[0] {
 			result = slices.Clone(stmts)
 		}
 		last = join(last, this, result)
 	}
-	if result == nil {
-		return stmts
-	}
-	return slices.DeleteFunc(result, func(s syntax.Stmt) bool { return s == nil })
+	return result
 }
 
 func comparable(i int, m *syntax.Match) (c comparison, ok bool) {

@@ -247,6 +247,9 @@ var headerNumbers = map[*syntax.Header]uint32{
 func typeof(e syntax.Expr) (b []byte, has bool) {
 	switch e := e.(type) {
 	case *syntax.Payload:
+		if e.Field == nil || e.Raw {
+			return wrapTypeof(etypePayload, numbers(0, 0, uint32(e.Base)+1, uint32(e.Offset), uint32(e.Bits))), true
+		}
 		number := headerNumbers[e.Header]
 		field := fieldNumber(e)
 		if number == 0 || field == 0 {

@@ -185,7 +185,6 @@ func (r *rule) nat(e *expr.NAT) {
 	}
 	if e.Flags&expr.NATNetmap != 0 {
 		s.Prefix = true
-		s.Flags &^= expr.NATNetmap
 	}
 	if in, isRange := s.Addr.(*syntax.Range); isRange {
 		s.Addr = prefixOf(in)
@@ -209,7 +208,6 @@ func (r *rule) natMap(s *syntax.NAT, e *expr.NAT, m *syntax.Map) bool {
 	s.Concat, s.Interval = isConcat, ref.Set.IntervalData
 	if e.Flags&expr.NATNetmap != 0 {
 		s.Prefix = true
-		s.Flags &^= expr.NATNetmap
 	}
 	if !isConcat {
 		s.Port = r.ports(e.ProtoMin, e.ProtoMax)

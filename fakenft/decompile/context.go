@@ -210,6 +210,30 @@ func (r *rule) dropNeeded(p *syntax.Payload) {
 	r.drop(l)
 }
 
+// dropByOption leaves out the protocol that an optional header implies.
+func (r *rule) dropByOption(x *syntax.Exthdr) {
+	switch x.Op {
+	case expr.ExthdrTCPOption:
+		r.drop(transportLayer)
+	case expr.ExthdrIPv6:
+		r.dropProtocol(nfprotoIPv6)
+	case expr.ExthdrIPv4:
+		r.dropProtocol(nfprotoIPv4)
+	}
+}
+
+func (r *rule) dropProtocol(family uint64) {
+	rel := r.needed(networkLayer)
+	if rel == nil {
+		return
+	}
+	m, isMeta := rel.Left.(*syntax.Meta)
+	v, isValue := rel.Right.(*syntax.Value)
+	if isMeta && isValue && m.Key == expr.MetaNfproto && v.Num.Lo == family {
+		r.drop(networkLayer)
+	}
+}
+
 // dropICMPType leaves out the type of messages of ICMP that alone have a field.
 func (r *rule) dropICMPType(p *syntax.Payload) {
 	if r.icmpNeed == 0 || !isICMP(p.Header) {

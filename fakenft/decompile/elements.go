@@ -188,7 +188,7 @@ func (d *Decompiler) item(s *set, e *nftables.Element, key syntax.Expr) syntax.E
 		return &syntax.Mapping{Common: *key.Info(), Key: item, Data: verdict(e.Data.Verdict)}
 	}
 	var data syntax.Expr
-	if b := e.Data.Bytes; s.IntervalData && len(b)%2 == 0 {
+	if b := e.Data.Bytes; s.IntervalData && len(b) == s.dataSize {
 		data = between(s.Data, b[:len(b)/2], b[len(b)/2:])
 	} else {
 		data = datum(s.Data, b)
@@ -205,7 +205,7 @@ func (d *Decompiler) described(s *set, e *nftables.Element, key syntax.Expr) *sy
 		element.Comment, element.HasComment = user.Comment, user.HasComment
 		any = user.HasComment
 	}
-	if e.HasTimeout && e.Timeout != 0 && e.Timeout != s.spec.Timeout {
+	if e.Timeout != 0 && e.Timeout != s.spec.Timeout {
 		element.Timeout, element.HasTimeout = uint64(e.Timeout/time.Millisecond), true
 		any = true
 	}

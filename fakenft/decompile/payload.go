@@ -1,6 +1,8 @@
 package decompile
 
 import (
+	"slices"
+
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
@@ -227,7 +229,12 @@ func exthdrHeaders(e *expr.Exthdr) []*syntax.Header {
 	case expr.ExthdrTCPOption:
 		return syntax.TCPOptionsOf(e.Type)
 	case expr.ExthdrIPv6:
-		return syntax.ExtensionsOf(e.Type)
+		// Of the headers that share a number, nft finds the general one first, and then those that it knows last.
+		list := slices.Clone(syntax.ExtensionsOf(e.Type))
+		if len(list) > 1 {
+			slices.Reverse(list[1:])
+		}
+		return list
 	case expr.ExthdrIPv4:
 		one = syntax.IPOptionOf(e.Type)
 	case expr.ExthdrSCTP:

@@ -82,6 +82,8 @@ func (r *rule) post(e syntax.Expr) syntax.Expr {
 	case *syntax.Payload:
 		r.complete(e)
 		r.dropNeeded(e)
+	case *syntax.Exthdr:
+		r.dropByOption(e)
 	case *syntax.Unary:
 		of := r.post(e.Of)
 		if of.Info().Order == syntax.HostOrder {

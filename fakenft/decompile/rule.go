@@ -134,9 +134,15 @@ func clone(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// emit appends a statement and returns where.
+// emit appends a statement and returns where. What does something must not happen to other packets, so that later matches imply none before it.
 func (r *rule) emit(s syntax.Stmt) int {
 	r.stmts = append(r.stmts, s)
+	switch s.(type) {
+	case *syntax.Match, *syntax.VerdictStmt:
+	default:
+		r.needs = [layers + 1]int{}
+		r.icmpNeed = 0
+	}
 	return len(r.stmts) - 1
 }
 

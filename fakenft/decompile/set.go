@@ -5,6 +5,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
 // set is a declaration with the sizes of its keys and data in bytes.
@@ -90,11 +91,11 @@ func (d *Decompiler) declare(spec *nftables.SetSpec, handle uint64) *syntax.SetD
 	return decl
 }
 
-// isUnsized says whether a concatenation has parts whose type does not say their size.
+// isUnsized says whether a type, or one of its parts, does not say its size.
 func isUnsized(number uint32) bool {
 	t := syntax.TypeOf(syntax.TypeID(number))
 	if t == nil || len(t.Parts) < 2 {
-		return false
+		return t == syntax.TypeInteger
 	}
 	for _, part := range t.Parts {
 		if part.Bits == 0 {
@@ -166,7 +167,7 @@ func readTypeof(data []byte) syntax.Expr {
 	if etype == etypeConcat {
 		return readConcat(inner)
 	}
-	var n [4]uint32
+	var n [5]uint32
 	for typ, value := range nftables.TLVs(inner) {
 		if int(typ) < len(n) {
 			n[typ] = nftables.TLVNumber(value)
@@ -197,9 +198,12 @@ func readConcat(data []byte) syntax.Expr {
 	return c
 }
 
-func typeofOne(etype uint32, n [4]uint32) syntax.Expr {
+func typeofOne(etype uint32, n [5]uint32) syntax.Expr {
 	switch etype {
 	case etypePayload:
+		if n[0] == 0 && n[2] > 0 {
+			return rawPayload(expr.PayloadBase(n[2]-1), int(n[3]), int(n[4]))
+		}
 		if int(n[0]) >= len(headersByNumber) || headersByNumber[n[0]] == nil {
 			return nil
 		}
@@ -239,7 +243,7 @@ func typeofOne(etype uint32, n [4]uint32) syntax.Expr {
 }
 
 // typeofExthdr is an optional header of a number, a field and a kind of header.
-func typeofExthdr(n [4]uint32) syntax.Expr {
+func typeofExthdr(n [5]uint32) syntax.Expr {
 	x := exthdrNumbered(n[2], uint8(n[0]))
 	for _, h := range exthdrHeaders(x) {
 		if int(n[1]) < len(h.Fields) {
