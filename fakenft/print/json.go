@@ -151,10 +151,22 @@ func (p *printer) rarerJSONValue(v *syntax.Value) {
 		p.label(v.Num)
 	case syntax.TypeCgroupv2.ID:
 		p.jsonStr(v.Text)
+	case syntax.TypeEtherType.ID, syntax.TypeARPOp.ID:
+		p.jsonSwapped(v)
 	default:
 		name, _ := p.symbol(v.Type, v.Num)
 		p.nameOrNumber(name, v.Num)
 	}
+}
+
+// jsonSwapped is a constant of a type whose names nft keeps with bytes in the network's order. With -n it prints one that has a name so.
+func (p *printer) jsonSwapped(v *syntax.Value) {
+	n := v.Num
+	name, _ := v.Type.Symbols.Name(n.Lo)
+	if p.NumericSymbols && name != "" {
+		name, n.Lo = "", n.Lo&0xff<<8|n.Lo>>8&0xff
+	}
+	p.nameOrNumber(name, n)
 }
 
 // inQuotes puts what f prints, which needs no escapes, into quotes.

@@ -14,6 +14,8 @@ func numerals(t *syntax.Datatype) (base, width int) {
 		return 16, 4
 	case syntax.TypeDSCP.ID:
 		return 16, 2
+	case syntax.TypeECN.ID:
+		return 16, 1
 	case syntax.TypeInteger.ID:
 		if t.Symbols != nil {
 			return t.Symbols.Base, 1 // bytes of a packet that have no name
@@ -106,17 +108,24 @@ func (p *printer) rarer(v *syntax.Value) {
 	case syntax.TypeCgroupv2.ID:
 		p.quoted(v.Text)
 	case syntax.TypeBoolean.ID:
-		if v.Num.Lo != 0 {
-			p.str("exists")
-			return
-		}
-		p.str("missing")
+		p.boolean(v.Num)
 	default:
 		if name, ok := p.symbol(t, v.Num); ok {
 			p.str(name)
 			return
 		}
 		p.numeral(t, v.Num)
+	}
+}
+
+func (p *printer) boolean(n syntax.Num) {
+	switch {
+	case p.NumericSymbols:
+		p.num(n)
+	case n.Lo != 0:
+		p.str("exists")
+	default:
+		p.str("missing")
 	}
 }
 

@@ -1,0 +1,122 @@
+package print
+
+import (
+	"fmt"
+
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+)
+
+// AppendDescribe appends what "nft describe" prints of an expression whose types are known, or of a type, which is a symbol of its name.
+func AppendDescribe(dst []byte, e syntax.Expr) ([]byte, error) {
+	p := newPrinter(dst, nil)
+	if s, ok := e.(*syntax.Symbol); ok {
+		t := syntax.TypeNamed(s.Name)
+		if t == nil || s.Quoted {
+			p.str("symbol expression, datatype invalid (invalid)")
+			return p.b, nil
+		}
+		p.datatype(t)
+		p.str(fmt.Sprintf(", %d bits\n", t.Bits))
+		p.constants(t)
+		return p.b, nil
+	}
+	kind := exprKind(e)
+	if kind == "" {
+		return p.b, Unsupported{fmt.Sprintf("the description of an expression of kind %T", e)}
+	}
+	t := e.Info().Type
+	if t == nil {
+		t = syntax.TypeInvalid
+	}
+	p.str(kind)
+	p.str(" expression, ")
+	p.datatype(t)
+	bits := e.Info().Bits
+	switch {
+	case t.ID == syntax.TypeInvalid.ID:
+		return p.b, nil
+	case t.Basic().ID == syntax.TypeString.ID:
+		p.str(fmt.Sprintf(", %d characters\n", bits/8))
+	default:
+		p.str(fmt.Sprintf(", %d bits\n", bits))
+	}
+	p.constants(t)
+	return p.b, nil
+}
+
+// exprKind is nft's name of a kind of expression.
+func exprKind(e syntax.Expr) string {
+	switch e.(type) {
+	case *syntax.Payload:
+		return "payload"
+	case *syntax.Exthdr:
+		return "exthdr"
+	case *syntax.Meta:
+		return "meta"
+	case *syntax.CT:
+		return "ct"
+	case *syntax.RT:
+		return "rt"
+	case *syntax.Socket:
+		return "socket"
+	case *syntax.Osf:
+		return "osf"
+	case *syntax.XFRM:
+		return "xfrm"
+	case *syntax.Fib:
+		return "fib"
+	case *syntax.Numgen:
+		return "numgen"
+	case *syntax.Hash:
+		return "hash"
+	}
+	return ""
+}
+
+// datatype appends the name of a type and what it is a kind of.
+func (p *printer) datatype(t *syntax.Datatype) {
+	p.str("datatype ")
+	p.str(t.Name)
+	p.str(" (")
+	p.str(t.Desc)
+	p.b = append(p.b, ')')
+	separator := " (basetype "
+	for base := t.Base; base != nil; base = base.Base {
+		p.str(separator)
+		p.str(base.Desc)
+		separator = ", "
+	}
+	if separator == ", " {
+		p.b = append(p.b, ')')
+	}
+}
+
+// constants appends the names of a type's values, if they are in nft itself, or the protocols of the C library.
+func (p *printer) constants(t *syntax.Datatype) {
+	switch t.ID {
+	case syntax.TypeMark.ID, syntax.TypeRealm.ID, syntax.TypeDevgroup.ID, syntax.TypeCTLabel.ID:
+		return // those are in files
+	case syntax.TypeInetProto.ID:
+		for number := range uint64(256) {
+			if name := protocolName(number); name != "" {
+				p.str(fmt.Sprintf("\t%-30s\t%d\n", name, number))
+			}
+		}
+		return
+	}
+	if t.Symbols == nil || len(t.Symbols.List) == 0 {
+		return
+	}
+	base := "decimal"
+	if t.Symbols.Base == 16 {
+		base = "hexadecimal"
+	}
+	p.str("\npre-defined symbolic constants (in " + base + "):\n")
+	for _, s := range t.Symbols.List {
+		if t.Symbols.Base == 16 {
+			p.str(fmt.Sprintf("\t%-30s\t0x%.*x\n", s.Name, 2*syntax.Bytes(t.Bits), s.Value))
+		} else {
+			p.str(fmt.Sprintf("\t%-30s\t%20d\n", s.Name, s.Value))
+		}
+	}
+}
