@@ -13,10 +13,13 @@ import (
 // proxyInput is what kube-proxy writes for so many services of five endpoints.
 func proxyInput(services int) string {
 	var b strings.Builder
-	b.WriteString("add table ip kube-proxy { comment \"rules for kube-proxy\" ; }\nadd chain ip kube-proxy services\nadd chain ip kube-proxy masq\n")
-	b.WriteString("add set ip kube-proxy cluster-ips { type ipv4_addr ; }\nadd set ip kube-proxy hairpin { type ipv4_addr . ipv4_addr . inet_proto . inet_service ; }\n")
-	b.WriteString("add map ip kube-proxy service-ips { type ipv4_addr . inet_proto . inet_service : verdict ; }\n")
-	b.WriteString("add rule ip kube-proxy services ip daddr . meta l4proto . th dport vmap @service-ips\n")
+	b.WriteString(`add table ip kube-proxy { comment "rules for kube-proxy" ; }
+add chain ip kube-proxy services
+add chain ip kube-proxy masq
+add set ip kube-proxy cluster-ips { type ipv4_addr ; }
+add map ip kube-proxy service-ips { type ipv4_addr . inet_proto . inet_service : verdict ; }
+add rule ip kube-proxy services ip daddr . meta l4proto . th dport vmap @service-ips
+`)
 	for i := range services {
 		name := fmt.Sprintf("service-%08X-ns/svc-%d/tcp/p80", i, i)
 		ip := fmt.Sprintf("172.30.%d.%d", i>>8, i&255)

@@ -114,8 +114,8 @@ func (c *Checker) reorder(at *syntax.Expr, order syntax.ByteOrder) bool {
 	case syntax.TypeString:
 		return true
 	default:
-		return c.wrong(fmt.Sprintf("Byteorder mismatch: %s expected %s, %s got %s", orderNames[order], kindOf(e), kindOf(e), orderNames[k.Order]),
-			k.Loc)
+		return c.wrong(fmt.Sprintf("Byteorder mismatch: %s expected %s, %s got %s",
+			orderNames[order], kindOf(e), kindOf(e), orderNames[k.Order]), k.Loc)
 	}
 	if isConstant(e) || k.Bits/8 < 2 {
 		k.Order = order
@@ -131,8 +131,8 @@ func converted(e syntax.Expr, order syntax.ByteOrder) syntax.Expr {
 	return u
 }
 
-// transfer moves what can be undone from the left side of a comparison to the constants on its right: a field of some bits is compared where
-// it lies within its bytes.
+// transfer moves what can be undone from the left side of a comparison to the constants on its right: a field of some bits is compared
+// where it lies within its bytes.
 func (c *Checker) transfer(left *syntax.Expr, right *syntax.Expr) bool {
 	op, ok := (*left).(*syntax.Binop)
 	if !ok || op.Op != syntax.OpLeft && op.Op != syntax.OpRight && op.Op != syntax.OpXor {

@@ -291,7 +291,8 @@ func (c *Checker) missing(name string, at syntax.Loc, names func(*table) []strin
 	if in == nil {
 		return c.wrong(notFound, at)
 	}
-	return c.wrong(fmt.Sprintf("%s; did you mean %s ‘%s’ in table %s ‘%s’?", notFound, word(in, found), found, in.name.Family, in.name.Name), at)
+	return c.wrong(fmt.Sprintf("%s; did you mean %s ‘%s’ in table %s ‘%s’?",
+		notFound, word(in, found), found, in.name.Family, in.name.Name), at)
 }
 
 // merges is whether a set joins intervals.

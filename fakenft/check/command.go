@@ -38,6 +38,10 @@ func (c *Checker) command(cmd *syntax.Command) bool {
 			return c.noChain()
 		}
 		return true
+	case syntax.OpDescribe:
+		if _, word := cmd.Describe.(*syntax.Symbol); !word {
+			return c.typeOnly(cmd.Describe)
+		}
 	case syntax.OpExport:
 		return c.wrong("JSON export is no longer supported, use 'nft -j list ruleset' instead", cmd.Loc)
 	case syntax.OpMonitor:

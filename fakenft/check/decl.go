@@ -148,8 +148,14 @@ func (c *Checker) typeOnly(e syntax.Expr) bool {
 		e.Type, e.Bits, e.Order = syntax.MetaType(e.Key)
 	case *syntax.CT:
 		e.Type, e.Bits, e.Order = syntax.CTType(e.Key)
+		if e.Key == expr.CTProtoSrc || e.Key == expr.CTProtoDst {
+			e.Type = syntax.TypeInvalid // ports have one only behind a match of the transport protocol
+		}
 	case *syntax.RT:
 		e.Type, e.Bits, e.Order = syntax.RTType(e.Key)
+		if e.Key == syntax.RTNexthop4 && e.NFProto == 0 {
+			e.Type, e.Bits = syntax.TypeInvalid, 0
+		}
 	case *syntax.Verdict:
 		e.Type = syntax.TypeVerdict
 	default:

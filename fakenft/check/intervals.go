@@ -78,8 +78,8 @@ func endsOf(item syntax.Expr) (from, to *syntax.Value, ok bool) {
 	return r.Min.(*syntax.Value), r.Max.(*syntax.Value), true
 }
 
-// sortRanges sorts elements by where they begin. Of those that begin at the same place the last one comes first, as nft has it. The catch-all
-// is before all.
+// sortRanges sorts elements by where they begin. Of those that begin at the same place the last one comes first, as nft has it. The
+// catch-all is before all.
 func sortRanges(items []syntax.Expr) {
 	slices.Reverse(items)
 	slices.SortStableFunc(items, func(a, b syntax.Expr) int {

@@ -75,7 +75,7 @@ func (c *Checker) networkFits(s syntax.Stmt, family uint8, name string) bool {
 		if family == 0 {
 			word = "unknown"
 		}
-		return c.wrong(fmt.Sprintf("conflicting protocols specified: %s vs. %s. You must specify ip or ip6 family in %s statement", h.Name, word, name),
+		return c.wrong(conflictOfNames(h.Name, word)+fmt.Sprintf(". You must specify ip or ip6 family in %s statement", name),
 			s.Place(), c.said[expr.NetworkHeader])
 	}
 	return true

@@ -295,7 +295,9 @@ func (c *Checker) wholeBytes(at *syntax.Expr, offset int, set func(offset, bits 
 	and := &syntax.Binop{Common: masked, Op: syntax.OpAnd, Left: *at, Right: mask}
 	*at = and
 	if shift != 0 {
-		by := &syntax.Value{Common: syntax.Common{Loc: k.Loc, Type: syntax.TypeInteger, Order: syntax.HostOrder, Bits: 8}, Num: syntax.NumOf(uint64(shift))}
+		by := &syntax.Value{
+			Common: syntax.Common{Loc: k.Loc, Type: syntax.TypeInteger, Order: syntax.HostOrder, Bits: 8}, Num: syntax.NumOf(uint64(shift)),
+		}
 		*at = &syntax.Binop{Common: masked, Op: syntax.OpRight, Left: and, Right: by}
 	}
 }

@@ -197,8 +197,10 @@ func length(h *syntax.Header) int {
 	return end
 }
 
-func conflict(a, b *syntax.Header) string {
-	return fmt.Sprintf("conflicting protocols specified: %s vs. %s", a.Name, b.Name)
+func conflict(a, b *syntax.Header) string { return conflictOfNames(a.Name, b.Name) }
+
+func conflictOfNames(a, b string) string {
+	return fmt.Sprintf("conflicting protocols specified: %s vs. %s", a, b)
 }
 
 // before puts a match before the statement that needs it.

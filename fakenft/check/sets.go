@@ -81,56 +81,32 @@ func (c *Checker) evalSetRef(e *syntax.SetRef) bool {
 // evalSet evaluates what stands in braces. A single value that no map or set wants becomes that value.
 func (c *Checker) evalSet(at *syntax.Expr, e *syntax.Set) bool {
 	var items, later []syntax.Expr
-	for i := 0; i < len(e.Items); i++ {
-		item := e.Items[i]
+	for _, item := range e.Items {
 		if !c.eval(&item) {
 			return false
 		}
 		if m, ok := item.(*syntax.Mapping); ok {
-			if el, ok := m.Key.(*syntax.Element); ok {
-				if inner, ok := el.Key.(*syntax.Set); ok {
-					for _, key := range inner.Items {
-						later = append(later, &syntax.Mapping{Common: m.Common, Key: key, Data: clone(m.Data)})
-					}
-					continue
+			if inner, ok := elementOf(item).Key.(*syntax.Set); ok {
+				for _, key := range inner.Items {
+					later = append(later, &syntax.Mapping{Common: m.Common, Key: key, Data: clone(m.Data)})
 				}
+				continue
 			}
 		}
-		if inner, ok := item.(*syntax.Set); ok {
+		inner, ok := c.member(item)
+		if !ok {
+			return false
+		}
+		if inner != nil {
 			e.Flags |= inner.Flags
 			items = append(items, inner.Items...)
 			continue
 		}
-		el := elementOf(item)
-		if el != nil {
-			switch key := el.Key.(type) {
-			case *syntax.SetRef:
-				return c.wrong("Set reference cannot be part of another set", loc(item))
-			case *syntax.Set:
-				if item == syntax.Expr(el) {
-					e.Flags |= key.Flags
-					items = append(items, key.Items...)
-					continue
-				}
-			}
-		}
-		if !isConstant(item) {
-			return c.wrong("Set member is not constant", loc(item))
-		}
-		if !isSingleton(item) {
-			e.Flags |= nftables.SetInterval
-			if el != nil {
-				if _, ok := el.Key.(*syntax.Concat); ok {
-					e.Flags |= nftables.SetConcat
-				}
-			}
-		}
+		e.Flags |= intervalFlags(item)
 		items = append(items, item)
 	}
 	for _, item := range later {
-		if !isSingleton(item) {
-			e.Flags |= nftables.SetInterval
-		}
+		e.Flags |= intervalFlags(item)
 	}
 	e.Items = append(items, later...)
 	if c.set != nil {
@@ -147,6 +123,38 @@ func (c *Checker) evalSet(at *syntax.Expr, e *syntax.Set) bool {
 	e.Flags |= nftables.SetConstant
 	e.Type, e.Order, e.Bits = c.want.typ, c.want.order, c.want.bits
 	return true
+}
+
+// member says whether an item may be in a set; inner is the set that it is itself, whose members are those of the outer one.
+func (c *Checker) member(item syntax.Expr) (inner *syntax.Set, ok bool) {
+	if set, isSet := item.(*syntax.Set); isSet {
+		return set, true
+	}
+	if el := elementOf(item); el != nil {
+		switch key := el.Key.(type) {
+		case *syntax.SetRef:
+			return nil, c.wrong("Set reference cannot be part of another set", loc(item))
+		case *syntax.Set:
+			return key, true
+		}
+	}
+	if !isConstant(item) {
+		return nil, c.wrong("Set member is not constant", loc(item))
+	}
+	return nil, true
+}
+
+// intervalFlags are the flags of a set that has an item which is not one value.
+func intervalFlags(item syntax.Expr) nftables.SetFlags {
+	if isSingleton(item) {
+		return 0
+	}
+	if el := elementOf(item); el != nil {
+		if _, ok := el.Key.(*syntax.Concat); ok {
+			return nftables.SetInterval | nftables.SetConcat
+		}
+	}
+	return nftables.SetInterval
 }
 
 // elementOf is the element of an item of a set: itself, or the key of a mapping.

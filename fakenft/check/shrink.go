@@ -6,8 +6,8 @@ import (
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 )
 
-// deleteIntervals takes ranges out of a set. Each must be there as it is: nft 1.0.6 means to split ranges of a set that joins them, but says
-// that the part does not exist.
+// deleteIntervals takes ranges out of a set. Each must be there as it is: nft 1.0.6 means to split ranges of a set that joins them, but
+// says that the part does not exist.
 func (c *Checker) deleteIntervals(set *syntax.SetDecl, elements *syntax.Set) bool {
 	toRanges(elements.Items)
 	if set.AutoMerge {

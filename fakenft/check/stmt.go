@@ -197,7 +197,11 @@ func (c *Checker) evalSetPayload(s *syntax.SetPayload) bool {
 	if !c.evalArg(s, field.Type, field.Bits, field.Order, &s.Value) {
 		return false
 	}
-	return isConstant(s.Value) || c.reorder(&s.Value, field.Order)
+	_, mapped := s.Value.(*syntax.Map)
+	if !isConstant(s.Value) && !c.reorder(&s.Value, field.Order) {
+		return false
+	}
+	return isConstant(s.Value) && !mapped || c.writable(s, field)
 }
 
 func (c *Checker) evalSetExthdr(s *syntax.SetExthdr) bool {
@@ -245,7 +249,9 @@ func (c *Checker) evalLog(s *syntax.Log) bool {
 	if len(parts) > 1 && len(all) >= logPrefixSize {
 		all = all[:logPrefixSize-1]
 	}
-	s.Prefix = &syntax.Value{Common: syntax.Common{Loc: loc(s.Prefix), Type: syntax.TypeString, Order: syntax.HostOrder, Bits: 8 * len(all)}, Text: all}
+	s.Prefix = &syntax.Value{
+		Common: syntax.Common{Loc: loc(s.Prefix), Type: syntax.TypeString, Order: syntax.HostOrder, Bits: 8 * len(all)}, Text: all,
+	}
 	return true
 }
 

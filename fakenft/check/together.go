@@ -21,8 +21,8 @@ func addsElements(cmd *syntax.Command) bool {
 	return ok && cmd.Op == syntax.OpAdd && cmd.Kind == syntax.KindElements
 }
 
-// together checks commands that add elements to one set as if they were one, as nft does: the first mistake is told alone, and intervals of all
-// are merged. Each has its own elements again afterwards.
+// together checks commands that add elements to one set as if they were one, as nft does: the first mistake is told alone, and intervals of
+// all are merged. Each has its own elements again afterwards.
 func (c *Checker) together(commands []*syntax.Command) []*syntax.Mistake {
 	first := commands[0]
 	if len(commands) == 1 {
