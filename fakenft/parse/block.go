@@ -45,19 +45,15 @@ func (p *parser) tableBlock(t *syntax.TableDecl) {
 			p.take()
 			var h syntax.Handle
 			h.Chain, h.ChainLoc = p.identifier(), p.last
-			c := p.chainBraces(h)
-			p.separator()
+			c := p.chainBraces(h, true)
 			p.keep(func() { t.Chains = append(t.Chains, c) })
 		case tokSet, tokMap:
 			p.take()
-			s := p.setBraces(p.name(), tok == tokMap)
-			p.separator()
+			s := p.setBraces(p.name(), tok == tokMap, true)
 			p.keep(func() { t.Sets = append(t.Sets, s) })
 		case tokFlowtable:
 			p.take()
-			h := p.name()
-			f := p.flowtable(&h)
-			p.separator()
+			f := p.flowtable(p.name(), true)
 			p.keep(func() { t.Flows = append(t.Flows, f) })
 		case tokCounter, tokQuota, tokCt, tokLimit, tokSecmark, tokSynproxy:
 			p.take()
@@ -141,18 +137,40 @@ func (p *parser) again(at syntax.Loc) {
 	p.wrong("You can only specify this once. This statement is duplicated.", at)
 }
 
-// chainBraces takes "{", a chain, and "}".
-func (p *parser) chainBraces(h syntax.Handle) *syntax.ChainDecl {
-	c := &syntax.ChainDecl{Handle: h}
+// braces takes "{", a block, and "}", which closes a scope. In a table a separator must follow: without one nft is still in the block, and
+// recovers there.
+func (p *parser) braces(inTable bool, closing scope, block func()) syntax.Loc {
 	from := p.nowhere()
 	if !p.expect(tokLBrace) {
-		return c
+		return from
 	}
-	p.open()
-	p.chainBlock(c)
-	p.expect(tokRBrace)
-	p.closeBlock()
-	c.Loc = p.since(from)
+	for {
+		block()
+		if !p.expect(tokRBrace) {
+			return from
+		}
+		at := p.since(from)
+		if closing != scopeBase {
+			p.close(closing)
+		}
+		if !inTable {
+			return at
+		}
+		p.separator()
+		if !p.bad {
+			return at
+		}
+	}
+}
+
+// chainBraces takes "{", a chain, and "}".
+func (p *parser) chainBraces(h syntax.Handle, inTable bool) *syntax.ChainDecl {
+	c := &syntax.ChainDecl{Handle: h}
+	if p.peek() == tokLBrace {
+		p.open()
+		defer p.closeBlock()
+	}
+	c.Loc = p.braces(inTable, scopeBase, func() { p.chainBlock(c) })
 	return c
 }
 

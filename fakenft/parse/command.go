@@ -150,7 +150,7 @@ func (p *parser) adds(c *syntax.Command, t token) bool {
 		p.take()
 		c.Kind = syntax.KindFlowtable
 		p.nameSpec(&c.Handle)
-		c.Flow = p.flowtable(&c.Handle)
+		c.Flow = p.flowtable(c.Handle, false)
 	case tokCounter, tokQuota, tokCt, tokLimit, tokSecmark, tokSynproxy:
 		p.take()
 		p.object(c, t)
@@ -168,20 +168,16 @@ func (p *parser) table(c *syntax.Command) {
 	if p.peek() != tokLBrace {
 		return
 	}
-	from := p.nowhere()
 	p.open()
-	p.take()
-	p.tableBlock(t)
-	p.expect(tokRBrace)
+	t.Loc = p.braces(false, scopeBase, func() { p.tableBlock(t) })
 	p.closeBlock()
-	t.Loc = p.since(from)
 }
 
 func (p *parser) chain(c *syntax.Command) {
 	c.Kind = syntax.KindChain
 	p.chainSpec(&c.Handle)
 	if p.peek() == tokLBrace {
-		c.Chain = p.chainBraces(c.Handle)
+		c.Chain = p.chainBraces(c.Handle, false)
 	}
 }
 
@@ -206,7 +202,7 @@ func (p *parser) ruleAt(c *syntax.Command) {
 
 func (p *parser) set(c *syntax.Command, isMap bool) {
 	p.nameSpec(&c.Handle)
-	c.Set = p.setBraces(c.Handle, isMap)
+	c.Set = p.setBraces(c.Handle, isMap, false)
 }
 
 func (p *parser) element(c *syntax.Command) {
@@ -248,7 +244,7 @@ func (p *parser) deletes(c *syntax.Command) {
 		if t == tokFlowtable {
 			c.Kind = syntax.KindFlowtable
 			if named && p.peek() == tokLBrace {
-				c.Flow = p.flowtable(h)
+				c.Flow = p.flowtable(*h, false)
 			}
 		}
 	case tokMap:

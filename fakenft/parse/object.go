@@ -54,12 +54,12 @@ func (p *parser) object(c *syntax.Command, t token) {
 	switch {
 	case p.bad:
 	case ct:
-		p.objectBraces(o, t)
-	case t == tokCounter && p.peek() != tokLBrace && p.peek() != tokPackets: // it may be left out
+		o.Loc = p.braces(false, scopeBase, func() { p.objectBlock(o, t) })
+	case t == tokCounter && p.peek() != tokPackets && (c.Op == syntax.OpCreate || p.peek() != tokLBrace): // it may be left out
 	case c.Op == syntax.OpCreate:
 		p.config(o, t)
 	case p.peek() == tokLBrace:
-		p.objectBraces(o, t)
+		o.Loc = p.braces(false, scopeBase, func() { p.objectBlock(o, t) })
 	default:
 		p.config(o, t, tokLBrace)
 	}
@@ -75,34 +75,23 @@ func (p *parser) objectInTable(t token) *syntax.ObjectDecl {
 		t = p.ctWord()
 	}
 	o := &syntax.ObjectDecl{Type: objectKinds[t].of, Handle: p.name()}
-	p.objectBraces(o, t)
 	if ct {
-		p.close(closing)
+		o.Loc = p.braces(true, scopeCT, func() { p.objectBlock(o, t) })
+		return o
 	}
-	p.separator()
-	if !ct {
-		p.close(closing)
-	}
+	o.Loc = p.braces(true, scopeBase, func() { p.objectBlock(o, t) })
+	p.close(closing)
 	return o
 }
 
-// objectBraces takes "{", an object, and "}".
-func (p *parser) objectBraces(o *syntax.ObjectDecl, t token) {
-	from := p.nowhere()
-	if !p.expect(tokLBrace) {
-		return
-	}
+func (p *parser) objectBlock(o *syntax.ObjectDecl, t token) {
 	for {
 		next := p.peek()
 		if p.statement(next) {
 			continue
 		}
 		switch next {
-		case tokRBrace:
-			p.take()
-			o.Loc = p.since(from)
-			return
-		case tokBad:
+		case tokRBrace, tokBad:
 			return
 		case tokComment:
 			p.blockComment(&o.Comment, &o.HasComment, false)
@@ -151,6 +140,9 @@ func (p *parser) config(o *syntax.ObjectDecl, t token, others ...token) {
 		o.Counter = c
 	case tokQuota:
 		from := p.here()
+		if p.peek() == tokNumber {
+			from = p.nowhere() // that of "over" and "until", which are left out
+		}
 		o.Quota = p.quotaRest(from)
 	case tokLimit:
 		from := p.here()

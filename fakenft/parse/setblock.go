@@ -7,18 +7,12 @@ import (
 )
 
 // setBraces takes "{", a set or map, and "}".
-func (p *parser) setBraces(h syntax.Handle, isMap bool) *syntax.SetDecl {
+func (p *parser) setBraces(h syntax.Handle, isMap, inTable bool) *syntax.SetDecl {
 	s := &syntax.SetDecl{Handle: h, Map: isMap}
 	if isMap {
 		s.Flags = nftables.SetMap
 	}
-	from := p.nowhere()
-	if !p.expect(tokLBrace) {
-		return s
-	}
-	p.setBlock(s)
-	p.expect(tokRBrace)
-	s.Loc = p.since(from)
+	s.Loc = p.braces(inTable, scopeBase, func() { p.setBlock(s) })
 	return s
 }
 
@@ -258,13 +252,17 @@ func (p *parser) typeofExpr(kind string) syntax.Expr {
 }
 
 // flowtable takes "{", a flowtable, and "}".
-func (p *parser) flowtable(h *syntax.Handle) *syntax.FlowtableDecl {
-	f := &syntax.FlowtableDecl{Handle: *h}
-	from := p.nowhere()
-	if !p.expect(tokLBrace) {
-		return f
+func (p *parser) flowtable(h syntax.Handle, inTable bool) *syntax.FlowtableDecl {
+	f := &syntax.FlowtableDecl{Handle: h}
+	f.Loc = p.braces(inTable, scopeBase, func() { p.flowtableBlock(f) })
+	return f
+}
+
+func (p *parser) flowtableBlock(f *syntax.FlowtableDecl) {
+	hook := f.Hook
+	if hook == nil {
+		hook = &syntax.HookDecl{}
 	}
-	hook := &syntax.HookDecl{}
 	for {
 		t := p.peek()
 		if p.statement(t) {
@@ -299,12 +297,8 @@ func (p *parser) flowtable(h *syntax.Handle) *syntax.FlowtableDecl {
 				f.Flags |= 1
 			}
 			p.separator()
-		case tokRBrace:
-			p.take()
-			f.Loc = p.since(from)
-			return f
-		case tokBad:
-			return f
+		case tokRBrace, tokBad:
+			return
 		default:
 			p.unexpected(anything...)
 		}

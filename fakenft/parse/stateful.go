@@ -128,14 +128,14 @@ func (p *parser) byteUnit() string {
 	return ""
 }
 
-// factor is how many bytes a unit has.
+// factor is how many bytes a unit has. nft looks at no more than the beginning of the word.
 func (p *parser) factor(unit string, at syntax.Loc) uint64 {
-	switch unit {
-	case "bytes":
+	switch {
+	case strings.HasPrefix(unit, "bytes"):
 		return 1
-	case "kbytes":
+	case strings.HasPrefix(unit, "kbytes"):
 		return 1024
-	case "mbytes":
+	case strings.HasPrefix(unit, "mbytes"):
 		return 1024 * 1024
 	}
 	p.wrong("Wrong rate format", at)
@@ -249,42 +249,43 @@ func (p *parser) time() uint64 {
 	if p.bad {
 		return 0
 	}
-	ms, ok := milliseconds(text)
-	if !ok {
-		p.wrong("wrong time format", p.last)
+	ms, wrong := milliseconds(text)
+	if wrong != "" {
+		p.wrong(wrong, p.last)
 	}
 	return ms
 }
 
-func milliseconds(text string) (uint64, bool) {
+// milliseconds is a time, or what is wrong with it. A unit may be left without a number, and no unit may come twice; what follows the last
+// unit are seconds.
+func milliseconds(text string) (uint64, string) {
 	total, n := uint64(0), uint64(0)
-	digits := false
+	var seen [5]bool
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c >= '0' && c <= '9' {
-			n, digits = n*10+uint64(c-'0'), true
+			n = n*10 + uint64(c-'0')
 			continue
 		}
-		if !digits {
-			return 0, false
+		if c == 'm' && i+1 < len(text) && text[i+1] == 's' {
+			i++
+			c = 'M'
 		}
-		switch c {
-		case 'd':
-			n *= 86400_000
-		case 'h':
-			n *= 3600_000
-		case 'm':
-			if i+1 < len(text) && text[i+1] == 's' {
-				i++
-			} else {
-				n *= 60_000
-			}
-		case 's':
-			n *= 1000
-		default:
-			return 0, false
+		unit := strings.IndexByte("dhmsM", c)
+		if unit < 0 {
+			return 0, "wrong time format"
 		}
-		total, n, digits = total+n, 0, false
+		if seen[unit] {
+			return 0, timeNames[unit] + " has been specified twice"
+		}
+		seen[unit] = true
+		total += n * timeFactors[unit]
+		n = 0
 	}
-	return total + n*1000, true
+	return total + n*1000, ""
 }
+
+var (
+	timeNames   = [...]string{"Day", "Hour", "Minute", "Second", "Millisecond"}
+	timeFactors = [...]uint64{86400_000, 3600_000, 60_000, 1000, 1}
+)

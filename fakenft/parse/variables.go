@@ -52,16 +52,18 @@ func (v *variables) like(name string) (string, bool) {
 	return best, nearest >= 0
 }
 
-// mostWrong is how far a name may be from one that nft proposes.
-func mostWrong(a, b int) int {
-	long, short := max(a, b), min(a, b)
+// mostWrong is how far a name that was defined may be from one that was written, by their lengths, for nft to propose it. What nft does with
+// a written name that is much shorter was seen for a single letter alone, for which it proposes everything.
+func mostWrong(defined, written int) int {
 	switch {
-	case long <= 1:
+	case max(defined, written) <= 1:
 		return -1
-	case long-short <= 1:
-		return (long + 2) / 3
+	case written == 1:
+		return defined
+	case defined == 1 && written == 3:
+		return 3
 	}
-	return (long + 4) / 3
+	return (max(defined, written) + 5) / 3
 }
 
 // distance is how many letters have to be added, taken away or changed to make one name of another.
