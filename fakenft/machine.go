@@ -11,8 +11,7 @@ func (r *run) libcNames() *libc.Names {
 }
 
 func (r *run) deviceName(number uint32) (string, bool) {
-	name, known := r.tools.devices()[number]
-	return name, known
+	return r.tools.deviceName(number)
 }
 
 func (r *run) userName(number uint32) (string, bool) { return r.libcNames().UserName(number) }

@@ -49,6 +49,7 @@ func New(o Options) *Tools {
 		t.namespace = netfilter.New(o.Clock)
 	}
 	t.kernel = nftables.Of(t.namespace)
+	t.kernel.SetSpeller(speller{t})
 	return t
 }
 
@@ -102,6 +103,11 @@ func (t *Tools) devices() map[uint32]string {
 		return map[uint32]string{1: "lo"}
 	}
 	return t.options.Devices()
+}
+
+func (t *Tools) deviceName(number uint32) (string, bool) {
+	name, known := t.devices()[number]
+	return name, known
 }
 
 // device is the number of a device.

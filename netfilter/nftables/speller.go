@@ -1,11 +1,9 @@
 package nftables
 
-import "github.com/chainwalk/chainwalk/netfilter"
-
 // Speller spells rules in the language of a tool, for those who tell people of them.
 type Speller interface {
-	// Rule is a rule of a chain as the tool lists it, and what it means.
-	Rule(t *Table, c *Chain, r *Rule) netfilter.Rule
+	// Rule is a rule of a chain as the tool lists it.
+	Rule(t *Table, c *Chain, r *Rule) string
 	// Part is what the expressions from and before to of a rule are in it, such as "tcp dport 80"; empty if they are no part of their own.
 	Part(t *Table, c *Chain, r *Rule, from, to int) string
 }
