@@ -303,18 +303,7 @@ func (b *builder) addElements(create bool) {
 func (b *builder) addObject(o *syntax.ObjectDecl, h *syntax.Handle, create bool) {
 	g := &generator{}
 	spec := nftables.ObjectSpec{Name: h.Name, Type: o.Type, UserData: commentData(o.Comment, o.HasComment)}
-	switch {
-	case o.Counter != nil:
-		spec.Value = g.stateful(o.Counter)
-	case o.Quota != nil:
-		spec.Value = g.stateful(o.Quota)
-	case o.Limit != nil:
-		spec.Value = g.stateful(o.Limit)
-	case o.Synproxy != nil:
-		spec.Value = g.stateful(o.Synproxy)
-	case o.Type == expr.ObjectCounter:
-		spec.Value = g.stateful(&syntax.Counter{})
-	default:
+	if spec.Value = g.objectValue(o, h.Family); spec.Value == nil {
 		b.refuse("object %s of this kind", h.Name)
 		return
 	}

@@ -108,6 +108,9 @@ func (d *Decompiler) Object(spec *nftables.ObjectSpec, handle uint64) *syntax.Ob
 		Handle: syntax.Handle{Family: d.family, Table: d.table, Name: spec.Name, Number: handle}, Type: spec.Type,
 		Comment: user.Comment, HasComment: user.HasComment,
 	}
+	if o, isOpaque := spec.Value.(*expr.Opaque); isOpaque {
+		decl.Options = objectOptions(spec.Type, o.Data)
+	}
 	switch s := statement(spec.Value).(type) {
 	case *syntax.Counter:
 		decl.Counter = s

@@ -26,8 +26,8 @@ func (s *SetSpec) check() syscall.Errno {
 	switch {
 	case s.KeyLen == 0 || s.KeyLen > maxData:
 		return syscall.EINVAL
-	case s.Flags&^setFlags != 0, has(SetMap | SetObject), has(SetEval | SetObject), has(SetAnonymous | SetTimeout),
-		has(SetAnonymous | SetEval), has(SetConstant | SetTimeout), has(SetConstant | SetEval):
+	case s.Flags&^setFlags != 0, has(SetMap | SetObject), has(SetEval | SetObject),
+		has(SetAnonymous|SetTimeout) && !has(SetEval), has(SetConstant | SetTimeout), has(SetConstant | SetEval):
 		return syscall.EOPNOTSUPP
 	case has(SetMap) && s.DataType == 0 && s.DataLen == 0, !has(SetMap) && s.DataType != 0, has(SetObject) != (s.ObjectType != 0):
 		return syscall.EINVAL
