@@ -29,10 +29,10 @@ func (tx *transaction) addElements(c *AddElements) *fault {
 		if errno := t.addElement(set, spec, &kept[i], c.Exclusive); errno != 0 {
 			return &fault{errno: errno, part: PartElement, index: i}
 		}
-		leads = leads || spec.Data != nil && spec.Data.Verdict != nil
-	}
-	if leads {
-		t.dirtySets = append(t.dirtySets, set.Name)
+		if v := verdictOf(&kept[i]); v != nil && v.Chain != "" {
+			leads = true
+			t.dirtyVerdicts = append(t.dirtyVerdicts, dirtyVerdict{set.Name, v})
+		}
 	}
 	return t.checked(leads)
 }
@@ -305,9 +305,7 @@ func (t *tableEdit) releaseElements(set *Set) {
 	if set.DataType != DataVerdict && set.Flags&SetObject == 0 {
 		return
 	}
-	for _, e := range set.members.Load().all(time.Time{}) {
-		t.releaseElement(set, e)
-	}
+	set.members.Load().each(func(e *Element) { t.releaseElement(set, e) })
 }
 
 // flushSet takes all elements out.
@@ -326,14 +324,17 @@ func (t *tableEdit) expireSet(set *Set) bool {
 	if set.Flags&SetTimeout == 0 {
 		return false
 	}
-	m, any := set.members.Load(), false
-	for _, e := range m.all(time.Time{}) {
+	m := set.members.Load()
+	var over []*Element
+	m.each(func(e *Element) {
 		if !e.Live(t.tx.now) {
-			t.removeElement(set, m, e)
-			any = true
+			over = append(over, e)
 		}
+	})
+	for _, e := range over {
+		t.removeElement(set, m, e)
 	}
-	return any
+	return len(over) > 0
 }
 
 // expireVerdicts is expireSet of all maps of verdicts.

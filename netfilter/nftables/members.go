@@ -128,24 +128,37 @@ func compareOrdered(a, b *Element) int {
 	return cmp.Or(bytes.Compare(a.Key, b.Key), cmp.Compare(b.Flags&ElementIntervalEnd, a.Flags&ElementIntervalEnd))
 }
 
+// each calls f for all elements, expired ones too, in no order that means anything.
+func (m *members) each(f func(*Element)) {
+	m.hashed.Each(func(_ string, e *Element) bool {
+		f(e)
+		return true
+	})
+	for e := range m.ordered.All() {
+		f(e)
+	}
+	for _, e := range m.boxes {
+		f(e)
+	}
+	if m.catchall != nil {
+		f(m.catchall)
+	}
+}
+
 // all are the live elements.
 func (m *members) all(now time.Time) []*Element {
 	all := make([]*Element, 0, m.len()+1)
-	if m.hashed.Len() > 0 {
-		m.hashed.Each(func(_ string, e *Element) bool {
+	m.each(func(e *Element) {
+		if e.Live(now) {
 			all = append(all, e)
-			return true
+		}
+	})
+	if n := m.hashed.Len(); n > 0 {
+		slices.SortFunc(all, func(a, b *Element) int {
+			return cmp.Or(cmp.Compare(a.Flags&ElementCatchall, b.Flags&ElementCatchall), bytes.Compare(a.Key, b.Key))
 		})
-		slices.SortFunc(all, func(a, b *Element) int { return bytes.Compare(a.Key, b.Key) })
 	}
-	for e := range m.ordered.All() {
-		all = append(all, e)
-	}
-	all = append(all, m.boxes...)
-	if m.catchall != nil {
-		all = append(all, m.catchall)
-	}
-	return slices.DeleteFunc(all, func(e *Element) bool { return !e.Live(now) })
+	return all
 }
 
 // exact is the element that is e but for what it maps to and how long it lives: expired ones too.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
 // transaction is one under way. It writes to copies of the tables that it changes.
@@ -40,14 +42,21 @@ type tableEdit struct {
 	tx       *transaction
 	numbered bool
 	// What may reach farther than before: looked at when all changes are made.
-	dirtyChains, dirtySets []string
-	deleted                bool
-	checking               bool // as the transaction's
-	updated                bool // it has become dormant, or is so no more
-	pending                bool // a chain was changed, or a base chain deleted (nft_table_pending_update)
+	dirtyChains   []string
+	dirtyVerdicts []dirtyVerdict
+	deleted       bool
+	checking      bool // as the transaction's
+	updated       bool // it has become dormant, or is so no more
+	pending       bool // a chain was changed, or a base chain deleted (nft_table_pending_update)
 	// What checked has found, and whether anything was taken away since.
 	fault   syscall.Errno
 	thinned bool
+}
+
+// dirtyVerdict is a verdict that a map has got.
+type dirtyVerdict struct {
+	set     string
+	verdict *expr.Verdict
 }
 
 // fault is why a change is not taken.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
@@ -57,10 +56,13 @@ func (t *tableEdit) valid() bool {
 	for _, name := range t.dirtyChains {
 		s.chain(name)
 	}
-	for _, name := range t.dirtySets {
-		s.set(name)
+	for _, d := range t.dirtyVerdicts {
+		// The map is visited with all its verdicts once more reaches it.
+		if entry := t.sets.Ref(d.set); entry != nil && entry.reach.bases != 0 {
+			s.verdict(d.verdict, entry.reach)
+		}
 	}
-	t.dirtyChains, t.dirtySets = nil, nil
+	t.dirtyChains, t.dirtyVerdicts = nil, nil
 	return s.run() || t.validWhole()
 }
 
@@ -149,9 +151,7 @@ func (s *spreading) visitSet(name string) {
 		return
 	}
 	from := entry.reach
-	for _, e := range entry.set.members.Load().all(time.Time{}) {
-		s.verdict(verdictOf(e), from)
-	}
+	entry.set.members.Load().each(func(e *Element) { s.verdict(verdictOf(e), from) })
 }
 
 // verdict goes on where a verdict leads to.
