@@ -114,7 +114,7 @@ func (b *builder) add() {
 	case syntax.KindRule:
 		b.addRule(c.Rule, c.Op)
 	case syntax.KindSet, syntax.KindMap, syntax.KindMeter:
-		b.addSet(c.Set, create)
+		b.addSet(c.Set, nil, create)
 	case syntax.KindElements:
 		b.addElements(create)
 	default:
@@ -144,7 +144,7 @@ func (b *builder) addTable(t *syntax.TableDecl, create bool) {
 		b.addObject(o, &o.Handle, create)
 	}
 	for _, s := range t.Sets {
-		b.addSet(s, create)
+		b.addSet(s, nil, create)
 	}
 	if len(t.Flows) > 0 {
 		b.refuse("flowtable %s", t.Flows[0].Handle.Name)
@@ -212,10 +212,11 @@ func policyOf(e syntax.Expr) expr.Code {
 	return expr.Accept
 }
 
-func (b *builder) addSet(s *syntax.SetDecl, create bool) {
+// addSet adds a set with its elements; key is what is looked up in one of a rule.
+func (b *builder) addSet(s *syntax.SetDecl, key syntax.Expr, create bool) {
 	g := &generator{}
 	h := &s.Handle
-	spec := g.setSpec(s)
+	spec := g.setSpec(s, key)
 	written := itemsOf(s.Elements)
 	var elements []nftables.ElementSpec
 	if len(written) > 0 {
@@ -347,7 +348,7 @@ func (b *builder) addRule(r *syntax.Rule, op syntax.Op) {
 		if s.Handle.Table == "" {
 			s.Handle.Family, s.Handle.Table = h.Family, h.Table
 		}
-		b.addSet(s, false)
+		b.addSet(s.SetDecl, s.key, false)
 	}
 	change := &nftables.AddRule{
 		Family: h.Family, Table: h.Table, Chain: h.Chain, Handle: h.Position, UserData: commentData(r.Comment, r.HasComment),

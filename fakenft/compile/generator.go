@@ -32,10 +32,16 @@ type generator struct {
 	// free is the first register that is not in use.
 	free slot
 	// sets are the anonymous sets that the rule looks something up in.
-	sets []*syntax.SetDecl
+	sets []anonymousSet
 	// chains are those without a name that the rule leads to.
 	chains []*syntax.ChainDecl
 	err    error
+}
+
+// anonymousSet is a set that is written in a rule, and what is looked up in it.
+type anonymousSet struct {
+	*syntax.SetDecl
+	key syntax.Expr
 }
 
 // emit appends an expression, which comes from a place.
@@ -290,28 +296,22 @@ func (g *generator) lookUp(m *syntax.Map, to slot) {
 	}
 	g.load(m.Key, from)
 	g.free = held
-	decl := g.set(m.Mappings)
+	decl := g.set(m.Mappings, m.Key)
 	if decl == nil {
 		return
 	}
 	g.emit(m.Loc, &expr.Lookup{Sreg: from.register(), Set: setName(decl), SetID: decl.ID, Map: true, Dreg: to.register()})
 }
 
-// set is the set that an expression refers to. An anonymous one is made before the rule.
-func (g *generator) set(e syntax.Expr) *syntax.SetDecl {
-	var decl *syntax.SetDecl
-	switch e := e.(type) {
-	case *syntax.SetRef:
-		decl = e.Set
-	case *syntax.Set:
-		decl = e.Ref
-	}
+// set is the set that an expression refers to and a key is looked up in. An anonymous one is made before the rule.
+func (g *generator) set(e, key syntax.Expr) *syntax.SetDecl {
+	decl := declOf(e)
 	if decl == nil {
 		g.refuse("a set without declaration")
 		return nil
 	}
 	if isAnonymous(decl) {
-		g.sets = append(g.sets, decl)
+		g.sets = append(g.sets, anonymousSet{decl, key})
 	}
 	return decl
 }

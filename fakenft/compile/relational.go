@@ -17,7 +17,7 @@ func (g *generator) relational(r *syntax.Relational) {
 	case *syntax.Set, *syntax.SetRef:
 		from := g.take(r.Left)
 		g.load(r.Left, from)
-		if decl := g.set(right); decl != nil {
+		if decl := g.set(right, r.Left); decl != nil {
 			g.emit(r.Loc, &expr.Lookup{Sreg: from.register(), Set: setName(decl), SetID: decl.ID, Invert: r.Op == syntax.OpNeq})
 		}
 	case *syntax.Range:

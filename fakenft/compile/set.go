@@ -85,12 +85,12 @@ func keyBytes(e syntax.Expr) uint32 {
 	return uint32(syntax.Bytes(bitsOf(e)))
 }
 
-// setSpec is what the kernel is told of a set.
-func (g *generator) setSpec(s *syntax.SetDecl) nftables.SetSpec {
+// setSpec is what the kernel is told of a set; of one of a rule, key is what is looked up in it.
+func (g *generator) setSpec(s *syntax.SetDecl, key syntax.Expr) nftables.SetSpec {
 	spec := nftables.SetSpec{
 		Name: setName(s), ID: s.ID, Flags: s.Flags, KeyType: typeNumber(s.Key), KeyLen: keyBytes(s.Key),
 		Timeout: milliseconds(s.Timeout), GCInterval: milliseconds(s.GCInterval), Policy: s.Policy, Size: s.Size,
-		Exprs: g.statefuls(s.Stmts), UserData: setUserData(s),
+		Exprs: g.statefuls(s.Stmts), UserData: setUserData(s, key),
 	}
 	if isAnonymous(s) && s.Flags&nftables.SetEval == 0 {
 		spec.Flags |= nftables.SetConstant
@@ -150,9 +150,12 @@ const (
 
 	typeofExpr = 0
 	typeofData = 1
+
+	// udataPayloadLen is the size of a field in bits, which the type of some does not say.
+	udataPayloadLen = 4
 )
 
-func setUserData(s *syntax.SetDecl) []byte {
+func setUserData(s *syntax.SetDecl, key syntax.Expr) []byte {
 	b := nftables.AppendTLVNumber(make([]byte, 0, 64), udataKeyByteorder, byteorder(s.Key))
 	if s.Map && s.Object == 0 {
 		b = nftables.AppendTLVNumber(b, udataDataByteorder, byteorder(s.Data))
@@ -160,7 +163,7 @@ func setUserData(s *syntax.SetDecl) []byte {
 	if s.AutoMerge || isAnonymous(s) && s.Flags&nftables.SetInterval != 0 {
 		b = nftables.AppendTLVNumber(b, udataMerge, 1)
 	}
-	if typeof, has := typeofKey(s); has {
+	if typeof, has := typeofKey(s, key); has {
 		b = nftables.AppendTLV(b, udataKeyTypeof, typeof)
 	}
 	if s.Map && s.Data != nil {
@@ -197,16 +200,31 @@ func byteorder(e syntax.Expr) uint32 {
 	return uint32(order)
 }
 
-// typeofKey is what nft notes of what the keys are. Anonymous maps note it of concatenations alone.
-func typeofKey(s *syntax.SetDecl) (b []byte, has bool) {
-	switch {
-	case isConcat(s.Key):
-		return typeof(s.Key)
-	case isAnonymous(s) && s.Map:
-		return nil, false
-	default:
+// typeofKey is what nft notes of what the keys are. Of maps of rules it notes concatenations alone, of meters nothing.
+func typeofKey(s *syntax.SetDecl, key syntax.Expr) (b []byte, has bool) {
+	if !isAnonymous(s) {
 		return typeof(s.Key)
 	}
+	if key == nil || s.Map && !isConcat(key) {
+		return nil, false
+	}
+	return typeof(loaded(key))
+}
+
+// loaded is what is loaded, before its bytes are put into the network's order.
+func loaded(e syntax.Expr) syntax.Expr {
+	if u, isUnary := e.(*syntax.Unary); isUnary {
+		return loaded(u.Of)
+	}
+	return e
+}
+
+// field is what a part of a concatenation loads, before a mask leaves its last bits.
+func field(e syntax.Expr) syntax.Expr {
+	if b, isBinop := e.(*syntax.Binop); isBinop && b.Op == syntax.OpAnd {
+		return b.Left
+	}
+	return e
 }
 
 func typeofDatum(s *syntax.SetDecl) (b []byte, has bool) {
@@ -255,7 +273,11 @@ func typeof(e syntax.Expr) (b []byte, has bool) {
 		if number == 0 || field == 0 {
 			return nil, false
 		}
-		return wrapTypeof(etypePayload, numbers(number, field)), true
+		data := numbers(number, field)
+		if e.Field.Type.ID == syntax.TypeInteger.ID {
+			data = nftables.AppendTLVNumber(data, udataPayloadLen, uint32(e.Field.Bits))
+		}
+		return wrapTypeof(etypePayload, data), true
 	case *syntax.Exthdr:
 		if e.Header == nil || e.Field == nil {
 			return nil, false
@@ -280,7 +302,7 @@ func typeof(e syntax.Expr) (b []byte, has bool) {
 	case *syntax.Concat:
 		var data []byte
 		for i, part := range e.Parts {
-			inner, known := typeof(part)
+			inner, known := typeof(field(part))
 			if !known || len(data)+len(inner)+2 > 250 {
 				break
 			}

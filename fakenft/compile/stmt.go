@@ -190,7 +190,7 @@ func (g *generator) update(at syntax.Loc, op expr.DynsetOp, set, key, data synta
 		e.HasData = true
 		e.Data = g.value(data)
 	}
-	if decl := g.set(set); decl != nil {
+	if decl := g.set(set, nil); decl != nil {
 		e.Set, e.SetID = setName(decl), decl.ID
 		g.emit(at, e)
 	}
@@ -200,7 +200,7 @@ func (g *generator) object(s *syntax.ObjectStmt) {
 	e := &expr.Objref{Type: s.Type}
 	if m, isMap := s.Object.(*syntax.Map); isMap {
 		e.Sreg = g.value(m.Key)
-		decl := g.set(m.Mappings)
+		decl := g.set(m.Mappings, m.Key)
 		if decl == nil {
 			return
 		}

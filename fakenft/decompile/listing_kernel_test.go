@@ -3,7 +3,6 @@
 package decompile_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,8 +35,6 @@ func listing(t *testing.T, place *kerneltest.Namespace) string {
 	require.NoError(t, err)
 	return string(b)
 }
-
-func device(index uint32) (string, bool) { return "lo", index == 1 }
 
 // expires is the rest of an element's life, which passes while it is asked for.
 var expires = regexp.MustCompile(`expires [0-9a-z]+`)
@@ -98,44 +95,32 @@ func TestKernelListsEachRuleTheSame(t *testing.T) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		t.Run(filepath.Base(file), func(t *testing.T) { eachRule(t, string(text)) })
+		t.Run(filepath.Base(file), func(t *testing.T) { eachRule(t, filepath.Base(file), string(text)) })
 	}
 }
 
 // eachRule takes lines "FAMILY TYPE HOOK: RULE".
-func eachRule(t *testing.T, text string) {
+func eachRule(t *testing.T, file, text string) {
 	place := kerneltest.New(t)
 	place.Must("ip link set lo up")
 	taken := 0
+	var listed strings.Builder
 	for line := range strings.Lines(text) {
-		where, rule, isRule := strings.Cut(strings.TrimSpace(line), ": ")
-		words := strings.Fields(where)
-		if !isRule || len(words) != 3 {
+		rules, isRule := ruleset(line)
+		if !isRule {
 			continue
 		}
-		address := "ipv4_addr"
-		if words[0] == "ip6" {
-			address = "ipv6_addr"
-		}
-		ruleset := fmt.Sprintf(`flush ruleset
-table %s t {
-	counter cn { }
-	map vm { type %[2]s . inet_proto . inet_service : verdict; }
-	map mm { type inet_service : %[2]s . inet_service; }
-	map om { type %[2]s : counter; }
-	map am { type %[2]s : %[2]s; }
-	set s { type %[2]s; size 100; flags dynamic,timeout; }
-	set cidr { type %[2]s; flags interval; }
-	set hp { type %[2]s . %[2]s . inet_proto . inet_service; }
-	chain d { }
-	chain c { type %[3]s hook %[4]s priority 0; %[5]s; }
-}`, words[0], address, words[1], words[2], rule)
-		if r := place.Run([]string{"nft", "-f", "-"}, ruleset); r.Status != 0 {
+		if r := place.Run([]string{"nft", "-f", "-"}, "flush ruleset\n"+rules); r.Status != 0 {
 			t.Logf("nft does not take %q: %s", line, r.Stderr)
 			continue
 		}
 		taken++
-		equalLines(t, place.Must("nft list ruleset"), listing(t, place), line)
+		want := place.Must("nft list ruleset")
+		equalLines(t, want, listing(t, place), line)
+		listed.WriteString(line + strings.Join(rulesOf(want), "\n") + "\n")
 	}
 	t.Logf("%d rules", taken)
+	if *rewrite {
+		require.NoError(t, os.WriteFile("testdata/listed-"+strings.TrimPrefix(file, "rules-"), []byte(listed.String()), 0o600))
+	}
 }
