@@ -133,6 +133,16 @@ func (h *Host) Step(in inet.Input, c Chance) (o Outcome, err error) {
 	return o, err
 }
 
+// StepInto is Step that writes the outcome to o, and has its Steps and Events where those are that o had before. After an error o means
+// nothing.
+func (h *Host) StepInto(in *inet.Input, c Chance, o *Outcome) error {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	var hooks familyHooks
+	*o = Outcome{Steps: o.Steps[:0], Events: o.Events[:0]}
+	return h.step(in, c, tellSteps, &hooks, o)
+}
+
 // Pass is Step without text, which takes far less time: no steps are noted, nor is DNAT. It writes the outcome to o, and has its Replies
 // where those are that o had before. After an error o means nothing.
 func (h *Host) Pass(in *inet.Input, c Chance, o *Outcome) error {
@@ -143,7 +153,7 @@ func (h *Host) Pass(in *inet.Input, c Chance, o *Outcome) error {
 	return h.step(in, c, 0, &hooks, o)
 }
 
-// step writes the outcome to o, which is empty. If hooks are missing, it takes those of the rulesets that the walk begins with.
+// step writes the outcome to o, which is empty but for room. If hooks are missing, it takes those of the rulesets that the walk begins with.
 func (h *Host) step(in *inet.Input, c Chance, told text, hooks *familyHooks, o *Outcome) error {
 	mark := h.checkpoint()
 	w := h.newWalk(c, told, o)

@@ -35,7 +35,9 @@ func (h *Host) newWalk(c Chance, told text, o *Outcome) *walk {
 	w.chance, w.told, w.outcome = c, told, o
 	w.outcome.Verdict, w.outcome.To = Drop, ToNone
 	if w.tells() {
-		w.outcome.Steps = []Step{}
+		if w.outcome.Steps == nil {
+			w.outcome.Steps = []Step{}
+		}
 		w.tale = tale{}
 	}
 	return w

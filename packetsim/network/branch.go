@@ -16,6 +16,7 @@ type carrier struct {
 	keeps   bool       // what hosts remember may stay after end
 	pools   bool       // nobody looks at the journeys of a try after it
 	via     netip.Addr // the next hop of steered routes
+	memory  *Memory    // for what it tells; nil: new memory
 
 	recorder recorder
 	entered  []visit
@@ -93,6 +94,9 @@ func (c *carrier) end(keep bool) {
 
 // journey is an empty journey.
 func (c *carrier) journey() *Journey {
+	if c.memory != nil {
+		return &append(c.memory.journeys.take(1), Journey{})[0]
+	}
 	if !c.pools {
 		return &Journey{}
 	}

@@ -65,19 +65,33 @@ func (n *Network) Connect(c Connect) ([]Connection, error) {
 	return n.connect(&c, true)
 }
 
+// ConnectIn is Connect, but for where what it tells is: in a Memory, until that is released.
+func (n *Network) ConnectIn(m *Memory, c Connect) ([]Connection, error) {
+	if err := n.checkConnect(&c); err != nil {
+		return nil, err
+	}
+	w := &m.carrier
+	w.network, w.traces, w.via, w.memory = n, true, c.Via, m
+	return w.connections(&c, m.connections.take(usualWays))
+}
+
 // connect is Connect for a client that was checked.
 func (n *Network) connect(want *Connect, traces bool) ([]Connection, error) {
-	var connections []Connection
-	var last *Connection
 	c := &carrier{network: n, traces: traces, via: want.Via}
+	return c.connections(want, nil)
+}
+
+// connections appends what came of a connection.
+func (c *carrier) connections(want *Connect, into []Connection) ([]Connection, error) {
+	var last Connection
 	err := c.branches(func(c *carrier) error {
-		last = &Connection{}
-		return c.connect(last, want)
+		last = Connection{}
+		return c.connect(&last, want)
 	}, func(probability float64, draws []bool) {
 		last.Probability, last.draws = probability, slices.Clone(draws)
-		connections = append(connections, *last)
+		into = append(into, last)
 	})
-	return connections, err
+	return into, err
 }
 
 // checkConnect refuses what cannot be tried, and fills the defaults.

@@ -118,7 +118,11 @@ func (c *carrier) step(h *Host, at *step) error {
 	c.enter(h)
 	var err error
 	if c.traces {
-		at.outcome, err = h.Step(at.in, &c.recorder)
+		at.outcome = packetsim.Outcome{}
+		if c.memory != nil {
+			at.outcome.Steps, at.outcome.Events = c.memory.steps.take(usualSteps), c.memory.events.take(usualEvents)
+		}
+		err = h.StepInto(&at.in, &c.recorder, &at.outcome)
 	} else {
 		err = h.Pass(&at.in, &c.recorder, &at.outcome)
 	}
@@ -169,13 +173,21 @@ func (j *Journey) end(o *packetsim.Outcome) {
 // usualHops is how many hosts a packet between pods of two nodes comes to.
 const usualHops = 4
 
+// hops is room for the hosts of a journey.
+func (c *carrier) hops() []Hop {
+	if c.memory != nil {
+		return c.memory.hops.take(2 * usualHops)
+	}
+	return make([]Hop, 0, usualHops)
+}
+
 // arrive writes down what a host did with the packet, and follows what the host answered.
 func (c *carrier) arrive(j *Journey, h *Host, at *step) error {
 	o := &at.outcome
 	j.sourceTranslated = j.sourceTranslated || o.SourceTranslated
 	if c.traces {
 		if j.Hops == nil {
-			j.Hops = make([]Hop, 0, usualHops)
+			j.Hops = c.hops()
 		}
 		j.Hops = append(j.Hops, Hop{Host: j.At, Input: at.in, Outcome: *o})
 	}

@@ -261,7 +261,7 @@ func (l *lab) connect(spec *oracle.Spec, p errand, tell bool) ([]oracle.Violatio
 		return spec.Judge(p.attempt, ways), nil, err
 	}
 	connect := sim.ConnectOf(l.Plan, p.attempt)
-	connections, err := l.Network.Connect(connect)
+	connections, err := l.connections(connect)
 	return spec.Judge(p.attempt, sim.WaysOf(connect.Reached(connections))), storiesOf(connections), err
 }
 

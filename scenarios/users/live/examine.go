@@ -128,7 +128,9 @@ func (e *exam) healedLab() (*lab, error) {
 				hosts[name] = e.lab.Network.Host(name).Host // it is left as it was after each packet, and so is the same in both
 			}
 		}
-		e.healed, err = newLab(e.topology, e.nodes, hosts)
+		if e.healed, err = newLab(e.topology, e.nodes, hosts); err == nil {
+			e.healed.memory = e.lab.memory
+		}
 	}
 	return e.healed, err
 }

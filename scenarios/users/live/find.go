@@ -21,11 +21,26 @@ const shownWays = 2
 
 // find gives a name to what is wrong with one that suffers.
 func (g *groups) find(s *suffering) error {
-	if err := g.exam.diagnose(s); err != nil {
+	g.exam.lend(&g.memory)
+	err := g.exam.diagnose(s)
+	g.exam.lend(nil)
+	if err != nil {
 		return err
 	}
-	g.add(s)
+	if g.add(s) {
+		g.memory.Forget()
+	} else {
+		g.memory.Release()
+	}
 	return nil
+}
+
+// lend gives the labs memory for what they tell.
+func (e *exam) lend(m *network.Memory) {
+	e.lab.memory = m
+	if e.healed != nil {
+		e.healed.memory = m
+	}
 }
 
 // conclude writes down what was found.

@@ -23,8 +23,9 @@ const shownRules = 50
 
 // groups put together what suffers from one thing.
 type groups struct {
-	exam *exam
-	by   map[string]*group
+	exam   *exam
+	by     map[string]*group
+	memory network.Memory // of the ways of what suffers, which few findings show
 	// unjudged has what turned out not to be judged; the report names it behind what was so from the start.
 	unjudged Report
 }
@@ -51,8 +52,8 @@ func (g *groups) of(key string) *group {
 	return g.by[key]
 }
 
-// add puts an errand that suffers to others that suffer from the same.
-func (g *groups) add(s *suffering) {
+// add puts an errand that suffers to others that suffer from the same. It says whether a finding shows its ways.
+func (g *groups) add(s *suffering) (shown bool) {
 	joined := map[*group]bool{}
 	if len(s.stops) == 0 {
 		g.byUnits(s, joined)
@@ -61,8 +62,10 @@ func (g *groups) add(s *suffering) {
 		g.byStop(s, &s.stops[i], joined)
 	}
 	for one := range joined {
-		one.suffers(g.exam, s)
+		shown = one.suffers(g.exam, s) || shown
 	}
+	s.ways = nil
+	return shown
 }
 
 // byUnits joins the groups of the rules that are other than kube-proxy's.
@@ -218,12 +221,13 @@ func (f *group) counts(e *exam, s *suffering) {
 	}
 }
 
-// suffers counts an errand, and keeps the first ones.
-func (f *group) suffers(e *exam, s *suffering) {
+// suffers counts an errand, and keeps the first ones. It says whether it shows the ways of this one.
+func (f *group) suffers(e *exam, s *suffering) (shown bool) {
 	f.counts(e, s)
 	if len(f.Packets) < shownPackets {
 		packet := Packet{Packet: s.String(), Want: s.wrong[0].Want, Got: s.wrong[0].Got}
 		if len(f.Packets) == 0 {
+			shown = true
 			packet.told = s.ways[:min(len(s.ways), shownWays)]
 			for i := range packet.told {
 				packet.Ways = append(packet.Ways, s.ways[i].summary())
@@ -233,9 +237,9 @@ func (f *group) suffers(e *exam, s *suffering) {
 		f.Packets = append(f.Packets, packet)
 	}
 	if len(f.attempts) < maxWitnesses {
-		s.ways = nil
 		f.attempts = append(f.attempts, s)
 	}
+	return shown
 }
 
 // findings are the groups, what hurts most first.

@@ -18,6 +18,7 @@ type lab struct {
 	*labs.Lab
 	segments map[string]int // of the hosts behind nodes' devices: see segment
 	courses  map[oracle.Attempt][]course
+	memory   *network.Memory // for connections that are told; nil: new memory
 }
 
 // newLab joins the hosts of the nodes that are known, by name, with everything else.
@@ -93,8 +94,16 @@ func (l *lab) courseOf(p *errand) *course {
 
 // follow makes an attempt and tells its story.
 func (l *lab) follow(a oracle.Attempt) ([]story, error) {
-	connections, err := l.Network.Connect(sim.ConnectOf(l.Plan, a))
+	connections, err := l.connections(sim.ConnectOf(l.Plan, a))
 	return storiesOf(connections), err
+}
+
+// connections tells what comes of a connection.
+func (l *lab) connections(c network.Connect) ([]network.Connection, error) {
+	if l.memory != nil {
+		return l.Network.ConnectIn(l.memory, c)
+	}
+	return l.Network.Connect(c)
 }
 
 func storiesOf(connections []network.Connection) []story {
