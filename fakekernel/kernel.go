@@ -8,6 +8,8 @@ import (
 	"k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakenft"
+	"github.com/chainwalk/chainwalk/internal/toolexec"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -63,8 +65,27 @@ func (k *Kernel) Dialect() netfilter.Dialect { return k.tools.Dialect() }
 // Namespace is what the tools work on: the Netfilter of a packetsim.HostConfig.
 func (k *Kernel) Namespace() *netfilter.Namespace { return k.tools.Namespace() }
 
-// Exec runs the tools by their names. Programs of other names are not found.
-func (k *Kernel) Exec() exec.Interface { return k.tools.Exec() }
+// Exec runs the tools by their names, nft among them. Programs of other names are not found.
+func (k *Kernel) Exec() exec.Interface {
+	known := func(name string) bool { return k.tools.Has(name) || fakenft.IsTool(name) }
+	return &toolexec.Exec{Tools: everyTool{k}, Known: known, Prompt: true}
+}
+
+// everyTool runs the tools of every language.
+type everyTool struct{ kernel *Kernel }
+
+// Run runs a tool.
+func (t everyTool) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(argv) > 0 && fakenft.IsTool(argv[0]) {
+		return t.kernel.NFTables().Run(argv, stdin, stdout, stderr)
+	}
+	return t.kernel.tools.Run(argv, stdin, stdout, stderr)
+}
+
+// NFTables is the tool nft in the kernel's namespace.
+func (k *Kernel) NFTables() *fakenft.Tools {
+	return fakenft.New(fakenft.Options{Namespace: k.Namespace()})
+}
 
 // Rules are what the kernel holds now of a family for its Dialect.
 func (k *Kernel) Rules(f netfilter.Family) netfilter.RulesetView { return k.tools.Ruleset(f).View() }

@@ -136,3 +136,14 @@ func TestLinesSayWhatTheyMean(t *testing.T) {
 	_, err = Lines("rules", "*nat\n-A NONE -j RETURN\nCOMMIT\n", netfilter.IPv4, netfilter.NFT)
 	require.ErrorContains(t, err, "rules:2:")
 }
+
+func TestNftIsOneOfTheTools(t *testing.T) {
+	k := New(Options{})
+	run(t, k, "iptables -N MINE")
+	run(t, k, "nft add table ip t")
+	assert.Equal(t, "table ip t\n", run(t, k, "/usr/sbin/nft list tables"))
+	assert.Equal(t, "table ip t\n", run(t, Of(k.Namespace()), "nft list tables"), "what it has made is the namespace's")
+	path, err := k.Exec().LookPath("nft")
+	require.NoError(t, err)
+	assert.Equal(t, "/usr/sbin/nft", path)
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakenft/print"
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
@@ -36,17 +37,28 @@ func (r *run) get(c *syntax.Command) bool {
 		if item == nil {
 			return r.notThere(c)
 		}
+		if decl.Flags&nftables.SetInterval != 0 {
+			item = bare(item)
+		}
 		found = append(found, item)
 	}
+	// nft forgets much of the set when it asks for elements.
+	decl.HasComment = false
+	decl.Typeof = decl.Typeof && decl.Flags&nftables.SetInterval == 0
 	decl.Elements = &syntax.Set{Common: wanted.Common, Items: found}
 	table := r.decl(t, shown{})
 	table.Sets = []*syntax.SetDecl{decl}
 	return r.printed(c, func(out []byte) ([]byte, error) {
-		if r.json {
-			return print.AppendJSONSets(out, []*syntax.TableDecl{table}, syntax.KindSet, r.printing())
-		}
 		return print.AppendSets(out, []*syntax.TableDecl{table}, syntax.KindSet, r.printing())
 	})
+}
+
+// bare is an element without what belongs to it but its data.
+func bare(item syntax.Expr) syntax.Expr {
+	if m, is := item.(*syntax.Mapping); is {
+		return &syntax.Mapping{Common: m.Common, Key: keyOf(m), Data: m.Data}
+	}
+	return keyOf(item)
 }
 
 // printed appends to what the tool prints.
@@ -135,4 +147,8 @@ func (r *run) reset(c *syntax.Command) bool {
 }
 
 // describe prints what an expression or a type is.
-func (r *run) describe(*syntax.Command) error { return unsupported("describe") }
+func (r *run) describe(c *syntax.Command) error {
+	out, err := print.AppendDescribe(r.out.AvailableBuffer(), c.Describe)
+	r.out.Write(out)
+	return err
+}

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/fakeipt/toolstate"
+	"github.com/chainwalk/chainwalk/fakenft"
+	"github.com/chainwalk/chainwalk/fakenft/nftstate"
 )
 
 // toolStatus is the exit status of a tool, which has already printed why.
@@ -22,7 +24,7 @@ func newToolCommand(s streams) *cobra.Command {
 		Use:   "tool NAME ARGS...",
 		Short: "Run a fake iptables tool on a stored ruleset",
 		Long: `Runs iptables, ip6tables, their -save and -restore, the same with -legacy or -nft after the name of the family,
-or another tool of the fake kernel, on the ruleset that the previous run left. A link to this program with the name of a
+nft, or another tool of the fake kernel, on the ruleset that the previous run left. A link to this program with the name of a
 tool does the same. It prints what the tool prints, and exits as it does.
 
 Environment: CHAINWALK_STATE is the folder with the rulesets (default: chainwalk/state in the user's cache folder),
@@ -47,23 +49,45 @@ CHAINWALK_TOOLS is legacy (default) or nft for names without either.`,
 func runTool(s streams, args []string) error {
 	// A signal ends a tool at once, also one that waits for its input or for a lock.
 	signal.Reset(os.Interrupt, syscall.SIGTERM)
-	if !toolstate.IsTool(args[0]) {
+	if !isTool(args[0]) {
 		return fmt.Errorf("tool: there is no tool %q", args[0])
 	}
 	store, err := toolstate.FromEnvironment()
 	if err != nil {
 		return fmt.Errorf("tool: %w", err)
 	}
-	if status := store.Run(args, s.in, s.out, s.errOut); status != 0 {
+	run := store.Run
+	if fakenft.IsTool(args[0]) {
+		nft, err := nftStore(store)
+		if err != nil {
+			return fmt.Errorf("tool: %w", err)
+		}
+		run = nft.Run
+	}
+	if status := run(args, s.in, s.out, s.errOut); status != 0 {
 		return toolStatus(status)
 	}
 	return nil
 }
 
+// nftStore is where nft keeps its tables: in the folder of the other tools. It reads the files of this machine.
+func nftStore(store *toolstate.Store) (*nftstate.Store, error) {
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("the folder that nft runs in: %w", err)
+	}
+	return &nftstate.Store{
+		Dir: store.Dir(), Files: os.DirFS("/"), WorkDir: here, Etc: os.DirFS("/etc"), Elsewhere: toolstate.Elsewhere,
+	}, nil
+}
+
+// isTool says whether there is a tool of that name.
+func isTool(name string) bool { return toolstate.IsTool(name) || fakenft.IsTool(name) }
+
 // toolArgs are the arguments of a program that was started by the name argv[0]: a link with the name of a tool runs
 // that tool.
 func toolArgs(argv []string) []string {
-	if toolstate.IsTool(argv[0]) {
+	if isTool(argv[0]) {
 		return append([]string{"tool"}, argv...)
 	}
 	return argv[1:]

@@ -31,7 +31,7 @@ const formatVersion = 2
 
 // folder is where the parts are.
 func (s *Store) folder() statefolder.Folder {
-	return statefolder.Folder{Path: s.dir, Elsewhere: "; set " + envState + " to a folder that can be written"}
+	return statefolder.Folder{Path: s.dir, Elsewhere: Elsewhere}
 }
 
 // path is the part's file.

@@ -30,6 +30,9 @@ type Store struct {
 	known *knownRulesets
 }
 
+// Elsewhere is what to do about a folder that may not be written, behind an error.
+const Elsewhere = "; set " + envState + " to a folder that can be written"
+
 // The environment variables that FromEnvironment reads.
 const (
 	envState    = "CHAINWALK_STATE"
@@ -64,6 +67,9 @@ func FromEnvironment() (*Store, error) {
 	}
 	return s, nil
 }
+
+// Dir is the folder.
+func (s *Store) Dir() string { return s.dir }
 
 // Exec returns the tools as programs that can be run. What one of them has read or written the next one need not read again, as long as
 // nobody else has changed the file.
