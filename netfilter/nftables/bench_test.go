@@ -50,7 +50,9 @@ func serviceKey(n int) []byte {
 // proxyService are the chains, rules and elements of one service.
 func proxyService(n int) []Change {
 	service := fmt.Sprintf("service-%08d-ns/svc/tcp/http", n)
-	changes := []Change{&AddChain{Family: IPv4, Table: "p", Chain: ChainSpec{Name: service}}, &DeleteRule{Family: IPv4, Table: "p", Chain: service}}
+	changes := []Change{
+		&AddChain{Family: IPv4, Table: "p", Chain: ChainSpec{Name: service}}, &DeleteRule{Family: IPv4, Table: "p", Chain: service},
+	}
 	id := uint32(n + 1)
 	elements := make([]ElementSpec, endpointsOfService)
 	for i := range elements {

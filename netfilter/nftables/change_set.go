@@ -57,7 +57,8 @@ func (s *SetSpec) checkFields() syscall.Errno {
 // same says that a set can be added again as other (nft_set_is_same).
 func (s *SetSpec) same(other *SetSpec) bool {
 	if s.KeyType != other.KeyType || s.KeyLen != other.KeyLen || s.Flags != other.Flags || s.DataType != other.DataType ||
-		s.DataType != DataVerdict && s.DataLen != other.DataLen || !slices.Equal(s.FieldLens, other.FieldLens) || len(s.Exprs) != len(other.Exprs) {
+		s.DataType != DataVerdict && s.DataLen != other.DataLen || !slices.Equal(s.FieldLens, other.FieldLens) ||
+		len(s.Exprs) != len(other.Exprs) {
 		return false
 	}
 	for i, e := range s.Exprs {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
-	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/internal/nfnetlink"
@@ -69,7 +68,8 @@ func (o *oracle) commit(t require.TestingT, changes []nftables.Change) []nftable
 	for i, c := range changes {
 		m := encode(c)
 		messages[i] = m
-		b = appendHeader(b, unix.NFNL_SUBSYS_NFTABLES<<8|m.kind, unix.NLM_F_REQUEST|unix.NLM_F_ACK|m.flags, o.seq+uint32(i), uint8(m.family), 0, m.body)
+		flags := unix.NLM_F_REQUEST | unix.NLM_F_ACK | m.flags
+		b = appendHeader(b, unix.NFNL_SUBSYS_NFTABLES<<8|m.kind, flags, o.seq+uint32(i), uint8(m.family), 0, m.body)
 	}
 	b = appendHeader(b, end, unix.NLM_F_REQUEST, o.seq+uint32(len(changes)), 0, unix.NFNL_SUBSYS_NFTABLES, nil)
 	require.NoError(t, unix.Sendto(o.fd, b, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}))
@@ -164,8 +164,8 @@ func writeSet(b *strings.Builder, s *nftables.SetSpec, handle uint64, elements [
 	if size == 65535 {
 		size = 0 // the kernel sets it when a packet's rule is added, even if that is refused
 	}
-	fmt.Fprintf(b, " set %s %d flags %d key %d data %d/%d object %d timeout %s size %d fields %v exprs %s\n", s.Name, handle, s.Flags, s.KeyLen,
-		s.DataType, dataLen, s.ObjectType, s.Timeout, size, s.FieldLens, texts(s.Exprs))
+	fmt.Fprintf(b, " set %s %d flags %d key %d data %d/%d object %d timeout %s size %d fields %v exprs %s\n", s.Name, handle,
+		s.Flags, s.KeyLen, s.DataType, dataLen, s.ObjectType, s.Timeout, size, s.FieldLens, texts(s.Exprs))
 	var lines []string
 	for _, e := range elements {
 		data := ""
@@ -196,17 +196,4 @@ func writeChain(b *strings.Builder, c *nftables.ChainSpec, handle uint64, rules 
 	for _, r := range rules {
 		fmt.Fprintf(b, "  %d %s\n", r.Handle, texts(r.Exprs))
 	}
-}
-
-func texts(exprs []expr.Expr) string {
-	var b strings.Builder
-	for _, e := range exprs {
-		b.WriteString(expr.Text(e))
-	}
-	return b.String()
-}
-
-func newKernel() *nftables.Kernel {
-	var turn uint64
-	return nftables.New(clock.RealClock{}, func() uint64 { turn++; return turn })
 }
