@@ -169,14 +169,11 @@ func (r *reader) rt(_ string, v *value) syntax.Expr {
 	}
 	var proto uint8
 	if is(v, "{s:s}", "family", &family) {
-		switch family {
-		case "ip":
-			proto = protoIPv4
-		case "ip6":
-			proto = protoIPv6
-		default:
-			return r.none("Unknown rt family '%s'.", family)
+		f, ok := familyNamed(family)
+		if !ok {
+			return r.none("Invalid family '%s'.", family)
 		}
+		proto = uint8(f)
 	}
 	key, ok := syntax.RTNamed(name)
 	if !ok {

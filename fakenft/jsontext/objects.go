@@ -196,7 +196,10 @@ func (r *reader) timeout(v *value, o *syntax.ObjectDecl) bool {
 		return false
 	}
 	policy := v.get("policy")
-	if policy == nil || policy.kind != object {
+	if policy == nil {
+		return r.wrong("Invalid ct timeout policy.")
+	}
+	if policy.kind != object {
 		return true
 	}
 	for i := range policy.items {

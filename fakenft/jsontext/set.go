@@ -160,13 +160,16 @@ func (r *reader) setProperties(v *value, s *syntax.SetDecl) bool {
 	return r.inner(list, &s.Stmts)
 }
 
-// setItems reads the elements of a set; nil if it notes an error.
+// setItems reads the elements of a set; nil if there are none, or if it notes an error.
 func (r *reader) setItems(v *value) syntax.Expr {
 	if v.kind != array {
 		saved := r.context
 		defer func() { r.context = saved }()
 		r.context |= onRight
 		return r.immediate(v)
+	}
+	if len(v.items) == 0 {
+		return nil
 	}
 	set := &syntax.Set{Common: here(), Items: make([]syntax.Expr, 0, len(v.items))}
 	for i := range v.items {

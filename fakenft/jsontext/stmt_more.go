@@ -100,10 +100,7 @@ func (r *reader) meter(_ string, v *value) syntax.Stmt {
 	if s.Key = wrapped(r.within(setEntry, key)); s.Key == nil {
 		return r.noStmt("Invalid meter key.")
 	}
-	if inner.kind == object {
-		s.Stmt = r.stmt(inner)
-	}
-	if s.Stmt == nil {
+	if s.Stmt = r.stmt(inner); s.Stmt == nil {
 		return r.noStmt("Invalid meter statement.")
 	}
 	return s
