@@ -151,6 +151,8 @@ const (
 	typeofExpr = 0
 	typeofData = 1
 
+	// maxTypeof is how many parts of a concatenation nft notes.
+	maxTypeof = 4
 	// udataPayloadLen is the size of a field in bits, which the type of some does not say.
 	udataPayloadLen = 4
 )
@@ -160,7 +162,7 @@ func setUserData(s *syntax.SetDecl, key syntax.Expr) []byte {
 	if s.Map && s.Object == 0 {
 		b = nftables.AppendTLVNumber(b, udataDataByteorder, byteorder(s.Data))
 	}
-	if s.AutoMerge || isAnonymous(s) && s.Flags&nftables.SetInterval != 0 {
+	if s.AutoMerge || isAnonymous(s) && !s.Map && s.Flags&nftables.SetInterval != 0 {
 		b = nftables.AppendTLVNumber(b, udataMerge, 1)
 	}
 	if typeof, has := typeofKey(s, key); has {
@@ -234,6 +236,9 @@ func typeofDatum(s *syntax.SetDecl) (b []byte, has bool) {
 		}
 		return nil, false
 	}
+	if isAnonymous(s) {
+		return nil, false
+	}
 	return typeof(s.Data)
 }
 
@@ -265,7 +270,7 @@ var headerNumbers = map[*syntax.Header]uint32{
 func typeof(e syntax.Expr) (b []byte, has bool) {
 	switch e := e.(type) {
 	case *syntax.Payload:
-		if e.Field == nil || e.Raw {
+		if e.Field == nil || e.Raw && e.Header != syntax.HeaderTH {
 			return wrapTypeof(etypePayload, numbers(0, 0, uint32(e.Base)+1, uint32(e.Offset), uint32(e.Bits))), true
 		}
 		number := headerNumbers[e.Header]
@@ -303,7 +308,7 @@ func typeof(e syntax.Expr) (b []byte, has bool) {
 		var data []byte
 		for i, part := range e.Parts {
 			inner, known := typeof(field(part))
-			if !known || len(data)+len(inner)+2 > 250 {
+			if !known || i == maxTypeof {
 				break
 			}
 			data = nftables.AppendTLV(data, uint8(i), inner)
