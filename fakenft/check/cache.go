@@ -48,6 +48,8 @@ type ruleMark struct {
 // members are the elements of a set with intervals.
 type members struct {
 	list []syntax.Expr
+	// declared are those of the list that stand in the set's declaration, and are told as if they stood in each command that adds others.
+	declared map[syntax.Expr]bool
 }
 
 func (m *members) items() []syntax.Expr {

@@ -46,7 +46,13 @@ const MaxMistakes = 10
 // Commands checks all commands of a transaction.
 func (c *Checker) Commands(commands []*syntax.Command) []*syntax.Mistake {
 	for _, cmd := range commands {
-		if cmd.Kind == syntax.KindRule && (cmd.Handle.Index != 0 || cmd.Handle.Position != 0 || cmd.Op == syntax.OpReplace) {
+		if cmd.Kind != syntax.KindRule {
+			continue
+		}
+		switch {
+		case cmd.Op == syntax.OpReplace:
+			c.placesRules = false // so nft forgets it
+		case cmd.Handle.Index != 0 || cmd.Handle.Position != 0:
 			c.placesRules = true
 		}
 	}

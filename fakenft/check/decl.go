@@ -32,6 +32,9 @@ func (c *Checker) evalSetDecl(s *syntax.SetDecl) bool {
 		}
 	}
 	if !isInterval(s.Flags) && s.AutoMerge {
+		if _, ok := s.Key.(*syntax.Concat); ok || s.Key != nil && len(s.Key.Info().Type.Parts) > 0 {
+			s.Key = &syntax.Value{Common: syntax.Common{Loc: loc(s.Key), Type: syntax.TypeInvalid}} // which nft finds out later
+		}
 		return c.wrong("auto-merge only works with interval sets", s.Loc)
 	}
 	if !c.setTypes(s) {
@@ -79,7 +82,7 @@ func (c *Checker) declared(s *syntax.SetDecl) bool {
 func (c *Checker) setTypes(s *syntax.SetDecl) bool {
 	word := setWord(s.Flags)
 	if s.Key == nil {
-		return c.wrong(word+" definition does not specify key", s.Loc)
+		return c.wrong("set definition does not specify key", s.Loc) // its type would say that it is a map
 	}
 	if !isAnonymous(s) && !c.typeOnly(s.Key) {
 		return false

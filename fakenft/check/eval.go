@@ -356,7 +356,7 @@ func (c *Checker) evalList(at *syntax.Expr, e *syntax.List) bool {
 			return false
 		}
 		v, ok := e.Items[i].(*syntax.Value)
-		if !ok {
+		if !ok || isWildcard(v) {
 			return c.wrong("List member must be a constant value", loc(e.Items[i]))
 		}
 		if v.Type.Base == nil || v.Type.Base.ID != syntax.TypeBitmask.ID {

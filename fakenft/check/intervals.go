@@ -116,7 +116,7 @@ func (c *Checker) withExisting(set *syntax.SetDecl, elements *syntax.Set) []memb
 	existing := c.existing(set)
 	if existing != nil {
 		for _, item := range existing.items() {
-			all = append(all, member{item, true})
+			all = append(all, member{item, !existing.declared[item]})
 		}
 	}
 	for _, item := range elements.Items {
@@ -137,7 +137,16 @@ func (c *Checker) withExisting(set *syntax.SetDecl, elements *syntax.Set) []memb
 func (c *Checker) overlap(set *syntax.SetDecl, elements *syntax.Set) bool {
 	all := c.withExisting(set, elements)
 	ok := c.overlapping(all)
-	c.existing(set).add(elements.Items)
+	if existing := c.existing(set); existing != nil {
+		existing.declared = nil
+		existing.add(elements.Items)
+		if set.Elements == syntax.Expr(elements) {
+			existing.declared = map[syntax.Expr]bool{}
+			for _, item := range existing.list {
+				existing.declared[item] = true
+			}
+		}
+	}
 	return ok
 }
 
@@ -179,9 +188,12 @@ func (c *Checker) autoMerge(set *syntax.SetDecl, elements *syntax.Set) bool {
 		sortRanges(elements.Items)
 		return true
 	}
+	existing := c.existing(set)
+	if existing != nil {
+		existing.declared = nil
+	}
 	all := c.withExisting(set, elements)
 	kept, gone := merge(all)
-	existing := c.existing(set)
 	var stay []syntax.Expr
 	elements.Items = nil
 	for _, m := range kept {
