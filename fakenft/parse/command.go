@@ -37,10 +37,10 @@ func (p *parser) line(t token) {
 	if p.bad {
 		return
 	}
-	c.Loc = p.since(from)
 	if p.peek() != tokEOF {
 		p.separator(tokEOF)
 	}
+	c.Loc = p.since(from) // the end of the line is a part of it
 	p.keep(func() { p.commands = append(p.commands, c) })
 }
 
@@ -104,7 +104,7 @@ func (p *parser) command(c *syntax.Command, t token) {
 		}
 	case syntax.OpDescribe:
 		c.Kind = syntax.KindExpr
-		c.Describe = p.primary(false)
+		c.Describe = p.primary()
 	default:
 		p.ports(c)
 	}
