@@ -24,10 +24,22 @@ func (f files) place(name string) string {
 	return name
 }
 
-// Read is what a file holds.
+// isFolder says whether a name is that of a folder.
+func (f files) isFolder(name string) bool {
+	if name == "" || f.root == nil {
+		return false
+	}
+	info, err := fs.Stat(f.root, f.place(name))
+	return err == nil && info.IsDir()
+}
+
+// Read is what a file holds: nothing if it is a folder.
 func (f files) Read(name string) ([]byte, error) {
 	if name == "" || f.root == nil {
 		return nil, syscall.ENOENT
+	}
+	if f.isFolder(name) {
+		return nil, nil
 	}
 	return fs.ReadFile(f.root, f.place(name))
 }

@@ -79,13 +79,13 @@ func (r *run) fromFile() int {
 		in.Text = string(text)
 		return r.input(in)
 	}
-	text, err := r.tools.files().Read(r.file)
-	if err != nil && libc.FileErrorText(err) == "Is a directory" {
+	if r.tools.files().isFolder(r.file) {
 		r.errors.WriteString("input in flex scanner failed\n")
 		return 2
 	}
+	text, err := r.tools.files().Read(r.file)
 	if err != nil {
-		r.mistake(syntax.Wrong(fmt.Sprintf("Could not open file %q: %s\n", r.file, libc.FileErrorText(err)), nowhere()))
+		r.mistake(syntax.Wrong(fmt.Sprintf("Could not open file %q: %s", r.file, libc.FileErrorText(err)), nowhere()))
 		return 1
 	}
 	in.Text = string(text)

@@ -2,6 +2,7 @@ package libc
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 	"syscall"
 )
@@ -40,8 +41,13 @@ func Strerror(e syscall.Errno) string {
 // FileErrorText is the C library's text of an error with a file.
 func FileErrorText(err error) string {
 	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	switch {
+	case errors.As(err, &errno):
 		return Strerror(errno)
+	case errors.Is(err, fs.ErrNotExist):
+		return Strerror(syscall.ENOENT)
+	case errors.Is(err, fs.ErrPermission):
+		return Strerror(syscall.EACCES)
 	}
 	return err.Error()
 }
