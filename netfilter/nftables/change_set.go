@@ -27,7 +27,7 @@ func (s *SetSpec) check() syscall.Errno {
 	case s.KeyLen == 0 || s.KeyLen > maxData:
 		return syscall.EINVAL
 	case s.Flags&^setFlags != 0, has(SetMap | SetObject), has(SetEval | SetObject),
-		has(SetAnonymous|SetTimeout) && !has(SetEval), has(SetConstant | SetTimeout), has(SetConstant | SetEval):
+		has(SetAnonymous|SetTimeout) && !has(SetEval), has(SetConstant | SetTimeout):
 		return syscall.EOPNOTSUPP
 	case has(SetMap) && s.DataType == 0 && s.DataLen == 0, !has(SetMap) && s.DataType != 0, has(SetObject) != (s.ObjectType != 0):
 		return syscall.EINVAL

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
 // transactions is how many random ones the kernels are compared with; CHAINWALK_NFT_TRANSACTIONS says another number.
@@ -55,6 +56,29 @@ func TestKernelHasTheSameIntervals(t *testing.T) {
 		}
 		return changes
 	})
+}
+
+// TestKernelTakesTheSameSets is about all flags that sets can have.
+func TestKernelTakesTheSameSets(t *testing.T) {
+	kerneltest.Need(t)
+	o, k := newOracle(t), newKernel()
+	table := []nftables.Change{&nftables.AddTable{TableSpec: nftables.TableSpec{Family: nftables.IPv4, Name: "t"}}}
+	assert.Equal(t, o.commit(t, table), k.Commit(table))
+	for flags := nftables.SetFlags(0); flags < 512; flags++ {
+		s := nftables.SetSpec{Name: fmt.Sprint("s", flags), ID: 1, Flags: flags, KeyLen: 8, KeyType: 7}
+		if flags&nftables.SetMap != 0 {
+			s.DataType, s.DataLen = 7, 4
+		}
+		if flags&nftables.SetObject != 0 {
+			s.ObjectType = expr.ObjectCounter
+		}
+		if flags&nftables.SetConcat != 0 {
+			s.FieldLens = []uint8{4, 4}
+		}
+		changes := []nftables.Change{&nftables.AddSet{Family: nftables.IPv4, Table: "t", Set: s}}
+		assert.Equal(t, o.commit(t, changes), k.Commit(changes), "flags %b", flags)
+	}
+	assert.Equal(t, o.state(t), stateOf(k))
 }
 
 func compareKernels(t *testing.T, g *generator, start, next func() []nftables.Change) {

@@ -16,6 +16,7 @@ type members struct {
 	ordered  *persist.List[*Element] // of one with intervals: by key, an end before a beginning
 	boxes    []*Element              // of concatenations with intervals, in the order in which they were added
 	catchall *Element
+	added    uint64 // elements, ever
 }
 
 // structure is how a set keeps its elements.
@@ -153,9 +154,9 @@ func (m *members) all(now time.Time) []*Element {
 			all = append(all, e)
 		}
 	})
-	if n := m.hashed.Len(); n > 0 {
+	if m.hashed.Len() > 0 {
 		slices.SortFunc(all, func(a, b *Element) int {
-			return cmp.Or(cmp.Compare(a.Flags&ElementCatchall, b.Flags&ElementCatchall), bytes.Compare(a.Key, b.Key))
+			return cmp.Or(cmp.Compare(a.Flags&ElementCatchall, b.Flags&ElementCatchall), cmp.Compare(a.order, b.order))
 		})
 	}
 	return all
@@ -271,6 +272,12 @@ func (m *members) clashBox(s *SetSpec, e *Element, now time.Time) (*Element, sys
 
 // put adds an element, or puts it in the place of the one that it is.
 func (m *members) put(s *SetSpec, e *Element, old *Element) {
+	if old != nil {
+		e.order = old.order
+	} else {
+		m.added++
+		e.order = m.added
+	}
 	if e.Flags&ElementCatchall != 0 {
 		m.catchall = e
 		return

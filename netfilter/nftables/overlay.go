@@ -3,7 +3,6 @@ package nftables
 import (
 	"bytes"
 	"cmp"
-	"maps"
 	"time"
 
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
@@ -24,7 +23,15 @@ type overlaid struct {
 	table    *Table
 	set      *Set
 	elements map[string]*Element // nil for one that was deleted
+	keys     []string            // those of elements, in the order in which they came
 	more     int                 // elements than below
+}
+
+func (c *overlaid) change(key string, e *Element) {
+	if _, known := c.elements[key]; !known {
+		c.keys = append(c.keys, key)
+	}
+	c.elements[key] = e
 }
 
 // Overlay is a new one over the kernel.
@@ -124,7 +131,7 @@ func (o *Overlay) Put(t *Table, s *Set, e DynsetElement, refresh bool) *Element 
 			return old
 		}
 		again := &Element{ElementSpec: old.ElementSpec, Deadline: now.Add(life)}
-		o.of(t, s).elements[string(e.Key)] = again
+		o.of(t, s).change(string(e.Key), again)
 		return again
 	}
 	if old != nil {
@@ -144,7 +151,7 @@ func (o *Overlay) Put(t *Table, s *Set, e DynsetElement, refresh bool) *Element 
 		added.HasTimeout, added.Deadline = e.Timeout != 0, now.Add(life)
 	}
 	c := o.of(t, s)
-	c.elements[string(e.Key)] = added
+	c.change(string(e.Key), added)
 	c.more++
 	return added
 }
@@ -155,7 +162,7 @@ func (o *Overlay) Delete(t *Table, s *Set, key []byte) {
 		return
 	}
 	c := o.of(t, s)
-	c.elements[string(key)] = nil
+	c.change(string(key), nil)
 	c.more--
 }
 
@@ -173,8 +180,8 @@ func (o *Overlay) expire(t *Table, s *Set, now time.Time) bool {
 	})
 	for at := o; at != nil; at = at.below {
 		if c := at.changed[s.id]; c != nil {
-			for key, e := range c.elements {
-				if e != nil && !e.Live(now) && o.element(s, []byte(key)) == e {
+			for _, key := range c.keys {
+				if e := c.elements[key]; e != nil && !e.Live(now) && o.element(s, []byte(key)) == e {
 					over = append(over, key)
 				}
 			}
@@ -204,7 +211,9 @@ func (o *Overlay) Commit() {
 // take makes the changes of an overlay that lies over this one.
 func (o *Overlay) take(c *overlaid) {
 	own := o.of(c.table, c.set)
-	maps.Copy(own.elements, c.elements)
+	for _, key := range c.keys {
+		own.change(key, c.elements[key])
+	}
 	own.more += c.more
 }
 
@@ -222,12 +231,14 @@ func (k *Kernel) take(changed map[*setID]*overlaid) {
 			continue
 		}
 		m := s.members.Load().edit(hashing, max(c.more, 0))
-		for key, e := range c.elements {
+		for _, key := range c.keys {
+			e := c.elements[key]
 			if e == nil {
 				m.hashed.Remove(key)
-			} else {
-				m.hashed.Put(key, e)
+				continue
 			}
+			old, _ := m.hashed.Get(key)
+			m.put(&s.SetSpec, e, old)
 		}
 		s.members.Store(m)
 	}

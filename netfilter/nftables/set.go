@@ -30,6 +30,8 @@ type Element struct {
 	Deadline time.Time
 	// Memo is as that of a Chain.
 	Memo atomic.Value
+
+	order uint64 // in which it was added
 }
 
 // Live says that the element has not expired.
@@ -43,6 +45,6 @@ func (s *Set) Find(key []byte, now time.Time) *Element {
 	return s.members.Load().find(&s.SetSpec, key, now)
 }
 
-// Elements are the live elements by their keys, concatenations with intervals in the order in which they were added. Of intervals they are
-// the beginning of each and its end, as the kernel dumps them. A catch-all element is the last.
+// Elements are the live elements in the order in which they were added; of intervals by their keys the beginning of each and its end, as the
+// kernel dumps them. A catch-all element is the last.
 func (s *Set) Elements(now time.Time) []*Element { return s.members.Load().all(now) }
