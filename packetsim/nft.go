@@ -45,7 +45,8 @@ type nftWalk struct {
 	op       int // the one of its operations that is run
 	regs     nftRegisters
 	code     expr.Code
-	chain    string            // of the code Jump or Goto
+	chain    string            // of the code Jump or Goto, unless to is set
+	to       *nftProgram       // of that code, if it is known already
 	element  *nftables.Element // that the code is from; nil: from the rule itself
 	rejected *expr.Reject      // to be answered when the rule has been told
 }
@@ -87,13 +88,13 @@ func (t *nftWalk) run(s *skb, base *nftBase) bool {
 
 // end forgets the packet and its chain.
 func (t *nftWalk) end() {
-	t.s, t.base, t.at, t.wire, t.element, t.rejected, t.jumps = nil, nil, nftPosition{}, nil, nil, nil, 0
+	t.s, t.base, t.at, t.wire, t.to, t.element, t.rejected, t.jumps = nil, nil, nftPosition{}, nil, nil, nil, nil, 0
 }
 
 // rule runs the operations of the rule.
 func (t *nftWalk) rule() {
 	r := &t.at.program.rules[t.at.next]
-	t.code, t.chain, t.element, t.rejected = expr.Continue, "", nil, nil
+	t.code, t.to, t.element, t.rejected = expr.Continue, nil, nil, nil
 	for i := range r.ops {
 		t.op = i
 		t.run1(&r.ops[i])
@@ -178,17 +179,25 @@ func (t *nftWalk) jump() fate {
 	return goOn
 }
 
-// target is the chain that the verdict leads to. A look-up that led to a chain of this table before leads there again.
+// nftLeads is where the verdict of a map's element leads, kept in the element's Memo. The chain of its name is the one of the program as
+// long as the table is the one that is known to have that.
+type nftLeads struct {
+	to   *nftProgram
+	code expr.Code
+}
+
+func (l *nftLeads) current(table *nftables.Table) bool { return l.to.table.Load() == table }
+
+// target is the chain that the verdict leads to. A jump that led to a chain of this table before leads there again.
 func (t *nftWalk) target() *nftProgram {
-	var to *nftProgram
-	op := &t.at.program.rules[t.at.next].ops[t.op]
-	if t.element != nil {
-		to, _ = t.element.Memo.Load().(*nftProgram)
-	} else {
-		to = op.to.Load()
+	if t.to != nil {
+		return t.to
 	}
-	if to != nil && to.table.Load() == t.base.table && to.chain.Name == t.chain {
-		return to
+	op := &t.at.program.rules[t.at.next].ops[t.op]
+	if t.element == nil {
+		if to := op.to.Load(); to != nil && to.table.Load() == t.base.table {
+			return to
+		}
 	}
 	chain := t.base.table.Chain(t.chain)
 	if chain == nil {
@@ -196,10 +205,10 @@ func (t *nftWalk) target() *nftProgram {
 		t.blame()
 		return nil
 	}
-	to = nftProgramOf(chain)
+	to := nftProgramOf(chain)
 	to.table.Store(t.base.table)
 	if t.element != nil {
-		t.element.Memo.Store(to)
+		t.element.Memo.Store(&nftLeads{to, t.code})
 	} else {
 		op.to.Store(to)
 	}
@@ -277,7 +286,7 @@ func (t *nftWalk) met(r *nftables.Rule) *netfilter.Rule {
 	}
 	met := *value
 	met.Fact.Verdict, met.Fact.Jump, met.Fact.Goto = "", "", false
-	setVerdict(&met.Fact, t.code, t.chain)
+	setVerdict(&met.Fact, t.code, t.leadsTo())
 	return &met
 }
 
@@ -291,11 +300,22 @@ func (t *nftWalk) verdictText() string {
 	case expr.Return:
 		return "return"
 	case expr.Jump:
-		return "jump " + t.chain
+		return "jump " + t.leadsTo()
 	case expr.Goto:
-		return "goto " + t.chain
+		return "goto " + t.leadsTo()
 	}
 	return "continue"
+}
+
+// leadsTo is the name of the chain that the verdict leads to, if it is one that does.
+func (t *nftWalk) leadsTo() string {
+	switch {
+	case t.code != expr.Jump && t.code != expr.Goto:
+		return ""
+	case t.to != nil:
+		return t.to.chain.Name
+	}
+	return t.chain
 }
 
 // missed tells the rule that was looked at and does not hold, and what in it does not.

@@ -42,6 +42,27 @@ func (t *nftWalk) nat(x *expr.NAT) {
 	t.bound(t.targets.bind(t.s.conn, side, &conntrack.Range{NATRange: to}))
 }
 
+// natTo translates the destination to an address and a port.
+func (t *nftWalk) natTo(op *nftOp) {
+	six := t.s.Is6()
+	size := 4
+	if six {
+		size = 16
+	}
+	at, from := int(op.sreg), int(op.dreg)
+	if (op.field == ipv6Family) != six || !t.regs.knows(at, size) || !t.regs.knows(from, 2) {
+		t.nat(op.x.(*expr.NAT))
+		return
+	}
+	var to netip.Addr
+	if six {
+		to = netip.AddrFrom16([16]byte(t.regs.data[at : at+16]))
+	} else {
+		to = netip.AddrFrom4([4]byte(t.regs.data[at : at+4]))
+	}
+	t.bound(t.targets.dnat(t.s, endpointRange(to, binary.BigEndian.Uint16(t.regs.data[from:])), 0))
+}
+
 // bound is the verdict of a translation.
 func (t *nftWalk) bound(f fate) {
 	if t.code = expr.Drop; f == accepted {

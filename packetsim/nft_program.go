@@ -1,7 +1,6 @@
 package packetsim
 
 import (
-	"bytes"
 	"encoding/binary"
 	"sync/atomic"
 
@@ -9,7 +8,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// nftProgram is a chain of nf_tables as walks read it, kept in the chain's Memo.
+// nftProgram is a chain of nf_tables as walks read it, kept in the chain's Memo. What a packet to one of many services needs of it lies
+// together, since nothing of it is in the processor's cache.
 type nftProgram struct {
 	// table is one that is known to have the chain, so that a jump that led here before leads here again.
 	table atomic.Pointer[nftables.Table]
@@ -17,25 +17,47 @@ type nftProgram struct {
 	rules []nftRule
 }
 
-// nftRule is a rule and what it does, which is kept in its Memo.
+// nftRule is a rule and what it does.
 type nftRule struct {
 	rule *nftables.Rule
 	ops  []nftOp
 }
 
-// nftCompiled is what the Memo of a rule has.
+// nftCompiled is what the Memo of a rule of a long chain has, of which a commit changes few.
 type nftCompiled struct{ ops []nftOp }
+
+// longNFTChain is from how many rules on those that a commit has not changed are not compiled again.
+const longNFTChain = 32
 
 // nftProgramOf is the chain's program. Several goroutines may ask at once.
 func nftProgramOf(chain *nftables.Chain) *nftProgram {
 	if known, _ := chain.Memo.Load().(*nftProgram); known != nil && known.chain == chain {
 		return known
 	}
+	x := newNFTProgram(chain)
+	chain.Memo.Store(x)
+	return x
+}
+
+func newNFTProgram(chain *nftables.Chain) *nftProgram {
+	if len(chain.Rules) == 1 {
+		x := &struct {
+			nftProgram
+			rule [1]nftRule
+			ops  [3]nftOp
+		}{}
+		x.chain, x.rules = chain, x.rule[:]
+		x.rule[0] = nftRule{chain.Rules[0], compileNFT(chain.Rules[0].Exprs, x.ops[:])}
+		return &x.nftProgram
+	}
 	x := &nftProgram{chain: chain, rules: make([]nftRule, len(chain.Rules))}
 	for i, rule := range chain.Rules {
-		x.rules[i] = nftRule{rule, nftOpsOf(rule)}
+		if len(chain.Rules) < longNFTChain {
+			x.rules[i] = nftRule{rule, compileNFT(rule.Exprs, nil)}
+		} else {
+			x.rules[i] = nftRule{rule, nftOpsOf(rule)}
+		}
 	}
-	chain.Memo.Store(x)
 	return x
 }
 
@@ -43,7 +65,7 @@ func nftOpsOf(rule *nftables.Rule) []nftOp {
 	if known, _ := rule.Memo.Load().(*nftCompiled); known != nil {
 		return known.ops
 	}
-	c := &nftCompiled{ops: compileNFT(rule.Exprs)}
+	c := &nftCompiled{ops: compileNFT(rule.Exprs, nil)}
 	rule.Memo.Store(c)
 	return c.ops
 }
@@ -59,15 +81,18 @@ const (
 	nftVerdict
 	nftLookup
 	nftDraw // load a drawn number, mask it, compare it
+	nftPick // look a drawn number up
+	nftNAT  // to an address and a port
 	nftExpr // what the expression itself says
 )
 
 // nftOp is an operation: an expression, or several that belong together.
 type nftOp struct {
 	x          expr.Expr // the first of them
+	compared   *expr.Cmp // with nftTest
 	to         atomic.Pointer[nftProgram]
 	set        atomic.Pointer[nftSetAt]
-	data       []byte
+	choices    atomic.Pointer[nftChoices]
 	mask, want uint32 // of the four bytes, as a little-endian number
 	xor        uint32
 	kind       nftKind
@@ -83,24 +108,41 @@ type nftSetAt struct {
 	set   *nftables.Set
 }
 
-// compileNFT is what expressions do.
-func compileNFT(exprs []expr.Expr) []nftOp {
-	ops, n := make([]nftOp, len(exprs)), 0
+// compileNFT is what expressions do, in the room if that is enough.
+func compileNFT(exprs []expr.Expr, room []nftOp) []nftOp {
+	ops, n := room, 0
+	if countNFTOps(exprs) > len(room) {
+		ops = make([]nftOp, countNFTOps(exprs))
+	}
 	for i := 0; i < len(exprs); n++ {
 		op := &ops[n]
-		used := op.compileTest(exprs[i:])
-		if used == 0 {
-			used = op.compileDraw(exprs[i:])
-		}
-		if used == 0 {
-			op.compile(exprs[i])
-			used = 1
-		}
+		used := op.compileNext(exprs[i:])
 		op.from = uint8(min(i, 255))
 		i += used
 		op.end = uint8(min(i, 255))
 	}
 	return ops[:n]
+}
+
+// countNFTOps is of how many operations the expressions are.
+func countNFTOps(exprs []expr.Expr) int {
+	n := 0
+	for len(exprs) > 0 {
+		n++
+		exprs = exprs[new(nftOp).compileNext(exprs):]
+	}
+	return n
+}
+
+// compileNext makes an operation of the next expressions, and says of how many.
+func (op *nftOp) compileNext(exprs []expr.Expr) int {
+	for _, several := range [...]func(*nftOp, []expr.Expr) int{(*nftOp).compileTest, (*nftOp).compilePick, (*nftOp).compileDraw} {
+		if used := several(op, exprs); used > 0 {
+			return used
+		}
+	}
+	op.compile(exprs[0])
+	return 1
 }
 
 // compileTest makes one operation of a load, a mask and a comparison, or of a load alone, and says of how many expressions; 0: the first
@@ -126,9 +168,23 @@ func (op *nftOp) compileTest(exprs []expr.Expr) int {
 	if !is || c.Sreg != dreg || len(c.Data) > 4 || c.Op > expr.Neq {
 		return 1
 	}
-	op.kind, op.mask, op.cmp, op.want, op.data = nftTest, mask, c.Op, word(c.Data), c.Data
-	op.xor = word(bytes.Repeat([]byte{0xff}, len(c.Data))) // the bytes that are compared
+	op.kind, op.mask, op.cmp, op.want, op.compared = nftTest, mask, c.Op, word(c.Data), c
+	op.xor = uint32(1)<<(8*len(c.Data)) - 1 // the bytes that are compared
 	return used + 1
+}
+
+// compilePick makes one operation of a drawn number and its look-up.
+func (op *nftOp) compilePick(exprs []expr.Expr) int {
+	n, is := exprs[0].(*expr.Numgen)
+	if !is || !n.Random || n.Modulus > mostChoices || len(exprs) < 2 {
+		return 0
+	}
+	l, is := exprs[1].(*expr.Lookup)
+	if !is || !l.Map || l.Invert || l.Sreg != n.Dreg || l.Dreg != n.Dreg && readLater(exprs[2:], n.Dreg) {
+		return 0
+	}
+	op.kind, op.x, op.sreg = nftPick, &nftPicked{n, l}, uint8(n.Dreg.Offset())
+	return 2
 }
 
 // compile makes an operation of one expression that is no load of a field.
@@ -136,7 +192,7 @@ func (op *nftOp) compile(x expr.Expr) {
 	op.kind, op.x = nftExpr, x
 	switch x := x.(type) {
 	case *expr.Cmp:
-		op.kind, op.sreg, op.cmp, op.data = nftCompare, uint8(x.Sreg.Offset()), x.Op, x.Data
+		op.kind, op.sreg, op.compared = nftCompare, uint8(x.Sreg.Offset()), x
 	case *expr.Bitwise:
 		if x.Op == expr.Bool && x.Len <= 4 {
 			op.kind, op.sreg, op.dreg = nftBitwise, uint8(x.Sreg.Offset()), uint8(x.Dreg.Offset())
@@ -148,6 +204,12 @@ func (op *nftOp) compile(x expr.Expr) {
 		}
 	case *expr.Lookup:
 		op.kind, op.sreg = nftLookup, uint8(x.Sreg.Offset())
+	case *expr.NAT:
+		if x.AddrMin != 0 && x.ProtoMin != 0 && x.AddrMax == 0 && x.ProtoMax == 0 && x.Flags&^(expr.NATMapIPs|expr.NATProtoSpecified) == 0 &&
+			!x.Source {
+			op.kind, op.field = nftNAT, nftField(x.Family)
+			op.sreg, op.dreg = uint8(x.AddrMin.Offset()), uint8(x.ProtoMin.Offset())
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func (t *nftWalk) run1(op *nftOp) {
 			binary.LittleEndian.PutUint32(t.regs.data[op.dreg:], have)
 		}
 		if t.regs.tainted && !t.regs.knows(int(op.dreg), 4) {
-			t.compare(int(op.dreg), op.cmp, op.data)
+			t.compare(int(op.dreg), op.cmp, op.compared.Data)
 			return
 		}
 		if ((have^op.want)&op.xor == 0) != (op.cmp == expr.Eq) {
@@ -31,7 +31,7 @@ func (t *nftWalk) run1(op *nftOp) {
 	case nftLoad:
 		t.load(op)
 	case nftCompare:
-		t.compare(int(op.sreg), op.cmp, op.data)
+		t.compare(int(op.sreg), op.compared.Op, op.compared.Data)
 	case nftBitwise:
 		t.bitwise4(op)
 	case nftVerdict:
@@ -39,6 +39,10 @@ func (t *nftWalk) run1(op *nftOp) {
 		t.code, t.chain = v.Code, v.Chain
 	case nftLookup:
 		t.lookup(op, op.x.(*expr.Lookup))
+	case nftPick:
+		t.pick(op)
+	case nftNAT:
+		t.natTo(op)
 	case nftDraw:
 		t.draw(op)
 	default:

@@ -49,17 +49,25 @@ func (t *nftWalk) lookup(op *nftOp, x *expr.Lookup) {
 		t.code = expr.Break
 		return
 	}
-	if e == nil {
-		return
+	if e != nil {
+		t.found(x, e)
 	}
-	if x.Map && e.Data != nil {
+}
+
+// found is what the element that a look-up found does.
+func (t *nftWalk) found(x *expr.Lookup, e *nftables.Element) {
+	if leads, _ := e.Memo.Load().(*nftLeads); leads != nil && leads.current(t.base.table) {
+		t.code, t.to, t.element = leads.code, leads.to, e
+	} else if x.Map && e.Data != nil {
 		if v := e.Data.Verdict; v != nil {
 			t.code, t.chain, t.element = v.Code, v.Chain, e
 		} else {
 			t.regs.put(x.Dreg.Offset(), e.Data.Bytes)
 		}
 	}
-	t.runAll(e.Exprs)
+	if len(e.Exprs) > 0 {
+		t.runAll(e.Exprs)
+	}
 }
 
 // runAll runs what an element has of its own.
