@@ -35,7 +35,7 @@ func (p *parser) include() {
 		if strings.HasSuffix(names[i], "/") {
 			continue
 		}
-		if len(p.below) >= maxIncludes {
+		if len(p.below) >= maxIncludes-1 { // the first file is one of them
 			p.wrong("Include nested too deeply, max 16 levels", at)
 			return
 		}

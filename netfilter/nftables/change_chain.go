@@ -163,7 +163,7 @@ func (t *tableEdit) updateChain(chain *Chain, c *AddChain, part Part) *fault {
 	}
 	if c.Handle != 0 && spec.Name != "" {
 		if t.Chain(spec.Name) != nil {
-			return refuse(syscall.EEXIST, PartChain)
+			return refuse(syscall.EEXIST, PartWhole)
 		}
 		t.rename(chain, spec.Name)
 	}
