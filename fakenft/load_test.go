@@ -1,8 +1,8 @@
 package fakenft_test
 
 import (
-	"os"
-	"path/filepath"
+	"io/fs"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakenft"
+	"github.com/chainwalk/chainwalk/internal/dumps/nftcalls"
 )
 
 func list(t *testing.T, tools *fakenft.Tools, args ...string) string {
@@ -26,17 +27,60 @@ func load(t *testing.T, name, text string) *fakenft.Tools {
 	return tools
 }
 
-// TestListingsAreLoaded takes both listings of what kube-proxy wrote: nft itself does not take the one in JSON again.
+// What a listing that was loaded from JSON lacks: nft 1.0.6 reads no comments of sets and maps. A set in a rule that has become one element,
+// since two of it touched, is no set when it is read again.
+var (
+	single     = regexp.MustCompile(`(addr )\{ ([^ ,:]+) \}`)
+	singleJSON = regexp.MustCompile(`"right": \{"set": \[(\{"(?:prefix|range)": [^}]*\})\]\}\}\}`)
+
+	handle  = regexp.MustCompile(`, "handle": \d+|"handle": \d+, `)
+	comment = regexp.MustCompile(`(?m)^(\{"(?:set|map)": .*?)"comment": "[^"]*", ("flags|"map|"elem|"timeout)`)
+)
+
+// objects are what a listing in JSON has, without handles, a line each.
+func objects(json string) string {
+	json = singleJSON.ReplaceAllString(json, `"right": $1}}`)
+	return comment.ReplaceAllString(strings.ReplaceAll(handle.ReplaceAllString(json, ""), `}, {"`, "},\n{\""), "$1$2")
+}
+
+// TestListingsAreLoaded takes both listings of what kube-proxy wrote: nft itself does not take the one in JSON again, which has maps before
+// the chains that they lead to. It has no comments of tables and chains either.
 func TestListingsAreLoaded(t *testing.T) {
-	files, err := filepath.Glob("../../shared/dumps/nftables-v1.36/*/ruleset.nft")
+	files, err := nftcalls.Files()
 	require.NoError(t, err)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
+	stages, err := fs.Glob(files, "*/ruleset.nft")
+	require.NoError(t, err)
+	require.NotEmpty(t, stages)
+	for _, file := range stages {
+		text, err := fs.ReadFile(files, file)
 		require.NoError(t, err)
-		json, err := os.ReadFile(strings.TrimSuffix(file, ".nft") + ".json")
+		json, err := fs.ReadFile(files, strings.TrimSuffix(file, ".nft")+".json")
 		require.NoError(t, err)
-		fromText, fromJSON := load(t, file, string(text)), load(t, file, string(json))
-		assert.Equal(t, string(text), list(t, fromText), file)
-		assert.Equal(t, string(text), list(t, fromJSON), file)
+		assert.Equal(t, single.ReplaceAllString(string(text), "$1$2"), list(t, load(t, file, string(text))), file)
+		assert.Equal(t, objects(string(json)), objects(list(t, load(t, file, string(json)), "-j")), file)
 	}
+}
+
+func TestListingsThatCannotBeLoaded(t *testing.T) {
+	for text, want := range map[string]string{
+		"table ip t {\n\tchain c {\n\t\tnosuch 1\n\t}\n}\n":     "l:3:",
+		"table ip t {\n\tchain c {\n\t\tjump nowhere\n\t}\n}\n": "l:3:8: the kernel refuses this: no such file or directory",
+		`{"nftables": [{"table": {"family": "ip"}}]}`:           "l: ",
+		`{"tables": []}`: `is no listing of nft: it has no list "nftables"`,
+		`{"nftables": [`: "unexpected end of JSON input",
+		"table ip t {\n\tchain c {\n\t\tip saddr 1.2.3.4 drop\n":            "l:4:",
+		"table ip t {\n\tchain c {\n\t\txt match \"recent\" drop\n\t}\n}\n": "l:3:",
+	} {
+		tools := fakenft.New(fakenft.Options{})
+		err := tools.Load("l", strings.NewReader(text), nil)
+		require.ErrorContains(t, err, want, text)
+		assert.Empty(t, tools.Kernel().State().Tables())
+	}
+}
+
+func TestTablesAreLeftOut(t *testing.T) {
+	tools := fakenft.New(fakenft.Options{})
+	const two = "table ip a {\n}\ntable ip6 b {\n}\n"
+	require.NoError(t, tools.Load("two", strings.NewReader(two), func(n fakenft.TableName) bool { return n == fakenft.TableNameOf("ip6", "b") }))
+	assert.Equal(t, "table ip a {\n}\n", list(t, tools))
 }
