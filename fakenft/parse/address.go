@@ -76,8 +76,8 @@ func ip4Len(s string) int {
 	return at
 }
 
-// ip6Len is the length of the longest IPv6 address that a text begins with: eight groups, or at most seven with one "::" (so "1:2:3:4:5:6:7::"
-// is one), or "::" and "::ffff:" with an IPv4 address.
+// ip6Len is the length of the longest IPv6 address that a text begins with: eight groups, or at most seven with one "::" (so
+// "1:2:3:4:5:6:7::" is one), or "::" and "::ffff:" with an IPv4 address.
 func ip6Len(s string) int {
 	at, groups, best := 0, 0, 0
 	double := false

@@ -5,8 +5,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
 
-// statement takes what may stand in every block: a separator, a definition, an inclusion; and after a mistake it recovers. It says whether the
-// block goes on with the next thing.
+// statement takes what may stand in every block: a separator, a definition, an inclusion; and after a mistake it recovers. It says whether
+// the block goes on with the next thing.
 func (p *parser) statement(t token) bool {
 	switch t {
 	case tokBad:
@@ -112,11 +112,12 @@ func (p *parser) commentOf(t *syntax.TableDecl) {
 	if t.HasComment {
 		p.again(at)
 	}
-	t.Comment, t.HasComment = text, true
+	p.keep(func() { t.Comment, t.HasComment = text, true })
 	p.separator()
 }
 
-// blockComment takes the comment of a chain, a set or an object. A second one is a mistake that ends the block: the block around it recovers.
+// blockComment takes the comment of a chain, a set or an object. A second one is a mistake that ends the block: the block around it
+// recovers.
 func (p *parser) blockComment(to *string, has *bool, separated bool) {
 	text, at := p.comment()
 	if separated {
@@ -265,7 +266,8 @@ func (p *parser) devices(h *syntax.HookDecl) {
 	}
 }
 
-// priority takes "priority" and what it is: a number, a variable, or a name with a number to add or take away, which comes to PriorityNumber.
+// priority takes "priority" and what it is: a number, a variable, or a name with a number to add or take away, which comes to
+// PriorityNumber.
 func (p *parser) priority(h *syntax.HookDecl) {
 	if !p.expect(tokPriority) {
 		return

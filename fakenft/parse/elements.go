@@ -25,6 +25,10 @@ func (p *parser) setExpr() syntax.Expr {
 
 // setRest takes a set whose "{" has been taken. A newline may stand on both sides of a member, one on each.
 func (p *parser) setRest(from syntax.Loc) syntax.Expr {
+	return p.inside(2, func() syntax.Expr { return p.members(from) })
+}
+
+func (p *parser) members(from syntax.Loc) syntax.Expr {
 	s := &syntax.Set{}
 	p.accept(tokNewline)
 	for {
@@ -38,7 +42,8 @@ func (p *parser) setRest(from syntax.Loc) syntax.Expr {
 	return s
 }
 
-// moreMembers takes commas or the closing brace. It says whether a member comes: a comma may be the last, and several may follow each other.
+// moreMembers takes commas or the closing brace. It says whether a member comes: a comma may be the last, and several may follow each
+// other.
 func (p *parser) moreMembers() bool {
 	for {
 		switch p.peek() {

@@ -50,7 +50,7 @@ func (p *parser) binary(left syntax.Expr, from syntax.Loc, rank int, operand fun
 // basic takes the left side of a relation up to a dot.
 func (p *parser) basic() syntax.Expr {
 	from := p.here()
-	return p.binary(p.primary(false), from, 1, (*parser).primaryRight)
+	return p.binary(p.primary(), from, 1, (*parser).primaryRight)
 }
 
 // concatenation takes what follows the first part of a left side: operators and more parts.
@@ -70,7 +70,7 @@ func (p *parser) concatenation(first syntax.Expr, from syntax.Loc) syntax.Expr {
 // key takes a whole concatenation.
 func (p *parser) key() syntax.Expr {
 	from := p.here()
-	return p.concatenation(p.primary(false), from)
+	return p.concatenation(p.primary(), from)
 }
 
 // wholeExpr takes a concatenation, a set, or a map: what may stand on the left of a relation.
@@ -113,9 +113,8 @@ func (p *parser) integer() syntax.Expr {
 	return p.symbol(p.last, text)
 }
 
-// primary takes what the left side of a relation begins with. First says that it is the first thing of a statement; then words that would
-// begin a statement must have been looked for already.
-func (p *parser) primary(first bool) syntax.Expr {
+// primary takes what the left side of a relation begins with.
+func (p *parser) primary() syntax.Expr {
 	switch t := p.peek(); t {
 	case tokDollar, tokString, tokQuotedString, tokAsteriskString:
 		return p.symbolExpr(t)
@@ -123,7 +122,7 @@ func (p *parser) primary(first bool) syntax.Expr {
 		return p.integer()
 	case tokLParen:
 		p.take()
-		e := p.basic()
+		e := p.inside(1, p.basic)
 		p.expect(tokRParen)
 		return e
 	case tokFib:
@@ -132,6 +131,8 @@ func (p *parser) primary(first bool) syntax.Expr {
 		return p.extension(t)
 	case tokExthdr:
 		return p.exthdrExists()
+	case tokRt:
+		return p.routing()
 	case tokIpsec:
 		return p.ipsec()
 	case tokAt:
@@ -160,7 +161,9 @@ func (p *parser) packet(t token) syntax.Expr {
 		}
 		return m
 	case tokRt:
-		return p.rt()
+		from := p.here()
+		p.take()
+		return p.route(from)
 	case tokCt:
 		from := p.here()
 		p.take()

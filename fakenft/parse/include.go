@@ -35,7 +35,7 @@ func (p *parser) include() {
 		if strings.HasSuffix(names[i], "/") {
 			continue
 		}
-		if len(p.below) >= maxIncludes-1 { // the first file is one of them
+		if len(p.below) >= p.maxIncludes() {
 			p.wrong("Include nested too deeply, max 16 levels", at)
 			return
 		}
@@ -81,6 +81,19 @@ func reason(err error) string {
 		return libc.Strerror(errno)
 	}
 	return err.Error()
+}
+
+// maxIncludes is how many files may be below the one that includes another. A file that was named on the command line is one of those that nft
+// counts, the standard input is not.
+func (p *parser) maxIncludes() int {
+	first := p.in
+	if len(p.below) > 0 {
+		first = p.below[0].in
+	}
+	if first.Name == "" || first.Name == "/dev/stdin" {
+		return maxIncludes
+	}
+	return maxIncludes - 1
 }
 
 // enter goes on in another text, and comes back at its end.

@@ -263,7 +263,7 @@ func (p *parser) queueTo() syntax.Expr {
 		e := p.concatenation(p.packet(t), from)
 		return p.mapped(e, from)
 	case tokNumber, tokDollar:
-		return p.queueNumber()
+		return p.queueNumberOrMap()
 	}
 	key := p.key()
 	if p.peek() != tokMap {
@@ -276,19 +276,39 @@ func (p *parser) queueTo() syntax.Expr {
 // queueNumber takes a number or a range of them.
 func (p *parser) queueNumber() syntax.Expr {
 	from := p.here()
-	one := func() syntax.Expr {
-		switch p.peek() {
-		case tokNumber:
-			return p.integer()
-		case tokDollar:
-			return p.variable()
-		}
-		p.unexpected(tokNumber, tokDollar)
-		return nil
-	}
-	low := one()
+	return p.queueRange(p.oneQueue(), from)
+}
+
+func (p *parser) queueRange(low syntax.Expr, from syntax.Loc) syntax.Expr {
 	if !p.accept(tokDash) {
 		return low
 	}
-	return p.rangeTo(low, from, one())
+	return p.rangeTo(low, from, p.oneQueue())
+}
+
+func (p *parser) oneQueue() syntax.Expr {
+	switch p.peek() {
+	case tokNumber:
+		return p.integer()
+	case tokDollar:
+		return p.variable()
+	}
+	p.unexpected(tokNumber, tokDollar)
+	return nil
+}
+
+// queueNumberOrMap takes the same, or a map whose key begins with a number or variable.
+func (p *parser) queueNumberOrMap() syntax.Expr {
+	from := p.here()
+	first := p.oneQueue()
+	t := p.peek()
+	if _, ok := binaryOf(t); !ok && t != tokDot && t != tokMap {
+		return p.queueRange(first, from)
+	}
+	key := p.concatenation(first, from)
+	if p.peek() != tokMap {
+		p.unexpected(tokDot, tokMap)
+		return nil
+	}
+	return p.mapped(key, from)
 }

@@ -151,7 +151,7 @@ func (p *parser) config(o *syntax.ObjectDecl, t token, others ...token) {
 	case tokSecmark:
 		s := p.str(others...)
 		if len(s) > 255 {
-			p.wrong("invalid context '"+s+"', max length is 256", p.last)
+			p.wrong("invalid context '"+s+"', max length is 256\n", p.last)
 		}
 		o.Options = append(o.Options, [2]string{"context", s})
 	case tokSynproxy:
@@ -235,7 +235,7 @@ func (p *parser) helperConfig(o *syntax.ObjectDecl) {
 	p.separator()
 	p.close(scopeType)
 	if len(name) > 15 {
-		p.wrong("invalid name '"+name+"', max length is 16", at)
+		p.wrong("invalid name '"+name+"', max length is 16\n", at)
 	}
 }
 

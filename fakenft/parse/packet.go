@@ -23,9 +23,9 @@ var qualifiedKeys = map[token]expr.MetaKey{
 }
 
 // knownKeys are those of nft's message for other names.
-const knownKeys = "length, protocol, priority, mark, iif, oif, iifname, oifname, iiftype, oiftype, skuid, skgid, nftrace, rtclassid, secmark, " +
-	"nfproto, l4proto, ibrname, obrname, pkttype, cpu, iifgroup, oifgroup, cgroup, random, ipsec, iifkind, oifkind, ibrpvid, ibrvproto, " +
-	"time, day, hour, sdif, sdifname"
+const knownKeys = "length, protocol, priority, mark, iif, oif, iifname, oifname, iiftype, oiftype, skuid, skgid, nftrace, rtclassid, " +
+	"secmark, nfproto, l4proto, ibrname, obrname, pkttype, cpu, iifgroup, oifgroup, cgroup, random, ipsec, iifkind, oifkind, ibrpvid, " +
+	"ibrvproto, time, day, hour, sdif, sdifname"
 
 // meta takes what follows the word: a *syntax.Meta; or with first, which says that a statement begins so, perhaps a *syntax.SetMeta.
 func (p *parser) meta(from syntax.Loc, first bool) any {
@@ -83,8 +83,8 @@ var ctKeys = map[token]expr.CTKey{
 }
 
 var ctDirected = map[token]bool{
-	tokSaddr: true, tokDaddr: true, tokL3proto: true, tokProtocol: true, tokProtoSrc: true, tokProtoDst: true, tokBytes: true, tokPackets: true,
-	tokAvgpkt: true, tokZone: true,
+	tokSaddr: true, tokDaddr: true, tokL3proto: true, tokProtocol: true, tokProtoSrc: true, tokProtoDst: true, tokBytes: true,
+	tokPackets: true, tokAvgpkt: true, tokZone: true,
 }
 
 // ct takes what follows the word: an expression; or with first, which says that a statement begins so, perhaps a statement.
@@ -184,15 +184,22 @@ func (p *parser) ctOf(from syntax.Loc, first bool) (syntax.Expr, syntax.Stmt) {
 	return e, nil
 }
 
-// rt takes something of the route, or a field of a routing header.
-func (p *parser) rt() syntax.Expr {
+// routing takes something of the route, or a field of a routing header.
+func (p *parser) routing() syntax.Expr {
 	from := p.here()
 	p.take()
+	switch p.peek() {
+	case tokNexthdr, tokHdrlength, tokType, tokSegLeft:
+		return p.extensionField(extensions[tokRt].header, from, scopeRT)
+	}
+	return p.route(from)
+}
+
+// route takes what follows "rt": something of the route.
+func (p *parser) route(from syntax.Loc) syntax.Expr {
 	e := &syntax.RT{}
 	t := p.peek()
 	switch t {
-	case tokNexthdr, tokHdrlength, tokType, tokSegLeft:
-		return p.extensionField(syntax.ExtensionNamed("rt"), from, scopeRT)
 	case tokIp, tokIp6:
 		p.take()
 		p.close(opens[t])
@@ -423,7 +430,7 @@ func (p *parser) hash(t token) syntax.Expr {
 	p.take()
 	e := &syntax.Hash{Symmetric: t == tokSymhash}
 	if !e.Symmetric {
-		e.Of = p.wholeExpr()
+		e.Of = p.inside(1, p.wholeExpr)
 	}
 	p.expect(tokMod)
 	e.Modulus = uint32(p.number())

@@ -63,6 +63,7 @@ type parser struct {
 	commands []*syntax.Command
 	vars     *variables
 	nesting  int // blocks that have variables of their own
+	depth    int // of nft's stack, about
 	nodes
 }
 
@@ -155,6 +156,24 @@ func (p *parser) refuse(m *syntax.Mistake) {
 	}
 	p.mistakes = append(p.mistakes, m)
 	p.bad = true
+}
+
+// mostDepth is how much nft's parser can have on its stack (YYMAXDEPTH of bison).
+const mostDepth = 9995
+
+// inside does something that takes room on nft's stack. Beyond its size nft reads nothing more.
+func (p *parser) inside(room int, f func() syntax.Expr) syntax.Expr {
+	if p.bad {
+		return nil
+	}
+	p.depth += room
+	defer func() { p.depth -= room }()
+	if p.depth >= mostDepth {
+		p.wrong("memory exhausted", p.here())
+		p.over = true
+		return nil
+	}
+	return f()
 }
 
 // close closes a scope.

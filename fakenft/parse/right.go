@@ -22,7 +22,7 @@ func (p *parser) primaryRight() syntax.Expr {
 		return p.boolean(t)
 	case tokLParen:
 		p.take()
-		e := p.basicRight()
+		e := p.inside(1, p.basicRight)
 		p.expect(tokRParen)
 		return e
 	case tokRedirect:

@@ -133,7 +133,7 @@ func (p *parser) exprStmt(t token) syntax.Stmt {
 		if !beginsExpr(t) {
 			return nil
 		}
-		e = p.primary(true)
+		e = p.primary()
 	}
 	if p.bad {
 		return nil
@@ -163,8 +163,8 @@ func (p *parser) match(e syntax.Expr, from syntax.Loc) syntax.Stmt {
 // beginsExpr says whether a token begins an expression of a relation.
 func beginsExpr(t token) bool {
 	switch t {
-	case tokDollar, tokString, tokQuotedString, tokAsteriskString, tokNumber, tokLParen, tokFib, tokHbh, tokRt0, tokRt2, tokSrh, tokFrag, tokDst,
-		tokMh, tokExthdr, tokAt, tokRt, tokSocket, tokOsf, tokNumgen, tokJhash, tokSymhash:
+	case tokDollar, tokString, tokQuotedString, tokAsteriskString, tokNumber, tokLParen, tokFib, tokHbh, tokRt0, tokRt2, tokSrh, tokFrag,
+		tokDst, tokMh, tokExthdr, tokAt, tokRt, tokSocket, tokOsf, tokNumgen, tokJhash, tokSymhash:
 		return true
 	}
 	if _, ok := bareKeys[t]; ok {
@@ -222,7 +222,10 @@ func (p *parser) jump(t token) syntax.Stmt {
 	if !p.expect(tokLBrace) {
 		return nil
 	}
-	p.subchain(c)
+	p.inside(6, func() syntax.Expr {
+		p.subchain(c)
+		return nil
+	})
 	p.expect(tokRBrace)
 	c.Loc = p.since(begin)
 	p.closeBlock()
@@ -238,6 +241,9 @@ func (p *parser) deepen() {
 	}
 	p.mistakes = append(p.mistakes, syntax.Wrong("too many levels of nesting", p.nowhere()))
 	p.found++
+	if p.found > mostMistakes*mostMistakes {
+		p.stop() // nft fails an assertion much earlier
+	}
 }
 
 // setUpdate takes a statement that adds to a set or map, or deletes from it.
@@ -315,7 +321,10 @@ func (p *parser) meterRest(m *syntax.MeterStmt) {
 	if p.bad {
 		return
 	}
-	m.Stmt = p.stmt(p.peek())
+	p.inside(4, func() syntax.Expr {
+		m.Stmt = p.stmt(p.peek())
+		return nil
+	})
 	if m.Stmt == nil {
 		p.unexpected(anything...)
 	}

@@ -22,6 +22,8 @@ type source struct {
 	at        int
 	line      int32
 	lineStart int
+	// lastLine says that no line ends any more.
+	lastLine bool
 	// seenStart is the beginning of the line that the last match began in, blanks included. The end of the file takes its line from there.
 	seenStart int
 }
@@ -53,8 +55,27 @@ var singles = [256]token{
 	'$': tokDollar, '=': tokEquals, '+': tokPlus, '<': tokLt, '>': tokGt, '!': tokNot,
 }
 
-// doubles are those of two; the second byte of all but two is '='.
-var doubles = map[string]token{"==": tokEq, "!=": tokNeq, "<=": tokLte, ">=": tokGte, "<<": tokLshift, ">>": tokRshift}
+// double is the token of two bytes that a text begins with, or 0.
+func double(rest string) token {
+	if len(rest) < 2 {
+		return 0
+	}
+	switch rest[:2] {
+	case "==":
+		return tokEq
+	case "!=":
+		return tokNeq
+	case "<=":
+		return tokLte
+	case ">=":
+		return tokGte
+	case "<<":
+		return tokLshift
+	case ">>":
+		return tokRshift
+	}
+	return 0
+}
 
 func makeClasses() (table [256]class) {
 	table[' '], table['\t'] = classBlank, classBlank
@@ -106,8 +127,9 @@ func (s *scanner) skip() int {
 	for n < len(rest) && classes[rest[n]] == classBlank {
 		n++
 	}
-	if n == 0 && rest[0] == '#' {
+	if n == 0 && rest[0] == '#' && !s.lastLine {
 		n = max(strings.IndexByte(rest, '\n'), 0)
+		s.lastLine = n == 0
 	}
 	return n
 }
@@ -304,11 +326,9 @@ func (s *scanner) other(l *lexeme, rest string) int {
 			return 2
 		}
 	default:
-		if len(rest) > 1 {
-			if t, ok := doubles[rest[:2]]; ok {
-				l.tok = t
-				return 2
-			}
+		if t := double(rest); t != 0 {
+			l.tok = t
+			return 2
 		}
 	}
 	l.tok = singles[rest[0]]

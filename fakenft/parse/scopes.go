@@ -1,8 +1,8 @@
 package parse
 
-// scopeStack are the scopes that words have opened. One that closes while another is innermost is only counted, and when the innermost closes,
-// as many go with it as were counted, up to one that is still open; but that one uses up a count. So scopes may stay open that should not. That
-// is nft's way, and what it takes for keywords depends on it.
+// scopeStack are the scopes that words have opened. One that closes while another is innermost is only counted, and when the innermost
+// closes, as many go with it as were counted, up to one that is still open; but that one uses up a count. So scopes may stay open that
+// should not. That is nft's way, and what it takes for keywords depends on it.
 type scopeStack struct {
 	top     scope
 	stack   []scope

@@ -224,7 +224,7 @@ func (p *parser) setTypeof(s *syntax.SetDecl) {
 // there is no other.
 func (p *parser) typeofExpr(kind string) syntax.Expr {
 	from := p.here()
-	first := p.primary(false)
+	first := p.primary()
 	if p.peek() == tokDot {
 		kind = "primary expression"
 	}
@@ -245,7 +245,7 @@ func (p *parser) typeofExpr(kind string) syntax.Expr {
 	}
 	c := &syntax.Concat{Parts: []syntax.Expr{first}}
 	for p.accept(tokDot) {
-		c.Parts = append(c.Parts, p.primary(false))
+		c.Parts = append(c.Parts, p.primary())
 	}
 	c.Loc = p.since(from)
 	return c

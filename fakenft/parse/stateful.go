@@ -163,8 +163,8 @@ func (p *parser) limit() syntax.Stmt {
 	return l
 }
 
-// rate takes what follows "rate": "[over|until] N/UNIT [burst N packets]", or "N BYTES/UNIT [burst N BYTES]". None is what is said of packets
-// whose burst is 0; if it is empty that is taken.
+// rate takes what follows "rate": "[over|until] N/UNIT [burst N packets]", or "N BYTES/UNIT [burst N BYTES]". None is what is said of
+// packets whose burst is 0; if it is empty that is taken.
 func (p *parser) rate(from syntax.Loc, none string) *syntax.LimitStmt {
 	l := &syntax.LimitStmt{}
 	switch p.peek() {

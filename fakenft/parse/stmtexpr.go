@@ -2,7 +2,8 @@ package parse
 
 import "github.com/chainwalk/chainwalk/fakenft/syntax"
 
-// stmtExpr takes what a statement sets something to: an expression with operators and dots, a map of it, a prefix, a range, or a list of words.
+// stmtExpr takes what a statement sets something to: an expression with operators and dots, a map of it, a prefix, a range, or a list of
+// words.
 func (p *parser) stmtExpr() syntax.Expr {
 	from := p.here()
 	first, word := p.primaryStmt()
@@ -87,7 +88,7 @@ func (p *parser) primaryStmt() (syntax.Expr, bool) {
 		return p.boolean(t), false
 	case tokLParen:
 		p.take()
-		e := p.basicStmt()
+		e := p.inside(1, p.basicStmt)
 		p.expect(tokRParen)
 		return e, false
 	case tokIpsec:

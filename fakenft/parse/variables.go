@@ -52,8 +52,8 @@ func (v *variables) like(name string) (string, bool) {
 	return best, nearest >= 0
 }
 
-// mostWrong is how far a name that was defined may be from one that was written, by their lengths, for nft to propose it. What nft does with
-// a written name that is much shorter was seen for a single letter alone, for which it proposes everything.
+// mostWrong is how far a name that was defined may be from one that was written, by their lengths, for nft to propose it. What nft does
+// with a written name that is much shorter was seen for a single letter alone, for which it proposes everything.
 func mostWrong(defined, written int) int {
 	switch {
 	case max(defined, written) <= 1:
