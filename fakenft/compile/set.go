@@ -249,21 +249,18 @@ const (
 	etypeExthdr  = 8
 	etypeMeta    = 9
 	etypeSocket  = 10
+	etypeOsf     = 11
 	etypeCT      = 12
 	etypeConcat  = 13
+	etypeNumgen  = 23
+	etypeHash    = 24
 	etypeRT      = 25
 	etypeFib     = 26
+	etypeXFRM    = 27
 )
 
 func wrapTypeof(etype uint32, data []byte) []byte {
 	return nftables.AppendTLV(nftables.AppendTLVNumber(nil, typeofExpr, etype), typeofData, data)
-}
-
-// headerNumbers are the numbers of headers (enum proto_desc_id).
-var headerNumbers = map[*syntax.Header]uint32{
-	syntax.HeaderAH: 1, syntax.HeaderESP: 2, syntax.HeaderComp: 3, syntax.HeaderICMP: 4, syntax.HeaderIGMP: 5, syntax.HeaderUDP: 6,
-	syntax.HeaderUDPLite: 7, syntax.HeaderTCP: 8, syntax.HeaderDCCP: 9, syntax.HeaderSCTP: 10, syntax.HeaderTH: 11, syntax.HeaderIP: 12,
-	syntax.HeaderIP6: 13, syntax.HeaderICMPv6: 14, syntax.HeaderARP: 15, syntax.HeaderVLAN: 16, syntax.HeaderEther: 17,
 }
 
 // typeof is what nft notes of an expression, so that a listing can say typeof.
@@ -273,9 +270,8 @@ func typeof(e syntax.Expr) (b []byte, has bool) {
 		if e.Field == nil || e.Raw && e.Header != syntax.HeaderTH {
 			return wrapTypeof(etypePayload, numbers(0, 0, uint32(e.Base)+1, uint32(e.Offset), uint32(e.Bits))), true
 		}
-		number := headerNumbers[e.Header]
-		field := fieldNumber(e)
-		if number == 0 || field == 0 {
+		number, field, known := syntax.FieldNumber(e.Header, e.Field)
+		if !known {
 			return nil, false
 		}
 		data := numbers(number, field)
@@ -284,16 +280,11 @@ func typeof(e syntax.Expr) (b []byte, has bool) {
 		}
 		return wrapTypeof(etypePayload, data), true
 	case *syntax.Exthdr:
-		if e.Header == nil || e.Field == nil {
-			return nil, false
-		}
-		data := nftables.AppendTLVNumber(nil, 1, indexOf(e.Header, e.Field))
-		data = nftables.AppendTLVNumber(data, 2, uint32(e.Op))
-		return wrapTypeof(etypeExthdr, nftables.AppendTLVNumber(data, 0, uint32(e.Header.ExtType))), true
+		return typeofExthdr(e)
 	case *syntax.Meta:
 		return wrapTypeof(etypeMeta, numbers(uint32(e.Key))), true
 	case *syntax.Socket:
-		return wrapTypeof(etypeSocket, numbers(e.Key, e.Level)), true
+		return wrapTypeof(etypeSocket, numbers(e.Key)), true
 	case *syntax.CT:
 		dir := ^uint32(0)
 		if e.Dir != nil {
@@ -304,6 +295,14 @@ func typeof(e syntax.Expr) (b []byte, has bool) {
 		return wrapTypeof(etypeRT, numbers(e.Key)), true
 	case *syntax.Fib:
 		return wrapTypeof(etypeFib, numbers(uint32(e.Result), uint32(e.Flags))), true
+	case *syntax.Numgen:
+		return wrapTypeof(etypeNumgen, numbers(flagNumber(e.Random), e.Modulus, e.Offset)), true
+	case *syntax.Hash:
+		return wrapTypeof(etypeHash, numbers(flagNumber(e.Symmetric), e.Offset, e.Modulus, e.Seed, flagNumber(e.HasSeed))), true
+	case *syntax.Osf:
+		return wrapTypeof(etypeOsf, nil), true
+	case *syntax.XFRM:
+		return wrapTypeof(etypeXFRM, numbers(e.Key, e.SPNum, uint32(e.Dir))), true
 	case *syntax.Concat:
 		var data []byte
 		for i, part := range e.Parts {
@@ -329,21 +328,23 @@ func numbers(list ...uint32) (b []byte) {
 	return b
 }
 
-// fieldNumber is the number of a field in nft's table of its header, which begins with one that is none.
-func fieldNumber(p *syntax.Payload) uint32 {
-	if p.Header == nil || p.Field == nil {
-		return 0
-	}
-	return indexOf(p.Header, p.Field) + 1
-}
-
-func indexOf(h *syntax.Header, f *syntax.Field) uint32 {
-	for i := range h.Fields {
-		if &h.Fields[i] == f {
-			return uint32(i)
-		}
+func flagNumber(set bool) uint32 {
+	if set {
+		return 1
 	}
 	return 0
+}
+
+func typeofExthdr(e *syntax.Exthdr) (b []byte, has bool) {
+	header, field, known := syntax.OptionNumber(e.Op, e.Header, e.Field)
+	if !known {
+		return nil, false
+	}
+	data := nftables.AppendTLVNumber(nil, 1, field)
+	if e.Op != expr.ExthdrIPv6 {
+		data = nftables.AppendTLVNumber(data, 2, uint32(e.Op))
+	}
+	return wrapTypeof(etypeExthdr, nftables.AppendTLVNumber(data, 0, header)), true
 }
 
 // objects are the kinds of named objects by the words of commands.

@@ -25,7 +25,7 @@ import (
 // sizes, flags, user data.
 func TestKernelStoresTheSame(t *testing.T) {
 	kerneltest.Need(t, "nft")
-	for _, file := range []string{"many.nft", "sets.nft", "objects.nft"} {
+	for _, file := range []string{"many.nft", "sets.nft", "objects.nft", "typeof.nft"} {
 		text, err := os.ReadFile("../decompile/testdata/" + file)
 		require.NoError(t, err)
 		t.Run(file, func(t *testing.T) { stored(t, file, string(text)) })

@@ -15,10 +15,6 @@ func ctKey(n uint32) expr.CTKey         { return expr.CTKey(n) }
 func fibResult(n uint32) expr.FibResult { return expr.FibResult(n) }
 func fibFlags(n uint32) expr.FibFlags   { return expr.FibFlags(n) }
 
-func exthdrNumbered(op uint32, typ uint8) *expr.Exthdr {
-	return &expr.Exthdr{Op: expr.ExthdrOp(op), Type: typ}
-}
-
 // fill gives a declaration its elements.
 func (d *Decompiler) fill(s *set) {
 	if d.filled[s.Handle.Name] {
@@ -199,25 +195,25 @@ func (d *Decompiler) item(s *set, e *nftables.Element, key syntax.Expr) syntax.E
 // described is an element that has more than its key; nil for one that has not.
 func (d *Decompiler) described(s *set, e *nftables.Element, key syntax.Expr) *syntax.Element {
 	element := &syntax.Element{Common: *key.Info(), Key: key}
-	any := false
+	has := false
 	if len(e.UserData) > 0 {
 		user := nftables.DecodeUserData(nftables.ElementUserData, e.UserData)
 		element.Comment, element.HasComment = user.Comment, user.HasComment
-		any = user.HasComment
+		has = user.HasComment
 	}
 	if e.Timeout != 0 && e.Timeout != s.spec.Timeout {
 		element.Timeout, element.HasTimeout = uint64(e.Timeout/time.Millisecond), true
-		any = true
+		has = true
 	}
 	if !e.Deadline.IsZero() {
 		element.Expires, element.HasExpires = uint64(max(e.Deadline.Sub(d.now), 0)/time.Millisecond), true
-		any = true
+		has = true
 	}
 	if len(e.Exprs) > 0 {
 		element.Stmts = statements(e.Exprs)
-		any = true
+		has = true
 	}
-	if !any {
+	if !has {
 		return nil
 	}
 	return element

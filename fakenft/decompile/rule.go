@@ -218,14 +218,7 @@ func (r *rule) rarer(e expr.Expr) bool {
 		r.set(e.Dreg, exthdr(e))
 	case *expr.RT:
 		t, bits, order := syntax.RTType(e.Key)
-		rt := &syntax.RT{Common: syntax.Common{Type: t, Order: order, Bits: bits}, Key: e.Key}
-		switch e.Key {
-		case syntax.RTNexthop4:
-			rt.NFProto = nfprotoIPv4
-		case syntax.RTNexthop6:
-			rt.NFProto = nfprotoIPv6
-		}
-		r.set(e.Dreg, rt)
+		r.set(e.Dreg, withFamily(&syntax.RT{Common: syntax.Common{Type: t, Order: order, Bits: bits}, Key: e.Key}))
 	case *expr.Socket:
 		t, bits, order := syntax.SocketType(e.Key)
 		r.set(e.Dreg, &syntax.Socket{Common: syntax.Common{Type: t, Order: order, Bits: bits}, Key: e.Key, Level: e.Level})
@@ -274,6 +267,17 @@ func (d *Decompiler) verdictStmt(v *expr.Verdict) syntax.Stmt {
 	inner := &Decompiler{source: d.source, family: d.family, table: d.table, now: d.now, sets: d.sets, filled: d.filled}
 	chain.Rules = inner.Rules(rules, spec.Name)
 	return &syntax.ChainStmt{Code: v.Code, Chain: chain}
+}
+
+// withFamily is something of the route with the family of the address that it is.
+func withFamily(rt *syntax.RT) *syntax.RT {
+	switch rt.Key {
+	case syntax.RTNexthop4:
+		rt.NFProto = nfprotoIPv4
+	case syntax.RTNexthop6:
+		rt.NFProto = nfprotoIPv6
+	}
+	return rt
 }
 
 func verdict(v *expr.Verdict) *syntax.Verdict {

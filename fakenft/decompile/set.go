@@ -139,18 +139,15 @@ const (
 	etypeExthdr  = 8
 	etypeMeta    = 9
 	etypeSocket  = 10
+	etypeOsf     = 11
 	etypeCT      = 12
 	etypeConcat  = 13
+	etypeNumgen  = 23
+	etypeHash    = 24
 	etypeRT      = 25
 	etypeFib     = 26
+	etypeXFRM    = 27
 )
-
-// headersByNumber are the headers by their number in user data (enum proto_desc_id in nft).
-var headersByNumber = [...]*syntax.Header{
-	1: syntax.HeaderAH, 2: syntax.HeaderESP, 3: syntax.HeaderComp, 4: syntax.HeaderICMP, 5: syntax.HeaderIGMP, 6: syntax.HeaderUDP,
-	7: syntax.HeaderUDPLite, 8: syntax.HeaderTCP, 9: syntax.HeaderDCCP, 10: syntax.HeaderSCTP, 11: syntax.HeaderTH, 12: syntax.HeaderIP,
-	13: syntax.HeaderIP6, 14: syntax.HeaderICMPv6, 15: syntax.HeaderARP, 16: syntax.HeaderVLAN, 17: syntax.HeaderEther,
-}
 
 // readTypeof is the expression that a set's user data has; nil if there is none.
 func readTypeof(data []byte) syntax.Expr {
@@ -173,7 +170,7 @@ func readTypeof(data []byte) syntax.Expr {
 			n[typ] = nftables.TLVNumber(value)
 		}
 	}
-	if len(inner) == 0 {
+	if len(inner) == 0 && etype != etypeOsf {
 		return nil
 	}
 	return typeofOne(etype, n)
@@ -204,14 +201,10 @@ func typeofOne(etype uint32, n [5]uint32) syntax.Expr {
 		if n[0] == 0 && n[2] > 0 {
 			return rawPayload(expr.PayloadBase(n[2]-1), int(n[3]), int(n[4]))
 		}
-		if int(n[0]) >= len(headersByNumber) || headersByNumber[n[0]] == nil {
+		h, f := syntax.FieldNumbered(n[0], n[1])
+		if f == nil {
 			return nil
 		}
-		h := headersByNumber[n[0]]
-		if n[1] == 0 || int(n[1]) > len(h.Fields) {
-			return nil
-		}
-		f := &h.Fields[n[1]-1]
 		p := &syntax.Payload{Common: syntax.Common{Bits: f.Bits}, Base: h.Base, Offset: f.Offset}
 		assign(p, h, f)
 		p.Type = syntax.Sized(p.Type, f.Bits)
@@ -224,7 +217,7 @@ func typeofOne(etype uint32, n [5]uint32) syntax.Expr {
 		}
 	case etypeSocket:
 		t, bits, order := syntax.SocketType(n[0])
-		return &syntax.Socket{Common: syntax.Common{Type: syntax.Sized(t, bits), Order: order, Bits: bits}, Key: n[0], Level: n[1]}
+		return &syntax.Socket{Common: syntax.Common{Type: syntax.Sized(t, bits), Order: order, Bits: bits}, Key: n[0]}
 	case etypeCT:
 		t, bits, order := syntax.CTType(ctKey(n[0]))
 		c := &syntax.CT{Common: syntax.Common{Type: t, Order: order, Bits: bits}, Key: ctKey(n[0])}
@@ -232,9 +225,21 @@ func typeofOne(etype uint32, n [5]uint32) syntax.Expr {
 			c.Dir = &dir
 		}
 		return c
+	case etypeNumgen:
+		return &syntax.Numgen{Common: hostNumber(), Random: n[0] == 1, Modulus: n[1], Offset: n[2]}
+	case etypeHash:
+		return &syntax.Hash{Common: hostNumber(), Symmetric: n[0] == 1, Offset: n[1], Modulus: n[2], Seed: n[3], HasSeed: n[4] != 0}
+	case etypeOsf:
+		return &syntax.Osf{Common: syntax.Common{Type: syntax.Sized(syntax.TypeString, 128), Order: syntax.HostOrder, Bits: 128}}
+	case etypeXFRM:
+		x := &syntax.XFRM{Key: n[0], SPNum: n[1], Dir: uint8(n[2])}
+		if k := syntax.XFRMKeyOf(n[0]); k != nil {
+			x.Common = syntax.Common{Type: syntax.Sized(k.Type, k.Bits), Order: k.Order, Bits: k.Bits}
+		}
+		return x
 	case etypeRT:
 		t, bits, order := syntax.RTType(n[0])
-		return &syntax.RT{Common: syntax.Common{Type: t, Order: order, Bits: bits}, Key: n[0]}
+		return withFamily(&syntax.RT{Common: syntax.Common{Type: t, Order: order, Bits: bits}, Key: n[0]})
 	case etypeFib:
 		t, bits, order := syntax.FibType(fibResult(n[0]), fibFlags(n[1]))
 		return &syntax.Fib{Common: syntax.Common{Type: t, Order: order, Bits: bits}, Result: fibResult(n[0]), Flags: fibFlags(n[1])}
@@ -242,17 +247,20 @@ func typeofOne(etype uint32, n [5]uint32) syntax.Expr {
 	return nil
 }
 
+// hostNumber is what numgen and hashes are.
+func hostNumber() syntax.Common {
+	return syntax.Common{Type: syntax.Sized(syntax.TypeInteger, 32), Order: syntax.HostOrder, Bits: 32}
+}
+
 // typeofExthdr is an optional header of a number, a field and a kind of header.
 func typeofExthdr(n [5]uint32) syntax.Expr {
-	x := exthdrNumbered(n[2], uint8(n[0]))
-	for _, h := range exthdrHeaders(x) {
-		if int(n[1]) < len(h.Fields) {
-			f := &h.Fields[n[1]]
-			return &syntax.Exthdr{
-				Common: syntax.Common{Type: syntax.Sized(f.Type, f.Bits), Order: f.Order, Bits: f.Bits}, Op: x.Op, RawType: x.Type, Header: h, Field: f,
-				Offset: f.Offset,
-			}
-		}
+	op := expr.ExthdrOp(n[2])
+	h, f := syntax.OptionNumbered(op, n[0], n[1])
+	if f == nil {
+		return nil
 	}
-	return nil
+	return &syntax.Exthdr{
+		Common: syntax.Common{Type: syntax.Sized(f.Type, f.Bits), Order: f.Order, Bits: f.Bits}, Op: op, RawType: h.ExtType, Header: h, Field: f,
+		Offset: f.Offset,
+	}
 }
