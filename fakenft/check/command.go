@@ -61,13 +61,20 @@ func (c *Checker) adds(cmd *syntax.Command) bool {
 			return true
 		}
 		fillHandle(&cmd.Set.Handle, &cmd.Handle)
-		return c.evalSetDecl(cmd.Set)
+		ok := c.evalSetDecl(cmd.Set)
+		if cmd.Op == syntax.OpCreate {
+			cmd.Set.Elements = nil // nft forgets what is within something that it creates
+		}
+		return ok
 	case syntax.KindRule:
 		fillHandle(&cmd.Rule.Handle, &cmd.Handle)
 		return c.evalRule(cmd.Rule) && (!c.placesRules || c.placeRule(cmd))
 	case syntax.KindChain:
 		if cmd.Chain != nil {
 			fillHandle(&cmd.Chain.Handle, &cmd.Handle)
+		}
+		if cmd.Chain != nil && cmd.Op == syntax.OpCreate {
+			cmd.Chain.Rules = nil
 		}
 		ok := c.evalChain(cmd.Chain)
 		if cmd.Chain != nil {
@@ -111,6 +118,9 @@ func (c *Checker) evalTable(cmd *syntax.Command) bool {
 		return true
 	}
 	fillHandle(&block.Handle, &cmd.Handle)
+	if cmd.Op == syntax.OpCreate {
+		block.Chains, block.Sets, block.Objects, block.Flows = nil, nil, nil, nil
+	}
 	// nft makes commands of all that is in the block, in this order, so that a mistake in one does not hide those of the others.
 	ok := true
 	each := func(done bool) {
@@ -185,14 +195,40 @@ func (c *Checker) evalObject(o *syntax.ObjectDecl) bool {
 		return c.noTable()
 	}
 	t.objects[Object{o.Type, o.Handle.Name}] = true
-	if o.Type == expr.ObjectCTExpect {
+	switch o.Type {
+	case expr.ObjectCTExpect:
 		for _, name := range []string{"protocol", "dport", "timeout", "size"} {
-			if !slices.ContainsFunc(o.Options, func(option [2]string) bool { return option[0] == name }) {
+			if optionOf(o, name) == "" {
 				return c.wrong("missing options", o.Loc)
+			}
+		}
+	case expr.ObjectCTTimeout:
+		known := timeoutStates[optionOf(o, "protocol")]
+		for _, option := range o.Options {
+			if option[0] != "protocol" && option[0] != "l3proto" && !slices.Contains(known, option[0]) {
+				return c.wrong("invalid state for this protocol", o.Loc)
 			}
 		}
 	}
 	return true
+}
+
+// timeoutStates are the states of a connection that a ct timeout can be about.
+var timeoutStates = map[string][]string{
+	"tcp": {
+		"syn_sent", "syn_recv", "established", "fin_wait", "close_wait", "last_ack", "time_wait", "close", "retrans", "unack",
+	},
+	"udp": {"unreplied", "replied"},
+}
+
+// optionOf is the value of an option; "" if it is not there.
+func optionOf(o *syntax.ObjectDecl, name string) string {
+	for _, option := range o.Options {
+		if option[0] == name {
+			return option[1]
+		}
+	}
+	return ""
 }
 
 // elements evaluates elements of a set that are added, deleted or asked for.

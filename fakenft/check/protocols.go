@@ -105,11 +105,11 @@ func (c *Checker) learnOne(at syntax.Loc, left syntax.Expr, v *syntax.Value) {
 		if e.Key == expr.CTL3Protocol {
 			base = expr.LinkHeader
 		}
-		var h *syntax.Header
 		if of := c.desc[base]; of != nil {
-			h = of.Following(v.Num.Lo)
+			if h := of.Following(v.Num.Lo); h != nil {
+				c.say(base+1, at, h)
+			}
 		}
-		c.say(base+1, at, h)
 	}
 }
 
