@@ -86,6 +86,39 @@ func TestFindOfIntervals(t *testing.T) {
 	})
 }
 
+// TestFindOfBoxes compares what a concatenation with intervals finds with a look at all elements: the one that was added first is found.
+func TestFindOfBoxes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var elements []nftables.ElementSpec
+		k := newKernel()
+		require.Empty(t, k.Commit([]nftables.Change{
+			&nftables.AddTable{TableSpec: nftables.TableSpec{Family: nftables.IPv4, Name: "t"}},
+			&nftables.AddSet{Family: nftables.IPv4, Table: "t", Set: nftables.SetSpec{Name: "s", KeyLen: 8, FieldLens: []uint8{2, 1},
+				Flags: nftables.SetInterval | nftables.SetConcat}},
+		}))
+		part := rapid.Uint8Range(0, 12)
+		for range rapid.IntRange(0, 60).Draw(t, "elements") {
+			a, b := part.Draw(t, "a"), part.Draw(t, "b")
+			e := nftables.ElementSpec{Key: []byte{0, a, 0, 0, b, 0, 0, 0}, KeyEnd: []byte{0, a + part.Draw(t, "more")/4, 0, 0, b, 0, 0, 0}}
+			add := &nftables.AddElements{Family: nftables.IPv4, Table: "t", Set: "s", Elements: []nftables.ElementSpec{e}}
+			if len(k.Commit([]nftables.Change{add})) == 0 {
+				elements = append(elements, e)
+			}
+		}
+		set := k.State().Table(nftables.IPv4, "t").Set("s")
+		for a := range uint8(20) {
+			for b := range uint8(14) {
+				i := slices.IndexFunc(elements, func(e nftables.ElementSpec) bool {
+					return a >= e.Key[1] && a <= e.KeyEnd[1] && b == e.Key[4]
+				})
+				found := set.Find([]byte{0, a, 0, 0, b, 0, 0, 0}, time.Time{})
+				require.Equal(t, i >= 0, found != nil)
+				require.True(t, found == nil || bytes.Equal(found.Key, elements[i].Key))
+			}
+		}
+	})
+}
+
 // TestOverlays says what packets add to a set, and who sees it.
 func TestOverlays(t *testing.T) {
 	clock := testclock.NewFakePassiveClock(time.Unix(1000, 0))

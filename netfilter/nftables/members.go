@@ -3,6 +3,7 @@ package nftables
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"syscall"
 	"time"
@@ -12,9 +13,10 @@ import (
 
 // members are the elements of a set. They never change, but in the transaction that makes them.
 type members struct {
-	hashed   *persist.Map[*Element]  // of a set without intervals
-	ordered  *persist.List[*Element] // of one with intervals: by key, an end before a beginning
-	boxes    []*Element              // of concatenations with intervals, in the order in which they were added
+	hashed   *persist.Map[*Element] // of a set without intervals
+	ordered  *persist.List[bound]   // of one with intervals: by key, an end before a beginning
+	boxes    []*Element             // of concatenations with intervals, in the order in which they were added
+	index    *boxIndex              // of boxes; nil while a transaction changes them
 	catchall *Element
 	added    uint64 // elements, ever
 }
@@ -39,7 +41,7 @@ func (s *SetSpec) structure() structure {
 }
 
 func newMembers() *members {
-	return &members{hashed: &persist.Map[*Element]{}, ordered: &persist.List[*Element]{}}
+	return &members{hashed: &persist.Map[*Element]{}, ordered: &persist.List[bound]{}}
 }
 
 // edit are equal members that may be changed, with room for some more.
@@ -51,10 +53,7 @@ func (m *members) edit(of structure, extra int) *members {
 	case ordering:
 		n.ordered = m.ordered.Edit()
 	case boxing:
-		n.boxes = slices.Grow(slices.Clip(m.boxes), extra)
-		if extra == 0 {
-			n.boxes = slices.Clone(m.boxes)
-		}
+		n.boxes, n.index = slices.Grow(slices.Clone(m.boxes), extra), nil
 	}
 	return &n
 }
@@ -81,47 +80,17 @@ func (m *members) meets(s *SetSpec, key []byte, now time.Time) *Element {
 		}
 	case ordering:
 		// Of an end and a beginning at one key the beginning holds, which comes last.
-		at := m.ordered.Search(func(e *Element) bool { return bytes.Compare(e.Key, key) <= 0 })
+		prefix := prefixOf(key)
+		at := m.ordered.Search(func(b bound) bool { return b.compare(prefix, key) <= 0 })
 		if at, any := m.ordered.Before(at); any {
-			if e, _ := m.ordered.At(at); e.Flags&ElementIntervalEnd == 0 && e.Live(now) {
-				return e
+			if b, _ := m.ordered.At(at); b.Flags&ElementIntervalEnd == 0 && b.Live(now) {
+				return b.Element
 			}
 		}
 	case boxing:
 		return m.box(s, key, now)
 	}
 	return nil
-}
-
-// box is the first live element in whose ranges the parts of a key are.
-func (m *members) box(s *SetSpec, key []byte, now time.Time) *Element {
-	for _, e := range m.boxes {
-		if e.holds(s.FieldLens, key) && e.Live(now) {
-			return e
-		}
-	}
-	return nil
-}
-
-// holds says that each part of a key is in the element's range.
-func (e *Element) holds(fields []uint8, key []byte) bool {
-	end, at := e.last(), 0
-	for _, length := range fields {
-		next := at + int(length)
-		if bytes.Compare(key[at:next], e.Key[at:next]) < 0 || bytes.Compare(key[at:next], end[at:next]) > 0 {
-			return false
-		}
-		at += (int(length) + 3) &^ 3
-	}
-	return true
-}
-
-// last is the last key of a concatenation with intervals.
-func (e *Element) last() []byte {
-	if e.KeyEnd != nil {
-		return e.KeyEnd
-	}
-	return e.Key
 }
 
 // compareOrdered compares elements of a set with intervals: by key, an end before a beginning.
@@ -135,8 +104,8 @@ func (m *members) each(f func(*Element)) {
 		f(e)
 		return true
 	})
-	for e := range m.ordered.All() {
-		f(e)
+	for b := range m.ordered.All() {
+		f(b.Element)
 	}
 	for _, e := range m.boxes {
 		f(e)
@@ -172,7 +141,7 @@ func (m *members) exact(s *SetSpec, e *Element) *Element {
 		found, _ := m.hashed.GetBytes(e.Key)
 		return found
 	case ordering:
-		if found, _ := m.ordered.At(m.place(e)); found != nil && compareOrdered(found, e) == 0 {
+		if found := m.at(m.place(e)); found != nil && compareOrdered(found, e) == 0 {
 			return found
 		}
 	case boxing:
@@ -183,7 +152,52 @@ func (m *members) exact(s *SetSpec, e *Element) *Element {
 }
 
 func (m *members) place(e *Element) persist.Place {
-	return m.ordered.Search(func(other *Element) bool { return compareOrdered(other, e) < 0 })
+	prefix := prefixOf(e.Key)
+	return m.ordered.Search(func(b bound) bool {
+		return cmp.Or(b.compare(prefix, e.Key), cmp.Compare(e.Flags&ElementIntervalEnd, b.Flags&ElementIntervalEnd)) < 0
+	})
+}
+
+// at is the element of a place; nil behind the last one.
+func (m *members) at(p persist.Place) *Element {
+	b, _ := m.ordered.At(p)
+	return b.Element
+}
+
+// before is the element before a place; nil before the first one.
+func (m *members) before(p persist.Place) *Element {
+	p, any := m.ordered.Before(p)
+	if !any {
+		return nil
+	}
+	return m.at(p)
+}
+
+// bound is a beginning or an end of an interval, with the beginning of its key as a number.
+type bound struct {
+	prefix uint64
+	*Element
+}
+
+// prefixBytes is how many bytes of a key its prefix has.
+const prefixBytes = 8
+
+func prefixOf(key []byte) uint64 {
+	if len(key) >= prefixBytes {
+		return binary.BigEndian.Uint64(key)
+	}
+	prefix := uint64(0)
+	for i, b := range key {
+		prefix |= uint64(b) << (prefixBytes*8 - 8 - 8*i)
+	}
+	return prefix
+}
+
+func (b bound) compare(prefix uint64, key []byte) int {
+	if b.prefix != prefix || len(key) <= prefixBytes {
+		return cmp.Compare(b.prefix, prefix)
+	}
+	return bytes.Compare(b.Key, key)
 }
 
 // clash is the element that keeps a new one from being added, or EEXIST if the new one overlaps with others without being one of them.
@@ -203,11 +217,7 @@ func (m *members) clash(s *Set, e *Element, now time.Time) (*Element, syscall.Er
 // clashOrdered follows __nft_rbtree_insert: an interval's beginning and its end are added one after the other.
 func (m *members) clashOrdered(s *Set, e *Element) (*Element, syscall.Errno) {
 	at := m.place(e)
-	next, _ := m.ordered.At(at)
-	var before *Element
-	if at, any := m.ordered.Before(at); any {
-		before, _ = m.ordered.At(at)
-	}
+	next, before := m.at(at), m.before(at)
 	isEnd := func(e *Element) bool { return e.Flags&ElementIntervalEnd != 0 }
 	switch {
 	case next != nil && compareOrdered(next, e) == 0:
@@ -243,31 +253,8 @@ func (m *members) endsBegun(s *Set, e *Element) bool {
 	if begun == nil {
 		return true
 	}
-	at, any := m.ordered.Before(m.place(e))
-	before, _ := m.ordered.At(at)
-	return !any || compareOrdered(before, begun) < 0
-}
-
-// clashBox follows nft_pipapo_insert, which looks at both ends of the new element alone: it does not see one that lies within the new one.
-func (m *members) clashBox(s *SetSpec, e *Element, now time.Time) (*Element, syscall.Errno) {
-	if found := m.box(s, e.Key, now); found != nil {
-		if bytes.Equal(found.Key, e.Key) && bytes.Equal(found.last(), e.last()) {
-			return found, 0
-		}
-		return nil, syscall.EEXIST
-	}
-	if m.box(s, e.last(), now) != nil {
-		return nil, syscall.EEXIST
-	}
-	at := 0
-	for _, length := range s.FieldLens {
-		next := at + int(length)
-		if bytes.Compare(e.Key[at:next], e.last()[at:next]) > 0 {
-			return nil, syscall.EINVAL
-		}
-		at += (int(length) + 3) &^ 3
-	}
-	return nil, 0
+	before := m.before(m.place(e))
+	return before == nil || compareOrdered(before, begun) < 0
 }
 
 // put adds an element, or puts it in the place of the one that it is.
@@ -286,12 +273,12 @@ func (m *members) put(s *SetSpec, e *Element, old *Element) {
 	case hashing:
 		m.hashed.Put(string(e.Key), e)
 	case ordering:
-		at := m.place(e)
+		at, b := m.place(e), bound{prefixOf(e.Key), e}
 		if old != nil {
-			m.ordered.Set(at, e)
+			m.ordered.Set(at, b)
 			return
 		}
-		m.ordered.Insert(at, e)
+		m.ordered.Insert(at, b)
 	case boxing:
 		if old != nil {
 			m.boxes[slices.Index(m.boxes, old)] = e

@@ -28,6 +28,7 @@ type transaction struct {
 	late     []func()      // what holds only when all is done
 	unbound  []func() bool // say that an anonymous set, or a chain without a name, is named by no rule
 	updates  map[*Element]*Element
+	boxes    []*Set // of concatenations with intervals, which need an index again
 }
 
 // transactionID is a number of a chain or set within a transaction.
@@ -144,6 +145,9 @@ func (tx *transaction) state() *State {
 	}
 	for _, t := range tx.edits {
 		t.register()
+	}
+	for _, s := range tx.boxes {
+		s.members.Load().index = &boxIndex{}
 	}
 	return (&State{Generation: tx.kernel.State().Generation + 1, tables: tx.tables}).sealed()
 }
