@@ -17,7 +17,7 @@ func AppendDescribe(dst []byte, e syntax.Expr) ([]byte, error) {
 		}
 		p.datatype(t)
 		p.str(fmt.Sprintf(", %d bits\n", t.Bits))
-		p.constants(t)
+		p.constants(t, keptSwapped(t))
 		return p.b, nil
 	}
 	kind := exprKind(e)
@@ -40,9 +40,16 @@ func AppendDescribe(dst []byte, e syntax.Expr) ([]byte, error) {
 	default:
 		p.str(fmt.Sprintf(", %d bits\n", bits))
 	}
-	p.constants(t)
+	p.constants(t, false)
 	return p.b, nil
 }
+
+// keptSwapped says that nft keeps the values of a type with bytes in the network's order, and shows them so where it does not know better.
+func keptSwapped(t *syntax.Datatype) bool {
+	return t.ID == syntax.TypeEtherType.ID || t.ID == syntax.TypeARPOp.ID
+}
+
+func swapped(n uint64) uint64 { return n&0xff<<8 | n>>8&0xff }
 
 // exprKind is nft's name of a kind of expression.
 func exprKind(e syntax.Expr) string {
@@ -92,7 +99,7 @@ func (p *printer) datatype(t *syntax.Datatype) {
 }
 
 // constants appends the names of a type's values, if they are in nft itself, or the protocols of the C library.
-func (p *printer) constants(t *syntax.Datatype) {
+func (p *printer) constants(t *syntax.Datatype, swap bool) {
 	switch t.ID {
 	case syntax.TypeMark.ID, syntax.TypeRealm.ID, syntax.TypeDevgroup.ID, syntax.TypeCTLabel.ID:
 		return // those are in files
@@ -113,8 +120,12 @@ func (p *printer) constants(t *syntax.Datatype) {
 	}
 	p.str("\npre-defined symbolic constants (in " + base + "):\n")
 	for _, s := range t.Symbols.List {
+		n := s.Value
+		if swap {
+			n = swapped(n)
+		}
 		if t.Symbols.Base == 16 {
-			p.str(fmt.Sprintf("\t%-30s\t0x%.*x\n", s.Name, 2*syntax.Bytes(t.Bits), s.Value))
+			p.str(fmt.Sprintf("\t%-30s\t0x%.*x\n", s.Name, 2*syntax.Bytes(t.Bits), n))
 		} else {
 			p.str(fmt.Sprintf("\t%-30s\t%20d\n", s.Name, s.Value))
 		}

@@ -151,7 +151,7 @@ func (p *printer) rarerJSONValue(v *syntax.Value) {
 		p.label(v.Num)
 	case syntax.TypeCgroupv2.ID:
 		p.jsonStr(v.Text)
-	case syntax.TypeEtherType.ID, syntax.TypeARPOp.ID:
+	case syntax.TypeEtherType.ID, syntax.TypeARPOp.ID: // keptSwapped
 		p.jsonSwapped(v)
 	default:
 		name, _ := p.symbol(v.Type, v.Num)
@@ -164,7 +164,7 @@ func (p *printer) jsonSwapped(v *syntax.Value) {
 	n := v.Num
 	name, _ := v.Type.Symbols.Name(n.Lo)
 	if p.NumericSymbols && name != "" {
-		name, n.Lo = "", n.Lo&0xff<<8|n.Lo>>8&0xff
+		name, n.Lo = "", swapped(n.Lo)
 	}
 	p.nameOrNumber(name, n)
 }
