@@ -55,8 +55,8 @@ func (r *run) unsupported() string {
 		return "-d/--debug"
 	case r.optimize && r.fileGiven && len(r.words) == 0:
 		return "-o/--optimize"
-	case r.echo:
-		return "-e/--echo"
+	case r.echo && r.json:
+		return "-e/--echo with -j/--json"
 	case r.reverseDNS:
 		return "-N/--reversedns"
 	}
@@ -208,6 +208,7 @@ func (r *run) carryOut(commands []*syntax.Command) int {
 	if len(refusals) > 0 {
 		return 1
 	}
+	r.echoed(requests)
 	return 0
 }
 

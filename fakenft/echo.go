@@ -1,0 +1,231 @@
+package fakenft
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakenft/decompile"
+	"github.com/chainwalk/chainwalk/fakenft/print"
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+)
+
+// echoing prints what a transaction has added, as the kernel reports it to whoever asked (-e).
+type echoing struct {
+	*run
+	before, after *nftables.State
+	said          bool
+	// told are tables, sets and objects that were printed: what is added twice is made once.
+	told map[string]bool
+	// rules are those that were there before or are printed, by their chains.
+	known map[*nftables.Rule]bool
+}
+
+// echoed prints what requests have added, if that was asked for.
+func (r *run) echoed(requests []request) {
+	if !r.echo || r.check {
+		return
+	}
+	e := &echoing{run: r, before: r.state, after: r.tools.kernel.State(), told: map[string]bool{}, known: map[*nftables.Rule]bool{}}
+	for _, t := range e.before.Tables() {
+		for _, c := range t.Chains() {
+			for _, rule := range c.Rules {
+				e.known[rule] = true
+			}
+		}
+	}
+	for i := range requests {
+		e.change(requests[i].Change)
+	}
+	if e.said {
+		fmt.Fprintf(&r.out, "# new generation %d by process %d (nft)\n", e.after.Generation, os.Getpid())
+	}
+}
+
+func (e *echoing) change(change nftables.Change) {
+	switch c := change.(type) {
+	case *nftables.AddTable:
+		if t := e.after.Table(c.Family, c.Name); t != nil && e.before.Table(c.Family, c.Name) == nil && e.once("table", c.Family, c.Name, "") {
+			e.say("add table %s %s%s", c.Family, c.Name, e.handle(t.Handle))
+		}
+	case *nftables.AddChain:
+		if t := e.after.Table(c.Family, c.Table); t != nil && c.Handle == 0 && t.Chain(c.Chain.Name) != nil {
+			e.chain(t, t.Chain(c.Chain.Name))
+		}
+	case *nftables.AddSet:
+		t := e.after.Table(c.Family, c.Table)
+		if t == nil || c.Set.Flags&nftables.SetAnonymous != 0 || t.Set(c.Set.Name) == nil {
+			return
+		}
+		if old := e.before.Table(c.Family, c.Table); (old == nil || old.Set(c.Set.Name) == nil) && e.once("set", c.Family, c.Table, c.Set.Name) {
+			e.set(t, t.Set(c.Set.Name))
+		}
+	case *nftables.AddElements:
+		e.elements(c)
+	case *nftables.AddObject:
+		t := e.after.Table(c.Family, c.Table)
+		if t == nil || t.Object(c.Object.Type, c.Object.Name) == nil {
+			return
+		}
+		old := e.before.Table(c.Family, c.Table)
+		if (old == nil || old.Object(c.Object.Type, c.Object.Name) == nil) && e.once(fmt.Sprint(c.Object.Type), c.Family, c.Table, c.Object.Name) {
+			e.object(t, t.Object(c.Object.Type, c.Object.Name))
+		}
+	case *nftables.AddRule:
+		e.rule(c)
+	}
+}
+
+func (e *echoing) once(kind string, f nftables.Family, table, name string) bool {
+	key := strings.Join([]string{kind, f.String(), table, name}, " ")
+	told := e.told[key]
+	e.told[key] = true
+	return !told
+}
+
+func (e *echoing) say(format string, args ...any) {
+	e.said = true
+	fmt.Fprintf(&e.out, format+"\n", args...)
+}
+
+// handle is what -a puts behind a line.
+func (e *echoing) handle(number uint64) string {
+	if !e.handles {
+		return ""
+	}
+	return fmt.Sprintf(" # handle %d", number)
+}
+
+func (e *echoing) decompiler(t *nftables.Table) *decompile.Decompiler {
+	d := e.run.decompiler(t)
+	d.Table(&t.TableSpec, t.Handle)
+	return d
+}
+
+// plain are the options of what is printed, without handles.
+func (e *echoing) plain() *print.Options {
+	o := e.printing()
+	o.Handles = false
+	return o
+}
+
+func (e *echoing) chain(t *nftables.Table, c *nftables.Chain) {
+	decl := e.decompiler(t).Chain(&c.ChainSpec, c.Handle)
+	decl.Comment, decl.HasComment = "", false
+	table := &syntax.TableDecl{Handle: syntax.Handle{Family: t.Family, Table: t.Name}, Chains: []*syntax.ChainDecl{decl}}
+	text, err := print.AppendChains(nil, []*syntax.TableDecl{table}, e.plain())
+	hook := ""
+	if lines := bodyOf(text); err == nil && len(lines) > 0 {
+		hook = " { " + strings.Join(lines, " ") + " }"
+	}
+	e.say("add chain %s %s %s%s%s", t.Family, t.Name, c.Name, hook, e.handle(c.Handle))
+}
+
+// bodyOf are the lines of what a table has, without the lines around them.
+func bodyOf(text []byte) []string {
+	var lines []string
+	for line := range bytes.Lines(text) {
+		if inner, is := bytes.CutPrefix(line, []byte("\t\t")); is {
+			lines = append(lines, strings.TrimSpace(string(inner)))
+		}
+	}
+	return lines
+}
+
+// opened is what stands behind "{" in one line: a handle, if those are asked for.
+func (e *echoing) opened(number uint64) string {
+	if !e.handles {
+		return "{ "
+	}
+	return fmt.Sprintf("{ # handle %d ", number)
+}
+
+func (e *echoing) set(t *nftables.Table, s *nftables.Set) {
+	decl := e.decompiler(t).Declaration(s.Name)
+	table := &syntax.TableDecl{Handle: syntax.Handle{Family: t.Family, Table: t.Name}, Sets: []*syntax.SetDecl{decl}}
+	text, _ := print.AppendSets(nil, []*syntax.TableDecl{table}, syntax.KindSet, e.plain())
+	e.say("add %s %s %s %s %s%s; } ", setWord(s.Flags&(nftables.SetMap|nftables.SetObject) != 0), t.Family, t.Name, s.Name, e.opened(s.Handle),
+		strings.Join(bodyOf(text), "; "))
+}
+
+func (e *echoing) object(t *nftables.Table, o *nftables.Object) {
+	decl := e.decompiler(t).Object(&o.ObjectSpec, o.Handle)
+	table := &syntax.TableDecl{Handle: syntax.Handle{Family: t.Family, Table: t.Name}, Objects: []*syntax.ObjectDecl{decl}}
+	text, _ := print.AppendObjects(nil, []*syntax.TableDecl{table}, o.Type, e.plain())
+	_, head, _ := strings.Cut(string(text), "\n\t")
+	kind, _, _ := strings.Cut(head, " "+o.Name+" {")
+	e.say("add %s %s %s %s %s%s } ", kind, t.Family, t.Name, o.Name, e.opened(o.Handle), strings.Join(bodyOf(text), " "))
+}
+
+// elements prints those elements of a change that are new.
+func (e *echoing) elements(c *nftables.AddElements) {
+	t := e.after.Table(c.Family, c.Table)
+	if t == nil || t.Set(c.Set) == nil {
+		return
+	}
+	now := e.tools.kernel.Clock().Now()
+	var old []*nftables.Element
+	if was := e.before.Table(c.Family, c.Table); was != nil && was.Set(c.Set) != nil {
+		old = was.Set(c.Set).Elements(now)
+	}
+	var added []*nftables.Element
+	for _, is := range t.Set(c.Set).Elements(now) {
+		same := func(key []byte, flags nftables.ElementFlags) bool {
+			return bytes.Equal(key, is.Key) && flags == is.Flags
+		}
+		isNew := !slices.ContainsFunc(old, func(o *nftables.Element) bool { return same(o.Key, o.Flags) })
+		if isNew && slices.ContainsFunc(c.Elements, func(s nftables.ElementSpec) bool { return same(s.Key, s.Flags) }) {
+			added = append(added, is)
+		}
+	}
+	for _, item := range e.decompiler(t).Elements(c.Set, added) {
+		text, err := print.AppendExpr(nil, item, e.plain())
+		if err == nil {
+			e.say("add element %s %s %s { %s }", c.Family, c.Table, c.Set, text)
+		}
+	}
+}
+
+// rule prints the first rule of a chain that was not there before and was not printed yet.
+func (e *echoing) rule(c *nftables.AddRule) {
+	t := e.after.Table(c.Family, c.Table)
+	if t == nil || t.Chain(c.Chain) == nil {
+		return
+	}
+	rules := t.Chain(c.Chain).Rules
+	at := slices.IndexFunc(rules, func(r *nftables.Rule) bool { return !e.known[r] && len(r.Exprs) == len(c.Exprs) && sameExprs(r, c) })
+	if at < 0 {
+		return
+	}
+	rule := rules[at]
+	e.known[rule] = true
+	verb, place := "add", ""
+	if c.Place == nftables.First {
+		verb = "insert"
+	}
+	if c.Place == nftables.Instead {
+		e.say("delete rule %s %s %s handle %d", c.Family, c.Table, c.Chain, c.Handle)
+	}
+	if at > 0 && at < len(rules)-1 {
+		place = fmt.Sprintf("handle %d ", rules[at-1].Handle)
+	}
+	o := e.plain()
+	o.Family = c.Family
+	text, err := print.AppendRule(nil, e.decompiler(t).Rule(rule), o)
+	if err == nil {
+		e.say("%s rule %s %s %s %s%s%s", verb, c.Family, c.Table, c.Chain, place, text, e.handle(rule.Handle))
+	}
+}
+
+// sameExprs says that a rule is made of the very expressions of a change.
+func sameExprs(r *nftables.Rule, c *nftables.AddRule) bool {
+	for i := range r.Exprs {
+		if r.Exprs[i].Name() != c.Exprs[i].Name() {
+			return false
+		}
+	}
+	return true
+}
