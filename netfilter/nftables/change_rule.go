@@ -192,8 +192,23 @@ func (t *tableEdit) takeExpr(e expr.Expr) (expr.Expr, syscall.Errno) {
 		return redirForm(e), 0
 	case *expr.Limit:
 		return takeLimit(e)
+	case *expr.CT:
+		t.noteCT(e)
 	}
 	return Copy(e), 0
+}
+
+// noteCT tells the namespace what a rule asks for that connections have only if some rule does (nft_ct_get_init, nft_ct_set_init): from then
+// on they have it, even if the rule is not taken.
+func (t *tableEdit) noteCT(e *expr.CT) {
+	space := t.tx.kernel.space
+	switch {
+	case space == nil:
+	case e.Key == expr.CTPkts || e.Key == expr.CTBytes || e.Key == expr.CTAvgpkt:
+		space.ForceAccounting()
+	case e.Key == expr.CTLabels && e.Writes:
+		space.AddLabels()
+	}
 }
 
 func (t *tableEdit) takeVerdict(e *expr.Immediate, v *expr.Verdict) (expr.Expr, syscall.Errno) {

@@ -35,6 +35,8 @@ func (s *SetSpec) check() syscall.Errno {
 		return syscall.EINVAL
 	case !has(SetTimeout) && (s.Timeout != 0 || s.GCInterval != 0):
 		return syscall.EINVAL
+	case has(SetAnonymous) && s.Timeout != 0:
+		return syscall.EOPNOTSUPP
 	}
 	return s.checkFields()
 }

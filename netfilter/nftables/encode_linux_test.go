@@ -376,6 +376,14 @@ func (m *message) data(e expr.Expr) {
 			m.reg(3, e.Sreg)
 			m.text(4, e.Set)
 		}
+	default:
+		m.statement(e)
+	}
+}
+
+// statement writes the attributes of what does something.
+func (m *message) statement(e expr.Expr) {
+	switch e := e.(type) {
 	case *expr.Counter:
 		m.u64(1, e.Counters.Bytes())
 		m.u64(2, e.Packets())

@@ -13,6 +13,7 @@ import (
 type Kernel struct {
 	clock    clock.PassiveClock
 	nextTurn func() uint64
+	space    *netfilter.Namespace // nil for a kernel that is in none
 	lock     sync.RWMutex // written by transactions and by overlays that are committed
 	state    atomic.Pointer[State]
 	speller  atomic.Pointer[Speller]

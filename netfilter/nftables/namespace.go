@@ -10,7 +10,11 @@ func Of(n *netfilter.Namespace) *Kernel {
 		_, is := t.(*Kernel)
 		return is
 	}
-	return n.JoinOnce(is, func() netfilter.Tools { return New(n.Clock(), n.NextTurn) }).(*Kernel)
+	return n.JoinOnce(is, func() netfilter.Tools {
+		k := New(n.Clock(), n.NextTurn)
+		k.space = n
+		return k
+	}).(*Kernel)
 }
 
 // In is the nf_tables of a namespace if it has joined it; nil if nobody has asked for it yet.

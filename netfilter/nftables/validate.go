@@ -189,16 +189,15 @@ func (t *tableEdit) checked(leads bool) *fault {
 	if !t.checking {
 		return nil
 	}
-	if t.fault == 0 && !leads && !t.thinned {
+	switch {
+	case t.fault == 0 && !leads:
 		return nil
+	case t.fault == 0 && t.valid(), t.fault != 0 && t.thinned && t.validWhole():
+		t.fault = 0
+	case t.fault == 0 || t.thinned:
+		t.fault = t.faultOf()
 	}
-	if (t.fault == 0 || t.thinned) && t.valid() {
-		t.fault, t.thinned = 0, false
-		return nil
-	}
-	if t.fault == 0 || t.thinned {
-		t.fault, t.thinned = t.faultOf(), false
-	}
+	t.thinned = false
 	if t.fault == 0 {
 		return nil
 	}
