@@ -14,7 +14,7 @@ type Kernel struct {
 	clock    clock.PassiveClock
 	nextTurn func() uint64
 	space    *netfilter.Namespace // nil for a kernel that is in none
-	lock     sync.RWMutex // written by transactions and by overlays that are committed
+	lock     sync.RWMutex         // written by transactions and by overlays that are committed
 	state    atomic.Pointer[State]
 	speller  atomic.Pointer[Speller]
 	// What goes on being counted even if a transaction is undone: tables, and chains without a name.

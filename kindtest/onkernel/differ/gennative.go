@@ -269,6 +269,9 @@ func (n *nativeGen) match() string {
 		},
 		func() string { return "ct l3proto " + n.oneOf("ipv4", "ipv6") },
 		func() string { return "ct count " + n.oneOf("", "over ") + n.oneOf("1", "2", "3") },
+		func() string {
+			return "ct " + n.oneOf("", "original ", "reply ") + n.oneOf("bytes > 60", "packets 1", "packets > 1", "avgpkt < 50", "bytes 0")
+		},
 		func() string { return "ct expiration " + n.oneOf("> 1s", "< 1h", "> 1d") },
 		func() string { return `ct helper "ftp"` },
 		func() string { return "mark " + n.oneOf("0", "!= 0", "1", "& 0x3 == 0x1", "2-5", "{ 0, 1, 3 }", "> 1") },

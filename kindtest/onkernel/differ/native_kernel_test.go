@@ -46,7 +46,9 @@ func accepted(t *testing.T, l *lab, text string) string {
 		}
 		slices.Sort(wrong)
 		wrong = slices.Compact(wrong)
-		require.NotEmpty(t, wrong, run.Stderr)
+		if len(wrong) == 0 { // it does not say where
+			return ""
+		}
 		for _, n := range slices.Backward(wrong) {
 			if !strings.HasPrefix(lines[n], nativeRule) || strings.HasSuffix(lines[n], "nftrace set 1\n") {
 				continue // it is refused because of a rule
@@ -84,6 +86,15 @@ func TestKernelWalksNative(t *testing.T) {
 		ended := map[string]int{}
 		for i, wrong := 0, 0; i < rulesets && wrong < mostWrong; i++ {
 			c := &walkCase{Dialect: netfilter.NFT, Family: int(f), NFT: accepted(t, l, g.nativeRuleset()), Sends: g.traffic(16)}
+			if c.NFT == "" {
+				continue
+			}
+			if i%4 == 3 {
+				c.OtherRules = besideOthers(g.ruleset())
+				if g.usesAccounts || g.usesSets {
+					c.OtherRules = ""
+				}
+			}
 			v, err := judge(c, &labKernel{lab: l})
 			require.NoError(t, err, c.NFT)
 			packets, steps = packets+v.Packets, steps+v.Steps
