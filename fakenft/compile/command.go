@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
@@ -18,7 +19,9 @@ type Request struct {
 // Command is what a command changes, in the order in which nft sends it; nothing for one that only reads. A table's block is its chains,
 // objects and sets, and then the rules.
 func Command(c *syntax.Command) ([]Request, error) {
-	b := &builder{command: c}
+	b := builders.Get().(*builder)
+	defer b.free()
+	b.command = c
 	b.others(c.Before)
 	switch c.Op {
 	case syntax.OpAdd, syntax.OpCreate, syntax.OpInsert, syntax.OpReplace:
@@ -35,6 +38,17 @@ func Command(c *syntax.Command) ([]Request, error) {
 	}
 	b.others(c.After)
 	return b.requests, b.err
+}
+
+// builders are kept for the room that their generators have.
+var builders = sync.Pool{New: func() any { return new(builder) }}
+
+// free gives a builder back.
+func (b *builder) free() {
+	clear(b.scratch.exprs)
+	b.scratch = generator{exprs: b.scratch.exprs[:0]}
+	b.command, b.requests, b.err = nil, nil, nil
+	builders.Put(b)
 }
 
 // builder collects the requests of a command.

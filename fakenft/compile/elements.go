@@ -243,8 +243,8 @@ type interval struct {
 	from, to []byte
 }
 
-// intervals are the elements of a set of intervals: each begins one, and others, marked as ends, say where nothing is. first: the set has no
-// elements yet, so that what is before the first interval is said as well (set_to_intervals in nft's src/intervals.c).
+// intervals are the elements of a set of intervals: each begins one, and others, marked as ends, say where nothing is. first: the set has
+// no elements yet, so that what is before the first interval is said as well (set_to_intervals in nft's src/intervals.c).
 func (g *generator) intervals(s *syntax.SetDecl, list []syntax.Expr, first bool, places *[]syntax.Loc) []nftables.ElementSpec {
 	size := int(keyBytes(s.Key))
 	sorted := make([]interval, 0, len(list))

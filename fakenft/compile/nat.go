@@ -58,7 +58,8 @@ func (g *generator) natAddress(s *syntax.NAT, t *translation) {
 	}
 }
 
-// natMapped tells the operands of what a map gives: an address, or with its port, or ranges of them, whose second halves come behind the first.
+// natMapped tells the operands of what a map gives: an address, or with its port, or ranges of them, whose second halves come behind
+// the first.
 func (g *generator) natMapped(s *syntax.NAT, m *syntax.Map, least slot, t *translation) {
 	address := slots(32)
 	if nftables.Family(s.Family) == nftables.IPv6 {

@@ -10,8 +10,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// objectValue is what a named object is made of; nil for a kind that is not known. Those that the kernel alone understands are the bytes of their
-// attributes (enum nft_ct_helper_attributes and so on).
+// objectValue is what a named object is made of; nil for a kind that is not known. Those that the kernel alone understands are the bytes of
+// their attributes (enum nft_ct_helper_attributes and so on).
 func (g *generator) objectValue(o *syntax.ObjectDecl, family nftables.Family) expr.Expr {
 	switch {
 	case o.Counter != nil:

@@ -49,8 +49,8 @@ func (b *builder) removeElements() {
 	})
 }
 
-// Elements are the kernel's elements of those that are written, for a set that has some already: what "delete element" and "get element" ask
-// for.
+// Elements are the kernel's elements of those that are written, for a set that has some already: what "delete element" and "get element"
+// ask for.
 func Elements(s *syntax.SetDecl, written syntax.Expr) ([]nftables.ElementSpec, error) {
 	g := &generator{}
 	elements := g.elements(s, written, false, false, nil)

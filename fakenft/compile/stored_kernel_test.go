@@ -21,8 +21,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
 
-// TestKernelStoresTheSame compares what is told of sets, chains and rules with what the real kernel holds after the real nft has told it: types,
-// sizes, flags, user data.
+// TestKernelStoresTheSame compares what is told of sets, chains and rules with what the real kernel holds after the real nft has told it:
+// types, sizes, flags, user data.
 func TestKernelStoresTheSame(t *testing.T) {
 	kerneltest.Need(t, "nft")
 	for _, file := range []string{"many.nft", "sets.nft", "objects.nft", "typeof.nft"} {

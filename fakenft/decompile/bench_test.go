@@ -29,7 +29,8 @@ add rule ip kube-proxy services ip daddr . meta l4proto . th dport vmap @service
 	for i := range count {
 		ip := fmt.Sprintf("172.30.%d.%d", i/250, i%250+1)
 		chain := fmt.Sprintf("service-%08X-demo/s%d/tcp/http", i*2654435761%(1<<32), i)
-		fmt.Fprintf(&b, "add chain ip kube-proxy %s\nflush chain ip kube-proxy %s\nadd element ip kube-proxy cluster-ips { %s }\n", chain, chain, ip)
+		fmt.Fprintf(&b, "add chain ip kube-proxy %s\nflush chain ip kube-proxy %s\n", chain, chain)
+		fmt.Fprintf(&b, "add element ip kube-proxy cluster-ips { %s }\n", ip)
 		fmt.Fprintf(&b, "add element ip kube-proxy service-ips { %s . tcp . 80 : goto %s }\n", ip, chain)
 		fmt.Fprintf(&b, "add rule ip kube-proxy %s ip daddr %s tcp dport 80 ip saddr != 10.244.0.0/16 mark set mark or 0x00004000\n", chain, ip)
 		fmt.Fprintf(&b, "add rule ip kube-proxy %s meta l4proto tcp dnat ip addr . port to numgen random mod 5 map { ", chain)

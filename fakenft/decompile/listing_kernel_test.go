@@ -45,7 +45,8 @@ func equalLines(t *testing.T, want, have, what string) {
 	if want == have {
 		return
 	}
-	wanted, had := strings.Split(expires.ReplaceAllString(want, "expires X"), "\n"), strings.Split(expires.ReplaceAllString(have, "expires X"), "\n")
+	wanted := strings.Split(expires.ReplaceAllString(want, "expires X"), "\n")
+	had := strings.Split(expires.ReplaceAllString(have, "expires X"), "\n")
 	told := 0
 	for i := range max(len(wanted), len(had)) {
 		var a, b string

@@ -68,7 +68,8 @@ func objectOptions(kind expr.ObjectType, data []byte) [][2]string {
 	case expr.ObjectCTExpect:
 		return [][2]string{
 			{"protocol", protocol(l.number(2))}, {"dport", strconv.FormatUint(l.number(3), 10)},
-			{"timeout", strconv.FormatUint(uint64(nativeNumber(l[4].Value)), 10)}, {"size", strconv.FormatUint(l.number(5), 10)}, {"l3proto", family(l.number(1))},
+			{"timeout", strconv.FormatUint(uint64(nativeNumber(l[4].Value)), 10)}, {"size", strconv.FormatUint(l.number(5), 10)},
+			{"l3proto", family(l.number(1))},
 		}
 	case expr.ObjectSecmark:
 		return [][2]string{{"context", l.text(1)}}

@@ -134,7 +134,8 @@ func clone(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// emit appends a statement and returns where. What does something must not happen to other packets, so that later matches imply none before it.
+// emit appends a statement and returns where. What does something must not happen to other packets, so that later matches imply none before
+// it.
 func (r *rule) emit(s syntax.Stmt) int {
 	r.stmts = append(r.stmts, s)
 	switch s.(type) {
@@ -237,7 +238,8 @@ func (r *rule) rarer(e expr.Expr) bool {
 		r.set(e.Dreg, &syntax.Fib{Common: syntax.Common{Type: t, Order: order, Bits: bits}, Flags: e.Flags, Result: e.Result})
 	case *expr.Numgen:
 		r.set(e.Dreg, &syntax.Numgen{
-			Common: syntax.Common{Type: syntax.TypeInteger, Order: syntax.HostOrder, Bits: 32}, Random: e.Random, Modulus: e.Modulus, Offset: e.Offset,
+			Common: syntax.Common{Type: syntax.TypeInteger, Order: syntax.HostOrder, Bits: 32},
+			Random: e.Random, Modulus: e.Modulus, Offset: e.Offset,
 		})
 	case *expr.Hash:
 		h := &syntax.Hash{

@@ -157,7 +157,8 @@ func (r *reader) dump(kind uint16, family uint8, request []byte, take func(nftab
 func (r *reader) takeTable(family nftables.Family, t *attributes) error {
 	table := &Table{Handle: t.u64(tableHandle)}
 	table.TableSpec = nftables.TableSpec{
-		Family: family, Name: t.text(unix.NFTA_TABLE_NAME), Flags: nftables.TableFlags(t.u32(unix.NFTA_TABLE_FLAGS)), UserData: t.bytes(tableUserData),
+		Family: family, Name: t.text(unix.NFTA_TABLE_NAME), Flags: nftables.TableFlags(t.u32(unix.NFTA_TABLE_FLAGS)),
+		UserData: t.bytes(tableUserData),
 	}
 	r.tables[tableKey{family, table.Name}] = table
 	r.list = append(r.list, table)
@@ -248,7 +249,9 @@ func (r *reader) takeObject(family nftables.Family, t *attributes) error {
 		return err
 	}
 	o := &Object{Handle: t.u64(objHandle)}
-	o.ObjectSpec = nftables.ObjectSpec{Name: t.text(unix.NFTA_OBJ_NAME), Type: expr.ObjectType(t.u32(unix.NFTA_OBJ_TYPE)), UserData: t.bytes(objUserData)}
+	o.ObjectSpec = nftables.ObjectSpec{
+		Name: t.text(unix.NFTA_OBJ_NAME), Type: expr.ObjectType(t.u32(unix.NFTA_OBJ_TYPE)), UserData: t.bytes(objUserData),
+	}
 	name, isKnown := objectKinds[o.Type]
 	if isKnown {
 		inside := t.nested(unix.NFTA_OBJ_DATA)
@@ -265,7 +268,8 @@ func (r *reader) takeObject(family nftables.Family, t *attributes) error {
 
 // objectKinds are the expressions that have the same attributes as an object.
 var objectKinds = map[expr.ObjectType]string{
-	expr.ObjectCounter: "counter", expr.ObjectQuota: "quota", expr.ObjectLimit: "limit", expr.ObjectConnlimit: "connlimit", expr.ObjectSynproxy: "synproxy",
+	expr.ObjectCounter: "counter", expr.ObjectQuota: "quota", expr.ObjectLimit: "limit", expr.ObjectConnlimit: "connlimit",
+	expr.ObjectSynproxy: "synproxy",
 }
 
 func (r *reader) takeFlowtable(family nftables.Family, t *attributes) error {
