@@ -23,8 +23,9 @@ type reader struct {
 	shown *syntax.Input
 }
 
-// Commands reads commands. If the text is no JSON it says so and gives back nothing: nft reads it as its own language then. Commands are nil
-// if they cannot be read; beside commands, mistakes are flags that are not known: nft says them in the end and otherwise does what it is told.
+// Commands reads commands. If the text is no JSON it says so and gives back nothing: nft reads it as its own language then. Commands are
+// nil if they cannot be read; beside commands, mistakes are flags that are not known: nft says them in the end and otherwise does what it
+// is told.
 func Commands(in *syntax.Input) (commands []*syntax.Command, mistakes []*syntax.Mistake, isJSON bool) {
 	root, ok := parse(in.Text)
 	if !ok {

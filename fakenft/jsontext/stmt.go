@@ -341,7 +341,8 @@ var references = map[string]struct {
 	message string
 }{
 	"ct helper": {expr.ObjectCTHelper, "Invalid ct helper reference."}, "ct timeout": {expr.ObjectCTTimeout, "Invalid ct timeout reference."},
-	"ct expectation": {expr.ObjectCTExpect, "Invalid ct expectation reference."}, "secmark": {expr.ObjectSecmark, "Invalid secmark reference."},
+	"ct expectation": {expr.ObjectCTExpect, "Invalid ct expectation reference."},
+	"secmark":        {expr.ObjectSecmark, "Invalid secmark reference."},
 }
 
 func (r *reader) reference(word string, v *value) syntax.Stmt {

@@ -17,6 +17,7 @@ type form struct {
 	column int // of the token
 	at     int
 	args   []any
+	quiet  bool // nobody wants to know why it failed
 	failed *unpacked
 }
 
@@ -28,8 +29,11 @@ func unpack(v *value, s string, args ...any) *unpacked {
 	return f.failed
 }
 
-// is says whether a value has a form.
-func is(v *value, s string, args ...any) bool { return unpack(v, s, args...) == nil }
+// is says whether a value has a form, and takes it apart if so.
+func is(v *value, s string, args ...any) bool {
+	f := &form{s: s, args: args, quiet: true}
+	return f.value(v, f.next())
+}
 
 // next is the next token of the form, 0 at the end. Its column is what jansson counts.
 func (f *form) next() byte {
@@ -51,6 +55,9 @@ func (f *form) arg() any {
 }
 
 func (f *form) fail(format string, args ...any) bool {
+	if f.quiet {
+		return false
+	}
 	f.failed = &unpacked{fmt.Sprintf(format, args...), f.column}
 	return false
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 )
 
-// str appends a string of JSON, escaped as jansson does.
+// jsonStr appends a string of JSON, escaped as jansson does.
 func (p *printer) jsonStr(s string) {
 	p.b = append(p.b, '"')
 	p.escaped(s)

@@ -191,24 +191,24 @@ func (p *printer) jsonReject(r *syntax.Reject) {
 	}
 }
 
-// object begins an object of properties that may all be missing; the function that it gives back begins each.
+// optional begins an object of properties that may all be missing; the function that it gives back begins each.
 func (p *printer) optional(name string) (next func(key string), end func()) {
 	p.str(`{"`)
 	p.str(name)
 	p.str(`": `)
-	any := false
+	begun := false
 	next = func(key string) {
-		if any {
+		if begun {
 			p.str(`, "`)
 		} else {
 			p.str(`{"`)
 		}
-		any = true
+		begun = true
 		p.str(key)
 		p.str(`": `)
 	}
 	end = func() {
-		if any {
+		if begun {
 			p.str("}}")
 		} else {
 			p.str("null}")

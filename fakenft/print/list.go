@@ -35,8 +35,8 @@ func AppendChain(dst []byte, t *syntax.TableDecl, c *syntax.ChainDecl, o *Option
 	return appendBlocks(dst, []*syntax.TableDecl{t}, o, func(p *printer, _ *syntax.TableDecl) { p.chain(c, true) })
 }
 
-// AppendSets appends what "nft list sets", "list maps" and "list meters" print, by the kind: KindSets, KindMaps, KindMeters. With KindSet all
-// sets that are given are printed: "nft list set", "list map", "get element" of one.
+// AppendSets appends what "nft list sets", "list maps" and "list meters" print, by the kind: KindSets, KindMaps, KindMeters. With KindSet
+// all sets that are given are printed: "nft list set", "list map", "get element" of one.
 func AppendSets(dst []byte, tables []*syntax.TableDecl, kind syntax.Kind, o *Options) ([]byte, error) {
 	return appendBlocks(dst, tables, o, func(p *printer, t *syntax.TableDecl) {
 		for _, s := range t.Sets {

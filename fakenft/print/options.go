@@ -44,7 +44,7 @@ func (o *Options) Numeric() {
 type printer struct {
 	Options
 	b []byte
-	// sets are what elements were sorted with, to be used again.
+	// keys are what elements were sorted by, to be used again.
 	keys []sortKey
 }
 
