@@ -49,16 +49,15 @@ func keyOf(s *set, e *nftables.Element) syntax.Expr {
 	case e.Flags&nftables.ElementCatchall != 0:
 		return &syntax.Catchall{Common: *s.Key.Info()}
 	case e.KeyEnd != nil:
-		return between(s.Key, e.Key, e.KeyEnd)
+		return between(s.Key.Info(), s.keyParts, e.Key, e.KeyEnd)
 	default:
-		return datum(s.Key, e.Key)
+		return datum(s.Key.Info(), s.keyParts, e.Key)
 	}
 }
 
-// datum is the value that bytes are, of the type that an expression has.
-func datum(of syntax.Expr, b []byte) syntax.Expr {
-	info := of.Info()
-	if parts := partsOf(of); parts != nil {
+// datum is the value that bytes are, of a type that may have parts.
+func datum(info *syntax.Common, parts []syntax.Common, b []byte) syntax.Expr {
+	if parts != nil {
 		c := &syntax.Concat{Common: *info, Parts: make([]syntax.Expr, 0, len(parts))}
 		for i := range parts {
 			size := syntax.Bytes(parts[i].Bits)
@@ -103,13 +102,11 @@ func partsOf(of syntax.Expr) []syntax.Common {
 }
 
 // between is the range of two keys, part by part of a concatenation, whose numbers are in the network's order.
-func between(of syntax.Expr, from, to []byte) syntax.Expr {
-	parts := partsOf(of)
+func between(info *syntax.Common, parts []syntax.Common, from, to []byte) syntax.Expr {
 	if parts == nil {
-		info := *of.Info()
-		return rangeOf(&info, from, to)
+		return rangeOf(info, from, to)
 	}
-	c := &syntax.Concat{Common: *of.Info(), Parts: make([]syntax.Expr, 0, len(parts))}
+	c := &syntax.Concat{Common: *info, Parts: make([]syntax.Expr, 0, len(parts))}
 	for i := range parts {
 		size := syntax.Bytes(parts[i].Bits)
 		if size > len(from) || size > len(to) {
@@ -185,15 +182,18 @@ func (d *Decompiler) item(s *set, e *nftables.Element, key syntax.Expr) syntax.E
 	}
 	var data syntax.Expr
 	if b := e.Data.Bytes; s.IntervalData && len(b) == s.dataSize {
-		data = between(s.Data, b[:len(b)/2], b[len(b)/2:])
+		data = between(s.Data.Info(), s.dataParts, b[:len(b)/2], b[len(b)/2:])
 	} else {
-		data = datum(s.Data, b)
+		data = datum(s.Data.Info(), s.dataParts, b)
 	}
 	return &syntax.Mapping{Common: *key.Info(), Key: item, Data: data}
 }
 
 // described is an element that has more than its key; nil for one that has not.
 func (d *Decompiler) described(s *set, e *nftables.Element, key syntax.Expr) *syntax.Element {
+	if len(e.UserData) == 0 && !e.HasTimeout && e.Deadline.IsZero() && len(e.Exprs) == 0 {
+		return nil
+	}
 	element := &syntax.Element{Common: *key.Info(), Key: key}
 	has := false
 	if len(e.UserData) > 0 {

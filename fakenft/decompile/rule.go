@@ -293,6 +293,9 @@ func verdict(v *expr.Verdict) *syntax.Verdict {
 func ct(e *expr.CT) *syntax.CT {
 	t, bits, order := syntax.CTType(e.Key)
 	c := &syntax.CT{Common: syntax.Common{Type: t, Order: order, Bits: bits}, Key: e.Key, Dir: e.Dir}
+	if e.Key == expr.CTL3Protocol || e.Key == expr.CTProtocol {
+		c.Dir = nil // the kernel takes a direction for these and does not give it back (nft_ct_get_dump)
+	}
 	return c
 }
 

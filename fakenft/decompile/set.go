@@ -13,6 +13,8 @@ type set struct {
 	*syntax.SetDecl
 	spec              *nftables.SetSpec
 	keySize, dataSize int
+	// keyParts and dataParts are what partsOf says of both.
+	keyParts, dataParts []syntax.Common
 }
 
 // Set is a set or map with its elements; nil if there is none of the name.
@@ -51,6 +53,10 @@ func (d *Decompiler) declared(name string) *set {
 		return nil
 	}
 	s := &set{SetDecl: d.declare(spec, handle), spec: spec, keySize: int(spec.KeyLen), dataSize: int(spec.DataLen)}
+	s.keyParts = partsOf(s.Key)
+	if s.Data != nil {
+		s.dataParts = partsOf(s.Data)
+	}
 	d.sets[name] = s
 	return s
 }
