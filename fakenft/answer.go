@@ -44,7 +44,8 @@ func (r *run) get(c *syntax.Command) bool {
 	}
 	// nft forgets much of the set when it asks for elements.
 	decl.HasComment = false
-	decl.Typeof = decl.Typeof && decl.Flags&nftables.SetInterval == 0
+	decl.Stmts = nil
+	decl.Typeof = false
 	decl.Elements = &syntax.Set{Common: wanted.Common, Items: found}
 	table := r.decl(t, shown{})
 	table.Sets = []*syntax.SetDecl{decl}
