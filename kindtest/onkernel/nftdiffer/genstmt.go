@@ -147,7 +147,7 @@ func (g *gen) mangle(t *genTable) string {
 
 // rare draws statements that few rules have.
 func (g *gen) rare(t *genTable) string {
-	text := g.one("notrack", "queue", "queue num 5", "queue num 1-3 bypass", "dup to 1.1.1.1", "fwd to lo", "ct count 5", "ct count over 10", "last",
+	text := g.one("notrack", "dup to 1.1.1.1", "fwd to lo", "ct count 5", "ct count over 10", "last",
 		"tproxy to :8080", "tproxy to 1.1.1.1:80", "synproxy mss 1460 wscale 7", "meta nftrace set 1", "meta priority set 1:5", "meta pkttype set host",
 		"ct zone set 5", "ct label set 3", "ct event set new,related", "ct helper set \"ftp\"", "flow add @f", "tcp option maxseg size set 1400",
 		"tcp option maxseg size set rt mtu", "reset tcp option timestamp", "jump { counter ; }", "@th,16,16 80", "@nh,0,8 0x45", "meta iifname \"x\"",
