@@ -139,18 +139,22 @@ func (p *parser) again(at syntax.Loc) {
 }
 
 // braces takes "{", a block, and "}", which closes a scope. In a table a separator must follow: without one nft is still in the block, and
-// recovers there.
+// recovers there. The place of the whole is for nft what is from "{" to before "}", and in a table the name before it.
 func (p *parser) braces(inTable bool, closing scope, block func()) syntax.Loc {
-	from := p.nowhere()
+	name := p.last
 	if !p.expect(tokLBrace) {
-		return from
+		return name
 	}
+	from := p.last
 	for {
 		block()
-		if !p.expect(tokRBrace) {
-			return from
-		}
 		at := p.since(from)
+		if inTable {
+			at = name
+		}
+		if !p.expect(tokRBrace) {
+			return at
+		}
 		if closing != scopeBase {
 			p.close(closing)
 		}
@@ -249,6 +253,7 @@ func (p *parser) hook(c *syntax.ChainDecl) {
 
 // devices takes the devices of a chain.
 func (p *parser) devices(h *syntax.HookDecl) {
+	from := p.here()
 	switch p.peek() {
 	case tokDevice:
 		p.take()
@@ -257,7 +262,7 @@ func (p *parser) devices(h *syntax.HookDecl) {
 			return
 		}
 		name := p.str(tokDollar)
-		h.Devices = p.symbol(p.last, name)
+		h.Devices = p.symbol(p.since(from), name)
 	case tokDevices:
 		p.take()
 		if p.expect(tokEquals) {
@@ -269,10 +274,10 @@ func (p *parser) devices(h *syntax.HookDecl) {
 // priority takes "priority" and what it is: a number, a variable, or a name with a number to add or take away, which comes to
 // PriorityNumber.
 func (p *parser) priority(h *syntax.HookDecl) {
+	from := p.here()
 	if !p.expect(tokPriority) {
 		return
 	}
-	from := p.here()
 	switch t := p.peek(); t {
 	case tokNumber, tokDash:
 		p.take()
@@ -284,7 +289,9 @@ func (p *parser) priority(h *syntax.HookDecl) {
 		v.Loc, v.Type, v.Order, v.Bits = p.since(from), syntax.TypeInteger, syntax.HostOrder, 32
 		h.Priority = v
 	case tokDollar:
-		h.Priority = p.variable()
+		if h.Priority = p.variable(); h.Priority != nil {
+			h.Priority.Info().Loc = p.since(from)
+		}
 	case tokString, tokOut:
 		p.take()
 		name := p.cur.text
@@ -316,7 +323,7 @@ func (p *parser) policy(c *syntax.ChainDecl) {
 		if t == tokAccept {
 			v.Num.Lo = 1
 		}
-		v.Loc, v.Type, v.Order, v.Bits = p.last, syntax.TypeInteger, syntax.HostOrder, 32
+		v.Loc, v.Type, v.Order, v.Bits = p.since(from), syntax.TypeInteger, syntax.HostOrder, 32
 		e = v
 	default:
 		p.unexpected(tokAccept, tokDrop, tokDollar)

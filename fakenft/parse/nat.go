@@ -209,8 +209,11 @@ func (p *parser) queue() syntax.Stmt {
 			p.take()
 			q.To = p.queueTo()
 		case tokNum:
+			from := p.here()
 			p.take()
-			q.To = p.queueNumber()
+			if q.To = p.queueNumber(); q.To != nil {
+				q.To.Info().Loc = p.since(from)
+			}
 		default:
 			p.unexpected(tokComma, tokTo, tokNum)
 		}
@@ -227,8 +230,11 @@ func (p *parser) queueArgs(q *syntax.QueueStmt) {
 	for {
 		switch p.peek() {
 		case tokNum:
+			from := p.here()
 			p.take()
-			q.To = p.queueNumber()
+			if q.To = p.queueNumber(); q.To != nil {
+				q.To.Info().Loc = p.since(from)
+			}
 		case tokBypass, tokFanout:
 			q.Flags |= p.queueFlags()
 		default:

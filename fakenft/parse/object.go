@@ -54,7 +54,8 @@ func (p *parser) object(c *syntax.Command, t token) {
 	switch {
 	case p.bad:
 	case ct:
-		o.Loc = p.braces(false, scopeBase, func() { p.objectBlock(o, t) })
+		o.Loc = p.last
+		p.braces(false, scopeBase, func() { p.objectBlock(o, t) })
 	case t == tokCounter && p.peek() != tokPackets && (c.Op == syntax.OpCreate || p.peek() != tokLBrace): // it may be left out
 	case c.Op == syntax.OpCreate:
 		p.config(o, t)
@@ -63,7 +64,9 @@ func (p *parser) object(c *syntax.Command, t token) {
 	default:
 		p.config(o, t, tokLBrace)
 	}
-	o.Loc = p.since(from)
+	if !ct {
+		o.Loc = p.since(from)
+	}
 	p.close(closing)
 }
 

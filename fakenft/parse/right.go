@@ -161,8 +161,10 @@ func relOp(t token) (syntax.RelOp, bool) {
 // relation takes the operator and the right side of a relation.
 func (p *parser) relation(left syntax.Expr, from syntax.Loc) syntax.Expr {
 	op, ok := relOp(p.peek())
+	var sign syntax.Loc
 	if ok {
 		p.take()
+		sign = p.last
 	}
 	var right syntax.Expr
 	switch p.peek() {
@@ -197,6 +199,9 @@ func (p *parser) relation(left syntax.Expr, from syntax.Loc) syntax.Expr {
 	}
 	r := p.relations.new()
 	r.Loc, r.Op, r.Left, r.Right = p.since(from), op, left, right
+	if ok {
+		r.Loc = sign
+	}
 	return r
 }
 

@@ -37,7 +37,8 @@ func (p *parser) setBlock(s *syntax.SetDecl) {
 		case tokElements:
 			p.take()
 			p.expect(tokEquals)
-			s.Elements = p.elements()
+			e := p.elements()
+			p.keep(func() { s.Elements = e })
 		case tokAutoMerge:
 			if s.Map {
 				p.unexpected(anything...)
@@ -61,6 +62,10 @@ func (p *parser) setOption(s *syntax.SetDecl, t token) {
 		s.Flags |= p.setFlags()
 		p.separator(tokComma)
 	case tokTimeout, tokGcInterval:
+		if t == tokGcInterval && s.Map {
+			p.unexpected(anything...)
+			return
+		}
 		p.take()
 		if t == tokTimeout {
 			s.Timeout = p.time()
@@ -172,6 +177,7 @@ func (p *parser) setType(s *syntax.SetDecl) {
 // dataType takes names of types with dots between them.
 func (p *parser) dataType() syntax.Expr {
 	from := p.here()
+	c := &syntax.Concat{}
 	var parts []*syntax.Datatype
 	for {
 		switch p.peek() {
@@ -189,18 +195,19 @@ func (p *parser) dataType() syntax.Expr {
 			return nil
 		}
 		parts = append(parts, t)
+		v := &syntax.Value{}
+		v.Loc, v.Type, v.Order, v.Bits = p.last, t, t.Order, t.Bits
+		c.Parts = append(c.Parts, v)
 		if !p.accept(tokDot) {
 			break
 		}
 	}
-	v := &syntax.Value{}
-	v.Loc = p.since(from)
-	v.Type = parts[0]
-	if len(parts) > 1 {
-		v.Type = syntax.ConcatType(parts...)
+	if len(parts) == 1 {
+		return c.Parts[0]
 	}
-	v.Order, v.Bits = v.Type.Order, v.Type.Bits
-	return v
+	c.Loc, c.Type = p.since(from), syntax.ConcatType(parts...)
+	c.Bits = c.Type.Bits
+	return c
 }
 
 // setTypeof takes the expressions whose types the key and the data have.
@@ -225,6 +232,9 @@ func (p *parser) setTypeof(s *syntax.SetDecl) {
 func (p *parser) typeofExpr(kind string) syntax.Expr {
 	from := p.here()
 	first := p.primary()
+	if s, ok := first.(*syntax.Symbol); ok && kind == "map data" && s.Name == "verdict" {
+		return &syntax.Verdict{Common: syntax.Common{Loc: s.Loc, Type: syntax.TypeVerdict}, Code: expr.Accept}
+	}
 	if p.peek() == tokDot {
 		kind = "primary expression"
 	}
@@ -275,7 +285,7 @@ func (p *parser) flowtableBlock(f *syntax.FlowtableDecl) {
 			hook.Hook, hook.HookLoc = p.identifier(), p.last
 			p.priority(hook)
 			p.separator()
-			if !p.bad && hook.Hook != "ingress" {
+			if _, known := hookNumbers[hook.Hook]; !p.bad && !known {
 				p.wrong("unknown chain hook", hook.HookLoc)
 				p.leaving = true
 			}

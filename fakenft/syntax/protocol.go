@@ -2,8 +2,8 @@ package syntax
 
 import "github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 
-// The headers of packets, and three that are none: HeaderInet and HeaderNetdev are what a packet of the families inet and netdev begins with,
-// HeaderInetService is what follows an address of either family.
+// The headers of packets, and three that are none: HeaderInet and HeaderNetdev are what a packet of the families inet and netdev begins
+// with, HeaderInetService is what follows an address of either family.
 var (
 	HeaderEther = header("ether", expr.LinkHeader,
 		field("daddr", TypeEtherAddr, 0, 48), field("saddr", TypeEtherAddr, 48, 48), field("type", TypeEtherType, 96, 16))

@@ -7,7 +7,8 @@ var (
 	TypeInvalid = &Datatype{ID: 0, Name: "invalid", Desc: "invalid"}
 	TypeVerdict = &Datatype{ID: 1, Name: "verdict", Desc: "netfilter verdict"}
 	TypeInteger = &Datatype{ID: 4, Name: "integer", Desc: "integer"}
-	// TypeBytes is the type of bytes of a packet that have no name, as @th,0,16: an integer that is written in hexadecimal (xinteger_type of nft).
+	// TypeBytes is the type of bytes of a packet that have no name, as @th,0,16: an integer that is written in hexadecimal (xinteger_type of
+	// nft).
 	TypeBytes       = &Datatype{ID: 4, Name: "integer", Desc: "integer", Base: TypeInteger, Symbols: &Symbols{Base: 16}}
 	TypeNFProto     = number(2, "nf_proto", "netfilter protocol", NoOrder, 8, nfProtoSymbols)
 	TypeBitmask     = number(3, "bitmask", "bitmask", NoOrder, 0, nil)
