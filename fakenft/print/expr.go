@@ -115,6 +115,7 @@ var relationSigns = [...]string{
 }
 
 func (p *printer) relational(r *syntax.Relational) {
+	p.compared, _ = r.Right.(*syntax.Value)
 	p.expr(r.Left)
 	p.b = append(p.b, ' ')
 	if sign := relationSigns[r.Op]; sign != "" && (r.Op != syntax.OpEq || saysEqual(r)) {

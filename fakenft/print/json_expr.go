@@ -285,6 +285,7 @@ func (p *printer) jsonRelational(r *syntax.Relational) {
 	p.str(`{"match": {"op": "`)
 	p.str(jsonSign(r))
 	p.str(`", "left": `)
+	p.compared, _ = r.Right.(*syntax.Value)
 	p.jsonExpr(r.Left)
 	p.str(`, "right": `)
 	p.jsonExpr(r.Right)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
 
@@ -46,6 +47,8 @@ type printer struct {
 	b []byte
 	// keys are what elements were sorted by, to be used again.
 	keys []sortKey
+	// compared is a constant on the right of a comparison. An asterisk in a name has a backslash there alone.
+	compared *syntax.Value
 }
 
 func newPrinter(dst []byte, o *Options) *printer {

@@ -144,7 +144,7 @@ func (p *printer) name(v *syntax.Value) {
 	case full != 0 && v.Bits != 0 && v.Bits < full:
 		p.str(v.Text)
 		p.b = append(p.b, '*')
-	case v.Type.ID == syntax.TypeIfname.ID && len(v.Text) > 0 && v.Text[len(v.Text)-1] == '*':
+	case p.compared == v && v.Type.ID == syntax.TypeIfname.ID && len(v.Text) > 0 && v.Text[len(v.Text)-1] == '*':
 		p.str(v.Text[:len(v.Text)-1])
 		p.str(`\*`)
 	default:
