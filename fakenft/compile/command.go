@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
@@ -31,14 +32,19 @@ func Command(c *syntax.Command) ([]Request, error) {
 	case syntax.OpFlush:
 		b.flush()
 	case syntax.OpRename:
+		h := c.Handle
+		h.ChainLoc = syntax.Loc{} // the chain's name in the change is the new one, which nft has no place of
 		b.put(&nftables.AddChain{
-			Family: c.Handle.Family, Table: c.Handle.Table, Chain: nftables.ChainSpec{Name: c.NewName}, Handle: c.Handle.Number,
-		}, &c.Handle)
+			Family: h.Family, Table: h.Table, Chain: nftables.ChainSpec{Name: c.NewName}, Handle: h.Number,
+		}, &h)
 	case syntax.OpGet, syntax.OpList, syntax.OpReset, syntax.OpMonitor, syntax.OpDescribe, syntax.OpExport, syntax.OpImport:
 	}
 	b.others(c.After)
 	return b.requests, b.err
 }
+
+// noHandle is the handle of no chain: nft knows none of one that is made in the same transaction.
+const noHandle = math.MaxUint64
 
 // builders are kept for the room that their generators have.
 var builders = sync.Pool{New: func() any { return new(builder) }}
@@ -236,23 +242,27 @@ func (b *builder) addSet(s *syntax.SetDecl, key syntax.Expr, create bool) {
 	if len(written) > 0 {
 		elements = g.elements(s, s.Elements, true, true, nil)
 	}
-	if isAnonymous(s) && len(elements) > 0 {
-		spec.Size = anonymousSize(s, written, elements)
+	if spec.Flags&nftables.SetConstant != 0 {
+		spec.Size, spec.Policy = constantSize(s, written, elements), 0
 	}
-	b.putAt(&nftables.AddSet{Family: h.Family, Table: h.Table, Set: spec, Exclusive: create}, h, b.wholeOf(s.Loc))
+	whole := b.wholeOf(s.Loc)
+	if !isAnonymous(s) && (b.command.Kind == syntax.KindSet || b.command.Kind == syntax.KindMap) {
+		whole = b.command.Loc
+	}
+	b.putAt(&nftables.AddSet{Family: h.Family, Table: h.Table, Set: spec, Exclusive: create}, h, whole)
 	if len(elements) > 0 {
 		change := &nftables.AddElements{Family: h.Family, Table: h.Table, Set: spec.Name, SetID: s.ID, Elements: elements}
-		b.requests = append(b.requests, Request{change, elementPlaces(s, s.Elements, h, b.command.Loc, true, true)})
+		b.requests = append(b.requests, Request{change, elementPlaces(s, s.Elements, h, whole, true, true)})
 	}
 	if g.err != nil {
 		b.fail(g.err)
 	}
 }
 
-// anonymousSize is the size that nft gives a set of a rule: that of its elements, but of intervals it counts each twice, whether or not the
-// kernel is told of its end, and what is before the first.
-func anonymousSize(s *syntax.SetDecl, written []syntax.Expr, elements []nftables.ElementSpec) uint32 {
-	if s.Flags&nftables.SetInterval == 0 || isConcat(s.Key) {
+// constantSize is the size that nft gives a set that does not change: that of its elements, but of intervals it counts each twice, whether or
+// not the kernel is told of its end, and what is before the first.
+func constantSize(s *syntax.SetDecl, written []syntax.Expr, elements []nftables.ElementSpec) uint32 {
+	if len(elements) == 0 || s.Flags&nftables.SetInterval == 0 || isConcat(s.Key) {
 		return uint32(len(elements))
 	}
 	size := 0
@@ -322,7 +332,11 @@ func (b *builder) addObject(o *syntax.ObjectDecl, h *syntax.Handle, create bool)
 		b.refuse("object %s of this kind", h.Name)
 		return
 	}
-	b.putAt(&nftables.AddObject{Family: h.Family, Table: h.Table, Object: spec, Exclusive: create}, h, b.wholeOf(o.Loc))
+	whole := b.command.Loc
+	if b.command.Kind == syntax.KindTable {
+		whole = b.wholeOf(o.Loc)
+	}
+	b.putAt(&nftables.AddObject{Family: h.Family, Table: h.Table, Object: spec, Exclusive: create}, h, whole)
 }
 
 // addAnonymous adds a chain without a name, with its rules.
@@ -377,7 +391,10 @@ func (b *builder) addRule(r *syntax.Rule, op syntax.Op) {
 	case syntax.OpReplace:
 		change.Place, change.Handle = nftables.Instead, h.Number
 	}
-	whole := b.wholeOf(b.command.Loc)
+	whole := b.command.Loc
+	if b.command.Kind != syntax.KindRule {
+		whole = b.wholeOf(r.Loc)
+	}
 	b.requests = append(b.requests, Request{change, func(part nftables.Part, index int) syntax.Loc {
 		if part != nftables.PartExpr {
 			return placeOf(h, part, whole)

@@ -52,7 +52,7 @@ func itemsOf(e syntax.Expr) []syntax.Expr {
 func (g *generator) elements(s *syntax.SetDecl, written syntax.Expr, add, first bool, places *[]syntax.Loc) []nftables.ElementSpec {
 	list := itemsOf(written)
 	if s.Flags&nftables.SetInterval != 0 && !isConcat(s.Key) {
-		return g.intervals(s, list, add && first, places)
+		return g.intervals(s, list, add, add && first, places)
 	}
 	specs := make([]nftables.ElementSpec, len(list))
 	size := int(keyBytes(s.Key))
@@ -61,7 +61,9 @@ func (g *generator) elements(s *syntax.SetDecl, written syntax.Expr, add, first 
 	for i, e := range list {
 		it := itemOf(e)
 		spec := &specs[i]
-		g.describe(s, &it, spec)
+		if add {
+			g.describe(s, &it, spec)
+		}
 		if places != nil {
 			*places = append(*places, it.key.Info().Loc)
 		}
@@ -245,11 +247,11 @@ type interval struct {
 
 // intervals are the elements of a set of intervals: each begins one, and others, marked as ends, say where nothing is. first: the set has
 // no elements yet, so that what is before the first interval is said as well (set_to_intervals in nft's src/intervals.c).
-func (g *generator) intervals(s *syntax.SetDecl, list []syntax.Expr, first bool, places *[]syntax.Loc) []nftables.ElementSpec {
+func (g *generator) intervals(s *syntax.SetDecl, list []syntax.Expr, add, first bool, places *[]syntax.Loc) []nftables.ElementSpec {
 	size := int(keyBytes(s.Key))
 	sorted := make([]interval, 0, len(list))
 	specs := make([]nftables.ElementSpec, 0, 2*len(list)+1)
-	add := func(at syntax.Loc, spec nftables.ElementSpec) {
+	put := func(at syntax.Loc, spec nftables.ElementSpec) {
 		specs = append(specs, spec)
 		if places != nil {
 			*places = append(*places, at)
@@ -270,25 +272,29 @@ func (g *generator) intervals(s *syntax.SetDecl, list []syntax.Expr, first bool,
 		it := &sorted[i]
 		at := it.key.Info().Loc
 		if i == 0 && first && !isZero(it.from) {
-			add(syntax.Loc{}, nftables.ElementSpec{Key: make([]byte, size), Flags: nftables.ElementIntervalEnd})
+			put(syntax.Loc{}, nftables.ElementSpec{Key: make([]byte, size), Flags: nftables.ElementIntervalEnd})
 		}
 		if end != nil && (!isAnonymous(s) || !bytes.Equal(end, it.from)) {
-			add(at, nftables.ElementSpec{Key: end, Flags: nftables.ElementIntervalEnd})
+			put(at, nftables.ElementSpec{Key: end, Flags: nftables.ElementIntervalEnd})
 		}
 		spec := nftables.ElementSpec{Key: it.from}
-		g.describe(s, &it.item, &spec)
-		if end = after(it.to); end == nil {
+		if add {
+			g.describe(s, &it.item, &spec)
+		}
+		if end = after(it.to); end == nil && add {
 			spec.UserData = nftables.AppendTLVNumber(spec.UserData, 1, openInterval)
 		}
-		add(at, spec)
+		put(at, spec)
 	}
 	if end != nil {
-		add(sorted[len(sorted)-1].key.Info().Loc, nftables.ElementSpec{Key: end, Flags: nftables.ElementIntervalEnd})
+		put(sorted[len(sorted)-1].key.Info().Loc, nftables.ElementSpec{Key: end, Flags: nftables.ElementIntervalEnd})
 	}
 	for i := range others {
 		spec := nftables.ElementSpec{Flags: nftables.ElementCatchall}
-		g.describe(s, &others[i], &spec)
-		add(others[i].key.Info().Loc, spec)
+		if add {
+			g.describe(s, &others[i], &spec)
+		}
+		put(others[i].key.Info().Loc, spec)
 	}
 	return specs
 }

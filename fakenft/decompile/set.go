@@ -82,6 +82,12 @@ func (d *Decompiler) declare(spec *nftables.SetSpec, handle uint64) *syntax.SetD
 		typeofKey = nil
 	}
 	decl.Key, decl.Typeof = typed(typeofKey, spec.KeyType, int(spec.KeyLen), fields.KeyByteorder), typeofKey != nil
+	if decl.Typeof && fields.DataInterval {
+		decl.Typeof = false // nft keeps no expression with ranges
+	}
+	if isPortOfCT(readTypeof(fields.KeyTypeof)) {
+		decl.Key.Info().Type = syntax.TypeInvalid
+	}
 	if spec.Flags&nftables.SetMap == 0 {
 		return decl
 	}
@@ -95,6 +101,12 @@ func (d *Decompiler) declare(spec *nftables.SetSpec, handle uint64) *syntax.SetD
 	}
 	decl.Data = typed(typeofData, spec.DataType, size, fields.DataByteorder)
 	return decl
+}
+
+// isPortOfCT says whether an expression is a port of a connection, whose type nft does not know where it reads what the kernel holds.
+func isPortOfCT(e syntax.Expr) bool {
+	ct, is := e.(*syntax.CT)
+	return is && (ct.Key == expr.CTProtoSrc || ct.Key == expr.CTProtoDst)
 }
 
 // isUnsized says whether a type, or one of its parts, does not say its size.
