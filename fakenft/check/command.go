@@ -203,11 +203,19 @@ func (c *Checker) evalObject(o *syntax.ObjectDecl) bool {
 			}
 		}
 	case expr.ObjectCTTimeout:
-		known := timeoutStates[optionOf(o, "protocol")]
+		known, state := timeoutStates[optionOf(o, "protocol")], 0
 		for _, option := range o.Options {
-			if option[0] != "protocol" && option[0] != "l3proto" && !slices.Contains(known, option[0]) {
-				return c.wrong("invalid state for this protocol", o.Loc)
+			if option[0] == "protocol" || option[0] == "l3proto" {
+				continue
 			}
+			if !slices.Contains(known, option[0]) {
+				at := o.Loc
+				if state < len(o.States) {
+					at = o.States[state]
+				}
+				return c.wrong("invalid state for this protocol", at)
+			}
+			state++
 		}
 	}
 	return true

@@ -153,7 +153,7 @@ func (p *parser) config(o *syntax.ObjectDecl, t token, others ...token) {
 		o.Limit = p.rate(from, "")
 	case tokSecmark:
 		s := p.str(others...)
-		if len(s) > 255 {
+		if !p.bad && (s == "" || len(s) > 255) {
 			p.wrong("invalid context '"+s+"', max length is 256\n", p.last)
 		}
 		o.Options = append(o.Options, [2]string{"context", s})
@@ -237,7 +237,7 @@ func (p *parser) helperConfig(o *syntax.ObjectDecl) {
 	p.protocol(o)
 	p.separator()
 	p.close(scopeType)
-	if len(name) > 15 {
+	if !p.bad && (name == "" || len(name) > 15) {
 		p.wrong("invalid name '"+name+"', max length is 16\n", at)
 	}
 }
@@ -256,6 +256,7 @@ func (p *parser) timeoutConfig(o *syntax.ObjectDecl) {
 		p.expect(tokLBrace)
 		for {
 			name := p.identifier()
+			o.States = append(o.States, p.last)
 			p.expect(tokColon)
 			o.Options = append(o.Options, [2]string{name, strconv.FormatUint(p.number(), 10)})
 			if !p.accept(tokComma) {

@@ -186,6 +186,7 @@ type ObjectDecl struct {
 	Synproxy *SynproxyStmt
 	// Others are kept as they were written: name of the option and value.
 	Options    [][2]string
+	States     []Loc // where the states of a ct timeout stand, in their order
 	Comment    string
 	HasComment bool
 }
