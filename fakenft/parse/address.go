@@ -137,6 +137,9 @@ func timeLen(s string) int {
 		if n == at || len(s) < n+len(unit) || s[n:n+len(unit)] != unit {
 			continue
 		}
+		if unit == "m" && len(s) > n+1 && s[n+1] == 's' {
+			continue // milliseconds, which make the longer match
+		}
 		at = n + len(unit)
 	}
 	return at

@@ -118,6 +118,9 @@ type Disk struct{}
 // Glob matches as glob(3) does: '*' does not match a dot at the beginning of a name, and folders end in "/".
 func (Disk) Glob(pattern string) ([]string, error) {
 	found, err := filepath.Glob(pattern)
+	if errors.Is(err, filepath.ErrBadPattern) {
+		return nil, nil // a "[" that nothing closes is a letter there, and hardly any file has such a name
+	}
 	if err != nil {
 		return nil, err
 	}

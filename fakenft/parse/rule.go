@@ -138,7 +138,7 @@ func (p *parser) exprStmt(t token) syntax.Stmt {
 	if p.bad {
 		return nil
 	}
-	if p.peek() == tokSet {
+	if p.peek() == tokSet && t != tokLParen {
 		if s := p.setField(e, from); s != nil || p.bad {
 			return s
 		}

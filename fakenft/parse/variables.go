@@ -44,7 +44,7 @@ func (v *variables) like(name string) (string, bool) {
 	for ; v != nil; v = v.outer {
 		for i := len(v.names) - 1; i >= 0; i-- {
 			n := v.names[i]
-			if d := distance(n, name); d <= mostWrong(len(n), len(name)) && (nearest < 0 || d < nearest) {
+			if d := wrongness(n, name); d <= mostWrong(len(n), len(name)) && (nearest < 0 || d < nearest) {
 				best, nearest = n, d
 			}
 		}
@@ -52,39 +52,42 @@ func (v *variables) like(name string) (string, bool) {
 	return best, nearest >= 0
 }
 
-// mostWrong is how far a name that was defined may be from one that was written, by their lengths, for nft to propose it. What nft does
-// with a written name that is much shorter was seen for a single letter alone, for which it proposes everything.
+// mostWrong is how far a name that was defined may be from one that was written, by their lengths, for nft to propose it. The figures of this
+// and of wrongness were found by trying.
 func mostWrong(defined, written int) int {
+	long, short := max(defined, written), min(defined, written)
 	switch {
-	case max(defined, written) <= 1:
+	case long <= 1:
 		return -1
-	case written == 1:
-		return defined
-	case defined == 1 && written == 3:
-		return 3
+	case long-short > 1:
+		return (long + 4) / 3 * 3
 	}
-	return (max(defined, written) + 5) / 3
+	return (long + 5) / 3 * 3
 }
 
-// distance is how many letters have to be added, taken away or changed to make one name of another.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+// wrongness is how far a defined name is from a written one: 3 for each letter that is wrong or too many, and 1 for each that is missing.
+// Defined names of one letter are all alike.
+func wrongness(defined, written string) int {
+	if len(defined) == 1 {
+		return 3 * (len(written) - 1)
+	}
+	row := make([]int, len(defined)+1)
 	for j := range row {
 		row[j] = j
 	}
-	for i := range len(a) {
+	for i := range len(written) {
 		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
+		row[0] = 3 * (i + 1)
+		for j := range len(defined) {
 			cost := diagonal
-			if a[i] != b[j] {
-				cost++
+			if written[i] != defined[j] {
+				cost += 3
 			}
 			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			row[j+1] = min(cost, row[j]+1, row[j+1]+3)
 		}
 	}
-	return row[len(b)]
+	return row[len(defined)]
 }
 
 // maxNesting is how many blocks nft 1.0.6 keeps variables for.
