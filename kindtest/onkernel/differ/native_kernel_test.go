@@ -89,7 +89,7 @@ func TestKernelWalksNative(t *testing.T) {
 			if c.NFT == "" {
 				continue
 			}
-			if i%4 == 3 {
+			if i >= rulesets*3/4 { // the last, since tables of the legacy tools stay when they are empty, and NAT with them
 				c.OtherRules = besideOthers(g.ruleset())
 				if g.usesAccounts || g.usesSets {
 					c.OtherRules = ""
