@@ -75,16 +75,18 @@ func (s *Shares) add(d *document.Decoder, n *yaml.Node, chance *big.Rat) {
 
 func (s Shares) spell() (*yaml.Node, error) {
 	equal := big.NewRat(1, int64(max(len(s), 1)))
-	list, shares := sequence(), mapping()
+	differ := slices.ContainsFunc(s, func(one Share) bool { return one.Chance.Cmp(equal) != 0 })
+	out := sequence()
+	if differ {
+		out = mapping()
+	}
 	for _, one := range s {
-		name := document.Text(one.Endpoint.String())
-		list.Content = append(list.Content, name)
-		shares.Content = append(shares.Content, name, document.Text(one.Chance.RatString()))
+		out.Content = append(out.Content, document.Text(one.Endpoint.String()))
+		if differ {
+			out.Content = append(out.Content, document.Text(one.Chance.RatString()))
+		}
 	}
-	if slices.ContainsFunc(s, func(one Share) bool { return one.Chance.Cmp(equal) != 0 }) {
-		return shares, nil
-	}
-	return list, nil
+	return out, nil
 }
 
 // String prints the shares as a mapping, sorted by endpoint.

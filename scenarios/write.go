@@ -77,7 +77,36 @@ func writeField(b *bytes.Buffer, name string, field reflect.Value, goesOn bool) 
 	if goesOn {
 		before = 1 // the line of the name
 	}
+	if isApart(name) && len(value.Content) == 1 {
+		return writeItem(b, root, value.Content[0], before)
+	}
 	return writeBehind(b, root, before)
+}
+
+// writeItem writes a list with one item that is laid out. A long list within the item, such as the cases of a large cluster's step, is
+// written in parts: the library keeps all events of a document.
+func writeItem(b *bytes.Buffer, root, item *yaml.Node, before int) error {
+	fields := item.Content
+	place := -1 // of the list, behind other fields: with the first one its dash would be written again
+	for i := 2; i+1 < len(fields); i += 2 {
+		if isApart(fields[i].Value) && fields[i+1].Kind == yaml.SequenceNode && len(fields[i+1].Content) > longList {
+			place = i
+		}
+	}
+	if place < 0 || place+2 < len(fields) {
+		return writeBehind(b, root, before)
+	}
+	list := fields[place+1]
+	all := list.Content
+	for part := range slices.Chunk(all, longList) {
+		list.Content = part
+		if err := writeBehind(b, root, before); err != nil {
+			return err
+		}
+		item.Content = []*yaml.Node{document.Text("x"), document.Text("x"), fields[place], list}
+		before = 3 // the lines of the outer list, of x and of this list
+	}
+	return nil
 }
 
 // longList is how many items take more than a line, whatever they are.

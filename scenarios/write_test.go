@@ -253,3 +253,29 @@ func TestALongListIsWrittenAsAWhole(t *testing.T) {
 		assert.Equal(t, pods > longList, hasLongList(reflect.ValueOf(topology)))
 	}
 }
+
+// TestManyCasesAreWrittenAsAWhole writes steps with more cases than are written at once as a library writes all of the step.
+func TestManyCasesAreWrittenAsAWhole(t *testing.T) {
+	for _, cases := range []int{1, longList, longList + 1, 2 * longList, 3*longList + 7} {
+		for _, name := range []string{"", "many cases"} {
+			step := Step{Name: name}
+			for i := range cases {
+				c := Connect{From: "client", To: Target{Proto: "tcp", AddrPort: netip.MustParseAddrPort(fmt.Sprintf("10.96.0.10:%d", i+1))}}
+				c.Expect = Expect{Untouched: true}
+				if i%3 == 0 {
+					c.Expect = Expect{RefusedBy: strings.Repeat("a long name ", 9) + fmt.Sprint(i)} // which takes lines of its own
+				}
+				step.Cases = append(step.Cases, c)
+			}
+			steps := []Step{{Name: "before"}, step, {Name: "behind"}}
+			value, err := nodeOf(reflect.ValueOf(steps))
+			require.NoError(t, err)
+			root := mapping()
+			root.Content = append(root.Content, document.Text("steps"), value)
+			layOut(root, "", 0)
+			var whole bytes.Buffer
+			require.NoError(t, writeBehind(&whole, root, 0))
+			assert.Equal(t, "name: s\n"+whole.String(), written(t, &Scenario{Name: "s", Steps: steps}))
+		}
+	}
+}

@@ -10,6 +10,8 @@ const (
 	collectSeldom = 800
 	// collectOften is for commands that keep a whole cluster and leave much behind beside it, which would take twice as much memory.
 	collectOften = 35
+	// collectMore is for a command that keeps a cluster as well, and reads and writes one thing of it after the other.
+	collectMore = 70
 )
 
 // collect lets so many percent of what lives be left behind before it is collected, unless the environment says how much. It returns the

@@ -57,7 +57,7 @@ unless --key says which.`,
 }
 
 func runScenarioFrom(ctx context.Context, s streams, from *liveOptions, o live.ScenarioOptions) error {
-	defer collect(collectOften)()
+	defer collect(collectMore)()
 	cluster, err := from.read(ctx, s)
 	if err != nil {
 		return err

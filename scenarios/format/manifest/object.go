@@ -251,8 +251,12 @@ func listOf(meta metav1.TypeMeta) (metav1.TypeMeta, bool) {
 	if meta.APIVersion == "v1" && meta.Kind == "List" {
 		return metav1.TypeMeta{}, true
 	}
+	item, isList := strings.CutSuffix(meta.Kind, "List")
+	if !isList {
+		return metav1.TypeMeta{}, false
+	}
 	for _, k := range kinds() {
-		if meta.APIVersion == k.apiVersion && meta.Kind == k.kind+"List" {
+		if meta.APIVersion == k.apiVersion && item == k.kind {
 			return metav1.TypeMeta{APIVersion: k.apiVersion, Kind: k.kind}, true
 		}
 	}
