@@ -19,7 +19,7 @@ func (r *run) decl(t *nftables.Table, what shown) *syntax.TableDecl {
 	}
 	if what.sets {
 		for _, s := range t.Sets() {
-			if what.set != "" && what.set != s.Name || s.Flags&nftables.SetAnonymous != 0 {
+			if what.set != "" && what.set != s.Name || s.Flags&(nftables.SetAnonymous|nftables.SetEval) == nftables.SetAnonymous {
 				continue
 			}
 			if r.terse && !r.json {
