@@ -10,12 +10,12 @@ import (
 
 const chainFlags = ChainHWOffload | ChainBinding
 
-// tableFor is the table of a change, or the fault that it is not there.
-func (tx *transaction) tableFor(f Family, table string, names ...string) (*tableEdit, *fault) {
-	if f := badName(table); f != nil {
+// tableFor is the table of a change that is about something of it, or the fault that it is not there.
+func (tx *transaction) tableFor(f Family, table, name string, part Part) (*tableEdit, *fault) {
+	if f := badName(table, PartTable); f != nil {
 		return nil, f
 	}
-	if f := badName(names...); f != nil {
+	if f := badName(name, part); f != nil {
 		return nil, f
 	}
 	t := tx.table(f, table)
@@ -54,7 +54,7 @@ func (t *tableEdit) chainOfHandle(handle uint64) *Chain {
 }
 
 func (tx *transaction) addChain(c *AddChain) *fault {
-	t, f := tx.tableFor(c.Family, c.Table, c.Chain.Name)
+	t, f := tx.tableFor(c.Family, c.Table, c.Chain.Name, PartChain)
 	if f != nil {
 		return f
 	}
@@ -163,7 +163,7 @@ func (t *tableEdit) updateChain(chain *Chain, c *AddChain, part Part) *fault {
 	}
 	if c.Handle != 0 && spec.Name != "" {
 		if t.Chain(spec.Name) != nil {
-			return refuse(syscall.EEXIST, PartWhole)
+			return refuse(syscall.EEXIST, PartChain)
 		}
 		t.rename(chain, spec.Name)
 	}
@@ -188,7 +188,7 @@ func (t *tableEdit) rename(chain *Chain, name string) {
 }
 
 func (tx *transaction) deleteChain(c *DeleteChain) *fault {
-	t, f := tx.tableFor(c.Family, c.Table, c.Name)
+	t, f := tx.tableFor(c.Family, c.Table, c.Name, PartChain)
 	if f != nil {
 		return f
 	}

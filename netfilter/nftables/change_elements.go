@@ -9,7 +9,7 @@ import (
 )
 
 func (tx *transaction) addElements(c *AddElements) *fault {
-	t, f := tx.tableFor(c.Family, c.Table, c.Set)
+	t, f := tx.tableFor(c.Family, c.Table, c.Set, PartName)
 	if f != nil {
 		return f
 	}
@@ -244,7 +244,7 @@ func (s *SetSpec) capacity() int {
 }
 
 func (tx *transaction) deleteElements(c *DeleteElements) *fault {
-	t, f := tx.tableFor(c.Family, c.Table, c.Set)
+	t, f := tx.tableFor(c.Family, c.Table, c.Set, PartName)
 	if f != nil {
 		return f
 	}

@@ -12,7 +12,7 @@ func (t *tableEdit) objectPlace(handle uint64) persist.Place {
 }
 
 func (tx *transaction) addObject(c *AddObject) *fault {
-	t, f := tx.tableFor(c.Family, c.Table, c.Object.Name)
+	t, f := tx.tableFor(c.Family, c.Table, c.Object.Name, PartName)
 	if f != nil {
 		return f
 	}
@@ -57,7 +57,7 @@ func (t *tableEdit) updateObject(entry *objectEntry, c *AddObject) {
 }
 
 func (tx *transaction) deleteObject(c *DeleteObject) *fault {
-	t, f := tx.tableFor(c.Family, c.Table, c.Name)
+	t, f := tx.tableFor(c.Family, c.Table, c.Name, PartName)
 	if f != nil {
 		return f
 	}

@@ -11,7 +11,7 @@ import (
 const maxExprs = 128
 
 func (tx *transaction) addRule(c *AddRule) *fault {
-	t, f := tx.tableFor(c.Family, c.Table, c.Chain)
+	t, f := tx.tableFor(c.Family, c.Table, c.Chain, PartChain)
 	if f != nil {
 		return f
 	}
@@ -94,7 +94,7 @@ func (t *tableEdit) placeOf(c *AddRule, chain *Chain, rule *Rule) (int, *fault) 
 }
 
 func (tx *transaction) deleteRule(c *DeleteRule) *fault {
-	t, f := tx.tableFor(c.Family, c.Table, c.Chain)
+	t, f := tx.tableFor(c.Family, c.Table, c.Chain, PartChain)
 	if f != nil {
 		return f
 	}

@@ -1,6 +1,7 @@
 package nftables
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -86,13 +87,13 @@ func (s *SetSpec) resizable() bool {
 }
 
 func (tx *transaction) addSet(c *AddSet) *fault {
-	if f := badName(c.Table, c.Set.Name); f != nil {
+	if f := cmp.Or(badName(c.Table, PartTable), badName(c.Set.Name, PartName)); f != nil {
 		return f
 	}
 	if errno := c.Set.check(); errno != 0 {
 		return refuse(errno, PartWhole)
 	}
-	t, f := tx.tableFor(c.Family, c.Table)
+	t, f := tx.tableFor(c.Family, c.Table, c.Set.Name, PartName)
 	if f != nil {
 		return f
 	}
@@ -192,7 +193,7 @@ func (t *tableEdit) setPlace(handle uint64) persist.Place {
 }
 
 func (tx *transaction) deleteSet(c *DeleteSet) *fault {
-	t, f := tx.tableFor(c.Family, c.Table, c.Name)
+	t, f := tx.tableFor(c.Family, c.Table, c.Name, PartName)
 	if f != nil {
 		return f
 	}

@@ -9,11 +9,9 @@ import (
 const maxName = 255
 
 // badName says that a name is longer than the kernel reads.
-func badName(names ...string) *fault {
-	for _, name := range names {
-		if len(name) > maxName {
-			return refuse(syscall.ERANGE, PartWhole)
-		}
+func badName(name string, part Part) *fault {
+	if len(name) > maxName {
+		return refuse(syscall.ERANGE, part)
 	}
 	return nil
 }
@@ -21,7 +19,7 @@ func badName(names ...string) *fault {
 const tableFlags = TableDormant | TableOwner
 
 func (tx *transaction) addTable(c *AddTable) *fault {
-	if f := badName(c.Name); f != nil {
+	if f := badName(c.Name, PartTable); f != nil {
 		return f
 	}
 	if t := tx.table(c.Family, c.Name); t != nil {
@@ -61,7 +59,7 @@ func (t *tableEdit) update(flags TableFlags) *fault {
 }
 
 func (tx *transaction) deleteTable(c *DeleteTable) *fault {
-	if f := badName(c.Name); f != nil {
+	if f := badName(c.Name, PartTable); f != nil {
 		return f
 	}
 	if c.Name == "" && c.Handle == 0 || c.Family == 0 {

@@ -85,8 +85,13 @@ func encode(c nftables.Change) *message {
 		m := &message{kind: unix.NFT_MSG_DELCHAIN, family: c.Family}
 		m.mark(nftables.PartTable, 0)
 		m.text(unix.NFTA_CHAIN_TABLE, c.Table)
-		m.mark(nftables.PartChain, 0)
-		m.text(unix.NFTA_CHAIN_NAME, c.Name)
+		if c.Handle != 0 {
+			m.mark(nftables.PartHandle, 0)
+			m.u64(unix.NFTA_CHAIN_HANDLE, c.Handle)
+		} else {
+			m.mark(nftables.PartChain, 0)
+			m.text(unix.NFTA_CHAIN_NAME, c.Name)
+		}
 		return m
 	case *nftables.AddRule:
 		return encodeRule(c)
@@ -149,8 +154,16 @@ func encodeChain(c *nftables.AddChain) *message {
 		m.mark(nftables.PartHandle, 0)
 		m.u64(unix.NFTA_CHAIN_HANDLE, c.Handle)
 	}
-	m.mark(nftables.PartChain, 0)
-	m.text(unix.NFTA_CHAIN_NAME, c.Chain.Name)
+	if c.Chain.Name != "" {
+		m.mark(nftables.PartChain, 0)
+		m.text(unix.NFTA_CHAIN_NAME, c.Chain.Name)
+	}
+	if c.Chain.ID != 0 {
+		m.u32(11, c.Chain.ID)
+	}
+	if c.Chain.Flags != 0 {
+		m.u32(10, uint32(c.Chain.Flags))
+	}
 	if h := c.Chain.Hooking; h != nil {
 		m.nest(unix.NFTA_CHAIN_HOOK, func() {
 			m.u32(unix.NFTA_HOOK_HOOKNUM, h.Hook)
@@ -178,8 +191,12 @@ func encodeRule(c *nftables.AddRule) *message {
 	}
 	m.mark(nftables.PartTable, 0)
 	m.text(unix.NFTA_RULE_TABLE, c.Table)
-	m.mark(nftables.PartChain, 0)
-	m.text(unix.NFTA_RULE_CHAIN, c.Chain)
+	if c.ChainID != 0 {
+		m.u32(11, c.ChainID)
+	} else {
+		m.mark(nftables.PartChain, 0)
+		m.text(unix.NFTA_RULE_CHAIN, c.Chain)
+	}
 	switch {
 	case c.Place == nftables.Instead:
 		m.mark(nftables.PartHandle, 0)
@@ -295,6 +312,9 @@ func (m *message) value(d *expr.Data) {
 		m.u32(1, uint32(d.Verdict.Code))
 		if d.Verdict.Chain != "" {
 			m.text(2, d.Verdict.Chain)
+		}
+		if d.Verdict.ChainID != 0 {
+			m.u32(3, d.Verdict.ChainID)
 		}
 	})
 }

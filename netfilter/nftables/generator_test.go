@@ -303,3 +303,6 @@ func newKernel() *nftables.Kernel {
 	var turn uint64
 	return nftables.New(clock.RealClock{}, func() uint64 { turn++; return turn })
 }
+
+// zero is a counter that has counted nothing.
+func (g *generator) zero() *expr.Counter { return &expr.Counter{Counters: &netfilter.Counters{}} }

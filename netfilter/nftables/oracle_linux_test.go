@@ -3,6 +3,7 @@ package nftables_test
 import (
 	"encoding/binary"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -134,8 +135,11 @@ func (o *oracle) state(t require.TestingT) string {
 			writeChain(&b, &c.ChainSpec, c.Handle, c.Rules)
 		}
 	}
-	return b.String()
+	// The kernel numbers chains without a name across all namespaces.
+	return chainNumber.ReplaceAllString(b.String(), "__chain")
 }
+
+var chainNumber = regexp.MustCompile(`__chain\d+`)
 
 // stateOf is the same of ours.
 func stateOf(k *nftables.Kernel) string {
@@ -152,7 +156,7 @@ func stateOf(k *nftables.Kernel) string {
 			writeChain(&b, &c.ChainSpec, c.Handle, c.Rules)
 		}
 	}
-	return b.String()
+	return chainNumber.ReplaceAllString(b.String(), "__chain")
 }
 
 func writeSet(b *strings.Builder, s *nftables.SetSpec, handle uint64, elements []*nftables.Element) {
