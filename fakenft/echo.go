@@ -213,7 +213,7 @@ func (e *echoing) rule(c *nftables.AddRule) {
 		place = fmt.Sprintf("handle %d ", rules[at-1].Handle)
 	}
 	o := e.plain()
-	o.Family = c.Family
+	o.Family, o.Sorted = c.Family, true // as they were sent
 	text, err := print.AppendRule(nil, e.decompiler(t).Rule(rule), o)
 	if err == nil {
 		e.say("%s rule %s %s %s %s%s%s", verb, c.Family, c.Table, c.Chain, place, text, e.handle(rule.Handle))

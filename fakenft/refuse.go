@@ -37,9 +37,6 @@ type tableName struct {
 // meant is the table, chain, set or object that somebody may have meant who named one that is not there; empty if nft suggests nothing
 // (nft_cmd_error in src/cmd.c).
 func (r *run) meant(all []*syntax.Command, change nftables.Change, part nftables.Part) string {
-	if !suggests(all) {
-		return ""
-	}
 	known := r.known(all)
 	var found *named
 	exact := false
@@ -47,6 +44,8 @@ func (r *run) meant(all []*syntax.Command, change nftables.Change, part nftables
 	case *nftables.DeleteTable:
 		found, exact = nearest(known.tables, c.Name)
 		part = nftables.PartTable
+	case *nftables.AddChain:
+		found, exact = nearest(known.chains, c.Chain.Name)
 	case *nftables.DeleteChain:
 		found, exact = nearest(known.chains, c.Name)
 	case *nftables.AddRule:
@@ -82,40 +81,62 @@ func nearest(among []named, name string) (found *named, exact bool) {
 	return found, found != nil && found.name == name
 }
 
-// suggests says whether nft has asked the kernel for chains, sets and objects before it carries the commands out: for rules and for what is
-// deleted.
-func suggests(commands []*syntax.Command) bool {
-	return slices.ContainsFunc(commands, func(c *syntax.Command) bool {
-		return c.Op == syntax.OpDelete || c.Op == syntax.OpReplace || c.Kind == syntax.KindRule
-	})
-}
-
 // names are what nft knows when the kernel answers: what was there and what the commands have added.
 type names struct{ tables, chains, sets, objects []named }
 
 func (r *run) known(commands []*syntax.Command) *names {
 	n := &names{}
+	need := needOf(commands, r.echo)
 	for _, t := range r.state.Tables() {
 		in := tableName{t.Family, t.Name}
-		n.tables = append(n.tables, named{in, t.Name, "table"})
-		for _, c := range t.Chains() {
-			n.chains = append(n.chains, named{in, c.Name, "chain"})
+		if need.tables {
+			n.tables = append(n.tables, named{in, t.Name, "table"})
 		}
-		for _, s := range t.Sets() {
-			if s.Flags&nftables.SetAnonymous == 0 {
-				n.sets = append(n.sets, named{in, s.Name, setWord(s.Flags&(nftables.SetMap|nftables.SetObject) != 0)})
+		if need.chains {
+			for _, c := range t.Chains() {
+				n.chains = append(n.chains, named{in, c.Name, "chain"})
 			}
 		}
-		for _, o := range t.Objects() {
-			n.objects = append(n.objects, named{in, o.Name, "obj"})
+		if need.sets {
+			for _, s := range t.Sets() {
+				if s.Flags&nftables.SetAnonymous == 0 {
+					n.sets = append(n.sets, named{in, s.Name, setWord(s.Flags&(nftables.SetMap|nftables.SetObject) != 0)})
+				}
+			}
+		}
+		if need.objects {
+			for _, o := range t.Objects() {
+				n.objects = append(n.objects, named{in, o.Name, "obj"})
+			}
 		}
 	}
 	for _, c := range commands {
-		if c.Op == syntax.OpAdd || c.Op == syntax.OpCreate {
+		switch c.Op {
+		case syntax.OpAdd, syntax.OpCreate:
 			n.add(c)
+		case syntax.OpDelete:
+			n.remove(c)
 		}
 	}
 	return n
+}
+
+// remove takes away what a command deletes.
+func (n *names) remove(c *syntax.Command) {
+	in := tableName{c.Handle.Family, c.Handle.Table}
+	without := func(list []named, name string) []named {
+		return slices.DeleteFunc(list, func(k named) bool { return k.table == in && k.name == name })
+	}
+	switch c.Kind {
+	case syntax.KindTable:
+		for _, list := range []*[]named{&n.tables, &n.chains, &n.sets, &n.objects} {
+			*list = slices.DeleteFunc(*list, func(k named) bool { return k.table == in })
+		}
+	case syntax.KindChain:
+		n.chains = without(n.chains, c.Handle.Chain)
+	case syntax.KindSet, syntax.KindMap:
+		n.sets = without(n.sets, c.Handle.Name)
+	}
 }
 
 func setWord(isMap bool) string {
@@ -146,7 +167,9 @@ func (n *names) add(c *syntax.Command) {
 		for _, d := range c.Table.Objects {
 			object(d)
 		}
-	case c.Kind == syntax.KindChain && c.Chain != nil:
+	case c.Kind == syntax.KindChain && c.Chain == nil:
+		n.chains = append(n.chains, named{in, c.Handle.Chain, "chain"})
+	case c.Kind == syntax.KindChain:
 		chain(c.Chain)
 	case (c.Kind == syntax.KindSet || c.Kind == syntax.KindMap) && c.Set != nil:
 		set(c.Set)
