@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"github.com/chainwalk/chainwalk/fakenft/misspell"
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 )
 
@@ -40,54 +41,16 @@ func (v *variables) lookup(name string) (syntax.Expr, bool) {
 
 // like is a defined name that is near to one: the nearest, and of those the one of the innermost block that was defined last.
 func (v *variables) like(name string) (string, bool) {
-	best, nearest := "", -1
+	search := misspell.Search{Want: name}
+	best, found := "", false
 	for ; v != nil; v = v.outer {
 		for i := len(v.names) - 1; i >= 0; i-- {
-			n := v.names[i]
-			if d := wrongness(n, name); d <= mostWrong(len(n), len(name)) && (nearest < 0 || d < nearest) {
-				best, nearest = n, d
+			if search.Try(v.names[i]) {
+				best, found = v.names[i], true
 			}
 		}
 	}
-	return best, nearest >= 0
-}
-
-// mostWrong is how far a name that was defined may be from one that was written, by their lengths, for nft to propose it. The figures of this
-// and of wrongness were found by trying.
-func mostWrong(defined, written int) int {
-	long, short := max(defined, written), min(defined, written)
-	switch {
-	case long <= 1:
-		return -1
-	case long-short > 1:
-		return (long + 4) / 3 * 3
-	}
-	return (long + 5) / 3 * 3
-}
-
-// wrongness is how far a defined name is from a written one: 3 for each letter that is wrong or too many, and 1 for each that is missing.
-// Defined names of one letter are all alike.
-func wrongness(defined, written string) int {
-	if len(defined) == 1 {
-		return 3 * (len(written) - 1)
-	}
-	row := make([]int, len(defined)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(written) {
-		diagonal := row[0]
-		row[0] = 3 * (i + 1)
-		for j := range len(defined) {
-			cost := diagonal
-			if written[i] != defined[j] {
-				cost += 3
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+3)
-		}
-	}
-	return row[len(defined)]
+	return best, found
 }
 
 // maxNesting is how many blocks nft 1.0.6 keeps variables for.
