@@ -125,6 +125,11 @@ func (r *rule) postPart(e syntax.Expr) syntax.Expr {
 		}
 	case syntax.OpRight:
 		inner, isMask := b.Left.(*syntax.Binop)
+		if isMask && inner.Op == syntax.OpRight {
+			b.Left = r.postPart(inner)
+			b.Type, b.Order = b.Left.Info().Type, b.Left.Info().Order
+			return b
+		}
 		if !isMask || inner.Op != syntax.OpAnd {
 			break
 		}
