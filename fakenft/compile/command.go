@@ -252,7 +252,13 @@ func (b *builder) addSet(s *syntax.SetDecl, key syntax.Expr, create bool) {
 	b.putAt(&nftables.AddSet{Family: h.Family, Table: h.Table, Set: spec, Exclusive: create}, h, whole)
 	if len(elements) > 0 {
 		change := &nftables.AddElements{Family: h.Family, Table: h.Table, Set: spec.Name, SetID: s.ID, Elements: elements}
-		b.requests = append(b.requests, Request{change, elementPlaces(s, s.Elements, h, whole, true, true)})
+		places := elementPlaces(s, s.Elements, h, whole, true, true)
+		b.requests = append(b.requests, Request{change, func(part nftables.Part, index int) syntax.Loc {
+			if s.Loc.Written() && (part == nftables.PartName || part == nftables.PartTable && isAnonymous(s)) {
+				return s.Loc // of a set that was refused itself
+			}
+			return places(part, index)
+		}})
 	}
 	if g.err != nil {
 		b.fail(g.err)

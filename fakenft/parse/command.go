@@ -187,10 +187,9 @@ func (p *parser) ruleAt(c *syntax.Command) {
 	h := &c.Handle
 	switch p.peek() {
 	case tokPosition, tokHandle:
-		from := p.here()
 		p.take()
 		h.Position = p.number()
-		h.PositionLoc = p.since(from)
+		h.PositionLoc = p.last
 	case tokIndex:
 		from := p.here()
 		p.take()

@@ -74,10 +74,9 @@ func (p *parser) nameOrHandle(h *syntax.Handle) bool {
 
 // handle takes "handle" and a number.
 func (p *parser) handle(h *syntax.Handle) {
-	from := p.here()
 	p.expect(tokHandle)
 	h.Number = p.number()
-	h.NumberLoc = p.since(from)
+	h.NumberLoc = p.last
 }
 
 func (p *parser) ruleHandle(h *syntax.Handle) {
