@@ -21,6 +21,7 @@ func (tx *transaction) addElements(c *AddElements) *fault {
 		return refuse(syscall.EBUSY, PartWhole)
 	}
 	set := t.ownSet(entry.set.Name, len(c.Elements))
+	set.begun = nil
 	leads := false
 	// The elements of one change are kept together.
 	kept := make([]Element, len(c.Elements))
@@ -75,6 +76,7 @@ func (t *tableEdit) addElement(set *Set, spec *ElementSpec, e *Element, exclusiv
 		errno = syscall.ENFILE
 	}
 	m.put(&set.SetSpec, e, nil)
+	set.begun = nil
 	if e.Object != "" {
 		t.objects.Ref(objectKey(set.ObjectType, e.Object)).uses++
 	}
@@ -261,6 +263,7 @@ func (tx *transaction) deleteElements(c *DeleteElements) *fault {
 		return nil
 	}
 	set := t.ownSet(c.Set, 0)
+	set.ended = nil
 	m := set.members.Load()
 	for i := range c.Elements {
 		spec := &c.Elements[i]
