@@ -12,6 +12,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakenft/parse"
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/internal/dumps/nftcalls"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
 
 func TestValidTextsParse(t *testing.T) {
@@ -128,6 +129,14 @@ func TestWhatACommandIsAbout(t *testing.T) {
 	require.Equal(t, "80", relation.Right.(*syntax.Symbol).Name)
 	require.Equal(t, "dport", relation.Left.(*syntax.Payload).Field.Name)
 	require.Equal(t, syntax.OpFlush, commands[1].Op)
+}
+
+func TestFlagsThatAreGivenTwice(t *testing.T) {
+	text := "add set x s { type mark; flags interval; flags timeout; }\nadd map x m { type mark : mark; flags interval; flags timeout; }\n"
+	commands, mistakes := parse.Text(&syntax.Input{Text: text}, parse.Options{})
+	require.Empty(t, mistakes)
+	require.Equal(t, nftables.SetTimeout, commands[0].Set.Flags)
+	require.Equal(t, nftables.SetMap|nftables.SetInterval|nftables.SetTimeout, commands[1].Set.Flags)
 }
 
 // nft 1.0.6 evaluates what it could parse, in spite of mistakes elsewhere.

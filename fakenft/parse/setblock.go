@@ -27,13 +27,21 @@ func (p *parser) setBlock(s *syntax.SetDecl) {
 			return
 		case tokType:
 			p.take()
+			key, data := s.Key, s.Data
 			p.setType(s)
 			p.separator(p.moreTypes(s)...)
+			if p.bad {
+				s.Key, s.Data = key, data
+			}
 			p.close(scopeType)
 		case tokTypeof:
 			p.take()
+			key, data := s.Key, s.Data
 			p.setTypeof(s)
 			p.separator(p.moreTypeof(s)...)
+			if p.bad {
+				s.Key, s.Data = key, data
+			}
 		case tokElements:
 			p.take()
 			p.expect(tokEquals)
@@ -59,7 +67,11 @@ func (p *parser) setOption(s *syntax.SetDecl, t token) {
 	switch t {
 	case tokFlags:
 		p.take()
-		s.Flags |= p.setFlags()
+		flags := p.setFlags()
+		if s.Map {
+			flags |= s.Flags // in a set the last ones hold alone
+		}
+		s.Flags = flags
 		p.separator(tokComma)
 	case tokTimeout, tokGcInterval:
 		if t == tokGcInterval && s.Map {
