@@ -32,8 +32,10 @@ func (c *Checker) evalSetDecl(s *syntax.SetDecl) bool {
 		}
 	}
 	if !isInterval(s.Flags) && s.AutoMerge {
-		if _, ok := s.Key.(*syntax.Concat); ok || s.Key != nil && len(s.Key.Info().Type.Parts) > 0 {
+		if _, ok := s.Key.(*syntax.Concat); ok {
 			s.Key = &syntax.Value{Common: syntax.Common{Loc: loc(s.Key), Type: syntax.TypeInvalid}} // which nft finds out later
+		} else if s.Key != nil {
+			c.typeOnly(s.Key)
 		}
 		return c.wrong("auto-merge only works with interval sets", s.Loc)
 	}

@@ -66,5 +66,5 @@ func (c *Checker) evalText(e *syntax.Value) bool {
 	return true
 }
 
-// unescape takes the backslashes away that stand before stars.
-func unescape(text string) string { return strings.ReplaceAll(text, `\*`, "*") }
+// unescape takes all backslashes away, as nft does with names that end in one and a star.
+func unescape(text string) string { return strings.ReplaceAll(text, `\`, "") }
