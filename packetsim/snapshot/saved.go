@@ -20,8 +20,8 @@ type Saved struct {
 }
 
 // ReadSaved reads what iptables-save and ip6tables-save have printed, of both families and backends one after the other: their head lines
-// say which. Beside it, or alone, may stand what "nft list ruleset" has printed, or as a text of its own what it prints with -j. Errors name
-// the text and its line; that of a NodeSnapshot, which Read reads, is ErrIsSnapshot.
+// say which. Beside it, or alone, may stand what "nft list ruleset" has printed, or as a text of its own what it prints with -j. Errors
+// name the text and its line; that of a NodeSnapshot, which Read reads, is ErrIsSnapshot.
 func ReadSaved(name string, r io.Reader, o RulesOptions) (*Saved, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {

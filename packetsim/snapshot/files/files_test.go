@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"io/fs"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -284,10 +285,14 @@ func TestFilesNotUnderstood(t *testing.T) {
 		{"iptables -L", "f", "Chain INPUT (policy ACCEPT)\ntarget     prot opt source               destination\n",
 			`file f: what "iptables -L" prints does not say all of a rule: take "iptables-save -c"`},
 		{"ipset list", "i", "Name: s\nType: hash:ip\n", `file i: what "ipset list" prints is for people: take "ipset save"`},
-		{"nft list ruleset", "n", "table inet firewall {\n\tchain input {\n\t}\n}\n", "nftables table inet firewall: not supported"},
+		{"nft list ruleset with what no walk has", "n", "table inet firewall {\n\tchain input {\n\t\tmeta cpu 1 drop\n\t}\n}\n",
+			"nftables table inet firewall: not supported: expression meta cpu (chain input, handle 2)"},
+		{"nft list ruleset with what nft does not know", "n", "table inet firewall {\n\tchain input {\n\t\tnosuch 1 drop\n\t}\n}\n",
+			"nftables table inet firewall: not supported: 3:"},
 		{"nft list ruleset that is cut off", "n", "table inet firewall {\n\tchain input {\n",
 			"native nftables tables (n): the file ends within table inet firewall"},
-		{"nft -j list ruleset", "n", `{"nftables": [{"metainfo": {}}]}`, "native nftables tables (n): not supported"},
+		{"nft -j list ruleset", "n", `{"nftables": [{"table": {"family": "ip"}}]}`,
+			"native nftables tables (n): not supported: n:1:4: Object item not found: name"},
 		{"a connection of a protocol that is not known", "c", "gre 47 17 src=10.0.0.1 dst=10.0.0.2 srckey=0x0 dstkey=0x1 src=10.0.0.2 " +
 			"dst=10.0.0.1 srckey=0x1 dstkey=0x0 mark=0 use=1\n" +
 			"udp 17 9 src=10.0.0.1 dst=10.0.0.2 sport=1 dport=2 src=10.0.0.2 dst=10.0.0.1 sport=2 dport=1 mark=0 use=1\n",
@@ -309,6 +314,34 @@ func TestFilesNotUnderstood(t *testing.T) {
 			require.NoError(t, err)
 			assert.Contains(t, strings.Join(unread(result.Node), "\n"), tc.want)
 		})
+	}
+}
+
+// TestNativeTablesOfFiles reads the tables of nft as text and as JSON: they are the same, and packets are walked through them.
+func TestNativeTablesOfFiles(t *testing.T) {
+	const text = "table inet firewall {\n\tchain input {\n\t\ttype filter hook input priority filter; policy accept;\n" +
+		"\t\ttcp dport 22 drop\n\t}\n}\n"
+	const json = `{"nftables": [{"metainfo": {"version": "1.0.6"}}, {"table": {"family": "inet", "name": "firewall", "handle": 7}}, ` +
+		`{"chain": {"family": "inet", "table": "firewall", "name": "input", "handle": 1, "type": "filter", "hook": "input", ` +
+		`"prio": 0, "policy": "accept"}}, ` +
+		`{"rule": {"family": "inet", "table": "firewall", "chain": "input", "handle": 2, "expr": [{"match": {"op": "==", "left": ` +
+		`{"payload": {"protocol": "tcp", "field": "dport"}}, "right": 22}}, {"drop": null}]}}]}`
+	for _, listing := range []string{text, json} {
+		node := read(t, "addr", addr, "n", listing).Node
+		require.Len(t, node.NFTables, 1)
+		assert.Equal(t, text, node.NFTables[0].Rules)
+		host, err := snapshot.NewHost(node, snapshot.HostOptions{})
+		require.NoError(t, err)
+		for port, want := range map[string]packetsim.Verdict{"22": packetsim.Drop, "23": packetsim.Accept} {
+			in, err := inet.ParseInput("tcp 127.0.0.1:40000 > 127.0.0.1:" + port + " local")
+			require.NoError(t, err)
+			outcomes, err := host.Walk(in)
+			require.NoError(t, err)
+			require.Len(t, outcomes, 1)
+			assert.Equal(t, want, outcomes[0].Verdict, port)
+			isNative := func(d packetsim.Doubt) bool { return d.Kind == packetsim.DoubtNFTables }
+			assert.False(t, slices.ContainsFunc(node.Doubts(host, in, outcomes), isNative))
+		}
 	}
 }
 

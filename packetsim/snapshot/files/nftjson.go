@@ -48,7 +48,12 @@ func tablesOfIPTables(text string) map[fakenft.TableName]bool {
 	_ = json.Unmarshal([]byte(text), &listing) // Load says what is wrong with it
 	own := map[fakenft.TableName]bool{}
 	for _, o := range listing.Objects {
-		if c := o.Chain; c != nil && isOfIPTables(&snapshot.NFTable{Family: c.Family, Name: c.Table}, &snapshot.NFChain{Name: c.Name, Hook: c.Hook}) {
+		c := o.Chain
+		if c == nil {
+			continue
+		}
+		table := snapshot.NFTable{Family: c.Family, Name: c.Table}
+		if isOfIPTables(&table, &snapshot.NFChain{Name: c.Name, Hook: c.Hook}) {
 			own[fakenft.TableNameOf(c.Family, c.Table)] = true
 		}
 	}
