@@ -83,8 +83,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// maxIncludes is how many files may be below the one that includes another. A file that was named on the command line is one of those that nft
-// counts, the standard input is not.
+// maxIncludes is how many files may be below the one that includes another. A file that was named on the command line is one of those
+// that nft counts, the standard input is not.
 func (p *parser) maxIncludes() int {
 	first := p.in
 	if len(p.below) > 0 {
