@@ -97,7 +97,7 @@ func (t *nftWalk) rule() {
 	t.code, t.to, t.element, t.rejected = expr.Continue, nil, nil, nil
 	for i := range r.ops {
 		t.op = i
-		t.run1(&r.ops[i])
+		t.runOp(&r.ops[i])
 		if t.code != expr.Continue || t.err != nil {
 			break
 		}
@@ -263,8 +263,8 @@ func (t *nftWalk) step(step Step) {
 	if !t.tells() {
 		return
 	}
-	step.Hook, step.Family, step.Table, step.Chain = t.s.hook.String(), t.base.table.Family.String(), t.base.table.Name, t.at.program.chain.Name
-	step.Number = t.at.next + 1
+	step.Hook, step.Family, step.Table = t.s.hook.String(), t.base.table.Family.String(), t.base.table.Name
+	step.Chain, step.Number = t.at.program.chain.Name, t.at.next+1
 	if cap(t.outcome.Steps) == 0 {
 		t.outcome.Steps = make([]Step, 0, usualSteps)
 	}

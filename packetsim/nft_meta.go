@@ -17,8 +17,8 @@ const (
 )
 
 // linkTypesOf are the types by the kinds of devices whose drivers make another one than Ethernet's.
-var linkTypesOf = map[string]uint16{"ipip": 768, "ip6tnl": 769, "sit": 776, "gre": 778, "ip6gre": 823, "vti": 768, "vti6": 769, "tun": 65534,
-	"wireguard": 65534, "xfrm": 65534}
+var linkTypesOf = map[string]uint16{"ipip": 768, "ip6tnl": 769, "sit": 776, "gre": 778, "ip6gre": 823, "vti": 768, "vti6": 769,
+	"tun": 65534, "wireguard": 65534, "xfrm": 65534}
 
 // loadMeta is meta (nft_meta_get_eval in net/netfilter/nft_meta.c).
 func (t *nftWalk) loadMeta(x *expr.Meta) {

@@ -15,8 +15,8 @@ type nftRegisters struct {
 	tainted bool
 }
 
-var errRegisterUnknown = errors.New("packet: bytes are not known that the rule looks at: numbers, checksums, options and a payload that are " +
-	"not given")
+var errRegisterUnknown = errors.New("packet: bytes are not known that the rule looks at: numbers, checksums, options and a payload " +
+	"that are not given")
 
 // put4 fills four bytes.
 func (r *nftRegisters) put4(at uint8, value uint32) {

@@ -187,13 +187,13 @@ func kubeProxy(services int) *nftText {
 	n.rule("firewall-check", service(), vmap("firewall-ips"))
 	n.rule("service-endpoints-check", service(), vmap("no-endpoint-services"))
 	inClusterIPs := list(loadNet(16, 4, 0), &expr.Lookup{Sreg: reg(0), Set: "cluster-ips"})
-	n.rule("services", inClusterIPs, list(loadNet(12, 4, 0), masked(0xffff, 0), &expr.Cmp{Sreg: reg(0), Op: expr.Neq, Data: []byte{10, 244, 0, 0}}),
-		markXor(0x4000, true))
+	outside := list(loadNet(12, 4, 0), masked(0xffff, 0), &expr.Cmp{Sreg: reg(0), Op: expr.Neq, Data: []byte{10, 244, 0, 0}})
+	n.rule("services", inClusterIPs, outside, markXor(0x4000, true))
 	n.rule("services", service(), vmap("service-ips"))
 	n.rule("masquerading", list(loadMeta(expr.MetaMark, 0), masked(0x4000, 0), &expr.Cmp{Sreg: reg(0), Op: expr.Neq, Data: little(0)}),
 		markXor(0x4000, false), list(&expr.Masq{Flags: expr.NATProtoFullRandom}))
-	n.rule("masquerading", list(&expr.CT{Key: expr.CTStatus, Dreg: reg(0)}, masked(32, 0), &expr.Cmp{Sreg: reg(0), Op: expr.Neq, Data: little(0)},
-		loadNet(12, 4, 0), loadNet(16, 4, 1), loadMeta(expr.MetaL4proto, 2), loadTransport(2, 2, 3),
+	n.rule("masquerading", list(&expr.CT{Key: expr.CTStatus, Dreg: reg(0)}, masked(32, 0),
+		&expr.Cmp{Sreg: reg(0), Op: expr.Neq, Data: little(0)}, loadNet(12, 4, 0), loadNet(16, 4, 1), loadMeta(expr.MetaL4proto, 2), loadTransport(2, 2, 3),
 		&expr.Lookup{Sreg: reg(0), Set: "hairpin-connections"}, &expr.Masq{Flags: expr.NATProtoFullRandom}))
 	n.rule("cluster-ips-check", inClusterIPs, list(&expr.Reject{Code: 3}))
 	return n

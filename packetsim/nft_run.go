@@ -8,8 +8,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// run1 runs an operation. What does not hold sets the code to Break.
-func (t *nftWalk) run1(op *nftOp) {
+// runOp runs an operation. What does not hold sets the code to Break.
+func (t *nftWalk) runOp(op *nftOp) {
 	switch op.kind {
 	case nftTest:
 		if !t.load(op) {
@@ -46,12 +46,12 @@ func (t *nftWalk) run1(op *nftOp) {
 	case nftDraw:
 		t.draw(op)
 	default:
-		t.run2(op.x)
+		t.runExpr(op.x)
 	}
 }
 
-// run2 runs an expression, whether it is one of a rule, of an element or an object. This is the list of those that are walked.
-func (t *nftWalk) run2(x expr.Expr) {
+// runExpr runs an expression, whether it is one of a rule, of an element or an object. This is the list of those that are walked.
+func (t *nftWalk) runExpr(x expr.Expr) {
 	switch x := x.(type) {
 	case *expr.Immediate:
 		t.regs.put(x.Dreg.Offset(), x.Data.Bytes)
@@ -99,12 +99,12 @@ func (t *nftWalk) run2(x expr.Expr) {
 	case *expr.Counter, *expr.Limit, *expr.Quota, *expr.Connlimit:
 		t.stateful(x)
 	default:
-		t.end2(x)
+		t.runEnd(x)
 	}
 }
 
-// end2 is run2 for what a rule ends with.
-func (t *nftWalk) end2(x expr.Expr) {
+// runEnd is runExpr for what a rule ends with.
+func (t *nftWalk) runEnd(x expr.Expr) {
 	switch x := x.(type) {
 	case *expr.Reject:
 		t.code, t.rejected = expr.Drop, x

@@ -75,7 +75,7 @@ func (t *nftWalk) runAll(exprs []expr.Expr) {
 	for _, x := range exprs {
 		before := t.code
 		t.code = expr.Continue
-		if t.run2(x); t.code != expr.Continue || t.err != nil {
+		if t.runExpr(x); t.code != expr.Continue || t.err != nil {
 			return
 		}
 		t.code = before

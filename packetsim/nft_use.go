@@ -16,8 +16,8 @@ type nftUser struct {
 	chain  *nftables.Chain
 }
 
-// nftUserOf finds such a chain. The one that a ruleset before this one had is probably still there. Tables of bridges make conntrack look at
-// the packets of IP too (nf_ct_netns_get in net/netfilter/nf_conntrack_proto.c).
+// nftUserOf finds such a chain. The one that a ruleset before this one had is probably still there. Tables of bridges make conntrack look
+// at the packets of IP too (nf_ct_netns_get in net/netfilter/nf_conntrack_proto.c).
 func nftUserOf(rules *nftables.Ruleset, before nftUser) nftUser {
 	if before.chain != nil {
 		if t := rules.State.Table(before.family, before.table); t != nil && t.Chain(before.chain.Name) == before.chain {

@@ -193,7 +193,8 @@ func conditionsOf(t *nftables.Table, exprs []expr.Expr) netfilter.Conditions {
 	return c
 }
 
-// takeCondition reads a condition that the words of netfilter.Conditions have, and says of how many expressions; 0 if the first begins none.
+// takeCondition reads a condition that the words of netfilter.Conditions have, and says of how many expressions; 0 if the first begins
+// none.
 func takeCondition(c *netfilter.Conditions, t *nftables.Table, exprs []expr.Expr) int {
 	name, dreg := conditionName(exprs[0])
 	if name == "" {

@@ -209,11 +209,18 @@ func (n *nativeGen) not() string { return n.oneOf("", "", "", "!= ") }
 
 // match is one condition.
 func (n *nativeGen) match() string {
+	kinds := []func() []func() string{n.headerMatches, n.headerMatches, n.connectionMatches, n.deviceMatches}
+	all := kinds[n.r.IntN(len(kinds))]()
+	return all[n.r.IntN(len(all))]()
+}
+
+// headerMatches are conditions on what is in the packet.
+func (n *nativeGen) headerMatches() []func() string {
 	ip := n.ip()
 	side := n.oneOf("saddr", "daddr")
 	l4 := n.oneOf("tcp", "udp", "th", "sctp")
 	ports := n.oneOf("dport", "dport", "sport")
-	all := []func() string{
+	return []func() string{
 		func() string { return fmt.Sprintf("%s %s %s%s", ip, side, n.not(), n.someAddr()) },
 		func() string { return fmt.Sprintf("%s %s %s%s", ip, side, n.not(), n.somePrefix()) },
 		func() string { return fmt.Sprintf("%s %s %s{ %s }", ip, side, n.not(), n.some(n.someAddr, 4)) },
@@ -247,9 +254,25 @@ func (n *nativeGen) match() string {
 		},
 		func() string { return "icmp code " + n.oneOf("0", "3") },
 		func() string { return "icmp id 0" },
+		func() string { return n.header() },
+		func() string { return "@th," + n.oneOf("0,16 40001", "16,16 80", "16,8 0x1", "0,32 & 0xff == 80") },
 		func() string {
-			return "ct state " + n.not() + n.oneOf("new", "established", "established,related", "invalid", "related", "untracked", "{ new, untracked }",
-				"new | invalid")
+			return "tcp option maxseg " + n.oneOf("exists", "size > 600", "size 1460", "size 500-1300")
+		},
+		func() string { return "exthdr " + n.oneOf("frag", "hbh") + " " + n.oneOf("exists", "missing") },
+		func() string {
+			return "ether " + side + " " + n.not() + n.oneOf(nodeMAC(clientPlace).String(), sideMAC(clientPlace).String())
+		},
+	}
+}
+
+// connectionMatches are conditions on the packet's connection, on chance and on numbers.
+func (n *nativeGen) connectionMatches() []func() string {
+	ip, side := n.ip(), n.oneOf("saddr", "daddr")
+	return []func() string{
+		func() string {
+			return "ct state " + n.not() + n.oneOf("new", "established", "established,related", "invalid", "related", "untracked",
+				"{ new, untracked }", "new | invalid")
 		},
 		func() string {
 			return "ct status " + n.not() + n.oneOf("dnat", "snat", "seen-reply", "assured", "confirmed", "dnat | snat")
@@ -274,6 +297,19 @@ func (n *nativeGen) match() string {
 		},
 		func() string { return "ct expiration " + n.oneOf("> 1s", "< 1h", "> 1d") },
 		func() string { return `ct helper "ftp"` },
+		func() string { return "numgen random mod 2 " + n.oneOf("0", "1", "< 1") },
+		func() string { return "numgen inc mod " + n.oneOf("2 0", "3 1", "3 < 2", "2 offset 4 5") },
+		func() string {
+			return "jhash " + ip + " saddr . " + ip + " daddr mod " + n.oneOf("2", "7") + " seed 0x12 " + n.oneOf("0", "1", "< 2")
+		},
+		func() string { return "jhash th dport mod 3 seed 0xdeadbeef " + n.oneOf("0", "1", "2") },
+		func() string { return "meta random & 0x1 == 0x1" },
+	}
+}
+
+// deviceMatches are conditions on marks, devices, routes and what else the kernel keeps beside the packet.
+func (n *nativeGen) deviceMatches() []func() string {
+	return []func() string{
 		func() string { return "mark " + n.oneOf("0", "!= 0", "1", "& 0x3 == 0x1", "2-5", "{ 0, 1, 3 }", "> 1") },
 		func() string {
 			return "iifname " + n.not() + n.oneOf(clientDev, serverDev, `"cw*"`, `"lo"`, "{ cwdc, lo }", `"cwd"`)
@@ -302,26 +338,9 @@ func (n *nativeGen) match() string {
 		func() string {
 			return "fib " + n.oneOf("saddr", "daddr", "saddr . iif") + " oifname " + n.oneOf(clientDev, serverDev, `"lo"`)
 		},
-		func() string { return "numgen random mod 2 " + n.oneOf("0", "1", "< 1") },
-		func() string { return "numgen inc mod " + n.oneOf("2 0", "3 1", "3 < 2", "2 offset 4 5") },
-		func() string {
-			return "jhash " + ip + " saddr . " + ip + " daddr mod " + n.oneOf("2", "7") + " seed 0x12 " + n.oneOf("0", "1", "< 2")
-		},
-		func() string { return "jhash th dport mod 3 seed 0xdeadbeef " + n.oneOf("0", "1", "2") },
-		func() string { return "meta random & 0x1 == 0x1" },
-		func() string { return n.header() },
-		func() string { return "@th," + n.oneOf("0,16 40001", "16,16 80", "16,8 0x1", "0,32 & 0xff == 80") },
-		func() string {
-			return "tcp option maxseg " + n.oneOf("exists", "size > 600", "size 1460", "size 500-1300")
-		},
 		func() string { return "rt nexthop " + n.not() + n.oneOf(n.someAddr(), n.w.gateway.String()) },
 		func() string { return "rt classid 0" },
-		func() string { return "exthdr " + n.oneOf("frag", "hbh") + " " + n.oneOf("exists", "missing") },
-		func() string {
-			return "ether " + side + " " + n.not() + n.oneOf(nodeMAC(clientPlace).String(), sideMAC(clientPlace).String())
-		},
 	}
-	return all[n.r.IntN(len(all))]()
 }
 
 // header is a condition on a field of the IP header.
@@ -338,7 +357,8 @@ func (n *nativeGen) header() string {
 func (n *nativeGen) change() string {
 	ip := n.ip()
 	return n.oneOf(
-		"mark set "+n.oneOf("0x1", "0x3", "mark or 0x4", "mark xor 0x4000", "mark and 0xfffffffe", "ct mark", "numgen inc mod 3", "mark & 0x3 | 0x8"),
+		"mark set "+n.oneOf("0x1", "0x3", "mark or 0x4", "mark xor 0x4000", "mark and 0xfffffffe", "ct mark", "numgen inc mod 3",
+			"mark & 0x3 | 0x8"),
 		"ct mark set "+n.oneOf("0x1", "0x3", "mark", "ct mark or 0x2", "mark and 0x3"),
 		"mark set "+ip+" saddr map @marks", "mark set "+ip+" daddr map { "+n.w.services[0].String()+" : 0x3, "+n.w.services[1].String()+" : 1 }",
 		ip+" dscp set "+n.oneOf("ef", "cs1"), n.ttl(), "tcp option maxseg size set "+n.oneOf("500", "1200", "rt mtu"),

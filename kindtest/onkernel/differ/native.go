@@ -35,6 +35,7 @@ func (j *judging) loadNative() error {
 	}
 	j.fake = fakeipt.New(fakeipt.Options{Dialect: j.c.other()})
 	if j.c.OtherRules != "" {
+		runFake(j.fake, []string{tool("iptables-restore", j.c.other(), j.family)}, emptyRules)
 		if ours := runFake(j.fake, []string{tool("iptables-restore", j.c.other(), j.family)}, j.c.OtherRules); ours != beside {
 			j.disagree("restore", "the real tool of the other dialect: %+v, ours: %+v", beside, ours)
 			return nil
