@@ -159,7 +159,7 @@ func (p *printer) flowtable(f *syntax.FlowtableDecl) {
 		p.priority(f.Hook)
 		p.b = append(p.b, '\n')
 		p.str("\t\tdevices = { ")
-		p.names(f.Hook.DeviceNames, false)
+		p.names(f.Hook.DeviceNames)
 		p.str(" }\n")
 	}
 	if f.Flags&flowtableOffload != 0 {

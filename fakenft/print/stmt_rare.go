@@ -179,10 +179,12 @@ func (p *printer) queue(q *syntax.QueueStmt) {
 			separator = ","
 		}
 	}
-	if q.To != nil {
-		p.str(" to ")
-		p.expr(q.To)
+	if q.To == nil {
+		p.str(" to 0")
+		return
 	}
+	p.str(" to ")
+	p.expr(q.To)
 }
 
 func (p *printer) onDevice(dev syntax.Expr) {

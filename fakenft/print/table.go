@@ -150,29 +150,27 @@ func (p *printer) hook(c *syntax.ChainDecl) {
 		p.quoted(h.DeviceNames[0])
 	default:
 		p.str(" devices = { ")
-		p.names(h.DeviceNames, true)
+		p.names(h.DeviceNames)
 		p.str(" }")
 	}
 	p.str(" priority ")
 	p.priority(h)
 	p.str("; policy ")
 	p.str(policyWord(c))
-	p.str(";\n")
+	p.b = append(p.b, ';')
 	if c.Flags&nftables.ChainHWOffload != 0 {
-		p.str("\t\tflags offload;\n")
+		p.str(" flags offload;")
 	}
+	p.b = append(p.b, '\n')
 }
 
-func (p *printer) names(list []string, quotes bool) {
+// names appends names as nft has several devices: without quotes.
+func (p *printer) names(list []string) {
 	for i, name := range list {
 		if i > 0 {
 			p.str(", ")
 		}
-		if quotes {
-			p.quoted(name)
-		} else {
-			p.str(name)
-		}
+		p.str(name)
 	}
 }
 
