@@ -340,6 +340,10 @@ func bitwise(of syntax.Expr, e *expr.Bitwise) syntax.Expr {
 }
 
 func (r *rule) compare(e *expr.Cmp) {
+	if int(e.Op) >= len(relOps) {
+		r.emit(&syntax.OpaqueStmt{Kind: e.Name()})
+		return
+	}
 	left := r.get(e.Sreg)
 	value := raw(e.Data)
 	var right syntax.Expr = value
