@@ -265,8 +265,8 @@ func (b *builder) addSet(s *syntax.SetDecl, key syntax.Expr, create bool) {
 	}
 }
 
-// constantSize is the size that nft gives a set that does not change: that of its elements, but of intervals it counts each twice, whether or
-// not the kernel is told of its end, and what is before the first.
+// constantSize is the size that nft gives a set that does not change: that of its elements, but of intervals it counts each twice, whether
+// or not the kernel is told of its end, and what is before the first.
 func constantSize(s *syntax.SetDecl, written []syntax.Expr, elements []nftables.ElementSpec) uint32 {
 	if len(elements) == 0 || s.Flags&nftables.SetInterval == 0 || isConcat(s.Key) {
 		return uint32(len(elements))
