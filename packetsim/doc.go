@@ -21,6 +21,10 @@
 //	POSTROUTING           mangle, nat (SNAT), confirm
 //	  PREROUTING, INPUT   on lo, if the destination is the host itself
 //
+// Base chains of nf_tables (families ip, ip6, inet) stand among these by their priorities, those of the type nat where NAT is. A rule's
+// expressions become operations (nft_program.go) on registers (nft_registers.go), which know the bits of a packet that nobody knows;
+// nft_run.go has the list of the expressions that are walked, and a packet that meets another one gets an ExpressionError.
+//
 // A packet that comes in by a port of a bridge passes PREROUTING, FORWARD and POSTROUTING with the bridge as its device, if
 // br_netfilter is on; one that leaves by a VXLAN device is walked again from OUTPUT on as the packet that carries it.
 //

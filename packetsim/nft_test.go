@@ -2,10 +2,15 @@ package packetsim
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
 func TestWalkOfNFTServices(t *testing.T) {
@@ -31,6 +36,36 @@ func TestWalkOfNFTServices(t *testing.T) {
 		"filter-forward jump cluster-ips-check 2", "cluster-ips-check continue 2", "filter-forward accept 3",
 		"nat-postrouting jump masquerading 1", "masquerading continue 3", "nat-postrouting accept 2",
 	}, way)
+}
+
+// TestNFTWalksWhileCommitting walks on two hosts of one kernel while chains, rules and elements change.
+func TestNFTWalksWhileCommitting(t *testing.T) {
+	const services = 20
+	h, _ := testNode{}.build(t)
+	k := kubeProxy(services).into(t, h.Netfilter())
+	other, err := NewHost(h.Config())
+	require.NoError(t, err)
+	var stop atomic.Bool
+	var beside sync.WaitGroup
+	for _, host := range []*Host{h, other} {
+		beside.Go(func() {
+			for n := 0; !stop.Load() || n < services; n++ {
+				in := parse(t, lastService(1+n%services))
+				o, err := host.Verdict(in, SeededChance(uint64(n)))
+				assert.NoError(t, err)
+				assert.Contains(t, o.DNAT, ":8080")
+			}
+		})
+	}
+	for n := range 200 {
+		chain := fmt.Sprintf("more-%d", n)
+		more := &nftText{family: nftables.IPv4, table: "kube-proxy"}
+		more.chain(chain)
+		more.rule("services", list(loadMeta(expr.MetaL4proto, 0), cmpEq(132)), verdictOf(expr.Jump, chain))
+		require.Empty(t, k.Commit(more.changes))
+	}
+	stop.Store(true)
+	beside.Wait()
 }
 
 // BenchmarkVerdictNFT is BenchmarkVerdict of what kube-proxy writes in its mode nftables.
