@@ -86,6 +86,7 @@ func (t *Tools) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) in
 	}
 	r := &run{invocation: o, tools: t, stdin: stdin}
 	status = r.main()
+	t.kernel.Disown()
 	// There is nobody to tell of an error here.
 	_, _ = stderr.Write(r.errors.Bytes())
 	if _, err := stdout.Write(r.out.Bytes()); err != nil && status == 0 {

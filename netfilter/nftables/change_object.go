@@ -24,6 +24,9 @@ func (tx *transaction) addObject(c *AddObject) *fault {
 		t.updateObject(entry, c)
 		return nil
 	}
+	if c.Object.Type == expr.ObjectSecmark {
+		return refuse(syscall.ENOENT, PartWhole) // no security module knows the context
+	}
 	value := c.Object.Value
 	if limit, is := value.(*expr.Limit); is {
 		taken, errno := takeLimit(limit)
