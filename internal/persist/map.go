@@ -163,8 +163,8 @@ func (m *Map[V]) Put(key string, v V) {
 	b.entries = append(b.entries, mapEntry[V]{key: key, hash: h, value: v})
 }
 
-// Ref is where the value of a key is kept, to be written to; nil if there is none. It holds until the next Put or Remove. Only for a map that
-// Edit gave.
+// Ref is where the value of a key is kept, to be written to; nil if there is none. It holds until the next Put or Remove. Only for a map
+// that Edit gave.
 func (m *Map[V]) Ref(key string) *V {
 	if m.count == 0 {
 		return nil

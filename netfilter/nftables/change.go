@@ -150,7 +150,7 @@ const (
 	PartHandle              // the handle of a table, chain, set, object or rule
 	PartPlace               // the rule that another one is placed by
 	PartElement             // an element, by Refusal.Index
-	PartExpr                // an expression of a rule, by Refusal.Index: where its loading failed, or the chain or set that it names is not there
+	PartExpr                // an expression of a rule, by Refusal.Index: its loading failed, or what it names is not there
 	PartHook                // the hook, its type or priority
 	PartPolicy
 	PartFlags

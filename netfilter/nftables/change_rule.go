@@ -120,12 +120,16 @@ func (tx *transaction) deleteRule(c *DeleteRule) *fault {
 	}
 	at := slices.IndexFunc(chain.Rules, func(r *Rule) bool { return r.Handle == c.Handle })
 	if at < 0 {
-		if c.MayLack {
+		switch {
+		case c.MayLack:
 			return nil
+		case slices.Contains(t.deletedRules, ruleID{c.Chain, c.Handle}): // it is found, and then cannot be deleted (nft_delrule)
+			return refuse(syscall.ENOENT, PartWhole)
 		}
 		return refuse(syscall.ENOENT, PartHandle)
 	}
 	chain = t.ownChain(c.Chain)
+	t.deletedRules = append(t.deletedRules, ruleID{c.Chain, c.Handle})
 	t.releaseExprs(chain.Rules[at].Exprs)
 	chain.Rules = slices.Delete(slices.Clone(chain.Rules), at, at+1)
 	t.tx.changed = true
@@ -141,6 +145,7 @@ func (t *tableEdit) flushChain(chain *Chain) {
 	rules := chain.Rules
 	chain.Rules = nil
 	for _, r := range rules {
+		t.deletedRules = append(t.deletedRules, ruleID{chain.Name, r.Handle})
 		t.releaseExprs(r.Exprs)
 	}
 	t.tx.changed = true

@@ -7,7 +7,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-var setNames = []string{"plain", "sized", "verdicts", "ranges", "boxes", "timed", "dynamic", "objects", "counted", "datas", "short", "timedranges"}
+var setNames = []string{"plain", "sized", "verdicts", "ranges", "boxes", "timed", "dynamic", "objects", "counted", "datas", "short",
+	"timedranges"}
 
 func (g *generator) setName() string {
 	if g.one(60) {

@@ -230,8 +230,8 @@ func (g *generator) expr(f nftables.Family) []expr.Expr {
 	case 1:
 		return []expr.Expr{key, &expr.Redir{ProtoMin: pick[expr.Register](g, 0, 0, 1), ProtoMax: 0}}
 	case 2:
-		return []expr.Expr{key, &expr.NAT{Source: g.one(2), Family: uint8(pick(g, nftables.IPv4, nftables.IPv4, nftables.IPv6)), AddrMin: pick[expr.Register](g, 1, 1, 0),
-			ProtoMin: pick[expr.Register](g, 0, 1)}}
+		return []expr.Expr{key, &expr.NAT{Source: g.one(2), Family: uint8(pick(g, nftables.IPv4, nftables.IPv4, nftables.IPv6)),
+			AddrMin: pick[expr.Register](g, 1, 1, 0), ProtoMin: pick[expr.Register](g, 0, 1)}}
 	case 3:
 		return []expr.Expr{&expr.Reject{Kind: expr.RejectICMP, Code: 1}}
 	case 4:

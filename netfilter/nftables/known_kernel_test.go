@@ -72,8 +72,12 @@ func TestKernelKnownTransactions(t *testing.T) {
 	plainPolicy.Chain.Policy, basePolicy.Chain.Policy = &drop, &drop
 	renamed := addChain("z")
 	renamed.Handle = 2
-	toMap := addElements("m", nftables.ElementSpec{Key: []byte{1, 1, 1, 1}, Data: &expr.Data{Verdict: &expr.Verdict{Code: expr.Goto, Chain: "b"}}})
-	loop := addElements("m", nftables.ElementSpec{Key: []byte{1, 1, 1, 2}, Data: &expr.Data{Verdict: &expr.Verdict{Code: expr.Jump, Chain: "a"}}})
+	leads := func(last byte, v expr.Verdict) *nftables.AddElements {
+		return addElements("m", nftables.ElementSpec{Key: []byte{1, 1, 1, last}, Data: &expr.Data{Verdict: &v}})
+	}
+	toMap := leads(1, expr.Verdict{Code: expr.Goto, Chain: "b"})
+	loop := leads(2, expr.Verdict{Code: expr.Jump, Chain: "a"})
+	twice := &nftables.DeleteElements{Family: ip, Table: "t", Set: "s", Elements: []nftables.ElementSpec{one, one}}
 	lookup := &nftables.AddRule{Family: ip, Table: "t", Chain: "a", Exprs: []expr.Expr{
 		&expr.Immediate{Dreg: 1, Data: expr.Data{Bytes: make([]byte, 4)}}, &expr.Lookup{Sreg: 1, Set: "m", Map: true}}}
 	timed := addSet("timed", nftables.SetTimeout)
@@ -84,7 +88,8 @@ func TestKernelKnownTransactions(t *testing.T) {
 			{&nftables.AddChain{Family: ip, Table: long, Chain: nftables.ChainSpec{Name: "a"}}}, {&nftables.AddObject{Family: ip, Table: "t",
 				Object: nftables.ObjectSpec{Name: long, Type: expr.ObjectCounter, Value: (&generator{}).zero()}}}},
 		{{addChain("a"), addBase("b", "filter", 1)}, {plainPolicy}, {basePolicy}, {addBase("a", "filter", 1)}, {addBase("b", "nat", 1)},
-			{addBase("b", "odd", 1)}, {addBase("b", "filter", 2)}, {addBase("c", "route", 1)}, {addBase("c", "filter", 7)}, {renamed}, {addChain("a")},
+			{addBase("b", "odd", 1)}, {addBase("b", "filter", 2)}, {addBase("c", "route", 1)}, {addBase("c", "filter", 7)},
+			{renamed}, {addChain("a")},
 			{renamed}, {&nftables.DeleteChain{Family: ip, Table: "t", Handle: 2}}, {&nftables.DeleteChain{Family: ip, Table: "t", Handle: 2}}},
 		{{bound, inner, addVerdict("b", expr.Verdict{Code: expr.Jump, ChainID: 7})}, {bound}, {bound, inner},
 			{bound, inner, addVerdict("b", expr.Verdict{Code: expr.Jump, ChainID: 8})},
@@ -97,7 +102,7 @@ func TestKernelKnownTransactions(t *testing.T) {
 			{&nftables.DeleteRule{Family: ip, Table: "t", Chain: "p"}, jump("0", "c")}},
 		{removeAll, {timed, addElements("timed", expires)}, {timed, addElements("timed", nftables.ElementSpec{Key: []byte{1}})},
 			{addSet("s", 0), addElements("s", one, one, nftables.ElementSpec{Key: []byte{1, 1, 1, 1}, KeyEnd: []byte{1, 1, 1, 1}})},
-			{addSet("s", 0), addElements("s", one), &nftables.DeleteElements{Family: ip, Table: "t", Set: "s", Elements: []nftables.ElementSpec{one, one}}}},
+			{addSet("s", 0), addElements("s", one), twice}},
 		{{&nftables.DeleteTable{Family: ip}}, {&nftables.DeleteTable{Family: ip, Name: "t"}}, {&nftables.DeleteTable{}}},
 	} {
 		o, k := newOracle(t), newKernel()

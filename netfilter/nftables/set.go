@@ -45,6 +45,6 @@ func (s *Set) Find(key []byte, now time.Time) *Element {
 	return s.members.Load().find(&s.SetSpec, key, now)
 }
 
-// Elements are the live elements in the order in which they were added; of intervals by their keys the beginning of each and its end, as the
-// kernel dumps them. A catch-all element is the last.
+// Elements are the live elements in the order in which they were added; of intervals by their keys the beginning of each and its end, as
+// the kernel dumps them. A catch-all element is the last.
 func (s *Set) Elements(now time.Time) []*Element { return s.members.Load().all(now) }

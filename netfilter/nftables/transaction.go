@@ -45,6 +45,7 @@ type tableEdit struct {
 	// What may reach farther than before: looked at when all changes are made.
 	dirtyChains   []string
 	dirtyVerdicts []dirtyVerdict
+	deletedRules  []ruleID
 	deleted       bool
 	checking      bool // as the transaction's
 	updated       bool // it has become dormant, or is so no more
@@ -52,6 +53,12 @@ type tableEdit struct {
 	// What checked has found, and whether anything was taken away since.
 	fault   syscall.Errno
 	thinned bool
+}
+
+// ruleID is a rule by its chain and handle.
+type ruleID struct {
+	chain  string
+	handle uint64
 }
 
 // dirtyVerdict is a verdict that a map has got.
