@@ -66,8 +66,9 @@ func (s *NodeSnapshot) keepWalked() {
 		if t := &s.NFTables[i]; t.Rules != "" {
 			if err := s.loadTable(s.nftTools(netfilter.New(nil)), i); err != nil {
 				t.Rules = ""
-				why := strings.TrimPrefix(err.Error(), fmt.Sprintf("nftables[%d].rules:", i))
-				s.Unread = append(s.Unread, Unread{What: nftTableUnread + t.Family + " " + t.Name, Why: "not supported: " + strings.TrimSpace(why)})
+				why := strings.TrimSpace(strings.TrimPrefix(err.Error(), fmt.Sprintf("nftables[%d].rules:", i)))
+				why = "not supported: " + strings.TrimPrefix(why, "not supported: ")
+				s.Unread = append(s.Unread, Unread{What: nftTableUnread + t.Family + " " + t.Name, Why: why})
 			}
 		}
 	}
