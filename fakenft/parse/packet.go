@@ -360,6 +360,7 @@ func (p *parser) fib() syntax.Expr {
 	from := p.here()
 	p.take()
 	e := &syntax.Fib{}
+	flags := p.here()
 	for {
 		flag := fibFlags[p.peek()]
 		if flag == 0 {
@@ -372,6 +373,7 @@ func (p *parser) fib() syntax.Expr {
 			break
 		}
 	}
+	flags = p.since(flags)
 	switch p.peek() {
 	case tokOif:
 		p.take()
@@ -388,6 +390,14 @@ func (p *parser) fib() syntax.Expr {
 		return nil
 	}
 	p.close(scopeFib)
+	switch e.Flags & (expr.FibSaddr | expr.FibDaddr) {
+	case 0:
+		p.wrong("fib: need either saddr or daddr", flags)
+		return nil
+	case expr.FibSaddr | expr.FibDaddr:
+		p.wrong("fib: saddr and daddr are mutually exclusive", flags)
+		return nil
+	}
 	e.Loc = p.since(from)
 	return e
 }
