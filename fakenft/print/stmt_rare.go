@@ -287,11 +287,14 @@ func (p *printer) meter(m *syntax.MeterStmt) {
 func (p *printer) inlineChain(s *syntax.ChainStmt) {
 	p.str(verdictWord(s.Code))
 	p.str(" {\n")
+	handles := p.Handles
+	p.Handles = false // nft shows those of no inner rule
 	for _, r := range s.Chain.Rules {
 		p.str("\t\t\t")
 		p.rule(r)
 		p.b = append(p.b, '\n')
 	}
+	p.Handles = handles
 	p.str("\t\t}")
 }
 
