@@ -200,6 +200,9 @@ func (t *tableEdit) takeExpr(e expr.Expr) (expr.Expr, syscall.Errno) {
 	case *expr.CT:
 		t.noteCT(e)
 	}
+	if errno := t.checkKeys(e); errno != 0 {
+		return nil, errno
+	}
 	return Copy(e), 0
 }
 

@@ -1,0 +1,69 @@
+package nftables
+
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// checkKeys says whether the kernel knows what an expression loads or writes, where it has a key or a number for that.
+func (t *tableEdit) checkKeys(e expr.Expr) syscall.Errno {
+	switch e := e.(type) {
+	case *expr.Meta:
+		return checkMetaUse(e)
+	case *expr.CT:
+		return t.checkCT(e)
+	case *expr.Connlimit, *expr.Notrack:
+		if _, counts := e.(*expr.Connlimit); counts && !t.tracks() {
+			return syscall.EPROTO
+		}
+	case *expr.Numgen:
+		switch {
+		case e.Modulus == 0:
+			return syscall.ERANGE
+		case uint64(e.Offset)+uint64(e.Modulus)-1 > 1<<32-1:
+			return syscall.EOVERFLOW
+		}
+	case *expr.FlowOffload:
+		return syscall.ENOENT // there are no flowtables
+	case *expr.Cmp:
+		if len(e.Data) > maxConstant {
+			return syscall.EOVERFLOW
+		}
+	}
+	return 0
+}
+
+// maxConstant is the longest constant (struct nft_data).
+const maxConstant = 16
+
+// checkMetaUse says whether a key can be read, or written (nft_meta_get_init, nft_meta_set_init).
+func checkMetaUse(e *expr.Meta) syscall.Errno {
+	writable := false
+	switch e.Key {
+	case expr.MetaMark, expr.MetaPriority, expr.MetaPkttype, expr.MetaNftrace, expr.MetaSecmark, expr.MetaBroute:
+		writable = true
+	}
+	if e.Writes && !writable || !e.Writes && (e.Key == expr.MetaNftrace || e.Key == expr.MetaBroute) {
+		return syscall.EOPNOTSUPP
+	}
+	return 0
+}
+
+// tracks says whether connections of the table's family can be tracked (nf_ct_netns_get).
+func (t *tableEdit) tracks() bool { return t.Family != ARP && t.Family != Netdev }
+
+// checkCT is the same for what belongs to a connection (nft_ct_get_init, nft_ct_set_init).
+func (t *tableEdit) checkCT(e *expr.CT) syscall.Errno {
+	if e.Writes {
+		switch e.Key {
+		case expr.CTMark, expr.CTLabels, expr.CTZone, expr.CTEventmask, expr.CTSecmark:
+		default:
+			return syscall.EOPNOTSUPP
+		}
+	}
+	if !t.tracks() {
+		return syscall.EPROTO
+	}
+	return 0
+}
