@@ -49,11 +49,11 @@ func (e *echoing) change(change nftables.Change) {
 	switch c := change.(type) {
 	case *nftables.AddTable:
 		if t := e.after.Table(c.Family, c.Name); t != nil && e.before.Table(c.Family, c.Name) == nil && e.once("table", c.Family, c.Name, "") {
-			e.say("add table %s %s%s", c.Family, c.Name, e.handle(t.Handle))
+			e.say("%s table %s %s%s", verbOf(c.Exclusive), c.Family, c.Name, e.handle(t.Handle))
 		}
 	case *nftables.AddChain:
 		if t := e.after.Table(c.Family, c.Table); t != nil && c.Handle == 0 && t.Chain(c.Chain.Name) != nil {
-			e.chain(t, t.Chain(c.Chain.Name))
+			e.chain(t, t.Chain(c.Chain.Name), verbOf(c.Exclusive))
 		}
 	case *nftables.AddSet:
 		t := e.after.Table(c.Family, c.Table)
@@ -61,7 +61,7 @@ func (e *echoing) change(change nftables.Change) {
 			return
 		}
 		if old := e.before.Table(c.Family, c.Table); (old == nil || old.Set(c.Set.Name) == nil) && e.once("set", c.Family, c.Table, c.Set.Name) {
-			e.set(t, t.Set(c.Set.Name))
+			e.set(t, t.Set(c.Set.Name), verbOf(c.Exclusive))
 		}
 	case *nftables.AddElements:
 		e.elements(c)
@@ -72,7 +72,7 @@ func (e *echoing) change(change nftables.Change) {
 		}
 		old := e.before.Table(c.Family, c.Table)
 		if (old == nil || old.Object(c.Object.Type, c.Object.Name) == nil) && e.once(fmt.Sprint(c.Object.Type), c.Family, c.Table, c.Object.Name) {
-			e.object(t, t.Object(c.Object.Type, c.Object.Name))
+			e.object(t, t.Object(c.Object.Type, c.Object.Name), verbOf(c.Exclusive))
 		}
 	case *nftables.AddRule:
 		e.rule(c)
@@ -112,7 +112,7 @@ func (e *echoing) plain() *print.Options {
 	return o
 }
 
-func (e *echoing) chain(t *nftables.Table, c *nftables.Chain) {
+func (e *echoing) chain(t *nftables.Table, c *nftables.Chain, verb string) {
 	decl := e.decompiler(t).Chain(&c.ChainSpec, c.Handle)
 	decl.Comment, decl.HasComment = "", false
 	table := &syntax.TableDecl{Handle: syntax.Handle{Family: t.Family, Table: t.Name}, Chains: []*syntax.ChainDecl{decl}}
@@ -121,7 +121,7 @@ func (e *echoing) chain(t *nftables.Table, c *nftables.Chain) {
 	if lines := bodyOf(text); err == nil && len(lines) > 0 {
 		hook = " { " + strings.Join(lines, " ") + " }"
 	}
-	e.say("add chain %s %s %s%s%s", t.Family, t.Name, c.Name, hook, e.handle(c.Handle))
+	e.say("%s chain %s %s %s%s%s", verb, t.Family, t.Name, c.Name, hook, e.handle(c.Handle))
 }
 
 // bodyOf are the lines of what a table has, without the lines around them.
@@ -143,21 +143,21 @@ func (e *echoing) opened(number uint64) string {
 	return fmt.Sprintf("{ # handle %d ", number)
 }
 
-func (e *echoing) set(t *nftables.Table, s *nftables.Set) {
+func (e *echoing) set(t *nftables.Table, s *nftables.Set, verb string) {
 	decl := e.decompiler(t).Declaration(s.Name)
 	table := &syntax.TableDecl{Handle: syntax.Handle{Family: t.Family, Table: t.Name}, Sets: []*syntax.SetDecl{decl}}
 	text, _ := print.AppendSets(nil, []*syntax.TableDecl{table}, syntax.KindSet, e.plain())
-	e.say("add %s %s %s %s %s%s; } ", setWord(s.Flags&(nftables.SetMap|nftables.SetObject) != 0), t.Family, t.Name, s.Name, e.opened(s.Handle),
+	e.say("%s %s %s %s %s %s%s; } ", verb, setWord(s.Flags&(nftables.SetMap|nftables.SetObject) != 0), t.Family, t.Name, s.Name, e.opened(s.Handle),
 		strings.Join(bodyOf(text), "; "))
 }
 
-func (e *echoing) object(t *nftables.Table, o *nftables.Object) {
+func (e *echoing) object(t *nftables.Table, o *nftables.Object, verb string) {
 	decl := e.decompiler(t).Object(&o.ObjectSpec, o.Handle)
 	table := &syntax.TableDecl{Handle: syntax.Handle{Family: t.Family, Table: t.Name}, Objects: []*syntax.ObjectDecl{decl}}
 	text, _ := print.AppendObjects(nil, []*syntax.TableDecl{table}, o.Type, e.plain())
 	_, head, _ := strings.Cut(string(text), "\n\t")
 	kind, _, _ := strings.Cut(head, " "+o.Name+" {")
-	e.say("add %s %s %s %s %s%s } ", kind, t.Family, t.Name, o.Name, e.opened(o.Handle), strings.Join(bodyOf(text), " "))
+	e.say("%s %s %s %s %s %s%s } ", verb, kind, t.Family, t.Name, o.Name, e.opened(o.Handle), strings.Join(bodyOf(text), " "))
 }
 
 // elements prints those elements of a change that are new.
@@ -184,7 +184,7 @@ func (e *echoing) elements(c *nftables.AddElements) {
 	for _, item := range e.decompiler(t).Elements(c.Set, added) {
 		text, err := print.AppendExpr(nil, item, e.plain())
 		if err == nil {
-			e.say("add element %s %s %s { %s }", c.Family, c.Table, c.Set, text)
+			e.say("%s element %s %s %s { %s }", verbOf(c.Exclusive), c.Family, c.Table, c.Set, text)
 		}
 	}
 }
@@ -228,4 +228,12 @@ func sameExprs(r *nftables.Rule, c *nftables.AddRule) bool {
 		}
 	}
 	return true
+}
+
+// verbOf is the word of a command that makes something.
+func verbOf(exclusive bool) string {
+	if exclusive {
+		return "create"
+	}
+	return "add"
 }

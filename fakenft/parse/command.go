@@ -185,11 +185,14 @@ func (p *parser) ruleAt(c *syntax.Command) {
 	c.Kind = syntax.KindRule
 	p.chainSpec(&c.Handle)
 	h := &c.Handle
-	switch p.peek() {
+	switch t := p.peek(); t {
 	case tokPosition, tokHandle:
+		from := p.here()
 		p.take()
 		h.Position = p.number()
-		h.PositionLoc = p.last
+		if h.PositionLoc = p.last; t == tokPosition {
+			h.PositionLoc = p.since(from)
+		}
 	case tokIndex:
 		from := p.here()
 		p.take()

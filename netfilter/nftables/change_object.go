@@ -28,6 +28,9 @@ func (tx *transaction) addObject(c *AddObject) *fault {
 		return refuse(syscall.ENOENT, PartWhole) // no security module knows the context
 	}
 	value := c.Object.Value
+	if quota, is := value.(*expr.Quota); is && quota.Used() > quota.Bytes {
+		return refuse(syscall.EINVAL, PartWhole)
+	}
 	if limit, is := value.(*expr.Limit); is {
 		taken, errno := takeLimit(limit)
 		if errno != 0 {

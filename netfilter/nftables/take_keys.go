@@ -13,8 +13,8 @@ func (t *tableEdit) checkKeys(e expr.Expr) syscall.Errno {
 		return checkMetaUse(e)
 	case *expr.CT:
 		return t.checkCT(e)
-	case *expr.Connlimit, *expr.Notrack:
-		if _, counts := e.(*expr.Connlimit); counts && !t.tracks() {
+	case *expr.Connlimit:
+		if !t.tracks() {
 			return syscall.EPROTO
 		}
 	case *expr.Numgen:
@@ -23,6 +23,14 @@ func (t *tableEdit) checkKeys(e expr.Expr) syscall.Errno {
 			return syscall.ERANGE
 		case uint64(e.Offset)+uint64(e.Modulus)-1 > 1<<32-1:
 			return syscall.EOVERFLOW
+		}
+	case *expr.Quota:
+		if e.Used() > e.Bytes {
+			return syscall.EINVAL
+		}
+	case *expr.Socket:
+		if t.Family != IPv4 && t.Family != IPv6 && t.Family != Inet {
+			return syscall.EOPNOTSUPP
 		}
 	case *expr.FlowOffload:
 		return syscall.ENOENT // there are no flowtables
