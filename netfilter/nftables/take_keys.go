@@ -24,6 +24,10 @@ func (t *tableEdit) checkKeys(e expr.Expr) syscall.Errno {
 		case uint64(e.Offset)+uint64(e.Modulus)-1 > 1<<32-1:
 			return syscall.EOVERFLOW
 		}
+	case *expr.Bitwise:
+		if e.Op != expr.Bool && (e.Shift == 0 || e.Shift >= 32) {
+			return syscall.EINVAL
+		}
 	case *expr.Quota:
 		if e.Used() > e.Bytes {
 			return syscall.EINVAL

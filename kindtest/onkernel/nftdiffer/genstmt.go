@@ -2,6 +2,7 @@ package nftdiffer
 
 import (
 	"fmt"
+	"strings"
 )
 
 // statement makes a statement that is neither a match nor a verdict.
@@ -110,6 +111,14 @@ func (g *gen) nat(t *genTable) string {
 }
 
 func (g *gen) setMark(t *genTable) string {
+	text := g.setsMark(t)
+	if t.family == "bridge" {
+		text = strings.ReplaceAll(text, "ct mark", "meta mark") // see key
+	}
+	return text
+}
+
+func (g *gen) setsMark(t *genTable) string {
 	what := g.ask("statement", g.one("meta mark set", "mark set", "ct mark set", "meta mark set"))
 	switch g.n(7) {
 	case 0:
