@@ -3,6 +3,7 @@ package fakenft
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/libc"
@@ -71,12 +72,12 @@ func readOptions(argv []string, stdout, stderr io.Writer) (o *invocation, status
 		letter, arg, _ := getopt.Next()
 		switch letter {
 		case libc.GetoptEnd:
-			o.words = append(getopt.Rest, getopt.Args...)
+			o.words = slices.Concat(getopt.Rest, getopt.Args)
 			return o, 0, false
 		case libc.GetoptBad:
 			return nil, 1, true
 		case 'h':
-			io.WriteString(stdout, usage)
+			fmt.Fprint(stdout, usage)
 			return nil, 0, true
 		case 'v':
 			fmt.Fprintf(stdout, "nftables v%s (%s)\n", version, releaseName)

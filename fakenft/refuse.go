@@ -39,21 +39,22 @@ type tableName struct {
 func (r *run) meant(all []*syntax.Command, change nftables.Change, part nftables.Part) string {
 	known := r.known(all)
 	var found *named
-	exact := false
 	switch c := change.(type) {
 	case *nftables.DeleteTable:
-		found, exact = nearest(known.tables, c.Name)
+		found, _ = nearest(known.tables, c.Name)
 		part = nftables.PartTable
 	case *nftables.AddChain:
-		found, exact = nearest(known.chains, c.Chain.Name)
+		found, _ = nearest(known.chains, c.Chain.Name)
 	case *nftables.DeleteChain:
-		found, exact = nearest(known.chains, c.Name)
+		found, _ = nearest(known.chains, c.Name)
 	case *nftables.AddRule:
-		if found, exact = nearest(known.chains, c.Chain); exact && part != nftables.PartTable {
+		chain, exact := nearest(known.chains, c.Chain)
+		if found = chain; exact && part != nftables.PartTable {
 			return ""
 		}
 	case *nftables.DeleteRule:
-		if found, exact = nearest(known.chains, c.Chain); exact && part != nftables.PartTable {
+		chain, exact := nearest(known.chains, c.Chain)
+		if found = chain; exact && part != nftables.PartTable {
 			return ""
 		}
 	case *nftables.DeleteSet:
@@ -87,7 +88,7 @@ type names struct{ tables, chains, sets, objects []named }
 func (r *run) known(commands []*syntax.Command) *names {
 	n := &names{}
 	need := needOf(commands, r.echo)
-	for _, t := range r.state.Tables() {
+	for _, t := range r.allTables() {
 		in := tableName{t.Family, t.Name}
 		if need.tables {
 			n.tables = append(n.tables, named{in, t.Name, "table"})

@@ -6,7 +6,6 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakenft/misspell"
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
-	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
 
 // cache is the world with what the commands so far have added and deleted.
@@ -296,6 +295,3 @@ func (c *Checker) missing(name string, at syntax.Loc, names func(*table) []strin
 	return c.wrong(fmt.Sprintf("%s; did you mean %s ‘%s’ in table %s ‘%s’?",
 		notFound, word(in, found), found, in.name.Family, in.name.Name), at)
 }
-
-// merges is whether a set joins intervals.
-func merges(s *syntax.SetDecl) bool { return s.AutoMerge && s.Flags&nftables.SetMap == 0 }

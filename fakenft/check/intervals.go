@@ -35,12 +35,11 @@ func toRanges(items []syntax.Expr) {
 			to.Num = from.Num.Or(syntax.Ones(key.Bits - key.Len))
 			el.Key = &syntax.Range{Common: key.Common, Min: from, Max: to}
 		case *syntax.Value:
-			from := ptr(*key)
-			to := from
+			var from, to *syntax.Value
 			if key.Type.Is(syntax.TypeString) {
 				from, to = nameRange(key)
 			} else {
-				to = ptr(*from)
+				from, to = ptr(*key), ptr(*key)
 			}
 			el.Key = &syntax.Range{Common: from.Common, Min: from, Max: to}
 		}
@@ -122,15 +121,18 @@ func (c *Checker) withExisting(set *syntax.SetDecl, elements *syntax.Set) []memb
 	for _, item := range elements.Items {
 		all = append(all, member{item, false})
 	}
-	slices.SortStableFunc(all, func(a, b member) int {
-		fromA, _, okA := endsOf(a.item)
-		fromB, _, okB := endsOf(b.item)
-		if !okA || !okB {
-			return boolCompare(okA, okB)
-		}
-		return fromA.Num.Cmp(fromB.Num)
-	})
+	slices.SortStableFunc(all, byBeginning)
 	return all
+}
+
+// byBeginning compares where elements begin; the catch-all is before all.
+func byBeginning(a, b member) int {
+	fromA, _, okA := endsOf(a.item)
+	fromB, _, okB := endsOf(b.item)
+	if !okA || !okB {
+		return boolCompare(okA, okB)
+	}
+	return fromA.Num.Cmp(fromB.Num)
 }
 
 // overlap refuses elements that overlap without being equal.
@@ -193,6 +195,7 @@ func (c *Checker) autoMerge(set *syntax.SetDecl, elements *syntax.Set) bool {
 		existing.declared = nil
 	}
 	all := c.withExisting(set, elements)
+	newFirst(all)
 	kept, gone := merge(all)
 	var stay []syntax.Expr
 	elements.Items = nil
@@ -210,6 +213,17 @@ func (c *Checker) autoMerge(set *syntax.SetDecl, elements *syntax.Set) bool {
 		})
 	}
 	return true
+}
+
+// newFirst puts new elements before those of the kernel that begin at the same place: nft has them in this order when it merges, so that a
+// new element takes the place of one of the kernel, with its comment.
+func newFirst(all []member) {
+	slices.SortStableFunc(all, func(a, b member) int {
+		if order := byBeginning(a, b); order != 0 {
+			return order
+		}
+		return boolCompare(a.kernel, b.kernel)
+	})
 }
 
 // merge joins what overlaps or touches. gone are elements of the kernel that were joined with others.

@@ -249,7 +249,7 @@ func (c *Checker) icmpFor(e *syntax.Payload) bool {
 	left := payloadOf(e.Loc, e.Header, e.Header.Field("type"))
 	c.icmp = uint8(types[0])
 	var s syntax.Stmt
-	ok := true
+	var ok bool
 	if len(types) == 1 {
 		s, ok = c.need(e.Loc, left, types[0])
 	} else {

@@ -134,7 +134,7 @@ func (c *Checker) learnPayload(at syntax.Loc, e *syntax.Payload, value uint64) {
 		}
 		return
 	}
-	if h.Base == base.Base && h.Base == expr.LinkHeader {
+	if h.Base == expr.LinkHeader && base.Base == expr.LinkHeader {
 		c.stacked = append(c.stacked, base)
 	}
 	c.say(h.Base, at, h)

@@ -75,7 +75,7 @@ func (r *real) says(text string) string {
 			b.WriteString(line + "\n")
 		case inSet && strings.HasPrefix(line, "\telement"):
 			for _, e := range element.FindAllString(line, -1) {
-				b.WriteString(strings.Join(strings.Fields(strings.Replace(e, "  ", " ", -1)), " ") + "\n")
+				b.WriteString(strings.Join(strings.Fields(strings.ReplaceAll(e, "  ", " ")), " ") + "\n")
 			}
 		default:
 			inSet = false

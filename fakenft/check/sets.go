@@ -108,7 +108,8 @@ func (c *Checker) evalSet(at *syntax.Expr, e *syntax.Set) bool {
 	for _, item := range later {
 		e.Flags |= intervalFlags(item)
 	}
-	e.Items = append(items, later...)
+	items = append(items, later...)
+	e.Items = items
 	if c.set != nil {
 		e.Flags |= c.set.Flags & nftables.SetConcat
 	} else if len(e.Items) == 1 {

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -279,5 +278,5 @@ func readLabel(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, stri
 }
 
 func readCgroup(_ *Checker, word string, _ *syntax.Datatype) (*syntax.Value, string) {
-	return nil, "cgroupv2 path fails: " + errors.New("No such file or directory").Error()
+	return nil, "cgroupv2 path fails: No such file or directory"
 }

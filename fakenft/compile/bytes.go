@@ -1,8 +1,6 @@
 package compile
 
 import (
-	"encoding/binary"
-
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 )
 
@@ -29,13 +27,6 @@ func reverse(b []byte) {
 	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
 		b[i], b[j] = b[j], b[i]
 	}
-}
-
-// number is the number that bytes are in the network's order.
-func number(b []byte) syntax.Num {
-	var all [16]byte
-	copy(all[max(0, 16-len(b)):], b[max(0, len(b)-16):])
-	return syntax.Num{Hi: binary.BigEndian.Uint64(all[:]), Lo: binary.BigEndian.Uint64(all[8:])}
 }
 
 // isText says whether a value is a text: of a device, or a helper. The ends of intervals of texts are numbers.

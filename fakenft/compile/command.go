@@ -2,7 +2,6 @@ package compile
 
 import (
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
@@ -42,9 +41,6 @@ func Command(c *syntax.Command) ([]Request, error) {
 	b.others(c.After)
 	return b.requests, b.err
 }
-
-// noHandle is the handle of no chain: nft knows none of one that is made in the same transaction.
-const noHandle = math.MaxUint64
 
 // builders are kept for the room that their generators have.
 var builders = sync.Pool{New: func() any { return new(builder) }}

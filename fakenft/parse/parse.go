@@ -149,15 +149,6 @@ func (p *parser) wrong(text string, at ...syntax.Loc) {
 	p.bad = true
 }
 
-// refuse reports a mistake that somebody else found.
-func (p *parser) refuse(m *syntax.Mistake) {
-	if p.bad {
-		return
-	}
-	p.mistakes = append(p.mistakes, m)
-	p.bad = true
-}
-
 // mostDepth is how much nft's parser can have on its stack (YYMAXDEPTH of bison).
 const mostDepth = 9995
 

@@ -100,7 +100,7 @@ type (
 		NFProto uint8
 		Invalid bool
 	}
-	// Socket, Osf and XFRM are as in package nftables/expr.
+	// Socket is something of the socket that a packet belongs to.
 	Socket struct {
 		Common
 		Key, Level uint32

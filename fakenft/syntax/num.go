@@ -8,7 +8,7 @@ import (
 // NumOf is a number of 64 bits.
 func NumOf(n uint64) Num { return Num{Lo: n} }
 
-// And, Or and Xor combine the bits of two numbers.
+// And has the bits that both numbers have.
 func (n Num) And(m Num) Num { return Num{n.Hi & m.Hi, n.Lo & m.Lo} }
 
 // Or has the bits that one of the two has.

@@ -201,7 +201,9 @@ type (
 		At
 		Target bool
 		Name   string
-		Text   string // the translation; empty if there is none
+		Text   string // the translation, which may be empty
+		// Translated says that there is a translation, Unspelled that nothing here knows it.
+		Translated, Unspelled bool
 	}
 	// OpaqueStmt is an expression of the kernel's that nothing here can spell.
 	OpaqueStmt struct {

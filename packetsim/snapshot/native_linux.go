@@ -17,7 +17,7 @@ func (t *taker) listings() (map[nftTableID]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer socket.Close()
+	defer func() { _ = socket.Close() }() // only read
 	now := time.Now()
 	ruleset, err := nftnetlink.Read(socket, now)
 	if err != nil {

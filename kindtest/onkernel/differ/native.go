@@ -115,7 +115,7 @@ func countedIn(at string, exprs []expr.Expr) []string {
 func elementLine(table, set string, e *nftables.Element) string {
 	line := fmt.Sprintf("%s %s %x-%x flags %d", table, set, e.Key, e.KeyEnd, e.Flags)
 	if !e.Deadline.IsZero() {
-		line += " until " + e.Deadline.Sub(time.Now()).Round(time.Hour).String()
+		line += " until " + time.Until(e.Deadline).Round(time.Hour).String()
 	}
 	return line + " " + strings.Join(countedIn("", e.Exprs), " ")
 }

@@ -2,6 +2,7 @@ package nftdiffer
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -42,8 +43,7 @@ func (g *gen) value(k kind) string {
 		return words[g.n(len(words))]
 	}
 	if limit, ok := strings.CutPrefix(string(k), "number:"); ok {
-		var most int
-		fmt.Sscan(limit, &most)
+		most, _ := strconv.Atoi(limit)
 		return fmt.Sprint(g.n(most))
 	}
 	return "1"
@@ -88,8 +88,10 @@ func (g *gen) rangeOf(k kind) string {
 		a := g.n(60000)
 		return fmt.Sprintf("%d-%d", a, a+g.n(5000))
 	}
-	most := 100
-	fmt.Sscan(strings.TrimPrefix(string(k), "number:"), &most)
+	most, err := strconv.Atoi(strings.TrimPrefix(string(k), "number:"))
+	if err != nil {
+		most = 100
+	}
 	a := g.n(most)
 	return fmt.Sprintf("%d-%d", a, a+g.n(most-a))
 }
