@@ -36,6 +36,9 @@ func (run *toolRun) command() int {
 	if kind == nil {
 		return run.reportError(run.noTable(cmd.table))
 	}
+	if err := run.kernel.foreign(run.family, kind.Name); err != nil {
+		return run.reportError(err)
+	}
 	return run.onTable(kind, cmd)
 }
 

@@ -82,6 +82,7 @@ type Kernel struct {
 	rulesets  [2]atomic.Pointer[ruleset.Ruleset]
 	// rateMatches is set once a rule may have had --hashlimit-rate-match.
 	rateMatches  atomic.Bool
+	guests       guestTables
 	surroundings ruleset.Surroundings
 }
 
@@ -160,6 +161,9 @@ func (k *Kernel) others() []*Kernel {
 // store makes a table the current one.
 func (k *Kernel) store(f netfilter.Family, t *ruleset.Table) {
 	t.Register(k.dialect, k.namespace.NextTurn)
+	if k.dialect == netfilter.NFT {
+		t.NumberTable(k.namespace.NextTable)
+	}
 	k.rulesets[indexOf(f)].Store(k.Ruleset(f).With(t))
 }
 
@@ -171,6 +175,7 @@ func (k *Kernel) Adopt(rs *ruleset.Ruleset) error {
 	}
 	for _, t := range rs.Tables() {
 		k.namespace.PassTurn(t.LastTurn())
+		k.namespace.PassTable(t.Handle())
 	}
 	k.namespace.AddLabels()
 	k.rateMatches.Store(true)

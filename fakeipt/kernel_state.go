@@ -29,6 +29,7 @@ func (k *Kernel) ReadState(f netfilter.Family, tables []ruleset.StateTable, chai
 			return fmt.Errorf("table %s: %w", t.Name, err)
 		}
 		table.Register(k.dialect, k.namespace.NextTurn)
+		k.namespace.PassTable(table.Handle())
 		read[i] = table
 	}
 	rs := ruleset.New(f, k.dialect, read...)

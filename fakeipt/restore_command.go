@@ -44,6 +44,9 @@ func (run *toolRun) restore() int {
 	}
 	run.kernel.namespace.Lock()
 	defer run.kernel.namespace.Unlock()
+	if err := run.kernel.foreign(run.family, ""); err != nil {
+		return run.reportError(err)
+	}
 	return run.reportInputError(r.run(input))
 }
 

@@ -31,6 +31,9 @@ func (run *toolRun) save() int {
 	if status, ok := run.enter(Visit{Table: f.table}); !ok {
 		return status
 	}
+	if err := run.kernel.foreign(run.family, f.table); err != nil {
+		return run.reportError(err)
+	}
 	rs, status := run.savedTables(f)
 	if rs == nil {
 		return status

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakenft/check"
@@ -24,7 +25,9 @@ type run struct {
 	errors bytes.Buffer
 
 	names *libc.Names
-	state *nftables.State // what the kernel held when the commands began
+	// What the kernel and its guests held when the commands began.
+	state  *nftables.State
+	guests []guest
 }
 
 // main does what the command line asks for and returns the exit status.
@@ -121,7 +124,7 @@ func (r *run) input(in *syntax.Input) int {
 	commands, mistakes := r.read(in)
 	r.tools.namespace.Lock()
 	defer r.tools.namespace.Unlock()
-	r.state = r.tools.kernel.State()
+	r.state, r.guests = r.tools.kernel.State(), r.tools.guests()
 	wrong := isWrong(mistakes)
 	found := check.New(&world{run: r, need: needOf(commands, r.echo)}).Commands(commands)
 	wrong = wrong || isWrong(found)
@@ -172,7 +175,6 @@ type request struct {
 // carryOut answers the commands that only read at once, in their order, and then gives the kernel what the others change.
 func (r *run) carryOut(commands []*syntax.Command) int {
 	var requests []request
-	var changes []nftables.Change
 	for _, c := range commands {
 		if reads(c.Op) {
 			if !r.answer(c) {
@@ -190,11 +192,31 @@ func (r *run) carryOut(commands []*syntax.Command) int {
 		}
 		for _, one := range compiled {
 			requests = append(requests, request{one, c})
-			changes = append(changes, one.Change)
 		}
 	}
-	if len(changes) == 0 {
+	guests := &visit{left: slices.Clone(r.guests)}
+	requests, wrong := guests.take(requests)
+	if wrong != nil {
+		r.mistake(wrong)
+		return 1
+	}
+	status := r.transact(commands, requests)
+	if status == 0 && !r.check {
+		for _, do := range guests.do {
+			do()
+		}
+	}
+	return status
+}
+
+// transact gives the kernel what commands change.
+func (r *run) transact(commands []*syntax.Command, requests []request) int {
+	if len(requests) == 0 {
 		return 0
+	}
+	changes := make([]nftables.Change, len(requests))
+	for i, one := range requests {
+		changes[i] = one.Change
 	}
 	commit := r.tools.kernel.Commit
 	if r.check {

@@ -17,6 +17,7 @@ type Namespace struct {
 	clock    clock.PassiveClock
 	lock     sync.Mutex // held by a tool that reads and then writes
 	turns    atomic.Uint64
+	tables   atomic.Uint64
 	sets     *ipset.Table
 	accounts *nfacct.Table
 	// accounting is set once a rule has asked for the packets and bytes of connections, and labels once one may have had a label of theirs.
@@ -71,6 +72,12 @@ func (n *Namespace) NextTurn() uint64 { return n.turns.Add(1) }
 
 // PassTurn makes turns that come greater than one that another namespace has given.
 func (n *Namespace) PassTurn(turn uint64) { n.turns.Store(max(n.turns.Load(), turn)) }
+
+// NextTable is the handle of a table of nf_tables that is made now: greater than each one before.
+func (n *Namespace) NextTable() uint64 { return n.tables.Add(1) }
+
+// PassTable makes handles that come greater than one that was given before.
+func (n *Namespace) PassTable(handle uint64) { n.tables.Store(max(n.tables.Load(), handle)) }
 
 // ForceAccounting notes that a rule asks for the packets and bytes of connections.
 func (n *Namespace) ForceAccounting() { n.accounting.Store(true) }

@@ -55,6 +55,12 @@ func (m *Limit) in(d netfilter.Dialect) Limit {
 	return n
 }
 
+// Rate is the rate that the nft tools write: packets in a time of so many seconds.
+func (m *Limit) Rate() (packets, seconds uint64) {
+	unit := rateUnitOf(uint64(m.Interval), limitScale)
+	return unit / uint64(m.Interval), unit / limitScale
+}
+
 // Kept: the kernel of nftables makes a burst of 0 the usual one.
 func (m *Limit) Kept(d netfilter.Dialect) (any, bool) {
 	return &Limit{Interval: m.Interval, Burst: limitBurst}, d == netfilter.NFT && m.Burst == 0

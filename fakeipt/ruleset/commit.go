@@ -78,7 +78,7 @@ func (e *Edit) build() *Table {
 		e.keepRules()
 	}
 	t := &Table{id: &TableID{}, kind: e.Kind, chains: e.Base.chains.edit(len(e.opened)), order: &chainOrder{}, made: e.Made | e.forgotten,
-		counted: e.Counted, registered: e.Base.registered}
+		counted: e.Counted, registered: e.Base.registered, handles: e.handles}
 	for _, s := range e.opened {
 		if !s.Live {
 			if s.base != nil {
@@ -122,11 +122,11 @@ func (s *Slot) newChain() *Chain {
 	}
 	if s.base != nil {
 		c := s.base.chain
-		if c.Policy == s.policy && c.Counters == s.Counters && slices.Equal(c.Rules, s.rules) {
+		if c.Policy == s.policy && c.Counters == s.Counters && c.handle == s.handle && slices.Equal(c.Rules, s.rules) {
 			return c
 		}
 	}
-	return &Chain{Name: s.Name, Policy: s.policy, Rules: slices.Clip(s.rules), Counters: s.Counters}
+	return &Chain{Name: s.Name, Policy: s.policy, Rules: slices.Clip(s.rules), Counters: s.Counters, handle: s.handle}
 }
 
 // resetPolicyCounters sets the counters of policies to zero unless the edit set

@@ -26,6 +26,8 @@ type Edit struct {
 	// Counted are the built-in chains whose policy the kernel counts.
 	Counted xtables.HookMask
 
+	handles handles
+
 	Context xtables.CheckContext
 	renames []rename // nft: chains that get another name with the commit
 }
@@ -59,6 +61,7 @@ type Slot struct {
 	owned    bool // rules may be appended to in place
 	policy   Policy
 	Counters *netfilter.Counters
+	handle   uint64
 
 	jump, jumpGoto *xtables.Jump
 	Refs           int32 // rules that jump or go to it
@@ -85,7 +88,7 @@ func (rs *Ruleset) Edit(kind *Kind, expect int, in *Surroundings) *Edit {
 		e.Exists = rs.dialect == netfilter.Legacy
 	}
 	e.Known = e.Exists
-	e.Made, e.Counted = e.Base.made, e.Base.counted
+	e.Made, e.Counted, e.handles = e.Base.made, e.Base.counted, e.Base.handles
 	if !e.Exists {
 		e.Counted = 0
 	}
@@ -112,7 +115,7 @@ func (e *Edit) FlushAll() {
 	}
 	e.Flushed, e.Changed = true, true
 	if e.Dialect == netfilter.NFT {
-		e.Exists, e.Known, e.Made, e.Counted = false, false, 0, 0
+		e.Exists, e.Known, e.Made, e.Counted, e.handles = false, false, 0, 0, handles{}
 		return
 	}
 	e.Base.registered = old.registered
@@ -217,7 +220,7 @@ func (d *draft) Open(s *Slot) {
 	d.opened = append(d.opened, s)
 	if s.base != nil {
 		c := s.base.chain
-		s.rules, s.policy, s.Counters = c.Rules, c.Policy, c.Counters
+		s.rules, s.policy, s.Counters, s.handle = c.Rules, c.Policy, c.Counters, c.handle
 	}
 }
 

@@ -17,7 +17,7 @@ func (e *Edit) CreateChain(name string) error {
 	e.Touch()
 	e.Open(s)
 	s.Live, s.Fresh = true, true
-	s.rules, s.owned, s.policy, s.Counters = nil, true, PolicyNone, nil
+	s.rules, s.owned, s.policy, s.Counters, s.handle = nil, true, PolicyNone, nil, e.nextHandle()
 	return nil
 }
 
@@ -64,6 +64,7 @@ func (e *Edit) deleteBuiltin(s *Slot) error {
 	}
 	e.Open(s)
 	e.Made &^= s.Hook
+	e.handles.forget(s.Hook)
 	e.Counted &^= s.Hook
 	s.rules, s.Counters, s.policy = nil, nil, PolicyAccept
 	return nil
@@ -159,6 +160,7 @@ func (e *Edit) MakeBuiltins(name string, one bool) {
 
 // Make makes built-in chains be there. One that was forgotten gets the policy of a new chain.
 func (e *Edit) Make(hooks xtables.HookMask) {
+	e.number(hooks)
 	e.Made |= hooks
 	if e.forgotten&hooks == 0 {
 		return
@@ -220,7 +222,7 @@ func (d *draft) moveChain(old, next *Slot) {
 	d.Open(old)
 	d.Open(next)
 	next.Live, next.rules, next.policy = true, slices.Clone(rules), PolicyNone
-	next.owned = true
+	next.owned, next.handle = true, old.handle
 	old.Live, old.rules = false, nil
 	for _, s := range d.AllChains() {
 		d.retarget(s, old.Name, next)

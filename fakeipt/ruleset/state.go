@@ -27,6 +27,7 @@ type StateTable struct {
 // tableState is what the state says of a table beside the rules.
 type tableState struct {
 	Made, Counted xtables.HookMask
+	Handles       handles
 	Chains        []chainState
 }
 
@@ -38,6 +39,7 @@ type chainState struct {
 	Refs     int32
 	Reached  hookCounts
 	Place    uint64 // of its rules, in the record of them
+	Handle   uint64
 }
 
 // chainRules are the rules of a chain.
@@ -48,7 +50,7 @@ type tied interface{ Tied() }
 
 // AppendState appends the name and the two records, each behind its length; a byte behind the name says whether the table is tied.
 func (t *Table) AppendState(dst []byte) []byte {
-	state := tableState{Made: t.made, Counted: t.counted, Chains: make([]chainState, 0, t.chains.count)}
+	state := tableState{Made: t.made, Counted: t.counted, Handles: t.handles, Chains: make([]chainState, 0, t.chains.count)}
 	dst = appendSized(dst, t.kind.Name)
 	tied := len(dst)
 	dst = append(dst, 0)
@@ -56,7 +58,8 @@ func (t *Table) AppendState(dst []byte) []byte {
 	rules := stateTypes().Writer(dst, t.RuleCount())
 	for c := range t.Chains() {
 		e := t.chains.get(c.Name)
-		state.Chains = append(state.Chains, chainState{c.Name, c.Policy, c.Counters, e.refs, e.reached, uint64(rules.Len())})
+		state.Chains = append(state.Chains,
+			chainState{c.Name, c.Policy, c.Counters, e.refs, e.reached, uint64(rules.Len()), c.handle})
 		if slices.ContainsFunc(c.Rules, isTied) {
 			dst[tied] = 1
 		}
@@ -127,7 +130,7 @@ func (s *StateTable) Read(chains []string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.made, t.counted = state.Made, state.Counted
+	t.made, t.counted, t.handles = state.Made, state.Counted, state.Handles
 	t.chains = (&chainMap{}).edit(len(state.Chains))
 	var builtins xtables.HookMask
 	for i := range state.Chains {
@@ -140,7 +143,7 @@ func (s *StateTable) Read(chains []string) (*Table, error) {
 		if chains != nil && hook == 0 && !slices.Contains(chains, c.Name) {
 			continue
 		}
-		chain := &Chain{Name: c.Name, Policy: c.Policy, Counters: c.Counters}
+		chain := &Chain{Name: c.Name, Policy: c.Policy, Counters: c.Counters, handle: c.Handle}
 		if chains == nil || c.Name == chains[0] {
 			rules.Seek(int(c.Place))
 			if chain.Rules, err = readRules(rules); err != nil {

@@ -24,6 +24,7 @@ type Table struct {
 	counted xtables.HookMask
 	// registered are the turns at which the kernel was given the built-in chains, by hook; 0 for a chain that it has not.
 	registered [netfilter.NumHooks]uint64
+	handles    handles
 }
 
 // TableID is the identity of a Table: no two tables have the same pointer. Who keeps it does not keep the table's rules in memory.
@@ -36,6 +37,7 @@ type Chain struct {
 	Policy   Policy              // PolicyNone for a user-defined chain
 	Rules    []*xtables.Rule     // not to be written to
 	Counters *netfilter.Counters // what the policy has decided; nil for a user-defined chain
+	handle   uint64              // of a user-defined chain of the nft tools
 	// Memo is for what a reader works out from the chain and wants to find again, such as an index of its rules.
 	// This package neither sets nor reads it. It is gone with the chain, but for a chain that differs by its Counters alone.
 	Memo atomic.Value

@@ -18,6 +18,8 @@ type Rule struct {
 	Matches   []Match // in the order given, which is the order of evaluation
 	Target    Target  // nil: count and go on
 	Counters  *netfilter.Counters
+	// Handle is the number of the rule within its table that the kernel gave it; 0 if the tools are the legacy ones.
+	Handle uint64
 }
 
 // AddrMatch is -s or -d: an address under a mask, which need not be a prefix.

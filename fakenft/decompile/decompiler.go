@@ -144,7 +144,11 @@ func statement(e expr.Expr) syntax.Stmt {
 	case *expr.FlowOffload:
 		return &syntax.FlowStmt{Table: e.Table}
 	case *expr.Xt:
-		return &syntax.XtStmt{Target: e.Target, Name: e.Ext}
+		x := &syntax.XtStmt{Target: e.Target, Name: e.Ext, Unspelled: e.Unspelled}
+		if e.Words != nil {
+			x.Text, x.Translated = *e.Words, true
+		}
+		return x
 	case *expr.Log:
 		return logStatement(e)
 	}

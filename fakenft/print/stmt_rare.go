@@ -300,9 +300,12 @@ func (p *printer) inlineChain(s *syntax.ChainStmt) {
 
 // xt is a match or target of x_tables: its translation, or its name alone.
 func (p *printer) xt(x *syntax.XtStmt) {
-	if x.Text != "" {
+	if x.Translated || x.Text != "" {
 		p.str(strings.TrimSuffix(x.Text, "\n"))
 		return
+	}
+	if x.Unspelled {
+		unsupported("what %s of x_tables is in the words of nft", x.Name)
 	}
 	p.str("xt ")
 	if x.Target {

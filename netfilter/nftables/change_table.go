@@ -31,8 +31,7 @@ func (tx *transaction) addTable(c *AddTable) *fault {
 	if c.Flags&^tableFlags != 0 {
 		return refuse(syscall.EOPNOTSUPP, PartWhole)
 	}
-	tx.kernel.tableHandle++
-	t := newTable(c.TableSpec, tx.kernel.tableHandle)
+	t := newTable(c.TableSpec, tx.nextTable())
 	at, _ := findTable(tx.tables, c.Family, c.Name)
 	tx.own()
 	tx.tables = slices.Insert(tx.tables, at, t)

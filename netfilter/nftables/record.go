@@ -168,7 +168,7 @@ type creation struct {
 }
 
 func (r *restoring) table(t *savedTable) error {
-	r.tx.kernel.tableHandle = t.Handle - 1
+	r.tx.handle = t.Handle
 	if err := r.do(&AddTable{TableSpec: t.Spec}); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type transaction struct {
 	// those that are made.
 	checking bool
 	suspect  uint64
+	handle   uint64 // of the next table, if it had one before
 	rules    map[uint32]*Rule
 	chainIDs map[transactionID]string
 	setIDs   map[transactionID]string

@@ -371,6 +371,9 @@ type Xt struct {
 	Ext      string // its name
 	Revision uint32
 	Info     []byte
+	// Words are what libxtables translates it into; nil if it has no translation. Unspelled says that chainwalk does not know the translation.
+	Words     *string
+	Unspelled bool
 }
 
 // Opaque is an expression whose kind alone is known.
