@@ -265,8 +265,8 @@ func (c *Checker) elements(cmd *syntax.Command) bool {
 		return true
 	}
 	cmd.Set = ptr(*set)
-	if set.Elements == nil && len(c.existing(set).items()) > 0 {
-		cmd.Set.Elements = &syntax.Set{} // so that compile does not say again that its first interval does not begin at 0
+	if have := c.existing(set).items(); set.Elements == nil && len(have) > 0 {
+		cmd.Set.Elements = &syntax.Set{Items: have} // so that compile does not say again that its first interval does not begin at 0
 	}
 	return c.intervals(set, elements)
 }
