@@ -72,16 +72,14 @@ func (r *run) list(c *syntax.Command) error {
 	switch c.Kind {
 	case syntax.KindRuleset, syntax.KindTable:
 		tables := r.tables(c, shown{chains: true, rules: true, sets: true, objects: true})
-		for _, t := range tables {
-			if print.HasXt(t) {
-				r.errors.WriteString(print.XtWarning(t))
-			}
-		}
+		r.warnOfXt(tables)
 		out, err = print.AppendRuleset(out, tables, o)
 	case syntax.KindTables:
 		out = print.AppendTables(out, r.tables(c, shown{}))
 	case syntax.KindChain:
-		for _, t := range r.tables(c, shown{chains: true, rules: true, chain: c.Handle.Chain}) {
+		tables := r.tables(c, shown{chains: true, rules: true, chain: c.Handle.Chain})
+		r.warnOfXt(tables)
+		for _, t := range tables {
 			for _, chain := range t.Chains {
 				out, err = print.AppendChain(out, t, chain, o)
 			}
@@ -105,6 +103,15 @@ func (r *run) list(c *syntax.Command) error {
 	}
 	r.out.Write(out)
 	return err
+}
+
+// warnOfXt says of which tables nft prints no more than a translation.
+func (r *run) warnOfXt(tables []*syntax.TableDecl) {
+	for _, t := range tables {
+		if print.HasXt(t) {
+			r.errors.WriteString(print.XtWarning(t))
+		}
+	}
 }
 
 // tables are the tables of the command's family, or its table alone, with what is to be shown of them.

@@ -57,12 +57,12 @@ func (e *Edit) FailOn(r *xtables.Rule, kind Change, s *Slot) {
 }
 
 // Replace puts a rule in the place of another one.
-func (e *Edit) Replace(s *Slot, index int, r *xtables.Rule) {
-	r.Handle = e.nextHandle()
-	e.own(s)
-	e.count(s.rules[index], -1)
+func (d *draft) Replace(s *Slot, index int, r *xtables.Rule) {
+	d.own(s)
+	r.Handle = s.rules[index].Handle
+	d.count(s.rules[index], -1)
 	s.rules[index] = r
-	e.count(r, 1)
+	d.count(r, 1)
 }
 
 // Remove deletes the rule with that index. The nft tools ask the kernel for it even if it has refused that rule.
@@ -128,9 +128,6 @@ func (e *Edit) Zero(s *Slot, index int) {
 		}
 		changed := *r
 		changed.Counters = &netfilter.Counters{}
-		if r.Counters.Packets() > 0 || r.Counters.Bytes() > 0 {
-			changed.Handle = e.nextHandle() // the nft tools replace the rule
-		}
 		s.rules[i] = &changed
 	}
 	// Legacy leaves counters alone that were set by the same input.

@@ -60,13 +60,13 @@ func (t *Table) ChainHandle(c *Chain) uint64 {
 	return c.handle
 }
 
-// HookOf is the hook and priority of a built-in chain of the table that packets meet; false for other chains.
+// HookOf is the hook and priority of a built-in chain of a table of the nft tools that packets meet; false for other chains.
 func (t *Table) HookOf(chain string) (netfilter.Hook, netfilter.Priority, bool) {
 	h, is := netfilter.HookOf(chain)
 	if !is || t.kind.hooks&t.made&(1<<h) == 0 {
 		return 0, 0, false
 	}
-	return h, t.kind.priorityAt(h), true
+	return h, t.kind.priorityAt(h, netfilter.NFT), true
 }
 
 // WithoutRules is the table with all its chains empty, as nft flushes it.

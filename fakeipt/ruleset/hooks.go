@@ -38,8 +38,14 @@ type Kind struct {
 	priority netfilter.Priority
 }
 
+// prioritySecurityNFT is that of the security table of the nft tools, which is not the legacy one's.
+const prioritySecurityNFT netfilter.Priority = 150
+
 // priorityAt is the priority of the built-in chain of a hook.
-func (k *Kind) priorityAt(h netfilter.Hook) netfilter.Priority {
+func (k *Kind) priorityAt(h netfilter.Hook, d netfilter.Dialect) netfilter.Priority {
+	if d == netfilter.NFT && k.priority == netfilter.PrioritySecurity {
+		return prioritySecurityNFT
+	}
 	if k.priority == netfilter.PriorityNATDst && (h == netfilter.Input || h == netfilter.PostRouting) {
 		return netfilter.PriorityNATSrc
 	}

@@ -58,7 +58,7 @@ func (rs *Ruleset) BaseChains() []netfilter.BaseChain {
 		for h := range netfilter.Hook(netfilter.NumHooks) {
 			if there&(1<<h) != 0 {
 				chains = append(chains, netfilter.BaseChain{Dialect: rs.dialect, Table: t.kind.Name, Chain: h.String(), Hook: h,
-					Priority: t.kind.priorityAt(h), Turn: t.registered[h]})
+					Priority: t.kind.priorityAt(h, rs.dialect), Turn: t.registered[h]})
 			}
 		}
 	}

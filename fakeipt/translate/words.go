@@ -46,6 +46,14 @@ func (p *program) words(e any) (string, finding) {
 		return connmark(e), translated
 	case *match.PktType:
 		return "pkttype " + not(e.Invert) + strings.TrimSpace(strings.TrimPrefix(option(e), "--pkt-type")), translated
+	case *match.IPRange:
+		return p.ranges(e), translated
+	case *match.Length:
+		return "meta length " + not(e.Invert) + numbers(e.Min, e.Max), translated
+	case *match.TCPMSS:
+		return "tcp option maxseg size " + not(e.Invert) + numbers(e.Min, e.Max), translated
+	case *match.MAC:
+		return "ether saddr " + not(e.Invert) + strings.ToLower(strings.TrimPrefix(option(e), "--mac-source ")), translated
 	case *match.Recent, *match.Set, *match.Physdev, *match.NFAcct, *match.Socket, *match.String, *match.U32, *match.BPF, *match.Connlimit:
 		return "", untranslated
 	}
@@ -136,6 +144,23 @@ func network(m *xtables.AddrMatch) string {
 		text += "/" + strconv.Itoa(bits)
 	}
 	return text
+}
+
+func (p *program) ranges(m *match.IPRange) string {
+	proto := "ip"
+	if p.family == netfilter.IPv6 {
+		proto = "ip6"
+	}
+	var all []string
+	add := func(word string, r *match.AddrRange) {
+		if r != nil {
+			text := libc.AppendInetNtop(append(libc.AppendInetNtop(nil, r.Min), '-'), r.Max)
+			all = append(all, proto+" "+word+" "+not(r.Invert)+string(text))
+		}
+	}
+	add("saddr", m.Src)
+	add("daddr", m.Dst)
+	return strings.Join(all, " ")
 }
 
 // numbers is a number or a range of them.

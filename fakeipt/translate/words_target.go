@@ -81,7 +81,7 @@ func changedConnmark(t *target.Connmark) (string, finding) {
 		return "", unknown
 	}
 	if t.Mode == target.ConnmarkSet {
-		return "ct mark set " + operation("ct mark", t.Value, t.CTMask, "ct mark xor %[2]#x and %[1]#x"), translated
+		return "ct mark set " + operation("ct mark", t.Value, t.CTMask, "ct mark xor %#[2]x and %#[1]x"), translated
 	}
 	from, to := "mark", "ct mark"
 	if t.Mode == target.ConnmarkRestore {
@@ -148,4 +148,3 @@ func queue(t *target.NFQUEUE) string {
 	}
 	return text
 }
-

@@ -104,6 +104,9 @@ func settleText(v *syntax.Value, t *syntax.Datatype) {
 	for end < len(b) && b[end] != 0 {
 		end++
 	}
+	if end > 0 && end < len(b) && v.Bits < t.Bits {
+		v.Bits = t.Bits // iptables-nft compares a name no farther than its 0
+	}
 	v.Type, v.Order, v.Text, v.Num = t, syntax.HostOrder, string(b[:end]), syntax.Num{}
 }
 
