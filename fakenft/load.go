@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakenft/check"
@@ -74,6 +75,7 @@ func (t *Tools) Load(name string, listing io.Reader, skip func(TableName) bool) 
 	if err != nil {
 		return err
 	}
+	keepHandles(in, commands)
 	if skip != nil {
 		commands = slices.DeleteFunc(commands, func(c *syntax.Command) bool { return skip(TableName{c.Handle.Family, c.Handle.Table}) })
 	}
@@ -83,7 +85,7 @@ func (t *Tools) Load(name string, listing io.Reader, skip func(TableName) bool) 
 // readListing reads the commands that make what a listing has.
 func readListing(in *syntax.Input, text []byte) ([]*syntax.Command, error) {
 	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
-		ordered, err := orderedJSON(text)
+		ordered, handles, err := orderedJSON(text)
 		if err != nil {
 			return nil, &LoadError{Name: in.Name, Text: err.Error()}
 		}
@@ -92,10 +94,46 @@ func readListing(in *syntax.Input, text []byte) ([]*syntax.Command, error) {
 		if !isJSON {
 			return nil, &LoadError{Name: in.Name, Text: "is no JSON"}
 		}
+		number := 0
+		for _, c := range commands {
+			if c.Rule != nil && number < len(handles) {
+				c.Rule.Want = handles[number]
+				number++
+			}
+		}
 		return commands, loadError(in, mistakes)
 	}
 	commands, mistakes := parse.Text(in, parse.Options{})
 	return commands, loadError(in, mistakes)
+}
+
+// keepHandles lets the rules of a listing in text have the handles that it tells of them, as "nft -a" does behind each rule.
+func keepHandles(in *syntax.Input, commands []*syntax.Command) {
+	if !strings.Contains(in.Text, "# handle ") {
+		return
+	}
+	lines := strings.Split(in.Text, "\n")
+	for _, c := range commands {
+		if c.Table == nil {
+			continue
+		}
+		for _, chain := range c.Table.Chains {
+			for _, rule := range chain.Rules {
+				rule.Want = handleFrom(lines, int(rule.Loc.Line))
+			}
+		}
+	}
+}
+
+// handleFrom is the handle that ends the first line with one, from a line on, which are counted from 1; 0 if there is none.
+func handleFrom(lines []string, number int) uint64 {
+	for _, line := range lines[min(max(number-1, 0), len(lines)):] {
+		if _, text, has := strings.Cut(line, " # handle "); has {
+			handle, _ := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+			return handle
+		}
+	}
+	return 0
 }
 
 // loadError is the first of the mistakes that is more than a warning; nil if there is none.
@@ -147,34 +185,35 @@ var ranks = map[string]int{
 	"flowtable": 3, "set": 4, "map": 4, "meter": 4, "element": 5, "rule": 6,
 }
 
-// orderedJSON is a listing with its objects in the order of ranks, and without the handles of rules, which would say where to put them.
-func orderedJSON(text []byte) (string, error) {
+// orderedJSON is a listing with its objects in the order of ranks, and the handles of its rules, which are left out of it: there they would
+// say where to put the rules.
+func orderedJSON(text []byte) (ordered string, handles []uint64, err error) {
 	var listing struct {
 		Objects []map[string]json.RawMessage `json:"nftables"`
 	}
 	if err := json.Unmarshal(text, &listing); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if listing.Objects == nil {
-		return "", errors.New(`is no listing of nft: it has no list "nftables"`)
+		return "", nil, errors.New(`is no listing of nft: it has no list "nftables"`)
 	}
 	for _, o := range listing.Objects {
 		if rule, is := o["rule"]; is {
 			var fields map[string]json.RawMessage
 			if err := json.Unmarshal(rule, &fields); err != nil {
-				return "", err
+				return "", nil, err
 			}
+			handle, _ := strconv.ParseUint(string(fields["handle"]), 10, 64)
+			handles = append(handles, handle)
 			delete(fields, "handle")
-			without, err := json.Marshal(fields)
-			if err != nil {
-				return "", err
+			if o["rule"], err = json.Marshal(fields); err != nil {
+				return "", nil, err
 			}
-			o["rule"] = without
 		}
 	}
 	slices.SortStableFunc(listing.Objects, func(a, b map[string]json.RawMessage) int { return cmp.Compare(rankOf(a), rankOf(b)) })
-	ordered, err := json.Marshal(listing)
-	return string(ordered), err
+	out, err := json.Marshal(listing)
+	return string(out), handles, err
 }
 
 func rankOf(object map[string]json.RawMessage) int {

@@ -61,6 +61,34 @@ func TestListingsAreLoaded(t *testing.T) {
 	}
 }
 
+// TestRulesKeepTheirHandles: traces and remedies name a rule by it.
+func TestRulesKeepTheirHandles(t *testing.T) {
+	files, err := nftcalls.Files()
+	require.NoError(t, err)
+	rules := func(listing string) (lines []string) {
+		for line := range strings.Lines(listing) {
+			if strings.Contains(line, "# handle ") && !strings.Contains(line, "{ # handle ") {
+				lines = append(lines, single.ReplaceAllString(line, "$1$2"))
+			}
+		}
+		return lines
+	}
+	for _, stage := range []string{"01-first-full-sync", "13-topology-full-sync", "26-many-endpoints"} {
+		text, err := fs.ReadFile(files, stage+"/ruleset-handles.nft")
+		require.NoError(t, err)
+		want := rules(string(text))
+		require.NotEmpty(t, want)
+		assert.Equal(t, want, rules(list(t, load(t, stage, string(text)), "-a")), stage)
+		json, err := fs.ReadFile(files, stage+"/ruleset.json")
+		require.NoError(t, err)
+		assert.Equal(t, want, rules(list(t, load(t, stage, string(json)), "-a")), stage)
+	}
+	tools := load(t, "l", "table ip t { # handle 3\n\tchain c { # handle 1\n\t\taccept # handle 9\n\t\tdrop\n\t}\n}\n")
+	out, err := tools.Exec().Command("nft", "add", "rule", "ip", "t", "c", "return").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Contains(t, list(t, tools, "-a"), "\t\taccept # handle 9\n\t\tdrop # handle 10\n\t\treturn # handle 11\n")
+}
+
 func TestListingsThatCannotBeLoaded(t *testing.T) {
 	for text, want := range map[string]string{
 		"table ip t {\n\tchain c {\n\t\tnosuch 1\n\t}\n}\n":     "l:3:",

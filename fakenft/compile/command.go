@@ -382,7 +382,7 @@ func (b *builder) addRule(r *syntax.Rule, op syntax.Op) {
 	}
 	change := &nftables.AddRule{
 		Family: h.Family, Table: h.Table, Chain: h.Chain, Handle: h.Position, UserData: commentData(r.Comment, r.HasComment),
-		ID: r.ID, Exprs: exprs,
+		ID: r.ID, Want: r.Want, Exprs: exprs,
 	}
 	if h.Beside != nil {
 		change.PlaceID = h.Beside.ID

@@ -149,6 +149,8 @@ type Rule struct {
 	HasComment bool
 	// ID is its number in the transaction if another rule is placed beside it; else 0.
 	ID uint32
+	// Want is the handle that it had in a listing that is read; 0: the next one.
+	Want uint64
 }
 
 // SetDecl is a set or a map.

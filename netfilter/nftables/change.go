@@ -60,6 +60,8 @@ type AddRule struct {
 	ChainID uint32
 	Place   Place
 	Handle  uint64 // of the rule that Place is about; 0: none
+	// Want is the handle that the rule gets, as one that is read from a listing; 0: the next one.
+	Want uint64
 	// ID is a number within the transaction, and PlaceID that of the rule that Place is about, if that has no handle yet.
 	ID, PlaceID uint32
 	Exprs       []expr.Expr

@@ -80,7 +80,7 @@ func (t *tableEdit) placeOf(c *AddRule, chain *Chain, rule *Rule) (int, *fault) 
 		rule.Handle = c.Handle
 		return other, nil
 	}
-	rule.Handle = t.nextHandle()
+	rule.Handle = t.handleFor(c.Want)
 	switch {
 	case c.Handle != 0 && !find(ofHandle),
 		c.Handle == 0 && c.PlaceID != 0 && !find(func(r *Rule) bool { return r == t.tx.rules[c.PlaceID] }):

@@ -67,6 +67,15 @@ func (c *counted) nextHandle() uint64 {
 	return c.handle
 }
 
+// handleFor is the handle that somebody wants, and the next one for nobody. Those that come are greater.
+func (c *counted) handleFor(want uint64) uint64 {
+	if want == 0 {
+		return c.nextHandle()
+	}
+	c.handle = max(c.handle, want)
+	return want
+}
+
 func newTable(spec TableSpec, handle uint64) *Table {
 	return &Table{TableSpec: spec, Handle: handle, counted: &counted{},
 		chains: &persist.Map[chainEntry]{}, sets: &persist.Map[setEntry]{}, objects: &persist.Map[objectEntry]{},

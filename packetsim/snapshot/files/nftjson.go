@@ -26,7 +26,7 @@ func (r *reader) finishListings() error {
 			continue
 		}
 		var text strings.Builder
-		if status := tools.Run([]string{"nft", "list", "ruleset"}, nil, &text, &text); status != 0 {
+		if status := tools.Run([]string{"nft", "-a", "list", "ruleset"}, nil, &text, &text); status != 0 {
 			r.unread("native nftables tables ("+listing.name+")", "not supported: %s", strings.TrimSpace(text.String()))
 			continue
 		}
