@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
@@ -35,12 +36,19 @@ func (a *answers) sendError(s *skb, typ, code uint8) {
 	if reflect {
 		answer.Mark = s.Mark
 	}
-	if s.Is6() && a.host.hasAddress(s.Dst) || s.Dst.Is4() && s.routed && s.path.local {
+	if s.Is6() && a.host.hasAddress(s.Dst) && !s.isElsewhere6() || s.Dst.Is4() && s.routed && s.path.local {
 		answer.Src = s.Dst
 	} else if s.Is6() && s.came != nil {
 		answer.Src = a.host.errorSource6(s)
 	}
 	a.answer(answerOf(s, answer), false)
+}
+
+// isElsewhere6 says whether the packet came in by another device than the one that has its destination, which is of a link or of the host
+// (ipv6_chk_addr in net/ipv6/addrconf.c).
+func (s *skb) isElsewhere6() bool {
+	return s.came != nil && (s.Dst.IsLoopback() || s.Dst.IsLinkLocalUnicast()) &&
+		!slices.ContainsFunc(s.came.Addresses, func(a Address) bool { return a.Prefix.Addr() == s.Dst })
 }
 
 // goesToMany says whether the packet is for several machines, to none of which anybody answers with an error.

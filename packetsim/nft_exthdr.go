@@ -103,7 +103,8 @@ func (t *nftWalk) loadOption(x *expr.Exthdr) {
 	}
 }
 
-// writeOption is nft_exthdr_tcp_set_eval: the greatest segment is never made greater.
+// writeOption is nft_exthdr_tcp_set_eval: the greatest segment is never made greater. As with -j TCPMSS an option that is not known is taken
+// not to be there.
 func (t *nftWalk) writeOption(x *expr.Exthdr) {
 	s := t.s
 	if s.Proto != inet.TCP {
@@ -114,7 +115,7 @@ func (t *nftWalk) writeOption(x *expr.Exthdr) {
 		t.notWalked(x, "a write of another option than the greatest segment")
 		return
 	}
-	if t.option(optionMSS) == nil {
+	if s.MSS == 0 {
 		return
 	}
 	s.MSS = min(s.MSS, binary.BigEndian.Uint16(t.regs.bytes(x.Sreg.Offset(), 2)))

@@ -201,6 +201,26 @@ func TestNFTNames(t *testing.T) {
 	}
 }
 
+// TestNFTUnknownKey: of a ping "th dport" is the checksum, which nobody has given. kube-proxy's rules ask for it, and it does not matter
+// unless a set has an element with all the rest.
+func TestNFTUnknownKey(t *testing.T) {
+	ping := "icmp 10.244.0.11 > " + serviceAddr(3).String() + " in veth1"
+	h, _ := testNode{}.build(t)
+	kubeProxy(20).into(t, h.Netfilter())
+	outcomes, err := h.Walk(parse(t, ping))
+	require.NoError(t, err)
+	require.Len(t, outcomes, 1)
+	assert.Equal(t, Reject, outcomes[0].Verdict)
+
+	h, _ = testNode{}.build(t)
+	n := forwardChain(nftables.IPv4)
+	n.set(nftables.SetSpec{Name: "s", KeyLen: 12}, nftables.ElementSpec{Key: serviceKey(serviceAddr(3), 1, 7)})
+	n.rule("b", service(), list(&expr.Lookup{Sreg: reg(0), Set: "s"}))
+	n.into(t, h.Netfilter())
+	_, err = h.Walk(parse(t, ping))
+	require.ErrorContains(t, err, errRegisterUnknown.Error())
+}
+
 // TestNFTMissed: a rule that does not hold tells which of its expressions did not.
 func TestNFTMissed(t *testing.T) {
 	h, _ := testNode{}.build(t)

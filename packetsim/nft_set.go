@@ -34,17 +34,31 @@ func (t *nftWalk) key(set *nftables.Set, at int) []byte {
 	return t.regs.bytes(at, int(set.KeyLen))
 }
 
+// meets is the element that the registers from one on meet. What is not known of them matters only if an element agrees with the rest.
+func (t *nftWalk) meets(set *nftables.Set, at int) *nftables.Element {
+	n := int(set.KeyLen)
+	if t.regs.knows(at, n) {
+		return t.targets.memory.nftSets.find(set, t.regs.bytes(at, n))
+	}
+	if set.Flags&setChanges == 0 {
+		if e, ok := set.FindUnknown(t.regs.bytes(at, n), t.regs.unknown[at:at+n]); ok {
+			return e
+		}
+	}
+	t.fail(errRegisterUnknown)
+	return nil
+}
+
 // lookup is lookup (net/netfilter/nft_lookup.c).
 func (t *nftWalk) lookup(op *nftOp, x *expr.Lookup) {
 	set := t.setOf(op, x, x.Set)
 	if set == nil {
 		return
 	}
-	key := t.key(set, int(op.sreg))
-	if key == nil {
+	e := t.meets(set, int(op.sreg))
+	if t.err != nil {
 		return
 	}
-	e := t.targets.memory.nftSets.find(set, key)
 	if (e != nil) == x.Invert {
 		t.code = expr.Break
 		return
@@ -122,11 +136,7 @@ func (t *nftWalk) objref(x *expr.Objref) {
 		if set == nil {
 			return
 		}
-		key := t.key(set, x.Sreg.Offset())
-		if key == nil {
-			return
-		}
-		e := t.targets.memory.nftSets.find(set, key)
+		e := t.meets(set, x.Sreg.Offset())
 		if e == nil {
 			t.code = expr.Break
 			return

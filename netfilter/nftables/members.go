@@ -80,9 +80,7 @@ func (m *members) meets(s *SetSpec, key []byte, now time.Time) *Element {
 		}
 	case ordering:
 		// Of an end and a beginning at one key the beginning holds, which comes last.
-		prefix := prefixOf(key)
-		at := m.ordered.Search(func(b bound) bool { return b.compare(prefix, key) <= 0 })
-		if at, any := m.ordered.Before(at); any {
+		if at, any := m.ordered.Before(m.behind(key)); any {
 			if b, _ := m.ordered.At(at); b.Flags&ElementIntervalEnd == 0 && b.Live(now) {
 				return b.Element
 			}
@@ -91,6 +89,12 @@ func (m *members) meets(s *SetSpec, key []byte, now time.Time) *Element {
 		return m.box(s, key, now)
 	}
 	return nil
+}
+
+// behind is the place of the first bound behind a key.
+func (m *members) behind(key []byte) persist.Place {
+	prefix := prefixOf(key)
+	return m.ordered.Search(func(b bound) bool { return b.compare(prefix, key) <= 0 })
 }
 
 // compareOrdered compares elements of a set with intervals: by key, an end before a beginning.

@@ -214,6 +214,22 @@ func (n *nativeGen) match() string {
 	return all[n.r.IntN(len(all))]()
 }
 
+// withPorts keeps nearly all rules that ask for ports to packets that have some: of others they are what no packet here says.
+func (n *nativeGen) withPorts() string {
+	if n.chance(5) {
+		return ""
+	}
+	return "meta l4proto { tcp, udp, sctp } "
+}
+
+// portsOf is a header with ports.
+func (n *nativeGen) portsOf(header string) string {
+	if header == "th" {
+		return n.withPorts() + header
+	}
+	return header
+}
+
 // headerMatches are conditions on what is in the packet.
 func (n *nativeGen) headerMatches() []func() string {
 	ip := n.ip()
@@ -226,8 +242,8 @@ func (n *nativeGen) headerMatches() []func() string {
 		func() string { return fmt.Sprintf("%s %s %s{ %s }", ip, side, n.not(), n.some(n.someAddr, 4)) },
 		func() string { return fmt.Sprintf("%s %s %s@addrs", ip, side, n.not()) },
 		func() string { return fmt.Sprintf("%s %s %s@nets", ip, side, n.not()) },
-		func() string { return fmt.Sprintf("%s %s . meta l4proto . th dport %s@conc", ip, side, n.not()) },
-		func() string { return fmt.Sprintf("%s %s . th dport %s@cnets", ip, side, n.not()) },
+		func() string { return fmt.Sprintf("%s%s %s . meta l4proto . th dport %s@conc", n.withPorts(), ip, side, n.not()) },
+		func() string { return fmt.Sprintf("%s%s %s . th dport %s@cnets", n.withPorts(), ip, side, n.not()) },
 		func() string { return fmt.Sprintf("%s daddr @dyn", ip) },
 		func() string {
 			return fmt.Sprintf("%s saddr . %s daddr . meta l4proto { %s . %s . tcp, %s . %s . udp }", ip, ip, n.someAddr(), n.someAddr(),
@@ -237,10 +253,10 @@ func (n *nativeGen) headerMatches() []func() string {
 			return "meta l4proto " + n.not() + n.oneOf("tcp", "udp", "{ tcp, udp }", "icmp", "ipv6-icmp", "47", "sctp")
 		},
 		func() string {
-			return l4 + " " + ports + " " + n.not() + n.oneOf("80", "443", "{ 80, 443 }", "1-1000", "40001", "{ 50-60, 8080 }")
+			return n.portsOf(l4) + " " + ports + " " + n.not() + n.oneOf("80", "443", "{ 80, 443 }", "1-1000", "40001", "{ 50-60, 8080 }")
 		},
 		func() string {
-			return l4 + " " + ports + " " + n.oneOf("<", ">", "<=", ">=") + " " + n.oneOf("80", "443", "40002")
+			return n.portsOf(l4) + " " + ports + " " + n.oneOf("<", ">", "<=", ">=") + " " + n.oneOf("80", "443", "40002")
 		},
 		func() string {
 			return "tcp flags " + n.oneOf("syn", "& (fin | syn | rst | ack) == syn", "& (fin | syn) != 0", "! fin", "{ syn, ack }", "ack / fin,ack",
@@ -255,7 +271,7 @@ func (n *nativeGen) headerMatches() []func() string {
 		func() string { return "icmp code " + n.oneOf("0", "3") },
 		func() string { return "icmp id 0" },
 		func() string { return n.header() },
-		func() string { return "@th," + n.oneOf("0,16 40001", "16,16 80", "16,8 0x1", "0,32 & 0xff == 80") },
+		func() string { return n.withPorts() + "@th," + n.oneOf("0,16 40001", "16,16 80", "16,8 0x1", "0,32 & 0xff == 80") },
 		func() string {
 			return "tcp option maxseg " + n.oneOf("exists", "size > 600", "size 1460", "size 500-1300")
 		},
@@ -302,7 +318,7 @@ func (n *nativeGen) connectionMatches() []func() string {
 		func() string {
 			return "jhash " + ip + " saddr . " + ip + " daddr mod " + n.oneOf("2", "7") + " seed 0x12 " + n.oneOf("0", "1", "< 2")
 		},
-		func() string { return "jhash th dport mod 3 seed 0xdeadbeef " + n.oneOf("0", "1", "2") },
+		func() string { return n.withPorts() + "jhash th dport mod 3 seed 0xdeadbeef " + n.oneOf("0", "1", "2") },
 		func() string { return "meta random & 0x1 == 0x1" },
 	}
 }
@@ -363,7 +379,8 @@ func (n *nativeGen) change() string {
 		"mark set "+ip+" saddr map @marks", "mark set "+ip+" daddr map { "+n.w.services[0].String()+" : 0x3, "+n.w.services[1].String()+" : 1 }",
 		ip+" dscp set "+n.oneOf("ef", "cs1"), n.ttl(), "tcp option maxseg size set "+n.oneOf("500", "1200", "rt mtu"),
 		n.oneOf("add", "update", "update", "delete")+" @dyn { "+ip+" "+n.oneOf("saddr", "daddr")+" }",
-		"add @dync { "+ip+" saddr . th dport counter }", "add @dync { "+ip+" saddr . th dport limit rate 1/hour burst 2 packets }",
+		n.withPorts()+"add @dync { "+ip+" saddr . th dport counter }",
+		n.withPorts()+"add @dync { "+ip+" saddr . th dport limit rate 1/hour burst 2 packets }",
 		"update @dyn { "+ip+" saddr timeout 20h }",
 		"notrack", "counter name "+ip+" saddr map @cnts", "ct event set new", "meta priority set 1:2",
 	)
@@ -391,7 +408,7 @@ func (n *nativeGen) end() string {
 	case c < 10:
 		return reject
 	case c < 20:
-		return "meta l4proto . th dport vmap @ports"
+		return n.withPorts() + "meta l4proto . th dport vmap @ports"
 	case c < 26:
 		return "iifname vmap @devs"
 	case c < 34:
@@ -399,7 +416,7 @@ func (n *nativeGen) end() string {
 	case c < 40:
 		return fmt.Sprintf("numgen %s mod 3 vmap { 0 : %s, 1 : %s }", n.oneOf("random", "inc"), n.verdict(), n.verdict())
 	case c < 46:
-		return fmt.Sprintf("th dport vmap { 80 : %s, 443 : %s, 1-60 : %s }", n.verdict(), n.verdict(), n.verdict())
+		return n.withPorts() + fmt.Sprintf("th dport vmap { 80 : %s, 443 : %s, 1-60 : %s }", n.verdict(), n.verdict(), n.verdict())
 	case c < 52:
 		return fmt.Sprintf("ct state vmap { new : %s, established : %s, invalid : %s }", n.verdict(), n.verdict(), n.verdict())
 	case c < 56:
