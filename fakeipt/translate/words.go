@@ -34,6 +34,8 @@ func (p *program) words(e any) (string, finding) {
 		return tcp(e), translated
 	case *match.UDP:
 		return strings.Join(ports("udp", e.SrcPorts, e.DstPorts, e.InvSrc, e.InvDst), " "), translated
+	case *match.SCTP:
+		return sctp(e)
 	case *match.Multiport:
 		return p.multiport(e), translated
 	case *match.ICMP:
@@ -182,6 +184,24 @@ func ports(proto string, source, destination xtables.PortRange, notSource, notDe
 	add("sport", source, notSource)
 	add("dport", destination, notDestination)
 	return all
+}
+
+// sctp says of any port what was given. What is asked about chunks was not compared with the tools.
+func sctp(m *match.SCTP) (string, finding) {
+	switch {
+	case m.Chunks != nil:
+		return "", unknown
+	case !m.SrcGiven && !m.DstGiven:
+		return "", untranslated
+	}
+	var all []string
+	if m.SrcGiven {
+		all = append(all, "sctp sport "+not(m.InvSrc)+numbers(m.SrcPorts.Min, m.SrcPorts.Max))
+	}
+	if m.DstGiven {
+		all = append(all, "sctp dport "+not(m.InvDst)+numbers(m.DstPorts.Min, m.DstPorts.Max))
+	}
+	return strings.Join(all, " "), translated
 }
 
 func tcp(m *match.TCP) string {
