@@ -54,8 +54,12 @@ func assign(p *syntax.Payload, h *syntax.Header, f *syntax.Field) {
 	p.Type, p.Order = f.Type, f.Order
 }
 
-// fits says whether a field of ICMP is there in messages of the type that was asked for.
+// fits says whether a field is in the packet: not those of the pseudo-headers of families, and one of ICMP in messages of the type that was
+// asked for.
 func (r *rule) fits(h *syntax.Header, f *syntax.Field) bool {
+	if h == syntax.HeaderInet || h == syntax.HeaderNetdev {
+		return false
+	}
 	if !r.hasICMPType {
 		return true
 	}

@@ -49,7 +49,14 @@ func (p *parser) meta(from syntax.Loc, first bool) any {
 		return nil
 	}
 	if first && p.accept(tokSet) {
-		s := &syntax.SetMeta{Key: key, Value: p.stmtExpr()}
+		value := p.stmtExpr()
+		if key == expr.MetaSecmark && t == tokSecmark {
+			s := &syntax.ObjectStmt{Type: expr.ObjectSecmark, Object: value}
+			s.Loc = p.since(from)
+			p.close(scopeMeta)
+			return s
+		}
+		s := &syntax.SetMeta{Key: key, Value: value}
 		s.Loc = p.since(from)
 		s.Key = p.metaNamed(key, name, s.Loc)
 		p.close(scopeMeta)

@@ -115,7 +115,7 @@ func (p *parser) exprStmt(t token) syntax.Stmt {
 	case tokMeta:
 		p.take()
 		switch m := p.meta(from, true).(type) {
-		case *syntax.SetMeta:
+		case syntax.Stmt:
 			return m
 		case *syntax.Meta:
 			e = m

@@ -230,8 +230,14 @@ func asteriskLen(rest string, n int) int {
 	return 0
 }
 
-// digits reads a number, an address or a time.
+// digits reads a number, an address, a time, or one of the two types of Ethernet that begin with digits.
 func digits(l *lexeme, rest string) int {
+	for _, word := range [...]string{"8021ad", "8021q"} {
+		if strings.HasPrefix(rest, word) {
+			l.tok = tokString
+			return len(word)
+		}
+	}
 	n := 1
 	for n < len(rest) && classes[rest[n]] == classDigit {
 		n++
