@@ -220,7 +220,7 @@ func (p *printer) fwd(f *syntax.FwdStmt) {
 
 func (p *printer) tproxy(t *syntax.TproxyStmt) {
 	p.str("tproxy")
-	if word := familyWord(t.Family); word != "" && t.Addr != nil {
+	if word := familyWord(t.Family); word != "" {
 		p.b = append(p.b, ' ')
 		p.str(word)
 	}
