@@ -183,7 +183,8 @@ func extensionsDocument(t *testing.T) string {
 	var out strings.Builder
 	out.WriteString(`# Extensions
 
-This page lists the matches and targets of iptables 1.8.9, and which of them chainwalk supports. It is generated from the
+This page lists the matches and targets of iptables 1.8.9, and which of them chainwalk supports
+([nftables.md](nftables.md) does so for nft). It is generated from the
 tools of ` + "`fakeipt`" + ` and the walk of ` + "`packetsim`" + `: ` + "`go test ./packetsim -run TestExtensionsAreFresh -update`" + `.
 
 - **text**: the fake tools parse, check, save and list rules with it as the real tools do, in both dialects.

@@ -12,8 +12,12 @@ import (
 func NFTWalks(table *nftables.Table) error {
 	for _, chain := range table.Chains() {
 		for _, rule := range chain.Rules {
-			for _, x := range rule.Exprs {
-				if what := withoutWalk(x); what != "" {
+			for i, x := range rule.Exprs {
+				what := withoutWalk(x)
+				if m, is := x.(*expr.Meta); is && m.Key == expr.MetaPRandom && new(nftOp).compileDraw(rule.Exprs[i:]) == 0 {
+					what = "meta random"
+				}
+				if what != "" {
 					return fmt.Errorf("not supported: expression %s (chain %s, handle %d)", what, chain.Name, rule.Handle)
 				}
 			}
@@ -26,9 +30,7 @@ func NFTWalks(table *nftables.Table) error {
 func withoutWalk(x expr.Expr) string {
 	switch x := x.(type) {
 	case *expr.Meta:
-		if name := metaNames[x.Key]; name != "" && x.Key != expr.MetaPkttype && !(x.Writes && x.Key != expr.MetaBroute) {
-			return "meta " + name
-		}
+		return withoutMetaWalk(x)
 	case *expr.CT:
 		if name := ctNames[x.Key]; name != "" && x.Key != expr.CTHelper && !(x.Writes && x.Key == expr.CTEventmask) {
 			return "ct " + name
@@ -37,9 +39,40 @@ func withoutWalk(x expr.Expr) string {
 		if x.Symmetric {
 			return "symhash"
 		}
+	case *expr.Exthdr:
+		if x.Op == expr.ExthdrSCTP || x.Op != expr.ExthdrTCPOption && x.Writes {
+			return x.Name()
+		}
+	case *expr.Payload:
+		if x.Base == expr.InnerHeader || x.Base == expr.LinkHeader && x.Writes {
+			return x.Name()
+		}
+	case *expr.Objref:
+		if name := objectNames[x.Type]; x.Set == "" && name != "" {
+			return name
+		}
 	case *expr.Xt, *expr.Opaque, *expr.Socket, *expr.Osf, *expr.XFRM, *expr.QueueTo, *expr.Dup, *expr.Fwd, *expr.Tproxy, *expr.Synproxy,
 		*expr.FlowOffload:
 		return x.Name()
 	}
 	return ""
+}
+
+// withoutMetaWalk is the name of a key that is not walked. Priorities and the like may be set.
+func withoutMetaWalk(x *expr.Meta) string {
+	name := metaNames[x.Key]
+	switch x.Key {
+	case expr.MetaPriority, expr.MetaNftrace, expr.MetaSecmark:
+		if x.Writes {
+			return ""
+		}
+	case expr.MetaPkttype, expr.MetaPRandom:
+		if !x.Writes {
+			return ""
+		}
+	}
+	if name == "" {
+		return ""
+	}
+	return "meta " + name
 }
