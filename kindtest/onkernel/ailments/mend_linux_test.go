@@ -31,6 +31,7 @@ func (a *Ailment) mend(w *Ward, c *cause.Cause) (repaired, error) {
 			if strings.HasPrefix(command, "modprobe ") {
 				continue // what it loads is loaded on a machine of whose kernel we have a namespace
 			}
+			command = strings.ReplaceAll(command, "'", "") // they are for a shell: nft joins its arguments
 			if err := w.Run(c.Host + ": " + command); err != nil {
 				return noHelp, nil //nolint:nilerr // a command that fails is no help
 			}

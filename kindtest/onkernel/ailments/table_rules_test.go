@@ -124,6 +124,34 @@ var foreignRules = []Ailment{
 			"node1: nft add rule inet fw forward ip daddr 10.244.2.3 drop",
 		},
 		Tries: []Try{{From: "client1", To: "svc/far", Was: "web2", Is: "silent"}},
+		Cause: cause.ForeignDrop,
+	},
+	{
+		Name: "the policy of a native table of nftables drops packets", Options: onPTP,
+		Fault: []string{
+			"node1: nft add table inet fw",
+			"node1: nft add chain inet fw forward { type filter hook forward priority 0 ; policy drop ; }",
+			"node1: nft add rule inet fw forward ct state established,related counter accept",
+		},
+		Tries: []Try{{From: "client1", To: "svc/far", Was: "web2", Is: "silent"}},
+		Cause: cause.Policy,
+	},
+	{
+		Name: "a native table of nftables translates packets for the service", Options: onPTP,
+		Fault: []string{
+			"node1: nft add table ip other", "node1: nft add chain ip other pre { type nat hook prerouting priority -150 ; }",
+			"node1: nft add rule ip other pre tcp dport 80 redirect to :15001",
+		},
+		Tries: []Try{{From: "client1", To: "svc/far", Was: "web2", Is: "refused"}},
+		Cause: cause.ForeignNAT,
+	},
+	{
+		Name: "a native table of nftables with what chainwalk does not walk drops packets to the pod", Options: onPTP,
+		Fault: []string{
+			"node1: nft add table inet fw", "node1: nft add chain inet fw forward { type filter hook forward priority 0 ; }",
+			"node1: nft add rule inet fw forward meta cpu 0-1000 ip daddr 10.244.2.3 drop",
+		},
+		Tries: []Try{{From: "client1", To: "svc/far", Was: "web2", Is: "silent"}},
 		Cause: cause.NotWalked,
 	},
 }

@@ -60,14 +60,39 @@ func (s *setting) tool(step *packetsim.Step) string {
 
 // command is the rule of a step as a command would make it, or the policy.
 func (s *setting) command(step *packetsim.Step) string {
+	switch {
+	case step.Family != "" && step.Rule == nil:
+		return nftPolicy(step, string(step.Policy))
+	case step.Family != "":
+		return fmt.Sprintf("nft add rule %s %s", nftChain(step), step.Text())
+	}
 	if step.Rule == nil {
 		return fmt.Sprintf("%s -P %s %s", s.tool(step), step.Chain, step.Policy)
 	}
 	return s.tool(step) + " " + step.Text()
 }
 
+// nftChain is the chain of a step of nftables.
+func nftChain(step *packetsim.Step) string { return step.Family + " " + step.Table + " " + step.Chain }
+
+// nftPolicy is the command that gives the chain of a step of nftables a policy.
+func nftPolicy(step *packetsim.Step, policy string) string {
+	return fmt.Sprintf("nft 'chain %s { policy %s;}'", nftChain(step), strings.ToLower(policy))
+}
+
+// place is the chain of a step: "nat PREROUTING", of nftables "inet fw forward".
+func place(step *packetsim.Step) string {
+	if step.Family != "" {
+		return nftChain(step)
+	}
+	return step.Table + " " + step.Chain
+}
+
 // without is the command that takes the rule of a step away.
 func (s *setting) without(step *packetsim.Step) string {
+	if step.Family != "" {
+		return fmt.Sprintf("nft delete rule %s handle %d", nftChain(step), step.Handle)
+	}
 	return s.tool(step) + " " + strings.Replace(step.Text(), "-A ", "-D ", 1)
 }
 
@@ -77,7 +102,7 @@ func (s *setting) ruleOf(step *packetsim.Step) string {
 	if writer := writerOf(step); writer != "" {
 		owner = string(writer)
 	}
-	return fmt.Sprintf("rule %d of %s %s, which is %s's,", step.Number, step.Table, step.Chain, owner)
+	return fmt.Sprintf("rule %d of %s, which is %s's,", step.Number, place(step), owner)
 }
 
 func writerOf(step *packetsim.Step) provenance.Writer {
@@ -112,8 +137,10 @@ func (s *setting) rule(step *packetsim.Step) Cause {
 }
 
 func (s *setting) policy(step *packetsim.Step) Cause {
-	c := s.cause(Policy, s.command(step), "the policy %s of %s %s drops %s", step.Policy, step.Table, step.Chain, s.about)
-	c.Remedy = fmt.Sprintf("%s -P %s ACCEPT", s.tool(step), step.Chain)
+	c := s.cause(Policy, s.command(step), "the policy %s of %s drops %s", step.Policy, place(step), s.about)
+	if c.Remedy = fmt.Sprintf("%s -P %s ACCEPT", s.tool(step), step.Chain); step.Family != "" {
+		c.Remedy = nftPolicy(step, "accept")
+	}
 	return c
 }
 

@@ -265,6 +265,12 @@ func eachMet(stories []story, do func(*Rule)) {
 // ruleOf is the rule of a step, or a command for its policy.
 func ruleOf(host string, family netfilter.Family, s *packetsim.Step) Rule {
 	text := s.Text()
+	if s.Family != "" {
+		if s.Rule == nil {
+			text = "policy " + strings.ToLower(string(s.Policy))
+		}
+		return Rule{Node: host, Family: family, Table: s.Family + " " + s.Table, Chain: s.Chain, Text: text, native: true}
+	}
 	if s.Rule == nil {
 		text = "-P " + s.Chain + " " + string(s.Policy)
 	}

@@ -14,15 +14,18 @@ import (
 type Rule struct {
 	Node   string           `json:"node"`
 	Family netfilter.Family `json:"family"`
-	Table  string           `json:"table"`
+	// Table is the table's name, of nftables with its family: "inet fw".
+	Table string `json:"table"`
 	// Chain is the chain that the rule stands in, as the text says too.
 	Chain string `json:"-"`
-	// Text is the rule as iptables-save prints it.
+	// Text is the rule as iptables-save prints it, or nft.
 	Text string `json:"rule"`
 	// Tools is the variant that the rule belongs to, legacy or nft, on a node that has rules of both.
 	Dialect netfilter.Dialect `json:"tools,omitempty"`
 	// Why says what kube-proxy would do with it, and of which service it is, as far as it tells.
 	Why string `json:"why,omitempty"`
+	// native: it is nft's, and Text has no chain.
+	native bool
 }
 
 // String is the rule as a command would name it, with its node.
@@ -30,6 +33,9 @@ func (r Rule) String() string { return r.Node + ": " + r.command() }
 
 // command is the rule as a command would name it.
 func (r Rule) command() string {
+	if r.native {
+		return fmt.Sprintf("nft add rule %s %s %s", r.Table, r.Chain, r.Text)
+	}
 	tool := toolOf(r.Family)
 	if r.Dialect != "" {
 		tool += "-" + string(r.Dialect)
