@@ -156,7 +156,9 @@ func (t *Tools) load(in *syntax.Input, commands []*syntax.Command) error {
 	t.namespace.Lock()
 	defer t.namespace.Unlock()
 	r := &run{invocation: &invocation{}, tools: t, state: t.kernel.State()}
-	if err := loadError(in, check.New(&world{run: r, need: needOf(commands, false)}).Commands(commands)); err != nil {
+	checker := check.New(&world{run: r, need: needOf(commands, false)})
+	checker.Newer = true
+	if err := loadError(in, checker.Commands(commands)); err != nil {
 		return err
 	}
 	var requests []compile.Request

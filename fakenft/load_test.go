@@ -112,3 +112,24 @@ func TestTablesAreLeftOut(t *testing.T) {
 	require.NoError(t, tools.Load("two", strings.NewReader(two), func(n fakenft.TableName) bool { return n == fakenft.TableNameOf("ip6", "b") }))
 	assert.Equal(t, "table ip a {\n}\n", list(t, tools))
 }
+
+// TestNewerListingsAreLoaded: a line of a chain that nft after 1.0.6 prints, and what 1.0.6 prints of it.
+func TestNewerListingsAreLoaded(t *testing.T) {
+	for newer, want := range map[string]string{
+		"type nat hook output priority dstnat; policy accept;":      "type nat hook output priority -100; policy accept;",
+		"type nat hook output priority dstnat + 5; policy accept;":  "type nat hook output priority -95; policy accept;",
+		"type nat hook input priority srcnat; policy accept;":       "type nat hook input priority 100; policy accept;",
+		"type nat hook forward priority dstnat; policy accept;":     "", // no version has it
+		"type filter hook input priority dstnat; policy accept;":    "",
+		"type nat hook prerouting priority dstnat; policy accept;":  "type nat hook prerouting priority dstnat; policy accept;",
+		"type nat hook postrouting priority srcnat; policy accept;": "type nat hook postrouting priority srcnat; policy accept;",
+	} {
+		text := func(line string) string { return "table inet t {\n\tchain c {\n\t\t" + line + "\n\t}\n}\n" }
+		if want == "" {
+			err := fakenft.New(fakenft.Options{}).Load("l", strings.NewReader(text(newer)), nil)
+			require.ErrorContains(t, err, "l:3:", newer)
+			continue
+		}
+		assert.Equal(t, text(want), list(t, load(t, "l", text(newer))), newer)
+	}
+}

@@ -6,6 +6,10 @@ import (
 
 // Checker evaluates the commands of one transaction, in order. It remembers what they add and delete.
 type Checker struct {
+	// Newer takes what nft after 1.0.6 prints in listings and 1.0.6 refuses, where the meaning is certain: the priorities dstnat in output
+	// and srcnat in input.
+	Newer bool
+
 	world World
 	cache cache
 	ids   uint32

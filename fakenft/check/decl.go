@@ -228,6 +228,9 @@ var (
 	otherPriorities = []namedPriority{{"filter", "", 0}}
 )
 
+// newerPriorities are the hooks whose priority of that name newer versions take at another hook too.
+var newerPriorities = map[[2]string]string{{"dstnat", "output"}: "prerouting", {"srcnat", "input"}: "postrouting"}
+
 func priorityNamed(name string, f nftables.Family, hook string) (int32, bool) {
 	list := otherPriorities
 	switch f {
@@ -282,6 +285,9 @@ func (c *Checker) priorityWord(h *syntax.HookDecl, e *syntax.Symbol, f nftables.
 		name, offset = fields[0], n
 	}
 	number, ok := priorityNamed(name, f, h.Hook)
+	if !ok && c.Newer && f != nftables.Bridge {
+		number, ok = priorityNamed(name, f, newerPriorities[[2]string{name, h.Hook}])
+	}
 	if !ok {
 		return false
 	}
