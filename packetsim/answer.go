@@ -93,7 +93,8 @@ func (a *answers) sendReset(s *skb) {
 		a.fail(errors.New("rule: REJECT with tcp-reset meets a packet that is not TCP"))
 		return
 	}
-	if s.TCPFlags&inet.RST != 0 || !s.sumHolds() || s.goesToMany() {
+	// Of a packet of IPv4 its route counts, which before the routing is the one to its sender (nf_reject_fill_skb_dst in nf_reject_ipv4.c).
+	if s.TCPFlags&inet.RST != 0 || !s.sumHolds() || s.path.isToMany() || s.Is6() && s.Dst.IsMulticast() {
 		return
 	}
 	answer := inet.Packet{Proto: inet.TCP, Src: s.Dst, SrcPort: s.DstPort, Dst: s.Src, DstPort: s.SrcPort, TCPFlags: inet.RST | inet.ACK,

@@ -24,6 +24,8 @@ type verdict struct {
 	Packets, Steps int
 	Draws          []draw
 	Answer         *kernelAnswer
+	// Native are the expressions of native rules by "TABLE:CHAIN:NUMBER".
+	Native map[string][]string
 }
 
 // judging is one comparison on its way.

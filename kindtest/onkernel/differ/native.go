@@ -44,6 +44,7 @@ func (j *judging) loadNative() error {
 	if refused := nftables.Of(j.fake.Namespace()).Commit(changes); len(refused) > 0 {
 		j.disagree("restore", "ours refuses change %d, %+v: %v", refused[0].Change, changes[refused[0].Change], refused[0])
 	}
+	j.v.Native = nativeRules(nftables.Of(j.fake.Namespace()))
 	return nil
 }
 

@@ -91,7 +91,7 @@ func TestKernelWalksNative(t *testing.T) {
 		}
 		g := &gen{r: rand.New(rand.NewPCG(seed, uint64(f))), w: worlds[f]}
 		packets, steps, begun := 0, 0, time.Now()
-		ended := map[string]int{}
+		ended, covered := map[string]int{}, coverage{}
 		for i, wrong := 0, 0; i < rulesets && wrong < mostWrong; i++ {
 			c := &walkCase{Dialect: netfilter.NFT, Family: int(f), NFT: accepted(t, l, g.nativeRuleset()), Sends: unlooped(g.traffic(16), g.w)}
 			if c.NFT == "" {
@@ -105,6 +105,7 @@ func TestKernelWalksNative(t *testing.T) {
 			v, err := judge(c, &labKernel{lab: l})
 			require.NoError(t, err, c.NFT)
 			packets, steps = packets+v.Packets, steps+v.Steps
+			covered.addNative(v.Native, v.Answer)
 			if v.Refused != "" {
 				ended[v.Refused]++
 			}
@@ -115,7 +116,10 @@ func TestKernelWalksNative(t *testing.T) {
 					sendsInBrief(small.Sends))
 			}
 		}
-		t.Logf("IPv%d: %d rulesets, %d packets, %d steps, %s; ended early: %v", f, rulesets, packets, steps, time.Since(begun), ended)
+		var reached strings.Builder
+		covered.printNative(&reached)
+		t.Logf("IPv%d: %d rulesets, %d packets, %d steps, %s; ended early: %v\n%s", f, rulesets, packets, steps, time.Since(begun), ended,
+			reached.String())
 	}
 }
 
