@@ -39,8 +39,22 @@ func (c *Checker) evalBinop(at *syntax.Expr, e *syntax.Binop) bool {
 	if shift {
 		return c.shift(at, e, by)
 	}
+	numeric(left)
+	numeric(right)
 	c.reorder(&e.Right, left.Info().Order)
 	return c.fold(at, e, by)
+}
+
+// numeric makes of a name the number that its bytes are, for operations on bits.
+func numeric(e syntax.Expr) {
+	v, ok := e.(*syntax.Value)
+	if !ok || v.Text == "" {
+		return
+	}
+	for i := min(len(v.Text), syntax.Bytes(v.Bits), 16) - 1; i >= 0; i-- {
+		v.Num = v.Num.Left(8).Or(syntax.Num{Lo: uint64(v.Text[i])})
+	}
+	v.Text = ""
 }
 
 func (c *Checker) shift(at *syntax.Expr, e *syntax.Binop, by *syntax.Value) bool {
@@ -87,6 +101,9 @@ func (c *Checker) fold(at *syntax.Expr, e *syntax.Binop, by *syntax.Value) bool 
 	}
 	v.Num = v.Num.And(syntax.Ones(e.Bits))
 	*at = v
+	if v.Type.Is(syntax.TypeString) {
+		return true
+	}
 	return c.evalValue(at, v)
 }
 

@@ -170,7 +170,7 @@ func (c *Checker) overlapping(all []member) bool {
 				case m.kernel:
 					return c.wrong("interval overlaps with an existing one", elementOf(all[prev].item).Loc)
 				}
-				return c.wrong("conflicting intervals specified", el.Loc, elementOf(all[prev].item).Loc)
+				return c.wrong("conflicting intervals specified", el.Loc, all[prev].item.Info().Loc)
 			}
 		}
 		prev = i

@@ -34,7 +34,7 @@ func (c *Checker) deleteIntervals(set *syntax.SetDecl, elements *syntax.Set) boo
 			return ok && a.Num == from.Num && b.Num == to.Num
 		})
 		if at < 0 {
-			return c.wrong("element does not exist", elementOf(item).Loc)
+			return c.wrong("element does not exist", item.Info().Loc)
 		}
 		have = slices.Delete(have, at, at+1)
 	}

@@ -156,6 +156,10 @@ func (c *Checker) fits(s syntax.Stmt, t *syntax.Datatype, bits int, order syntax
 		return c.reorder(at, order)
 	case *syntax.Prefix:
 		return c.prefixToRange(at, e)
+	case *syntax.Value:
+		if isWildcard(e) {
+			return c.wrong("Prefix expression expected integer value", e.Loc)
+		}
 	}
 	return true
 }

@@ -17,15 +17,20 @@ type item struct {
 	element *syntax.Element // nil if it has nothing but a key
 	key     syntax.Expr
 	data    syntax.Expr
+	place   syntax.Loc // of the key; with its options if there is data
 }
 
 func itemOf(e syntax.Expr) (it item) {
-	if m, isMapping := e.(*syntax.Mapping); isMapping {
-		it.data, e = m.Data, m.Key
-	}
 	it.key = e
-	if element, isElement := e.(*syntax.Element); isElement {
+	m, isMapping := e.(*syntax.Mapping)
+	if isMapping {
+		it.data, it.key = m.Data, m.Key
+	}
+	if element, isElement := it.key.(*syntax.Element); isElement {
 		it.element, it.key = element, element.Key
+	}
+	if it.place = e.Info().Loc; !isMapping || !it.place.Written() {
+		it.place = it.key.Info().Loc
 	}
 	return it
 }
@@ -65,7 +70,7 @@ func (g *generator) elements(s *syntax.SetDecl, written syntax.Expr, add, first 
 			g.describe(s, &it, spec)
 		}
 		if places != nil {
-			*places = append(*places, it.key.Info().Loc)
+			*places = append(*places, it.place)
 		}
 		switch {
 		case isCatchall(it.key):
@@ -270,7 +275,7 @@ func (g *generator) intervals(s *syntax.SetDecl, list []syntax.Expr, add, first 
 	var end []byte
 	for i := range sorted {
 		it := &sorted[i]
-		at := it.key.Info().Loc
+		at := it.place
 		if i == 0 && first && !isZero(it.from) {
 			put(syntax.Loc{}, nftables.ElementSpec{Key: make([]byte, size), Flags: nftables.ElementIntervalEnd})
 		}
@@ -287,14 +292,14 @@ func (g *generator) intervals(s *syntax.SetDecl, list []syntax.Expr, add, first 
 		put(at, spec)
 	}
 	if end != nil {
-		put(sorted[len(sorted)-1].key.Info().Loc, nftables.ElementSpec{Key: end, Flags: nftables.ElementIntervalEnd})
+		put(sorted[len(sorted)-1].place, nftables.ElementSpec{Key: end, Flags: nftables.ElementIntervalEnd})
 	}
 	for i := range others {
 		spec := nftables.ElementSpec{Flags: nftables.ElementCatchall}
 		if add {
 			g.describe(s, &others[i], &spec)
 		}
-		put(others[i].key.Info().Loc, spec)
+		put(others[i].place, spec)
 	}
 	return specs
 }

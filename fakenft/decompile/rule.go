@@ -105,6 +105,18 @@ func clone(e syntax.Expr) syntax.Expr {
 	case *syntax.CT:
 		c := *e
 		return &c
+	case *syntax.RT:
+		c := *e
+		return &c
+	case *syntax.Socket:
+		c := *e
+		return &c
+	case *syntax.Exthdr:
+		c := *e
+		return &c
+	case *syntax.Fib:
+		c := *e
+		return &c
 	case *syntax.Unary:
 		c := *e
 		c.Of = clone(e.Of)

@@ -80,12 +80,14 @@ func (p *parser) member() syntax.Expr {
 	if p.peek() == tokLBrace {
 		return p.setExpr()
 	}
+	from := p.here()
 	e := p.plainMember()
+	place := p.since(from) // with the options of the key
 	if !p.accept(tokColon) {
 		return e
 	}
 	m := p.mappings.new()
-	m.Loc, m.Key = e.Loc, e
+	m.Loc, m.Key = place, e
 	if v := p.verdict(p.peek(), false); v != nil {
 		m.Data = v
 	} else {
@@ -184,10 +186,11 @@ func (p *parser) verdictMap() syntax.Expr {
 	s := &syntax.Set{}
 	p.accept(tokNewline)
 	for {
+		from := p.here()
 		e := p.plainMember()
-		p.expect(tokColon)
 		m := p.mappings.new()
-		m.Loc, m.Key = e.Loc, e
+		m.Loc, m.Key = p.since(from), e
+		p.expect(tokColon)
 		v := p.verdict(p.peek(), false)
 		if v == nil {
 			p.unexpected(anything...)

@@ -36,6 +36,14 @@ func (t *tableEdit) checkKeys(e expr.Expr) syscall.Errno {
 		if t.Family != IPv4 && t.Family != IPv6 && t.Family != Inet {
 			return syscall.EOPNOTSUPP
 		}
+	case *expr.Synproxy:
+		if t.Family != IPv4 && t.Family != IPv6 && t.Family != Inet {
+			return syscall.EPROTO
+		}
+	case *expr.Fib:
+		if t.Family == ARP || t.Family == Bridge {
+			return syscall.ENOENT // no module has it for these families
+		}
 	case *expr.FlowOffload:
 		return syscall.ENOENT // there are no flowtables
 	case *expr.Cmp:
