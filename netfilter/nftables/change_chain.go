@@ -65,6 +65,8 @@ func (tx *transaction) addChain(c *AddChain) *fault {
 		}
 	} else if c.Chain.Name == "" && c.Chain.ID == 0 {
 		return refuse(syscall.EINVAL, PartWhole)
+	} else if chain == nil && slices.Contains(t.renamed, c.Chain.Name) {
+		return refuse(syscall.EEXIST, PartChain) // the kernel takes it, and then has two chains of one name
 	}
 	if p := c.Chain.Policy; p != nil {
 		if chain != nil && chain.Hooking == nil || chain == nil && c.Chain.Hooking == nil {
@@ -162,16 +164,26 @@ func (t *tableEdit) updateChain(chain *Chain, c *AddChain, part Part) *fault {
 		}
 	}
 	if c.Handle != 0 && spec.Name != "" {
-		if t.Chain(spec.Name) != nil {
+		if t.Chain(spec.Name) != nil || slices.Contains(t.renamed, spec.Name) {
 			return refuse(syscall.EEXIST, PartChain)
 		}
-		t.rename(chain, spec.Name)
+		t.renameLate(chain.Handle, spec.Name)
 	}
 	if p := spec.Policy; p != nil && (chain.Policy == nil || *chain.Policy != *p) {
 		t.ownChain(chain.Name).Policy = p
 	}
 	t.tx.changed, t.pending = true, true
 	return nil
+}
+
+// renameLate gives a chain another name when the transaction has been taken: until then it is found by its old one (nf_tables_commit).
+func (t *tableEdit) renameLate(handle uint64, name string) {
+	t.renamed = append(t.renamed, name)
+	t.tx.late = append(t.tx.late, func() {
+		if chain := t.chainOfHandle(handle); chain != nil && !t.deleted {
+			t.rename(chain, name)
+		}
+	})
 }
 
 // rename gives a chain another name, and all verdicts that lead to it.

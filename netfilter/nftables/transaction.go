@@ -48,9 +48,10 @@ type tableEdit struct {
 	dirtyVerdicts []dirtyVerdict
 	deletedRules  []ruleID
 	deleted       bool
-	checking      bool // as the transaction's
-	updated       bool // it has become dormant, or is so no more
-	pending       bool // a chain was changed, or a base chain deleted (nft_table_pending_update)
+	checking      bool     // as the transaction's
+	updated       bool     // it has become dormant, or is so no more
+	renamed       []string // names that chains have when all is taken
+	pending       bool     // a chain was changed, or a base chain deleted (nft_table_pending_update)
 	// What checked has found, and whether anything was taken away since.
 	fault   syscall.Errno
 	thinned bool
