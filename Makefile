@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long ailments lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page playground playground-test browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e gather-e2e kind-join kind-remove kind-engine-stop programs examples goiptables pages release-snapshot
+.PHONY: help build run test race race-all flaky kernel kernel-nft kernel-cases kernel-long ailments lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page playground playground-test browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e gather-e2e kind-join kind-remove kind-engine-stop programs examples goiptables pages release-snapshot
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,11 @@ mutate: ## change the proxier in many small ways, and print the changes that no 
 SEED         ?= 1
 KERNEL_TIME  ?= 300s
 KERNEL_CASES ?= 60
+# Sessions of nft, and rulesets of its tables of each family: of up to 16 packets each, and half as many again beside legacy rules.
+NFT_SESSIONS ?= 300
+NFT_RULESETS ?= 40
+NFT_SEED     ?= $(SEED)
+NFT_OUT      ?= bin/nftdiffer
 # Both differentials end after so many rulesets and sessions of each dialect and family; the time only bounds them on a slow machine.
 kernel: SHELL := /bin/bash
 kernel: ## compare the fake kernel and the walk with the real kernel and tools, and print the numbers; root on Linux, no test may be skipped
@@ -59,8 +64,13 @@ kernel: ## compare the fake kernel and the walk with the real kernel and tools, 
 		CHAINWALK_KERNEL=1 $(GO) test -race -vet=off -count=1 -timeout 10m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./internal/libc ./fakeipt/toolstate ./proxier/iptables \
 			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier ./scenarios/users/live ./kindtest/internal/socket ./kindtest/probe ./kindtest/onkind/kind ./cmd/chainwalk ./cmd/chainwalk-collect && \
 		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 5m -parallel 4 -run Kernel -json ./kindtest/onkernel/ailments && \
+		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 10m -run Kernel -json ./fakenft/... ./netfilter/nftables ./internal/nftnetlink ./kindtest/onkernel/nftdiffer && \
 		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 10m -run Kernel -json ./kindtest/onkernel/differ; \
-	} 2>&1 | $(GO) run ./kindtest/onkernel/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME)
+	} 2>&1 | $(GO) run ./kindtest/onkernel/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME) \
+		-sessions $(NFT_SESSIONS) -natives $(NFT_RULESETS)
+
+kernel-nft: ## compare nft alone with the real tool and kernel: NFT_SESSIONS (300) sessions, NFT_RULESETS (40) rulesets of each family with packets, from NFT_SEED; shrunk cases go to NFT_OUT
+	$(GO) run ./kindtest/onkernel/differ/search -seed $(NFT_SEED) -rulesets 0 -sessions $(NFT_SESSIONS) -natives $(NFT_RULESETS) -out $(NFT_OUT)
 
 kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps
 	GOGC=400 CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns
@@ -82,7 +92,7 @@ kernel-long: ## search for disagreements with the kernel for DIFFER_TIME (90s), 
 	@set -o pipefail; { \
 		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 24h -run TestConntrackAsKernel -json ./packetsim -rapid.seed=$(DIFFER_SEED) -rapid.nofailfile && \
 		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/onkernel/differ; \
-	} 2>&1 | $(GO) run ./kindtest/onkernel/differ/search -tests -seed $(DIFFER_SEED) -calls $(DIFFER_CALLS) -time $(DIFFER_TIME) -out $(DIFFER_OUT) $(if $(DIFFER_FAVOUR),-favour $(DIFFER_FAVOUR))
+	} 2>&1 | $(GO) run ./kindtest/onkernel/differ/search -tests -seed $(DIFFER_SEED) -calls $(DIFFER_CALLS) -time $(DIFFER_TIME) -sessions $(NFT_SESSIONS) -natives $(NFT_RULESETS) -out $(DIFFER_OUT) $(if $(DIFFER_FAVOUR),-favour $(DIFFER_FAVOUR))
 
 lint: .tools/golangci-lint-$(GOLANGCI_LINT) ## run golangci-lint, which also holds the direction of imports
 	$< run ./...

@@ -96,3 +96,12 @@ func (c coverage) printNative(w io.Writer) {
 		fmt.Fprintf(w, "  not reached in this run: %s\n", strings.Join(unmet, ", "))
 	}
 }
+
+// join adds what another run has met.
+func (c coverage) join(o coverage) {
+	for name, r := range o {
+		have := c.reach(name)
+		have.Rules += r.Rules
+		have.Met += r.Met
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/kindtest/onkernel/nftdiffer"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -19,6 +20,8 @@ type numbersLine struct {
 	Text    *textNumbers   `json:"text,omitempty"`
 	Replay  *replayNumbers `json:"replay,omitempty"`
 	Options *optionNumbers `json:"options,omitempty"`
+	// NFT is what the sessions of nft compared.
+	NFT *nftdiffer.Numbers `json:"nft,omitempty"`
 }
 
 // optionNumbers are the options of extensions that the real tools were asked about, rule by rule.
@@ -31,7 +34,8 @@ type optionNumbers struct {
 // walkNumbers are what a walk differential compared.
 type walkNumbers struct {
 	Dialect       netfilter.Dialect `json:"dialect"`
-	Mixed         bool              `json:"mixed,omitempty"` // rules of the other dialect stood beside them
+	Native        bool              `json:"native,omitempty"` // the rules are tables of nft
+	Mixed         bool              `json:"mixed,omitempty"`  // rules of the other dialect, or of the legacy tools, stood beside them
 	Family        int               `json:"family"`
 	Seed          uint64            `json:"seed"`
 	Rulesets      int               `json:"rulesets"`
@@ -40,7 +44,8 @@ type walkNumbers struct {
 	Steps         int               `json:"steps"`
 	Seconds       float64           `json:"seconds"`
 	Refused       int               `json:"rulesetsRefusedByBoth"`
-	Ended         map[string]int    `json:"endedEarly"` // reason to number of cases
+	RefusedRules  int               `json:"rulesRefused,omitempty"` // native ones that nft does not take, which are left out
+	Ended         map[string]int    `json:"endedEarly"`             // reason to number of cases
 	LeftOut       []leftOut         `json:"leftOut"`
 	Fit           fit               `json:"chance"`
 	Coverage      coverage          `json:"coverage"`
@@ -55,7 +60,7 @@ type disagreement struct {
 
 func (n *walkNumbers) add(v *verdict, c *walkCase) {
 	n.Rulesets++
-	n.Rules += strings.Count(c.Rules, "\n-A ")
+	n.Rules += strings.Count(c.Rules, "\n-A ") + strings.Count(c.NFT, "\n"+nativeRule)
 	n.Packets += v.Packets
 	n.Steps += v.Steps
 	n.Coverage.add(c.Rules, v.Answer)
@@ -69,14 +74,32 @@ func (n *walkNumbers) add(v *verdict, c *walkCase) {
 
 // print writes the numbers for people.
 func (n *walkNumbers) print(w io.Writer) {
-	fmt.Fprintf(w, "walk %s IPv%d: seed %d, %d rulesets (%d refused by both), %d rules, %d packets, %d steps, %d disagreements, %.1f s\n",
-		n.Dialect, n.Family, n.Seed, n.Rulesets, n.Refused, n.Rules, n.Packets, n.Steps, len(n.Disagreements), n.Seconds)
+	fmt.Fprintf(w, "walk %s: seed %d, %d rulesets (%d refused by both), %d rules, %d packets, %d steps, %d disagreements, %.1f s\n",
+		n.name(), n.Seed, n.Rulesets, n.Refused, n.Rules, n.Packets, n.Steps, len(n.Disagreements), n.Seconds)
+	if n.Native {
+		fmt.Fprintf(w, "  left out: %d rules that nft does not take\n", n.RefusedRules)
+		n.Coverage.printNative(w)
+		n.printEnded(w)
+		return
+	}
 	fmt.Fprintf(w, "  chance: %d draws, chi-squared %.1f with %d degrees of freedom, p %.3g (false alarm below %g)\n",
 		n.Fit.Draws, n.Fit.ChiSquared, n.Fit.Freedom, n.Fit.P, falseAlarm)
 	n.Coverage.print(w, n.Family)
 	for _, l := range n.LeftOut {
 		fmt.Fprintf(w, "  left out: %s: %s\n", l.Piece, l.Reason)
 	}
+	n.printEnded(w)
+}
+
+// name is the row of the table that the numbers belong to.
+func (n *walkNumbers) name() string {
+	if n.Native {
+		return fmt.Sprintf("nftables IPv%d", n.Family)
+	}
+	return rowName(n.Dialect, n.Family)
+}
+
+func (n *walkNumbers) printEnded(w io.Writer) {
 	for _, reason := range sortedKeys(n.Ended) {
 		fmt.Fprintf(w, "  ended early: %d of %d cases: %s\n", n.Ended[reason], n.Rulesets, reason)
 	}

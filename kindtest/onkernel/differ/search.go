@@ -16,8 +16,11 @@ type Search struct {
 	// Time is that of all differentials together.
 	Time time.Duration
 	// Rulesets and Packets bound a walk differential of one dialect and family: rulesets, and packets of each. Sessions of tools are bounded
-	// by Rulesets too.
+	// by Rulesets too. 0: iptables is not compared.
 	Rulesets, Packets int
+	// Sessions is the number of sessions of nft, and NativeRulesets that of nft's tables of each family: as many stand alone, and half as
+	// many beside rules of the legacy tools. However long that takes.
+	Sessions, NativeRulesets int
 	// Calls is the number of tool runs that the text differential of all tools compares, however long that takes; 0: as many as the time and
 	// Rulesets allow.
 	Calls int

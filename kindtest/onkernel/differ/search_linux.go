@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/internal/namespace"
+	"github.com/chainwalk/chainwalk/kindtest/onkernel/nftdiffer"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -51,8 +52,14 @@ func (s *Search) compare(ctx context.Context, sum *summary, out io.Writer) (fits
 		return false, err
 	}
 	defer func() { err = errors.Join(err, use.end()) }()
+	if err := s.compareNFT(ctx, sum, out); err != nil {
+		return false, err
+	}
 	fits = true
 	for _, one := range s.differentials() {
+		if s.Rulesets == 0 {
+			break
+		}
 		for _, d := range netfilter.Dialects() {
 			fit, err := one.run(ctx, sum, d, out, s.Verbose)
 			if err != nil {
@@ -64,9 +71,51 @@ func (s *Search) compare(ctx context.Context, sum *summary, out io.Writer) (fits
 	return fits, nil
 }
 
+// nativePackets is how many packets a ruleset of nft gets: those that the walk cannot follow end a case early.
+const nativePackets = 16
+
+// compareNFT makes the differentials of nft: sessions of the tool, and walks through its tables.
+func (s *Search) compareNFT(ctx context.Context, sum *summary, out io.Writer) error {
+	if s.Sessions > 0 {
+		n, err := nftdiffer.Search(ctx, nftdiffer.Bounds{Seed: s.Seed, Sessions: s.Sessions, Most: s.Most, Folder: s.Folder}, out)
+		if err != nil {
+			return err
+		}
+		sum.numbers = append(sum.numbers, numbersLine{NFT: n})
+	}
+	if s.NativeRulesets == 0 {
+		return nil
+	}
+	l, err := newLab(netfilter.NFT)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	for _, mixed := range []bool{false, true} { // once the legacy tools were run their hooks stay
+		for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			b := runBounds{Seed: s.Seed, Rulesets: s.NativeRulesets, Packets: nativePackets, Folder: s.Folder, Most: s.Most, Mixed: mixed}
+			if mixed {
+				b.Rulesets = (s.NativeRulesets + 1) / 2
+			}
+			numbers, err := runNatives(b, f, l, out)
+			if err != nil {
+				return fmt.Errorf("walks through nft's tables of IPv%d: %w", f, err)
+			}
+			if s.Verbose {
+				numbers.print(out)
+			}
+			sum.numbers = append(sum.numbers, numbersLine{Walk: numbers})
+		}
+	}
+	return nil
+}
+
 // tools are the programs that the differentials run.
 func tools() []string {
-	names := []string{"nfacct", "ipset", "conntrack"}
+	names := []string{"nfacct", "ipset", "conntrack", "nft"}
 	for _, d := range netfilter.Dialects() {
 		for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			names = append(names, tool("iptables", d, f), tool("iptables-restore", d, f), tool("iptables-save", d, f))

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/chainwalk/chainwalk/kindtest/onkernel/nftdiffer"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -128,10 +129,12 @@ func rowOf(n *numbersLine) row {
 	switch {
 	case n.Walk != nil:
 		w := n.Walk
-		return row{rowName(w.Dialect, w.Family), w.Rulesets, w.Rules, w.Packets, w.Steps, w.Fit.Draws, 0, len(w.Disagreements)}
+		return row{w.name(), w.Rulesets, w.Rules, w.Packets, w.Steps, w.Fit.Draws, 0, len(w.Disagreements)}
 	case n.Text != nil:
 		t := n.Text
 		return row{name: strings.TrimSpace(rowName(t.Dialect, t.Family) + " " + t.Tool), textCases: t.Runs, disagreements: len(t.Disagreements)}
+	case n.NFT != nil:
+		return row{name: "sessions of nft", textCases: n.NFT.Runs, disagreements: n.NFT.Differ}
 	case n.Replay != nil:
 		r := n.Replay
 		return row{name: "recorded walk cases", rulesets: r.Cases, packets: r.Packets, steps: r.Steps}
@@ -179,6 +182,7 @@ func (s *summary) print(took time.Duration) {
 	}
 	_ = t.Flush()
 	s.printTexts()
+	s.printNFT()
 	s.printLeftOut()
 	fmt.Fprintf(w, "tests: %d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
 }
@@ -197,14 +201,43 @@ func (s *summary) printTexts() {
 	}
 }
 
+// printNFT tells what of nft was compared, and what it was asked about.
+func (s *summary) printNFT() {
+	walks, met := row{}, coverage{}
+	var sessions nftdiffer.Numbers
+	for i := range s.numbers {
+		switch n := &s.numbers[i]; {
+		case n.Walk != nil && n.Walk.Native:
+			walks.add(rowOf(n))
+			met.join(n.Walk.Coverage)
+		case n.NFT != nil:
+			sessions = *n.NFT
+			walks.disagreements += n.NFT.Differ
+		}
+	}
+	if sessions.Sessions == 0 && walks.rulesets == 0 {
+		return
+	}
+	fmt.Fprintf(s.out, "nft: %d sessions, %d calls (both refused %d), %d rulesets, %d packets, %d steps, %d disagreements\n", sessions.Sessions,
+		sessions.Runs, sessions.Failing, walks.rulesets, walks.packets, walks.steps, walks.disagreements)
+	if walks.rulesets > 0 {
+		met.printNative(s.out)
+	}
+	if sessions.Sessions > 0 {
+		sessions.Print(s.out)
+	}
+}
+
 // printLeftOut tells what was not compared, with its reason and how often it came up.
 func (s *summary) printLeftOut() {
 	counts, reached, all := map[string]int{}, 0, 0
 	for i := range s.numbers {
 		switch n := &s.numbers[i]; {
 		case n.Walk != nil:
-			reached += n.Walk.Coverage.reached(n.Walk.Family)
-			all += reachable(n.Walk.Family)
+			if !n.Walk.Native {
+				reached += n.Walk.Coverage.reached(n.Walk.Family)
+				all += reachable(n.Walk.Family)
+			}
 			for _, l := range n.Walk.LeftOut {
 				counts["left out: "+l.Piece+": "+l.Reason]++
 			}
@@ -217,7 +250,9 @@ func (s *summary) printLeftOut() {
 			}
 		}
 	}
-	fmt.Fprintf(s.out, "matches and targets met by packets: %d of %d, over all dialects and families\n", reached, all)
+	if all > 0 {
+		fmt.Fprintf(s.out, "matches and targets met by packets: %d of %d, over all dialects and families\n", reached, all)
+	}
 	for i := range s.numbers {
 		if o := s.numbers[i].Options; o != nil {
 			fmt.Fprintf(s.out, "options of matches and targets in rules that the tools were asked about: %d of %d\n", o.Asked, o.All)

@@ -1,6 +1,7 @@
 package nftdiffer
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -154,15 +155,18 @@ func masked(line string) string {
 }
 
 // Search compares random sessions on both sides until a bound is reached.
-func Search(b Bounds, log io.Writer) (*Numbers, error) {
-	return search(b, [2]func() (machine, error){newRealMachine, newFakeMachine}, log)
+func Search(ctx context.Context, b Bounds, log io.Writer) (*Numbers, error) {
+	return search(ctx, b, [2]func() (machine, error){newRealMachine, newFakeMachine}, log)
 }
 
-func search(b Bounds, fresh [2]func() (machine, error), log io.Writer) (*Numbers, error) {
+func search(ctx context.Context, b Bounds, fresh [2]func() (machine, error), log io.Writer) (*Numbers, error) {
 	g := newGen(b.Seed)
 	n := &Numbers{Lacks: map[string]int{}, Asked: g.asked, Kinds: map[string]int{}}
 	start := time.Now()
 	for n.Sessions < b.Sessions && len(n.Kinds) < b.Most && (b.Time == 0 || time.Since(start) < b.Time) {
+		if ctx.Err() != nil {
+			return n, context.Cause(ctx)
+		}
 		steps := g.session()
 		v, err := judge(steps, fresh)
 		if err != nil {
@@ -188,7 +192,10 @@ func search(b Bounds, fresh [2]func() (machine, error), log io.Writer) (*Numbers
 		steps, v = shrink(steps, v, fresh)
 		fmt.Fprintf(log, "DIFFERENCE %d (seed %d, session %d): %s\n%s%s\n", n.Differ, b.Seed, n.Sessions, v.kind, text(steps[:len(steps)-1]), v.text)
 		if b.Folder != "" {
-			name := filepath.Join(b.Folder, fmt.Sprintf("seed-%d-%d", b.Seed, n.Sessions))
+			name := filepath.Join(b.Folder, fmt.Sprintf("nft-%d-%d", b.Seed, n.Sessions))
+			if err := os.MkdirAll(b.Folder, 0o755); err != nil {
+				return n, err
+			}
 			if err := os.WriteFile(name, []byte(file(v.kind, steps)), 0o644); err != nil {
 				return n, err
 			}

@@ -2,20 +2,19 @@ package nftdiffer
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// summary says what was compared.
-func (n *Numbers) summary() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d sessions, %d runs (%d with an error): %d sessions differ, in %d ways\n", n.Sessions, n.Runs, n.Failing, n.Differ, len(n.Kinds))
+// Print says what the fake refused by name, how sessions differ, and what they asked about.
+func (n *Numbers) Print(w io.Writer) {
 	for _, what := range slices.Sorted(maps.Keys(n.Lacks)) {
-		fmt.Fprintf(&b, "  refused by name: %s, %d times\n", what, n.Lacks[what])
+		fmt.Fprintf(w, "  refused by name: %s, %d times\n", what, n.Lacks[what])
 	}
 	for _, kind := range slices.Sorted(maps.Keys(n.Kinds)) {
-		fmt.Fprintf(&b, "  %d times: %s\n", n.Kinds[kind], kind)
+		fmt.Fprintf(w, "  %d times: %s\n", n.Kinds[kind], kind)
 	}
 	byKind := map[string][]string{}
 	for _, asked := range slices.Sorted(maps.Keys(n.Asked)) {
@@ -23,7 +22,6 @@ func (n *Numbers) summary() string {
 		byKind[kind] = append(byKind[kind], fmt.Sprintf("%s %d", what, n.Asked[asked]))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
-		fmt.Fprintf(&b, "  asked about, %s (%d): %s\n", kind, len(byKind[kind]), strings.Join(byKind[kind], ", "))
+		fmt.Fprintf(w, "  asked about, %s (%d): %s\n", kind, len(byKind[kind]), strings.Join(byKind[kind], ", "))
 	}
-	return b.String()
 }
