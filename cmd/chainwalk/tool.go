@@ -77,7 +77,7 @@ func nftStore(store *toolstate.Store) (*nftstate.Store, error) {
 		return nil, fmt.Errorf("the folder that nft runs in: %w", err)
 	}
 	return &nftstate.Store{
-		Dir: store.Dir(), Files: os.DirFS("/"), WorkDir: here, Etc: os.DirFS("/etc"), Elsewhere: toolstate.Elsewhere,
+		Dir: store.Dir(), Files: os.DirFS("/"), WorkDir: here, Etc: os.DirFS("/etc"), Elsewhere: toolstate.Elsewhere, Join: store.Join,
 	}, nil
 }
 

@@ -45,6 +45,8 @@ type Store struct {
 	Etc     fs.FS
 	// Clock times elements; nil is the real one.
 	Clock clock.PassiveClock
+	// Join puts the tables of other tools in the folder into the namespace, and gives back what stores them; nil if there are none.
+	Join func(*netfilter.Namespace) (finish func() error, err error)
 	// Elsewhere is what to do about a folder that may not be written, for messages.
 	Elsewhere string
 }
@@ -122,8 +124,17 @@ func (s *Store) locked(argv []string, stdin []byte, stdout, stderr io.Writer) (s
 	if err != nil {
 		return 0, note, err
 	}
+	finish := func() error { return nil }
+	if s.Join != nil {
+		if finish, err = s.Join(namespace); err != nil {
+			return 0, note, err
+		}
+	}
 	before := tools.Kernel().Mark()
 	status = tools.Run(argv, bytes.NewReader(stdin), stdout, stderr)
+	if err := finish(); err != nil {
+		return 0, note, err
+	}
 	if tools.Kernel().Mark() != before || tools.HasReset() {
 		return status, note, folder.Write(part, formatVersion, tools.Kernel().AppendState(nil))
 	}
