@@ -111,10 +111,14 @@ func (t *nftWalk) loadDevice(x *expr.Meta, dev *device) {
 	}
 }
 
-// holder is the device that has the packet (dev of struct sk_buff), whose type meta iiftype is: on its way out the one that it leaves by.
+// holder is the device that has the packet (dev of struct sk_buff), whose type meta iiftype is: on its way out the one that it leaves by. A
+// copy has that of what it is a copy of until then.
 func (s *skb) holder() *device {
-	if s.hook == postRouting {
+	switch {
+	case s.hook == postRouting:
 		return s.out
+	case s.in == nil:
+		return s.held
 	}
 	return s.in
 }

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/fakenft"
@@ -20,13 +21,15 @@ type nftLab struct {
 	host *Host
 	nft  *fakenft.Tools
 	ipt  map[netfilter.Dialect]*fakeipt.Kernel
+
+	clock *clocktesting.FakeClock
 }
 
 // newNFTLab has the dialects of iptables in their order.
 func newNFTLab(t *testing.T, sysctls map[string]string, dialects ...netfilter.Dialect) *nftLab {
 	t.Helper()
-	space := netfilter.New(clock.RealClock{})
-	l := &nftLab{t: t, ipt: map[netfilter.Dialect]*fakeipt.Kernel{}}
+	l := &nftLab{t: t, ipt: map[netfilter.Dialect]*fakeipt.Kernel{}, clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}
+	space := netfilter.New(l.clock)
 	for _, d := range dialects {
 		l.ipt[d] = fakeipt.New(fakeipt.Options{Dialect: d, Namespace: space})
 	}
@@ -74,7 +77,8 @@ func TestNFTOrder(t *testing.T) {
 			"table ip b { chain c { type filter hook forward priority 0; counter; }; }",
 		}, []string{"b c continue", "b c accept", "a c continue", "a c accept"}},
 		"in one transaction too": {[]string{
-			"table ip a { chain c1 { type filter hook forward priority 0; counter; }; chain c2 { type filter hook forward priority 0; counter; }; }",
+			"table ip a { chain c1 { type filter hook forward priority 0; counter; }; " +
+				"chain c2 { type filter hook forward priority 0; counter; }; }",
 		}, []string{"a c2 continue", "a c2 accept", "a c1 continue", "a c1 accept"}},
 		"inet and ip stand in one list": {[]string{
 			"table ip a { chain c { type filter hook forward priority 0; }; }",
@@ -93,7 +97,8 @@ func TestNFTOrder(t *testing.T) {
 			"table ip a { chain d { accept; }; chain c { type filter hook forward priority 0; jump d; drop; }; }",
 		}, []string{"a c jump d", "a d accept"}},
 		"nat stands at its own place, whatever priority its chains have": {[]string{
-			`table ip a { chain n { type nat hook prerouting priority -160; counter; }; chain f { type filter hook prerouting priority -150; ct mark 1; };
+			`table ip a { chain n { type nat hook prerouting priority -160; counter; };
+			chain f { type filter hook prerouting priority -150; ct mark 1; };
 			chain late { type nat hook prerouting priority 50; counter; }; chain g { type filter hook prerouting priority -99; }; }`,
 		}, []string{"a f accept", "a n continue", "a n accept", "a late continue", "a late accept", "a g accept"}},
 		"the chain that binds is the last one of nat": {[]string{

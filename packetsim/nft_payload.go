@@ -74,6 +74,8 @@ func (t *nftWalk) loadLink(x *expr.Payload) {
 	}
 	m := &maskedBytes{size: linkHeader + s.Size()}
 	switch came := s.came; {
+	case s.isCopy: // it has no room for that header, and whatever lay there before it (pskb_copy)
+		m.skip(linkHeader)
 	case s.looped || came == nil || came.Name == loopbackName:
 		m.add(make([]byte, 12)...)
 	default:
@@ -90,9 +92,11 @@ func (t *nftWalk) loadLink(x *expr.Payload) {
 			m.skip(6)
 		}
 	}
-	if s.Is6() {
+	switch {
+	case s.isCopy:
+	case s.Is6():
 		m.add(0x86, 0xdd)
-	} else {
+	default:
 		m.add(0x08, 0x00)
 	}
 	m.skip(s.Size())

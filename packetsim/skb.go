@@ -13,6 +13,7 @@ type skb struct {
 	in, out  *device       // as the hook sees them
 	came     *device       // by which the packet, or what it is a copy of, came to the host
 	isCopy   bool          // TEE made it
+	held     *device       // that had what it is a copy of
 	copyOf   inet.LinkType // the frame type of what it is a copy of
 	conn     *conntrack.Conn
 	dir      conntrack.Direction

@@ -24,8 +24,8 @@ func (a *answers) tee(s *skb, t *target.TEE) {
 		a.fail(errTEEToItself)
 		return
 	}
-	p := &skb{Packet: s.Packet, relation: isUntracked, path: to, routed: true, came: s.came, isCopy: true, local: true, sums: s.sums,
-		copyOf: s.frameType(), drawn: s.hasDrawnPort()}
+	p := &skb{Packet: s.Packet, relation: isUntracked, path: to, routed: true, came: s.came, held: s.holder(), isCopy: true, local: true,
+		sums: s.sums, copyOf: s.frameType(), drawn: s.hasDrawnPort()}
 	p.Socket = &inet.Socket{None: true}
 	if s.hook == preRouting || s.hook == input {
 		p.SetHopLimit(p.HopLimit() - 1) // of 0 it makes 255
