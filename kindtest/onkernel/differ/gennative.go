@@ -242,7 +242,9 @@ func (n *nativeGen) headerMatches() []func() string {
 		func() string { return fmt.Sprintf("%s %s %s{ %s }", ip, side, n.not(), n.some(n.someAddr, 4)) },
 		func() string { return fmt.Sprintf("%s %s %s@addrs", ip, side, n.not()) },
 		func() string { return fmt.Sprintf("%s %s %s@nets", ip, side, n.not()) },
-		func() string { return fmt.Sprintf("%s%s %s . meta l4proto . th dport %s@conc", n.withPorts(), ip, side, n.not()) },
+		func() string {
+			return fmt.Sprintf("%s%s %s . meta l4proto . th dport %s@conc", n.withPorts(), ip, side, n.not())
+		},
 		func() string { return fmt.Sprintf("%s%s %s . th dport %s@cnets", n.withPorts(), ip, side, n.not()) },
 		func() string { return fmt.Sprintf("%s daddr @dyn", ip) },
 		func() string {
@@ -271,7 +273,9 @@ func (n *nativeGen) headerMatches() []func() string {
 		func() string { return "icmp code " + n.oneOf("0", "3") },
 		func() string { return "icmp id 0" },
 		func() string { return n.header() },
-		func() string { return n.withPorts() + "@th," + n.oneOf("0,16 40001", "16,16 80", "16,8 0x1", "0,32 & 0xff == 80") },
+		func() string {
+			return n.withPorts() + "@th," + n.oneOf("0,16 40001", "16,16 80", "16,8 0x1", "0,32 & 0xff == 80")
+		},
 		func() string {
 			return "tcp option maxseg " + n.oneOf("exists", "size > 600", "size 1460", "size 500-1300")
 		},

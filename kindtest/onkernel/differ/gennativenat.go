@@ -1,10 +1,6 @@
 package differ
 
-import (
-	"fmt"
-
-	"github.com/chainwalk/chainwalk/netfilter"
-)
+import "github.com/chainwalk/chainwalk/netfilter"
 
 // translation is a statement of NAT, for the hook if it is in a base chain.
 func (n *nativeGen) translation() string {
