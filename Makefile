@@ -160,8 +160,8 @@ LARGE ?= 1000
 bench-large: build ## measure time and memory of doctor and of scenario from over a large cluster, sound and broken (LARGE=services)
 	$(GO) run ./scenarios/users/large/measure -chainwalk bin/chainwalk -services $(LARGE)
 
-bench-kernel: ## measure restore, save and verdicts beside the real tools and kernel in one run; root on Linux
-	CHAINWALK_KERNEL=1 $(GO) test -run '^$$' -bench BesideTheRealKernel ./fakeipt ./packetsim ./cmd/chainwalk
+bench-kernel: ## measure restore, save, nft and verdicts beside the real tools and kernel in one run; root on Linux
+	CHAINWALK_KERNEL=1 $(GO) test -run '^$$' -bench BesideTheRealKernel ./fakeipt ./fakenft ./packetsim ./cmd/chainwalk
 
 # The nested module proxier/upstream imports kube-proxy, which this module never does.
 PEER_CASES ?= 1000
