@@ -15,6 +15,8 @@ type Checker struct {
 	ids   uint32
 	// placesRules: a rule of the transaction is placed by another one, so that nft follows what becomes of the rules of all chains.
 	placesRules bool
+	// sent are the sets of intervals that the transaction adds: nft sends elements that it adds to them with the set as well.
+	sent map[*syntax.SetDecl]bool
 
 	mistakes []*syntax.Mistake
 	state

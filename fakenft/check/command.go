@@ -268,7 +268,25 @@ func (c *Checker) elements(cmd *syntax.Command) bool {
 	if have := c.existing(set).items(); set.Elements == nil && len(have) > 0 {
 		cmd.Set.Elements = &syntax.Set{Items: have} // so that compile does not say again that its first interval does not begin at 0
 	}
-	return c.intervals(set, elements)
+	return c.intervals(set, elements) && c.send(cmd, set, elements)
+}
+
+// send puts elements that are added to a set of intervals of the same transaction among those that the set is sent with. That is why create
+// says of them that they exist, and why a mistake in them is told twice.
+func (c *Checker) send(cmd *syntax.Command, set *syntax.SetDecl, elements *syntax.Set) bool {
+	if !c.sent[set] || cmd.Op != syntax.OpAdd && cmd.Op != syntax.OpCreate {
+		return true
+	}
+	all := &syntax.Set{Common: elements.Common}
+	if have, ok := set.Elements.(*syntax.Set); ok {
+		*all = *have
+	}
+	all.Items = append(slices.Clip(all.Items), elements.Items...)
+	set.Elements = all
+	if cmd.Set.Elements == nil {
+		cmd.Set.Elements = all // so that compile does not say again that its first interval does not begin at 0
+	}
+	return true
 }
 
 func (c *Checker) deletes(cmd *syntax.Command) bool {

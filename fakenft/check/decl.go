@@ -29,6 +29,12 @@ func (c *Checker) evalSetDecl(s *syntax.SetDecl) bool {
 		}
 		if t.set(s.Handle.Name) == nil {
 			t.addSet(s)
+			if c.cmd.Op == syntax.OpAdd && isInterval(s.Flags) && !s.AutoMerge {
+				if c.sent == nil {
+					c.sent = map[*syntax.SetDecl]bool{}
+				}
+				c.sent[s] = true
+			}
 		}
 	}
 	if !isInterval(s.Flags) && s.AutoMerge {
