@@ -16,15 +16,27 @@ var _ nftables.Speller = speller{}
 // Rule is a rule as "nft list chain" prints it.
 func (s speller) Rule(t *nftables.Table, _ *nftables.Chain, r *nftables.Rule) string {
 	rule := decompile.Of(t, s.tools.kernel.Clock().Now()).Rule(r)
-	text, err := print.AppendRule(nil, rule, &print.Options{Family: t.Family, Device: s.tools.deviceName})
+	text, err := print.AppendRule(nil, rule, s.printing(t))
 	if err != nil {
 		return "a rule that nft does not print: " + err.Error()
 	}
 	return string(text)
 }
 
-// Part is expressions of a rule, spelled as if they stood alone.
-func (s speller) Part(t *nftables.Table, c *nftables.Chain, r *nftables.Rule, from, to int) string {
-	part := nftables.Rule{Exprs: r.Exprs[from:to]}
-	return strings.TrimSpace(s.Rule(t, c, &part))
+// Part is the last statement of what a rule has up to an expression: what stands before it says which protocol a field is of.
+func (s speller) Part(t *nftables.Table, _ *nftables.Chain, r *nftables.Rule, _, to int) string {
+	part := nftables.Rule{Exprs: r.Exprs[:to]}
+	stmts := decompile.Of(t, s.tools.kernel.Clock().Now()).Rule(&part).Stmts
+	if len(stmts) == 0 {
+		return ""
+	}
+	text, err := print.AppendStmt(nil, stmts[len(stmts)-1], s.printing(t))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func (s speller) printing(t *nftables.Table) *print.Options {
+	return &print.Options{Family: t.Family, Device: s.tools.deviceName}
 }

@@ -199,7 +199,7 @@ func why(way *packetsim.Outcome) string {
 	s := &way.Steps[at]
 	switch {
 	case s.Rule == nil:
-		return fmt.Sprintf("%s by the policy of %s %s", with, s.Table, s.Chain)
+		return fmt.Sprintf("%s by the policy of %s %s", with, strings.TrimSpace(s.Family+" "+s.Table), s.Chain)
 	case provenance.RefusesForWant(s.Table, s.Chain, &s.Rule.Fact):
 		return ": " + provenance.Comment(&s.Rule.Fact)
 	case provenance.Comment(&s.Rule.Fact) != "":

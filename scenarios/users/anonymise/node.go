@@ -36,6 +36,12 @@ func (r *Renamer) snapshot(file string, old *snapshot.NodeSnapshot) (*snapshot.N
 		object.Name = r.account(object.Name)
 		out.NFAcct = append(out.NFAcct, object)
 	}
+	for i, t := range out.NFTables {
+		if old.NFTables[i].Rules != "" { // they have addresses and names of all kinds
+			out.Unread = append(out.Unread, snapshot.Unread{What: "nftables table " + t.Family + " " + t.Name,
+				Why: "not supported: its rules were left out when names and addresses were replaced"})
+		}
+	}
 	for _, u := range old.Unread {
 		out.Unread = append(out.Unread, r.unread(u))
 	}
