@@ -252,7 +252,10 @@ func (c *Checker) transferOne(op syntax.BinaryOp, by *syntax.Value, at *syntax.E
 			e.Num = e.Num.Left(uint(by.Num.Lo))
 			e.Bits = c.want.bits
 		case syntax.OpXor:
-			e.Num = e.Num.Xor(by.Num)
+			numeric(e)
+			if e.Num = e.Num.Xor(by.Num); e.Num.IsZero() && e.Type.Is(syntax.TypeString) {
+				return c.wrong("Empty string is not allowed", e.Loc)
+			}
 		}
 	}
 	return true

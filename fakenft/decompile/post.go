@@ -31,6 +31,9 @@ func (r *rule) relational(at int, rel *syntax.Relational) {
 		r.typeCT(c, rel.Right)
 	}
 	settle(rel.Right, left.Type, left.Order)
+	if v, isValue := rel.Right.(*syntax.Value); isValue && v.Type == syntax.TypeString && v.Bits < left.Bits {
+		v.Type = syntax.Sized(syntax.TypeString, left.Bits) // the beginning of a name
+	}
 	switch left := rel.Left.(type) {
 	case *syntax.Meta:
 		r.metaMatch(at, rel, left)
