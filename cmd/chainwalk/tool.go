@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/fakeipt/toolstate"
-	"github.com/chainwalk/chainwalk/fakenft"
 	"github.com/chainwalk/chainwalk/fakenft/nftstate"
 )
 
@@ -57,7 +56,7 @@ func runTool(s streams, args []string) error {
 		return fmt.Errorf("tool: %w", err)
 	}
 	run := store.Run
-	if fakenft.IsTool(args[0]) {
+	if nftstate.IsTool(args[0]) {
 		nft, err := nftStore(store)
 		if err != nil {
 			return fmt.Errorf("tool: %w", err)
@@ -82,7 +81,7 @@ func nftStore(store *toolstate.Store) (*nftstate.Store, error) {
 }
 
 // isTool says whether there is a tool of that name.
-func isTool(name string) bool { return toolstate.IsTool(name) || fakenft.IsTool(name) }
+func isTool(name string) bool { return toolstate.IsTool(name) || nftstate.IsTool(name) }
 
 // toolArgs are the arguments of a program that was started by the name argv[0]: a link with the name of a tool runs
 // that tool.

@@ -51,6 +51,9 @@ type Store struct {
 	Elsewhere string
 }
 
+// IsTool says whether a program is nft. A folder in front of its name does not matter.
+func IsTool(name string) bool { return fakenft.IsTool(name) }
+
 // Exec returns nft as a program that can be run.
 func (s *Store) Exec() exec.Interface { return &toolexec.Exec{Tools: s, Known: fakenft.IsTool} }
 

@@ -59,13 +59,14 @@ func (tx *transaction) addChain(c *AddChain) *fault {
 		return f
 	}
 	part, chain := PartChain, t.Chain(c.Chain.Name)
-	if c.Handle != 0 {
+	switch {
+	case c.Handle != 0:
 		if part, chain = PartHandle, t.chainOfHandle(c.Handle); chain == nil {
 			return refuse(syscall.ENOENT, PartHandle)
 		}
-	} else if c.Chain.Name == "" && c.Chain.ID == 0 {
+	case c.Chain.Name == "" && c.Chain.ID == 0:
 		return refuse(syscall.EINVAL, PartWhole)
-	} else if chain == nil && slices.Contains(t.renamed, c.Chain.Name) {
+	case chain == nil && slices.Contains(t.renamed, c.Chain.Name):
 		return refuse(syscall.EEXIST, PartChain) // the kernel takes it, and then has two chains of one name
 	}
 	if p := c.Chain.Policy; p != nil {
