@@ -20,7 +20,7 @@ type echoing struct {
 	said          bool
 	// told are tables, sets and objects that were printed: what is added twice is made once.
 	told map[string]bool
-	// rules are those that were there before or are printed, by their chains.
+	// rules has, by chain, the rules that were there before or are printed already.
 	known map[*nftables.Rule]bool
 }
 

@@ -105,7 +105,7 @@ func (v *visit) change(one *request) (forKernel bool, wrong *syntax.Mistake) {
 		one.command.Loc)
 }
 
-// delete takes guests' tables away. The kernel is asked as well, unless one table is meant that it has not.
+// delete deletes tables of guests. It asks the kernel as well, unless the command names one table, and the kernel does not have it.
 func (v *visit) delete(d *nftables.DeleteTable) (forKernel bool) {
 	every := d.Name == "" && d.Handle == 0
 	forKernel = true

@@ -8,7 +8,7 @@ import (
 )
 
 // nftRegisters are the registers of nf_tables but for the verdict, as bytes of a little-endian machine (struct nft_regs in
-// include/net/netfilter/nf_tables.h). A packet here does not say all of its bytes: the bits of unknown are those that nobody knows.
+// include/net/netfilter/nf_tables.h). A packet here does not give all of its bytes: unknown marks the bits without a known value.
 type nftRegisters struct {
 	data    [expr.RegisterBytes]byte
 	unknown [expr.RegisterBytes]byte // 0 unless tainted

@@ -35,33 +35,11 @@ func kindOf(e syntax.Expr) string {
 	case *syntax.Element:
 		return "element"
 	}
-	return kindOfPrimary(e)
+	return kindOfMany(e)
 }
 
-func kindOfPrimary(e syntax.Expr) string {
+func kindOfMany(e syntax.Expr) string {
 	switch e.(type) {
-	case *syntax.Payload:
-		return "payload"
-	case *syntax.Exthdr:
-		return "exthdr"
-	case *syntax.Meta:
-		return "meta"
-	case *syntax.CT:
-		return "ct"
-	case *syntax.RT:
-		return "rt"
-	case *syntax.Socket:
-		return "socket"
-	case *syntax.Osf:
-		return "osf"
-	case *syntax.XFRM:
-		return "xfrm"
-	case *syntax.Fib:
-		return "fib"
-	case *syntax.Numgen:
-		return "numgen"
-	case *syntax.Hash:
-		return "hash"
 	case *syntax.Concat:
 		return "concat"
 	case *syntax.List:
@@ -76,6 +54,9 @@ func kindOfPrimary(e syntax.Expr) string {
 		return "binop"
 	case *syntax.Relational:
 		return "relational"
+	}
+	if kind := syntax.PrimaryKind(e); kind != "" {
+		return kind
 	}
 	return "unknown"
 }

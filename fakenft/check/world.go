@@ -80,5 +80,5 @@ func (Empty) Rules(TableName, string) []uint64 { return nil }
 // Device knows lo.
 func (Empty) Device(name string) (uint32, bool) { return 1, name == "lo" }
 
-// Names are those that every machine has.
+// Names has the names that every machine knows.
 func (Empty) Names() *libc.Names { return libc.NewNames(nil) }

@@ -68,7 +68,7 @@ func (r *reader) objectBody(v *value, o *syntax.ObjectDecl) bool {
 
 func at() syntax.At { return syntax.At{Loc: nowhere} }
 
-// secondsOf are the units of a limit; a word that is none of them is a number of seconds.
+// secondsOf has the units of a limit in seconds. Any other word is read as a number of seconds.
 func secondsOf(unit string) uint64 {
 	switch unit {
 	case "second":

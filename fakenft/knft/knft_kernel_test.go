@@ -49,7 +49,7 @@ func fillTable(tx *knftables.Transaction) {
 	tx.Add(&knftables.Element{Map: "ranges", Key: []string{"10.0.0.0/24", "80-90"}, Value: []string{"0x4000"}})
 }
 
-// steps go through all methods, what they do well and their errors; handles are those that the kernel gives.
+// steps calls all methods, with success and with errors. The kernel gives the handles.
 func steps() []asked {
 	all := []asked{listAll, list("chain"), list("nothing"), listCounters, listRules(""), listRules("in"),
 		listElements("set", "hosts"), listElements("chain", "in"),

@@ -16,7 +16,7 @@ var bareKeys = map[token]expr.MetaKey{
 	tokDay: expr.MetaTimeDay, tokHour: expr.MetaTimeHour,
 }
 
-// qualifiedKeys are those that need the word, and are keywords; others are names.
+// qualifiedKeys has the keys that are keywords only behind the word meta; the other keys are names.
 var qualifiedKeys = map[token]expr.MetaKey{
 	tokLength: expr.MetaLen, tokProtocol: expr.MetaProtocol, tokPriority: expr.MetaPriority, tokRandom: expr.MetaPRandom,
 	tokSecmark: expr.MetaSecmark, tokIpsec: expr.MetaSecpath,

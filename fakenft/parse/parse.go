@@ -28,7 +28,7 @@ type Options struct {
 // mostMistakes is how many mistakes nft looks for before it gives up.
 const mostMistakes = 10
 
-// Text reads commands. With mistakes, the commands are those that were read whole, and blocks without what was wrong in them: nft 1.0.6
+// Text reads commands. If there are mistakes, it returns the commands that it could read, and blocks without their wrong parts: nft 1.0.6
 // evaluates these too and reports what it finds there behind the mistakes, before it gives up. It reads on until the tenth mistake.
 func Text(in *syntax.Input, o Options) ([]*syntax.Command, []*syntax.Mistake) {
 	p := &parser{o: o, vars: &variables{}}

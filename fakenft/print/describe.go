@@ -20,7 +20,7 @@ func AppendDescribe(dst []byte, e syntax.Expr) ([]byte, error) {
 		p.constants(t, keptSwapped(t))
 		return p.b, nil
 	}
-	kind := exprKind(e)
+	kind := syntax.PrimaryKind(e)
 	if kind == "" {
 		return p.b, Unsupported{fmt.Sprintf("the description of an expression of kind %T", e)}
 	}
@@ -50,35 +50,6 @@ func keptSwapped(t *syntax.Datatype) bool {
 }
 
 func swapped(n uint64) uint64 { return n&0xff<<8 | n>>8&0xff }
-
-// exprKind is nft's name of a kind of expression.
-func exprKind(e syntax.Expr) string {
-	switch e.(type) {
-	case *syntax.Payload:
-		return "payload"
-	case *syntax.Exthdr:
-		return "exthdr"
-	case *syntax.Meta:
-		return "meta"
-	case *syntax.CT:
-		return "ct"
-	case *syntax.RT:
-		return "rt"
-	case *syntax.Socket:
-		return "socket"
-	case *syntax.Osf:
-		return "osf"
-	case *syntax.XFRM:
-		return "xfrm"
-	case *syntax.Fib:
-		return "fib"
-	case *syntax.Numgen:
-		return "numgen"
-	case *syntax.Hash:
-		return "hash"
-	}
-	return ""
-}
 
 // datatype appends the name of a type and what it is a kind of.
 func (p *printer) datatype(t *syntax.Datatype) {

@@ -65,7 +65,7 @@ var (
 	HeaderInetService = header("inet-service", expr.NetworkHeader, metaField("l4proto", expr.MetaL4proto))
 )
 
-// headers are those that have a name in the language.
+// headers lists the headers that have a name in the language.
 var headers = []*Header{
 	HeaderEther, HeaderVLAN, HeaderARP, HeaderIP, HeaderIP6, HeaderICMP, HeaderIGMP, HeaderICMPv6, HeaderAH, HeaderESP, HeaderComp,
 	HeaderUDP, HeaderUDPLite, HeaderTCP, HeaderDCCP, HeaderSCTP, HeaderTH,

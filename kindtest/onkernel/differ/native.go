@@ -18,7 +18,7 @@ type nativeKernel interface {
 	nativeEnd() ([]string, error)
 }
 
-// loadNative gives native tables to both sides: the walk's are those that the real kernel made of the text.
+// loadNative loads native tables into the real kernel and gives the walk the tables that this kernel made of the text.
 func (j *judging) loadNative() error {
 	run, beside, err := j.real.begin(j.c)
 	if err != nil {

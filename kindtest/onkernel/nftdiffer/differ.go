@@ -66,7 +66,7 @@ func judge(steps []step, fresh [2]func() (machine, error)) (*verdict, error) {
 			continue
 		}
 		if v.lacks = lacks(&theirs, &ours); v.lacks == "" && isGarbage(&s, theirs, ours) {
-			v.lacks = "the real tool echoes concatenated intervals from memory that it has not written"
+			v.lacks = "the real tool prints unwritten memory when it echoes concatenated intervals"
 		}
 		if v.lacks != "" {
 			return v, nil

@@ -105,7 +105,7 @@ func stepOf(td *datadriven.TestData) (*step, error) {
 // TestSessions runs them on the fake, which must say what the real tool has said.
 func TestSessions(t *testing.T) {
 	if flag.Lookup("rewrite").Value.String() == "true" {
-		t.Skip("what the real tool says is written by TestKernelSessions")
+		return // TestKernelSessions writes the files now: the fake must not write into them
 	}
 	datadriven.Walk(t, sessions, func(t *testing.T, path string) {
 		runSessions(t, path, newFakeMachine)
