@@ -69,7 +69,7 @@ kernel: ## compare the fake kernel and the walk with the real kernel and tools, 
 	} 2>&1 | $(GO) run ./kindtest/onkernel/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME) \
 		-natives $(NFT_RULESETS)
 
-# Random sessions of nft are here alone: of 300 some 10 still differ from the real tool, in words and places (docs/nftables.md).
+# Random sessions of nft are here alone, and not in kernel: a few of them still differ from the real tool in words and places.
 kernel-nft: ## compare nft alone with the real tool and kernel: NFT_SESSIONS (300) sessions, NFT_RULESETS (40) rulesets of each family with packets, from NFT_SEED; shrunk cases go to NFT_OUT
 	$(GO) run ./kindtest/onkernel/differ/search -seed $(NFT_SEED) -rulesets 0 -sessions $(NFT_SESSIONS) -natives $(NFT_RULESETS) -out $(NFT_OUT)
 

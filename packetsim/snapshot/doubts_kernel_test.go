@@ -5,6 +5,7 @@ package snapshot
 import (
 	"errors"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -82,31 +83,37 @@ func (r *router) trace(t *testing.T, packet string, forget bool) packetsim.Trace
 	return result
 }
 
-// TestDoubtsAsKernel makes what stops a connection, or may, and says what a real one meets and what the walk says: without a doubt both are
-// the same, and whatever else happens was a doubt.
-func TestDoubtsAsKernel(t *testing.T) {
-	const near, far, server, node = "10.91.1.2", "10.91.3.2", "10.91.2.2", "10.91.1.1"
-	walked := func(hook, rule string) []string {
-		return []string{"nft add table inet fw", "nft add chain inet fw c { type filter hook " + hook + " priority 0; }",
-			"nft add rule inet fw c " + rule}
-	}
-	// A table with what no walk has a meaning for is not walked, though no packet comes there.
-	unwalked := func(table string) []string {
-		return []string{"nft add chain " + table + " unwalked", "nft add rule " + table + " unwalked meta cpu 1 accept"}
-	}
-	fw := func(hook, rule string) []string { return append(walked(hook, rule), unwalked("inet fw")...) }
-	const off = "net.ipv4.ip_forward is 0"
-	const strict = "net.ipv4.conf.all.rp_filter is 1"
-	for _, row := range []struct {
-		name     string
-		commands []string
-		from, to string
-		forget   bool // the sysctls are not taken
-		connects bool
-		walked   packetsim.Verdict
-		reason   packetsim.Reason
-		doubts   []string
-	}{
+// doubtRow is what stops a connection, or may, and what becomes of one.
+type doubtRow struct {
+	name     string
+	commands []string
+	from, to string
+	forget   bool // the sysctls are not taken
+	connects bool
+	walked   packetsim.Verdict
+	reason   packetsim.Reason
+	doubts   []string
+}
+
+// The addresses of the client on both links, of the server and of the node.
+const near, far, server, node = "10.91.1.2", "10.91.3.2", "10.91.2.2", "10.91.1.1"
+
+// walkedTable are the commands of a table with one rule at a hook.
+func walkedTable(hook, rule string) []string {
+	return []string{"nft add table inet fw", "nft add chain inet fw c { type filter hook " + hook + " priority 0; }",
+		"nft add rule inet fw c " + rule}
+}
+
+// notWalked are the commands that give a table what no walk has a meaning for, so that it is not walked, though no packet comes there.
+func notWalked(table string) []string {
+	return []string{"nft add chain " + table + " unwalked", "nft add rule " + table + " unwalked meta cpu 1 accept"}
+}
+
+func fw(hook, rule string) []string { return append(walkedTable(hook, rule), notWalked("inet fw")...) }
+
+// nativeDoubts are native tables that are not walked.
+func nativeDoubts() []doubtRow {
+	return []doubtRow{
 		{name: "nothing in the way", from: near, to: server, connects: true, walked: packetsim.Accept},
 		{name: "native drop in forward", commands: fw("forward", "tcp dport 80 drop"), from: near, to: server, walked: packetsim.Accept,
 			doubts: []string{"table inet fw drops it (chain c in forward, priority 0)"}},
@@ -150,28 +157,43 @@ func TestDoubtsAsKernel(t *testing.T) {
 		{name: "native drop of the reply", commands: fw("output", "drop"), from: near, to: node, walked: packetsim.Accept,
 			doubts: []string{"table inet fw drops it (chain c in output, priority 0)"}},
 		{name: "native policy", commands: append([]string{"nft add table ip fw",
-			"nft add chain ip fw c { type filter hook forward priority 10; policy drop; }"}, unwalked("ip fw")...), from: near, to: server, walked: packetsim.Accept,
+			"nft add chain ip fw c { type filter hook forward priority 10; policy drop; }"}, notWalked("ip fw")...), from: near, to: server,
+			walked: packetsim.Accept,
 			doubts: []string{"table ip fw drops it (chain c in forward, priority 10)"}},
 		{name: "native counter", commands: fw("forward", "counter"), from: near, to: server, connects: true, walked: packetsim.Accept},
 		{name: "native accept", commands: fw("forward", "accept"), from: near, to: server, connects: true, walked: packetsim.Accept},
 		{name: "native drop of IPv6", commands: append([]string{"nft add table ip6 fw",
 			"nft add chain ip6 fw c { type filter hook forward priority 0; }",
-			"nft add rule ip6 fw c drop"}, unwalked("ip6 fw")...), from: near, to: server, connects: true, walked: packetsim.Accept},
-		{name: "walked: drop in forward", commands: walked("forward", "tcp dport 80 drop"), from: near, to: server, walked: packetsim.Drop},
-		{name: "walked: drop of another port", commands: walked("forward", "tcp dport 81 counter drop"), from: near, to: server, connects: true,
-			walked: packetsim.Accept},
-		{name: "walked: drop of all ports but one", commands: walked("forward", "tcp dport != 81 drop"), from: near, to: server,
+			"nft add rule ip6 fw c drop"}, notWalked("ip6 fw")...), from: near, to: server, connects: true, walked: packetsim.Accept},
+	}
+}
+
+// walkedTables are native tables that are walked.
+func walkedTables() []doubtRow {
+	return []doubtRow{
+		{name: "walked: drop in forward", commands: walkedTable("forward", "tcp dport 80 drop"), from: near, to: server, walked: packetsim.Drop},
+		{name: "walked: drop of another port", commands: walkedTable("forward", "tcp dport 81 counter drop"), from: near, to: server,
+			connects: true, walked: packetsim.Accept},
+		{name: "walked: drop of all ports but one", commands: walkedTable("forward", "tcp dport != 81 drop"), from: near, to: server,
 			walked: packetsim.Drop},
-		{name: "walked: drop of a set of ports", commands: walked("forward", "tcp dport { 80, 81 } drop"), from: near, to: server,
+		{name: "walked: drop of a set of ports", commands: walkedTable("forward", "tcp dport { 80, 81 } drop"), from: near, to: server,
 			walked: packetsim.Drop},
-		{name: "walked: drop of devices whose names begin so", commands: walked("forward", "iifname \"c*\" drop"), from: near, to: server,
+		{name: "walked: drop of devices whose names begin so", commands: walkedTable("forward", "iifname \"c*\" drop"), from: near, to: server,
 			walked: packetsim.Drop},
 		{name: "walked: drop behind a jump", commands: append([]string{"nft add table inet fw", "nft add chain inet fw d",
-			"nft add rule inet fw d drop"}, walked("forward", "jump d")...), from: near, to: server, walked: packetsim.Drop},
-		{name: "walked: reject in forward", commands: walked("forward", "reject"), from: near, to: server, walked: packetsim.Reject},
-		{name: "walked: drop in input", commands: walked("input", "drop"), from: near, to: node, walked: packetsim.Drop},
+			"nft add rule inet fw d drop"}, walkedTable("forward", "jump d")...), from: near, to: server, walked: packetsim.Drop},
+		{name: "walked: reject in forward", commands: walkedTable("forward", "reject"), from: near, to: server, walked: packetsim.Reject},
+		{name: "walked: drop in input", commands: walkedTable("input", "drop"), from: near, to: node, walked: packetsim.Drop},
 		{name: "walked: policy", commands: []string{"nft add table ip fw",
 			"nft add chain ip fw c { type filter hook forward priority 10; policy drop; }"}, from: near, to: server, walked: packetsim.Drop},
+	}
+}
+
+// settingDoubts are settings, which were taken or not.
+func settingDoubts() []doubtRow {
+	const off = "net.ipv4.ip_forward is 0"
+	const strict = "net.ipv4.conf.all.rp_filter is 1"
+	return []doubtRow{
 		{name: "forwarding is off", commands: []string{"sysctl -qw net.ipv4.ip_forward=0"}, from: near, to: server,
 			walked: packetsim.Drop, reason: packetsim.ReasonForwardingOff},
 		{name: "forwarding is off, which was not taken", commands: []string{"sysctl -qw net.ipv4.ip_forward=0"}, from: near, to: server,
@@ -185,7 +207,13 @@ func TestDoubtsAsKernel(t *testing.T) {
 			walked: packetsim.Drop, reason: packetsim.ReasonReversePath},
 		{name: "strict, and the same way back", commands: []string{"sysctl -qw net.ipv4.conf.ca.rp_filter=1"}, from: near, to: server,
 			connects: true, walked: packetsim.Accept},
-	} {
+	}
+}
+
+// TestDoubtsAsKernel makes what stops a connection, or may, and says what a real one meets and what the walk says: without a doubt both are
+// the same, and whatever else happens was a doubt.
+func TestDoubtsAsKernel(t *testing.T) {
+	for _, row := range slices.Concat(nativeDoubts(), walkedTables(), settingDoubts()) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRouter(t)
