@@ -32,6 +32,7 @@ func TestSummaryAddsUp(t *testing.T) {
 		ended("pass", "TestA"),
 		ended("pass", "TestKernelTextCases/one"),
 		ended("pass", ""),
+		ended("skip", ""), // a package without test files
 	}
 	var out strings.Builder
 	s := summary{out: &out}
