@@ -10,11 +10,13 @@ import (
 
 	"github.com/chainwalk/chainwalk/proxier/internal/ipt"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
+	"github.com/chainwalk/chainwalk/proxier/internal/nft"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
+	"github.com/chainwalk/chainwalk/proxier/nftables"
 )
 
 // Rules says in which language a Proxier writes its rules, and has the tools for
-// it. IPTables is one.
+// it. IPTables and NFTables are.
 type Rules interface {
 	// check says why the rules cannot be those of the family.
 	check(family v1.IPFamily) error
@@ -69,6 +71,32 @@ func (r IPTables) newWriter(config *Config) writer {
 		MasqueradeMark: 1 << config.MasqueradeBit,
 		LargeCluster:   largeCluster,
 		UnusedPeriod:   config.SyncPeriod,
+		Clock:          config.Clock,
+		Logger:         config.Logger,
+		Marks:          config.Marks,
+	})
+}
+
+// NFTables are the Rules of nftables.
+type NFTables struct {
+	// Tools run nft for the family. Required.
+	Tools nftables.Interface
+}
+
+func (r NFTables) check(family v1.IPFamily) error {
+	switch {
+	case r.Tools == nil:
+		return errors.New("NFTables has no Tools")
+	case r.Tools.Family() != family:
+		return fmt.Errorf("NFTables runs nft for the wrong family: the family is %s", family)
+	}
+	return nil
+}
+
+func (r NFTables) newWriter(config *Config) writer {
+	return nft.New(nft.Config{
+		Tools:          r.Tools,
+		MasqueradeMark: 1 << config.MasqueradeBit,
 		Clock:          config.Clock,
 		Logger:         config.Logger,
 		Marks:          config.Marks,

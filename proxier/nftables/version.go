@@ -1,0 +1,40 @@
+package nftables
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// versionInOutput is how nft begins what it says of its version: "nftables v1.0.6 (Lester Gooch #5)". A version may have a fourth number.
+var versionInOutput = regexp.MustCompile(`^nftables v([0-9]+)\.([0-9]+)\.([0-9]+)`)
+
+// checkVersion refuses a tool before 1.0.1: it parses the tables of everybody, whatever it is asked for
+// (https://issue.k8s.io/122743).
+func (r *Runner) checkVersion() error {
+	output, err := r.run(nil, "--version")
+	if err != nil {
+		return err
+	}
+	return usable(string(output))
+}
+
+// usable judges what nft says of its version. A text without a number, as of a build from a checkout, is taken for a new one.
+func usable(output string) error {
+	found := versionInOutput.FindStringSubmatch(output)
+	if found == nil {
+		return nil
+	}
+	number := 0
+	for _, text := range found[1:] {
+		part, err := strconv.Atoi(text)
+		if err != nil || part > 999 {
+			return nil // beyond every version that is too old
+		}
+		number = number*1000 + part
+	}
+	if number < 1_000_001 {
+		return fmt.Errorf("nft %s.%s.%s is too old: install nft 1.0.1 or later", found[1], found[2], found[3])
+	}
+	return nil
+}
