@@ -103,9 +103,11 @@ func DecodeKubeProxyConfiguration(d *document.Decoder, n *yaml.Node, config *kub
 		return
 	}
 	c := check{d: d, node: n}
-	c.oneOf(at("mode"), string(config.Mode), "iptables")
+	c.oneOf(at("mode"), string(config.Mode), string(ModeIPTables), string(ModeNFTables))
 	c.oneOf(at("detectLocalMode"), string(config.DetectLocalMode), "ClusterCIDR", "NodeCIDR", "BridgeInterface", "InterfaceNamePrefix")
-	if bit := config.IPTables.MasqueradeBit; bit != nil && (*bit < 0 || *bit > 31) {
-		c.errorf(at("iptables", "masqueradeBit"), "bit %d is out of range (want 0 to 31)", *bit)
+	for name, bit := range map[string]*int32{"iptables": config.IPTables.MasqueradeBit, "nftables": config.NFTables.MasqueradeBit} {
+		if bit != nil && (*bit < 0 || *bit > 31) {
+			c.errorf(at(name, "masqueradeBit"), "bit %d is out of range (want 0 to 31)", *bit)
+		}
 	}
 }

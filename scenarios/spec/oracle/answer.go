@@ -70,6 +70,10 @@ type Answer struct {
 	chosen  *Clause // why these endpoints, or the fate
 	sourced *Clause // why this source
 	odd     *Clause // what else plays a part
+	// silenced says why the client need not hear an answer, and nil if it must.
+	silenced *Clause
+	// unaccepted says that the node accepts nothing for rules of others.
+	unaccepted bool
 }
 
 // Source is the source that the endpoint at a place of Endpoints sees.
@@ -92,7 +96,7 @@ func (a *Answer) Source(endpoint int) Source {
 // Heard says whether the client must hear the answer of the endpoint at a place of Endpoints;
 // otherwise it may not, as the network leads the answer past the node that translated.
 func (a *Answer) Heard(endpoint int) bool {
-	if a.Loose || a.later || a.flow != nil || !a.client.has(a.from) && !a.from.IsLoopback() {
+	if a.Loose || a.later || a.flow != nil || a.silenced != nil || !a.client.has(a.from) && !a.from.IsLoopback() {
 		return false
 	}
 	at := a.net.byAddr[a.Endpoints[endpoint].Addr()]
@@ -103,6 +107,14 @@ func (a *Answer) Heard(endpoint int) bool {
 		return true
 	}
 	return false
+}
+
+// policy is the clause by which rules of others stop packets.
+func (a *Answer) policy() *Clause {
+	if a.unaccepted {
+		return firewallDecides
+	}
+	return droppedByPolicy
 }
 
 // At says where and how a packet to the endpoint at a place of Endpoints ends.
@@ -139,6 +151,7 @@ func (a *Answer) Clauses() []*Clause {
 	add(a.chosen)
 	add(a.sourced)
 	add(a.odd)
+	add(a.silenced)
 	if a.port != nil {
 		for _, c := range a.port.notes {
 			add(c)
@@ -164,9 +177,9 @@ func (a *Answer) ofEndpoints(add func(*Clause)) {
 	for i, at := range a.Endpoints {
 		switch {
 		case a.stoppedAt(i) != "":
-			add(droppedByPolicy)
+			add(a.policy())
 			continue
-		case a.stopped != nil && a.source == Masqueraded:
+		case a.stopped != nil && a.source == Masqueraded && !a.unaccepted:
 			add(passesForward)
 		}
 		switch {

@@ -14,10 +14,10 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 	if len(violations) == 0 {
 		return nil
 	}
-	if (s.marksOtherwise(after, &old) || s.marksOtherwise(after, &now)) && (s.allowsUnmarked(&a, ways) || after.allowsUnmarked(&a, ways)) {
+	if s.inParts(after, &a) && (s.marksOtherwise(after, &old) || s.marksOtherwise(after, &now)) && (s.allowsUnmarked(&a, ways) || after.allowsUnmarked(&a, ways)) {
 		return nil
 	}
-	if opens(&old, &now) {
+	if s.inParts(after, &a) && opens(&old, &now) {
 		beyond, untranslated := after.beyond(&a), after.untranslated(&a)
 		if allPass(&a, &now, ways) || len(after.judge(&a, &beyond, ways)) == 0 || after.filtering &&
 			len(after.judge(&a, &untranslated, ways)) == 0 {
@@ -27,6 +27,21 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 	v := violations[0]
 	v.Clause, v.Want = Transition, "before: "+before[0].Want+"; after: "+v.Want
 	return []Violation{v}
+}
+
+// inParts says whether rules that an attempt meets may change one table after the other: those of mode iptables do, and those of two modes.
+func (s *Spec) inParts(after *Spec, a *Attempt) bool {
+	client := s.network.byName[a.From]
+	if client == nil {
+		return true
+	}
+	first, second := s.network.hops(client, a)
+	for _, node := range [2]int{first, second} {
+		if node >= 0 && (s.modeOn(node) == IPTables || after.modeOn(node) == IPTables) {
+			return true
+		}
+	}
+	return false
 }
 
 // marksOtherwise says whether the node that decides, by an answer of before or after, has another mark for masquerade afterwards: between

@@ -34,6 +34,10 @@ func Chapters() []chapter {
 			affinitySticks, affinityEnds, affinityForgotten, invalidPacketDropped, invalidPacketToNode, strayPasses,
 			strayDropped,
 		}},
+		{Title: "What mode nftables does otherwise", Clauses: []*Clause{
+			nodePortAtPrimary, nodePortNotAtLoopback, unusedPortRejected, unassignedIPDropped, firewallDecides, invalidPacketPasses,
+			affinityOfOtherMode,
+		}},
 		{Title: "Within a sync", Clauses: []*Clause{
 			Transition, tablesApart, staleUntilCleanup,
 		}},

@@ -22,6 +22,10 @@ type Clause struct {
 	Text string
 	// Source cites where it is said: a KEP, an API field, an issue.
 	Source []string
+	// Mode is the only mode of proxies that it is about; empty: every mode.
+	Mode Mode
+	// Sentence tells users of it, of a clause by which the mode does otherwise than mode iptables. The zero value: no document does.
+	Sentence Sentence
 }
 
 // Violation is something that the specification does not allow.

@@ -26,8 +26,8 @@ var (
 	}
 	nodePortServed = &Clause{
 		Name: "node-port-served", Law: "I1", Force: Must,
-		Text: "Every node serves a node port at its addresses (all of them if nodePortAddresses is not set), whether or not the " +
-			"node has an endpoint or a process on that port.",
+		Text: "Every node serves a node port at its addresses (in mode iptables all of them if nodePortAddresses is not set), whether " +
+			"or not the node has an endpoint or a process on that port.",
 		Source: []string{"v1.ServicePort.nodePort", "KubeProxyConfiguration.nodePortAddresses", "kubernetes#97360"},
 	}
 	nodePortAddresses = &Clause{
@@ -50,7 +50,7 @@ var (
 	}
 	localhostNodePort = &Clause{
 		Name: "localhost-node-port", Law: "I1", Force: Must,
-		Text: "A node reaches node ports at 127.0.0.1 over IPv4, unless localhostNodePorts is off or no range of " +
+		Text: "In mode iptables a node reaches node ports at 127.0.0.1 over IPv4, unless localhostNodePorts is off or no range of " +
 			"nodePortAddresses contains that address.",
 		Source: []string{"KubeProxyConfiguration.iptables.localhostNodePorts", "kubernetes#108250"},
 	}
@@ -67,8 +67,8 @@ var (
 	}
 	healthPortOpen = &Clause{
 		Name: "health-check-port-open", Law: "I3", Force: Must,
-		Text: "A packet to the health check node port of a service reaches the node's own process, whatever the policy of the " +
-			"node's INPUT chain; it is never translated.",
+		Text: "A packet to the health check node port of a service reaches the node's own process and is never translated; in mode " +
+			"iptables whatever the policy of the node's INPUT chain.",
 		Source: []string{"v1.ServiceSpec.healthCheckNodePort", "kubernetes#97225"},
 	}
 	pingUntouched = &Clause{
@@ -79,7 +79,7 @@ var (
 	otherTraffic = &Clause{
 		Name: "other-traffic-untouched", Law: "I5", Force: Must,
 		Text: "A packet that belongs to no service port passes as it was sent: other addresses, ports and protocols, and " +
-			"endpoints called by their own address.",
+			"endpoints called by their own address. Mode nftables has rules for cluster IPs: unused-port-rejected.",
 		Source: []string{"Kubernetes documentation: Virtual IPs and Service Proxies", "kubernetes#92035"},
 	}
 	noVirtualIP = &Clause{
@@ -133,25 +133,25 @@ var (
 	droppedByPolicy = &Clause{
 		Name: "dropped-by-policy", Law: "I5", Force: Must,
 		Text: "If foreign rules have a chain of policy DROP, a first packet that they do not accept is dropped, whether it goes " +
-			"to a service or not. The proxier opens nothing for it but health check node ports, and FORWARD for masqueraded " +
-			"packets.",
+			"to a service or not. In mode iptables the proxier opens nothing for it but health check node ports, and FORWARD for " +
+			"masqueraded packets.",
 		Source: []string{"kubernetes#39823", "kubernetes#97225", "iptables(8)"},
 	}
 	passesForward = &Clause{
 		Name: "passes-forward-policy", Law: "I3", Force: Must,
-		Text: "A packet that the node masquerades for a service, and a packet of a connection that was answered, passes a " +
-			"FORWARD chain of policy DROP, there and back.",
+		Text: "In mode iptables a packet that the node masquerades for a service, and a packet of a connection that was answered, " +
+			"passes a FORWARD chain of policy DROP, there and back.",
 		Source: []string{"kubernetes#39823"},
 	}
 	strayPasses = &Clause{
 		Name: "stray-packet-passes", Law: "I5", Force: Must,
-		Text: "If conntrack is set to be liberal, a TCP packet that conntrack can assign to no connection, not even to one of a " +
-			"service, passes as it was sent: it may be an answer whose request took another way.",
+		Text: "If conntrack is set to be liberal, or the node's mode is nftables, a TCP packet that conntrack can assign to no " +
+			"connection, not even to one of a service, passes as it was sent: it may be an answer whose request took another way.",
 		Source: []string{"kubernetes#94861", "kubernetes#120412"},
 	}
 	strayDropped = &Clause{
 		Name: "stray-packet-dropped", Law: "I5", Force: Unspecified,
-		Text:   "If conntrack is not set to be liberal, such a packet may be dropped or pass.",
+		Text:   "In mode iptables, if conntrack is not set to be liberal, such a packet may be dropped or pass.",
 		Source: []string{"kubernetes#74839", "kubernetes#94861"},
 	}
 	filteredByOthers = &Clause{

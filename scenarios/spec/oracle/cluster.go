@@ -22,6 +22,8 @@ type Cluster struct {
 	Underlay []netip.Prefix
 	Services []*corev1.Service
 	Slices   []*discoveryv1.EndpointSlice
+	// ServiceCIDRs are the ranges that cluster IPs are of, as the API has them; none if it does not tell.
+	ServiceCIDRs []netip.Prefix
 }
 
 // Node is a machine that runs a service proxy.

@@ -38,12 +38,13 @@ func document(t *testing.T) string {
 	out.WriteString(`# Specification
 
 This page lists what the Service API promises: what may happen to a packet in a Kubernetes cluster whose nodes run a service proxy in
-iptables mode. Each sentence is a clause of package ` + "`scenarios/spec/oracle`" + `, which judges packets by these clauses; the
+mode iptables or mode nftables. Each sentence is a clause of package ` + "`scenarios/spec/oracle`" + `, which judges packets by these clauses; the
 report of a failure names the broken one. This page is generated from the package:
 ` + "`go test ./scenarios/spec/oracle -run TestSpecificationIsFresh -update`" + `.
 
 MUST, MAY and UNSPECIFIED say how binding a clause is. UNSPECIFIED means that the sources leave something open; every outcome that the
-clause names is then allowed. Each clause belongs to one of these laws:
+clause names is then allowed. A clause that names a mode is about nodes in this mode; what is otherwise in mode nftables has a part of its own,
+with the sentence that tells users. Each clause belongs to one of these laws:
 
 | law | meaning |
 |---|---|
@@ -64,7 +65,11 @@ clause names is then allowed. Each clause belongs to one of these laws:
 		fmt.Fprintf(&out, "\n## %s\n", chapter.Title)
 		for _, c := range chapter.Clauses {
 			fmt.Fprintf(&out, "\n### %s\n\n%s\n\n", c.Name, wrapped(fmt.Sprintf("%s, %s. %s", c.Force, c.Law, c.Text), ""))
-			for _, line := range append([]string{"Sources: " + strings.Join(c.Source, "; ")}, exercises[c]...) {
+			lines := []string{"Sources: " + strings.Join(c.Source, "; ")}
+			if c.Sentence.Text != "" {
+				lines = append(lines, fmt.Sprintf("[Told to users](%s): %q", c.Sentence.Document, c.Sentence.Text))
+			}
+			for _, line := range append(lines, exercises[c]...) {
 				fmt.Fprintf(&out, "- %s\n", wrapped(line+".", "  "))
 			}
 		}

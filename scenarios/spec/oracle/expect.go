@@ -126,7 +126,7 @@ func (s *Spec) decide(q *question, node, next int) (Answer, bool) {
 	}
 	switch {
 	case len(found)+len(ports) == 0:
-		return Answer{}, false
+		return s.refuses(q, node)
 	case len(found) == 1 && len(ports) == 0 && !found[0].doubtful:
 		return s.answer(q, node, next, &found[0]), true
 	}
@@ -138,6 +138,27 @@ func (s *Spec) decide(q *question, node, next int) (Answer, bool) {
 		all = s.includeNodePorts(all, q, node, next, ports)
 	}
 	return together(all), true
+}
+
+// refuses is the answer of a node in mode nftables for a packet to a cluster IP that no service port has, or that no service has. False:
+// the node says nothing of it.
+func (s *Spec) refuses(q *question, node int) (Answer, bool) {
+	known := s.known[node]
+	k, v := known.spec.services, &known.spec.views[known.node]
+	here := &s.network.hosts[node]
+	if v.mode != NFTables || q.protocol == 0 || here.has(q.To.Addr()) || q.To.Addr().IsLoopback() {
+		return Answer{}, false
+	}
+	a := Answer{Node: v.name, client: q.client, from: q.from, net: s.network, decide: here}
+	switch {
+	case k.clusterIPs[q.To.Addr()]:
+		a.Fate, a.chosen = Reject, unusedPortRejected
+	case contains(k.ranges, q.To.Addr()):
+		a.Fate, a.chosen = Drop, unassignedIPDropped
+	default:
+		return a, false
+	}
+	return a, true
 }
 
 // includeNodePorts adds the answers of those who have a port on nodes.
@@ -188,7 +209,10 @@ func (s *Spec) notServedHere(q *question, node int, at *served, why *Clause) []A
 func (s *Spec) include(all []Answer, q *question, node, next int, at *served, doubtful bool) []Answer {
 	all = append(all, s.answer(q, node, next, at))
 	if doubtful {
-		a := s.onward(q, node, next)
+		a, refused := s.refuses(q, node)
+		if !refused {
+			a = s.onward(q, node, next)
+		}
 		if at.doubtful {
 			a.odd = staleField
 		}
@@ -401,7 +425,7 @@ func (s *Spec) martian(q *question) Answer {
 
 // mayBeFiltered allows for what rules of others do.
 func (s *Spec) mayBeFiltered(a *Answer, first, second int) {
-	if a.served == healthPortOpen {
+	if a.served == healthPortOpen && s.modeOn(s.network.byName[a.Host].node) == IPTables {
 		return
 	}
 	filters := func(node int) bool { return node >= 0 && s.views[node].filters }

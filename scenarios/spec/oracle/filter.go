@@ -12,6 +12,8 @@ type Filter struct {
 	// Input and Forward are the chains with a policy of DROP; nil: that chain lets everything pass. Packets of connections that are known
 	// pass by INPUT in any case; those that FORWARD has are for the service proxy to let pass.
 	Input, Forward []Pass
+	// Replies says that FORWARD itself lets packets of known connections pass. It says something where Forward is given.
+	Replies bool
 }
 
 // Stops says whether there are packets that do not pass.
@@ -83,6 +85,7 @@ func (s *Spec) filterOne(a *Answer, q *question, first, second int) {
 			break
 		}
 		if s.stopsOnTheWay(a, q, node) {
+			a.unaccepted = s.modeOn(node) == NFTables
 			a.stop(s.views[node].name)
 			return
 		}
@@ -90,9 +93,35 @@ func (s *Spec) filterOne(a *Answer, q *question, first, second int) {
 	if a.Fate != ToEndpoint || a.Open {
 		return
 	}
+	a.unaccepted = s.modeOn(a.decide.node) == NFTables
+	s.silences(a, q.To.Addr().Is6())
 	a.stopped = make([]string, len(a.Endpoints))
 	for i := range a.Endpoints {
 		a.stopped[i] = s.stopsToEndpoint(a, q, i)
+	}
+}
+
+// modeOn is the mode of a node's proxy.
+func (s *Spec) modeOn(node int) Mode {
+	known := s.known[node]
+	return known.spec.views[known.node].mode
+}
+
+// stopsReplies says whether rules of others on a node stop packets of known connections that it forwards.
+func (s *Spec) stopsReplies(node int, v6 bool) bool {
+	f := &s.views[node].filter[0]
+	if v6 {
+		f = &s.views[node].filter[1]
+	}
+	return f.Forward != nil && !f.Replies && s.modeOn(node) == NFTables
+}
+
+// silences notes that rules of others may stop the answers on their way, where no proxy lets them pass.
+func (s *Spec) silences(a *Answer, v6 bool) {
+	for node := range s.views {
+		if s.stopsReplies(node, v6) {
+			a.silenced = firewallDecides
+		}
 	}
 }
 
@@ -110,7 +139,7 @@ func (a *Answer) stoppedOf(endpoints []netip.AddrPort) []string {
 
 // stop has the packet end at a node's chain of policy DROP.
 func (a *Answer) stop(node string) {
-	a.chosen, a.sourced, a.Open, a.Loose = droppedByPolicy, nil, false, false
+	a.chosen, a.sourced, a.Open, a.Loose = a.policy(), nil, false, false
 	if a.Fate == Untouched {
 		a.mayBeLost = a.Host == ""
 		a.Host, a.End = node, Dropped
@@ -128,7 +157,7 @@ func (s *Spec) stopsOnTheWay(a *Answer, q *question, node int) bool {
 	switch {
 	case own && !p.input: // it is sent, and not forwarded
 		return false
-	case p.input && a.served == healthPortOpen:
+	case p.input && a.served == healthPortOpen && s.modeOn(node) == IPTables:
 		return false
 	}
 	return s.stops(&p)
@@ -139,15 +168,16 @@ func (s *Spec) stopsToEndpoint(a *Answer, q *question, endpoint int) string {
 	at := a.Endpoints[endpoint]
 	p := passing{node: a.decide.node, protocol: q.Protocol, from: q.from, to: at, input: a.decide.has(at.Addr())}
 	p.loopback = q.client.kind == aNode && q.client.node == p.node
-	masqueraded := !p.input && !q.unmarked && (a.source == Masqueraded || at.Addr() == a.from)
-	if (p.input || !p.loopback && !masqueraded) && s.stops(&p) {
+	masqueraded := !p.input && (a.source == Masqueraded || at.Addr() == a.from)
+	marked := masqueraded && !q.unmarked && s.modeOn(p.node) == IPTables
+	if (p.input || !p.loopback && !marked) && s.stops(&p) {
 		return s.views[p.node].name
 	}
 	next := s.network.nodeBefore(at.Addr())
 	if p.input || next < 0 || next == p.node {
 		return ""
 	}
-	if masqueraded {
+	if masqueraded && !q.unmarked {
 		p.from = a.decide.address(at.Addr().Is6())
 	}
 	p.node, p.input, p.loopback = next, s.network.hosts[next].has(at.Addr()), false

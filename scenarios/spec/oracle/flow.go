@@ -341,7 +341,11 @@ func (f *Flow) invalid() Answer {
 		return open
 	}
 	for i := range f.spec.views {
-		if f.spec.views[i].liberal {
+		switch {
+		case f.spec.views[i].liberal:
+			return open
+		case f.spec.modeOn(i) == NFTables:
+			open.odd = invalidPacketPasses
 			return open
 		}
 	}
@@ -377,9 +381,18 @@ func (f *Flow) judgeServer(p Later, ways []Way) []Violation {
 	return nil
 }
 
-// mayBeStopped says whether rules of others may have stopped a packet: rules of which it is not known what they stop.
+// mayBeStopped says whether rules of others may have stopped a packet: rules of which it is not known what they stop, or that no proxy
+// lets known connections pass by.
 func (f *Flow) mayBeStopped(w *Way) bool {
-	return w.End == Dropped && slices.ContainsFunc(f.spec.views, func(v view) bool { return v.filters })
+	if w.End != Dropped {
+		return false
+	}
+	for i := range f.spec.views {
+		if f.spec.views[i].filters || f.spec.stopsReplies(i, w.Server.Addr().Is6()) {
+			return true
+		}
+	}
+	return false
 }
 
 // continues holds a way of a later packet to the one that the first packet took.

@@ -138,8 +138,8 @@ func (s *Spec) reaches(answer *Answer, w *Way) (*Clause, string) {
 func (a *Answer) misses(endpoint int, w *Way) *Clause {
 	switch {
 	case a.stoppedAt(endpoint) != "":
-		return droppedByPolicy
-	case a.stopped != nil && a.source == Masqueraded && w.End == Dropped:
+		return a.policy()
+	case a.stopped != nil && a.source == Masqueraded && w.End == Dropped && !a.unaccepted:
 		return passesForward
 	}
 	return a.served

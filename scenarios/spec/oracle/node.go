@@ -12,6 +12,7 @@ import (
 // view is a node's service proxy: what it is told to do, and what it knows of its node.
 type view struct {
 	name          string
+	mode          Mode
 	zone          string
 	masqueradeAll bool
 	masqueradeBit int32 // of the mark on what is masqueraded
@@ -44,12 +45,15 @@ func newView(n *Node) view {
 		config = &kubeproxyconfig.KubeProxyConfiguration{}
 	}
 	v := view{
-		name: n.Name, masqueradeAll: config.IPTables.MasqueradeAll, nodeHints: true, liberal: n.Liberal, filters: n.Filters, device: n.device,
+		name: n.Name, mode: ModeOf(config), masqueradeAll: config.IPTables.MasqueradeAll, masqueradeBit: defaultMasqueradeBit, nodeHints: true,
+		liberal: n.Liberal, filters: n.Filters, device: n.device,
 	}
-	if bit := config.IPTables.MasqueradeBit; bit != nil {
+	bit := config.IPTables.MasqueradeBit
+	if v.mode == NFTables {
+		v.masqueradeAll, bit = config.NFTables.MasqueradeAll, config.NFTables.MasqueradeBit
+	}
+	if bit != nil {
 		v.masqueradeBit = *bit
-	} else {
-		v.masqueradeBit = defaultMasqueradeBit
 	}
 	if !n.Filters {
 		v.filter = n.Filter
@@ -72,6 +76,9 @@ func newView(n *Node) view {
 	localhost := config.IPTables.LocalhostNodePorts == nil || *config.IPTables.LocalhostNodePorts
 	for f := range v.nodePorts {
 		v.nodePorts[f] = newNodePorts(config.NodePortAddresses, f == 1, localhost, v.primary[f])
+		if v.mode == NFTables {
+			v.nodePorts[f] = newNodePortsOfNFTables(config.NodePortAddresses, f == 1, v.primary[f])
+		}
 		v.nodePorts[f].found = n.Found
 	}
 	return v
@@ -165,6 +172,8 @@ type nodePorts struct {
 	localhost bool
 	prefixes  []netip.Prefix
 	found     []netip.Addr // nil: all
+	// The clauses by which they are served at no loopback address, and not at an address of the node; nil: the ones of mode iptables.
+	notAtLoopback, notThere *Clause
 }
 
 func loopbackRange(v6 bool) netip.Prefix {
@@ -207,11 +216,25 @@ func newNodePorts(given []string, v6, localhost bool, primary netip.Addr) (p nod
 	return p
 }
 
+// newNodePortsOfNFTables are those of a node in mode nftables.
+func newNodePortsOfNFTables(given []string, v6 bool, primary netip.Addr) nodePorts {
+	if len(given) > 0 {
+		p := newNodePorts(given, v6, false, primary)
+		p.notAtLoopback = nodePortNotAtLoopback
+		return p
+	}
+	p := newNodePorts([]string{"primary"}, v6, false, primary)
+	p.notAtLoopback, p.notThere = nodePortNotAtLoopback, nodePortAtPrimary
+	return p
+}
+
 // serves says whether node ports are served at an address of the node, loopback among them, and the clause that says so. What
 // is neither sure to be served nor sure not to be is unsure.
 func (p *nodePorts) serves(a netip.Addr) (serves, unsure bool, why *Clause) {
 	if a.IsLoopback() {
 		switch {
+		case p.notAtLoopback != nil:
+			return false, false, p.notAtLoopback
 		case !p.localhost || !p.all && !contains(p.prefixes, a):
 			return false, false, localhostNodePortOff
 		case !p.all && a != loopback4:
@@ -225,6 +248,9 @@ func (p *nodePorts) serves(a netip.Addr) (serves, unsure bool, why *Clause) {
 	if p.all || contains(p.prefixes, a) {
 		// What is new since the last sync is served once that is over.
 		return true, !p.all && p.found != nil && !slices.Contains(p.found, a), nodePortServed
+	}
+	if p.notThere != nil {
+		return false, false, p.notThere
 	}
 	return false, false, nodePortAddresses
 }

@@ -34,8 +34,8 @@ var (
 	}
 	invalidPacketDropped = &Clause{
 		Name: "invalid-packet-dropped", Law: "I2", Force: Must,
-		Text: "A packet that conntrack cannot assign to a translated connection is not passed on untranslated, unless conntrack " +
-			"is set to be liberal.",
+		Text: "In mode iptables a packet that conntrack cannot assign to a translated connection is not passed on untranslated, unless " +
+			"conntrack is set to be liberal.",
 		Source: []string{"kubernetes#74839", "kubernetes#94861", "kubernetes#120412"},
 	}
 	staleEntryOfNoService = &Clause{
@@ -78,11 +78,11 @@ var (
 	}
 	tablesApart = &Clause{
 		Name: "tables-apart", Law: "I6", Force: May,
-		Text: "Tables are committed one after the other. In between, a packet that was not translated before may still not be " +
+		Text: "In mode iptables tables are committed one after the other. In between, a packet that was not translated before may still not be " +
 			"translated: it passes, or is dropped like untranslated packets under externalTrafficPolicy Local, source ranges " +
 			"and foreign policies. If the mark for masquerading changes, a FORWARD chain of policy DROP may not know the new " +
-			"mark in between.",
-		Source: []string{"iptables-restore(8)"},
+			"mark in between. Mode nftables changes all rules of a family at once.",
+		Source: []string{"iptables-restore(8)", "nft(8)"},
 	}
 	staleUntilCleanup = &Clause{
 		Name: "stale-until-cleanup", Law: "I8", Force: May,

@@ -92,6 +92,9 @@ type services struct {
 	nodePorts map[portPlace][]served
 	// health are the ports of health checks, in the families of their services.
 	health map[portPlace]bool
+	// clusterIPs are those that nodes serve, ranges those that cluster IPs are of.
+	clusterIPs map[netip.Addr]bool
+	ranges     []netip.Prefix
 	// left are places that look like those of a service and are not served, and why.
 	left map[place]*Clause
 }
@@ -99,7 +102,7 @@ type services struct {
 func newServices(c *Cluster) *services {
 	s := &services{
 		places: make(map[place][]served, 2*len(c.Services)), nodePorts: map[portPlace][]served{},
-		health: map[portPlace]bool{}, left: map[place]*Clause{},
+		health: map[portPlace]bool{}, left: map[place]*Clause{}, clusterIPs: make(map[netip.Addr]bool, len(c.Services)), ranges: c.ServiceCIDRs,
 	}
 	slices := make(map[types.NamespacedName][]*discoveryv1.EndpointSlice, len(c.Services))
 	for _, slice := range c.Slices {
@@ -271,6 +274,7 @@ func (p *port) note(c *Clause) {
 // serve notes the places of a port.
 func (s *services) serve(service *corev1.Service, p *port) {
 	s.at(p.clusterIP, p, atClusterIP, false)
+	s.clusterIPs[p.clusterIP] = true
 	for _, a := range p.externalIPs {
 		s.at(a, p, atExternalIP, false)
 	}

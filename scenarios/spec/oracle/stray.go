@@ -50,8 +50,9 @@ func (s *Spec) ExpectStray(p Stray) Answer {
 	case v.filters:
 		a.Open, a.odd = true, filteredByOthers
 	case s.stops(&at):
-		a.Fate, a.chosen = Drop, droppedByPolicy
-	case !v.liberal:
+		a.unaccepted = s.modeOn(node) == NFTables
+		a.Fate, a.chosen = Drop, a.policy()
+	case !v.liberal && s.modeOn(node) == IPTables:
 		a.Open, a.odd = true, strayDropped
 	}
 	return a

@@ -74,6 +74,7 @@ func (t *table) filter() (f oracle.Filter, ok bool) {
 		if f.Forward, ok = t.passes("FORWARD"); !ok {
 			return f, false
 		}
+		f.Replies = slices.Contains(f.Forward, known)
 		f.Forward = append(f.Forward, known) // not nil
 	}
 	return f, true
