@@ -24,15 +24,15 @@ func (m *members) apply(ctx context.Context, object runtime.Object) error {
 	const how = types.ApplyPatchType
 	switch o := object.(type) {
 	case *corev1.ConfigMap:
-		_, err = m.client.CoreV1().ConfigMaps(o.Namespace).Patch(ctx, o.Name, how, text, options)
+		_, err = m.client.ConfigMaps(o.Namespace).Patch(ctx, o.Name, how, text, options)
 	case *corev1.ServiceAccount:
-		_, err = m.client.CoreV1().ServiceAccounts(o.Namespace).Patch(ctx, o.Name, how, text, options)
+		_, err = m.client.ServiceAccounts(o.Namespace).Patch(ctx, o.Name, how, text, options)
 	case *corev1.Pod:
-		_, err = m.client.CoreV1().Pods(o.Namespace).Patch(ctx, o.Name, how, text, options)
+		_, err = m.client.Pods(o.Namespace).Patch(ctx, o.Name, how, text, options)
 	case *rbacv1.ClusterRoleBinding:
-		_, err = m.client.RbacV1().ClusterRoleBindings().Patch(ctx, o.Name, how, text, options)
+		_, err = m.client.ClusterRoleBindings().Patch(ctx, o.Name, how, text, options)
 	case *appsv1.DaemonSet:
-		_, err = m.client.AppsV1().DaemonSets(o.Namespace).Patch(ctx, o.Name, how, text, options)
+		_, err = m.client.DaemonSets(o.Namespace).Patch(ctx, o.Name, how, text, options)
 	default:
 		panic(fmt.Sprintf("cluster: %T is not among the objects that are applied", object))
 	}

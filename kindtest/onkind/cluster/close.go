@@ -69,7 +69,7 @@ func Remove(ctx context.Context, name string) error {
 func (c *Cluster) leave(ctx context.Context) error {
 	now := metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
 	pool := metav1.ListOptions{LabelSelector: poolLabel}
-	err := c.client.CoreV1().Pods(poolNamespace).DeleteCollection(ctx, now, pool)
+	err := c.client.Pods(poolNamespace).DeleteCollection(ctx, now, pool)
 	return errors.Join(err, c.inAll(ctx, func(Node) string {
 		return "systemctl stop " + agentUnit + " 2>/dev/null || true\nrm -rf " + socketFolder + " " + programPath + "\n"
 	}))

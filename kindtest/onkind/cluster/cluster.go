@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/kind/pkg/cluster/nodes"
 
 	"github.com/chainwalk/chainwalk/internal/scratchimage"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/apiclient"
 )
 
 // Cluster is a running one. Its methods are for one goroutine, but for Relay and Metrics, which are for any.
@@ -41,7 +42,7 @@ func newCluster(config Config) *Cluster {
 type members struct {
 	config  Config
 	nodes   []Node
-	client  Client
+	client  apiclient.Client
 	foreign *kubeproxy.KubeProxyConfiguration // of the kube-proxy that an existing cluster came with
 }
 
@@ -86,7 +87,7 @@ func (c *Cluster) Outside() Outside { return c.outside }
 func (m *members) Image() string { return m.config.Image }
 
 // Client reaches the API server with all rights and without a limit of its own.
-func (m *members) Client() Client { return m.client }
+func (m *members) Client() apiclient.Client { return m.client }
 
 // RESTConfig is what Client was made of.
 func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.rest) }

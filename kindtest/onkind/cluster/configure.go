@@ -252,7 +252,7 @@ func (p *nodeProxies) ReplaceProxy(ctx context.Context, nodes []string) error {
 // replace deletes pods of the proxy, and returns when there are others on all nodes that have synced.
 func (p *nodeProxies) replace(ctx context.Context, pods map[string]*corev1.Pod) error {
 	for _, pod := range pods {
-		err := p.client.CoreV1().Pods(proxyNamespace).Delete(ctx, pod.Name, metav1.DeleteOptions{})
+		err := p.client.Pods(proxyNamespace).Delete(ctx, pod.Name, metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
@@ -274,7 +274,7 @@ func (p *nodeProxies) replace(ctx context.Context, pods map[string]*corev1.Pod) 
 
 // proxyPods are the proxy's pods by node, without those that are being deleted.
 func (p *nodeProxies) proxyPods(ctx context.Context) (map[string]*corev1.Pod, error) {
-	list, err := p.client.CoreV1().Pods(proxyNamespace).List(ctx, metav1.ListOptions{LabelSelector: p.proxySelector()})
+	list, err := p.client.Pods(proxyNamespace).List(ctx, metav1.ListOptions{LabelSelector: p.proxySelector()})
 	if err != nil {
 		return nil, err
 	}

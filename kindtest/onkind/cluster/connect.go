@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/chainwalk/chainwalk/kindtest/onkind/apiclient"
 )
 
 // How often something is looked at that is waited for, and how long.
@@ -30,7 +32,7 @@ func (c *Cluster) connect(ctx context.Context) error {
 		return err
 	}
 	c.rest.QPS = -1 // no limit: the API server is here for this alone
-	if c.client, err = newClient(c.rest); err != nil {
+	if c.client, err = apiclient.New(c.rest); err != nil {
 		return err
 	}
 	if err := c.readNodes(ctx); err != nil {
@@ -43,7 +45,7 @@ func (c *Cluster) connect(ctx context.Context) error {
 // readNodes waits until each node has its podCIDRs, which the controllers give it.
 func (c *Cluster) readNodes(ctx context.Context) error {
 	return until(ctx, func(ctx context.Context) (pending string, err error) {
-		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		list, err := c.client.Nodes().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return fmt.Sprintf("the API server does not answer: %v", err), nil
 		}
@@ -95,7 +97,7 @@ func nodeOf(n *corev1.Node) (Node, error) {
 // waitForNodes waits until all nodes are ready.
 func (c *Cluster) waitForNodes(ctx context.Context) error {
 	return until(ctx, func(ctx context.Context) (pending string, err error) {
-		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		list, err := c.client.Nodes().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return "", err
 		}

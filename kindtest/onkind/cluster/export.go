@@ -7,13 +7,13 @@ import (
 	"os"
 	"path/filepath"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kind/pkg/exec"
 	"sigs.k8s.io/yaml"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Export writes to a folder, for each node: kind's logs (in kind/), a snapshot, the proxy's log and metrics, each by its node's name; and
@@ -62,42 +62,39 @@ func (p *nodeProxies) proxyLog(ctx context.Context, node string) ([]byte, error)
 	if pod == nil {
 		return nil, errors.New("there is no pod of the proxy")
 	}
-	return p.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+	return p.client.Logs(ctx, pod.Namespace, pod.Name)
 }
 
 // objects are the objects that decide what the proxy writes, and others that help to understand it, as a stream of YAML documents.
 func (c *Cluster) objects(ctx context.Context) ([]byte, error) {
-	core, all := c.client.CoreV1(), metav1.ListOptions{}
+	const all = metav1.NamespaceAll
 	var text []byte
 	var failed []error
-	add := func(list runtime.Object, err error) {
+	add := func(kind schema.GroupVersionKind, list runtime.Object, err error) {
 		if err == nil {
-			err = appendList(&text, list)
+			err = appendList(&text, kind, list)
 		}
 		failed = append(failed, err)
 	}
-	nodes, err := core.Nodes().List(ctx, all)
-	add(nodes, err)
-	services, err := core.Services(metav1.NamespaceAll).List(ctx, all)
-	add(services, err)
-	slices, err := c.client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, all)
-	add(slices, err)
-	pods, err := core.Pods(metav1.NamespaceAll).List(ctx, all)
-	add(pods, err)
-	configs, err := core.ConfigMaps(proxyNamespace).List(ctx, all)
-	add(configs, err)
-	events, err := core.Events(metav1.NamespaceAll).List(ctx, all)
-	add(events, err)
+	core := corev1.SchemeGroupVersion.WithKind
+	nodes, err := c.client.Nodes().List(ctx, metav1.ListOptions{})
+	add(core("NodeList"), nodes, err)
+	services, err := c.client.Services(all).List(ctx, metav1.ListOptions{})
+	add(core("ServiceList"), services, err)
+	slices, err := c.client.EndpointSlices(all).List(ctx, metav1.ListOptions{})
+	add(discoveryv1.SchemeGroupVersion.WithKind("EndpointSliceList"), slices, err)
+	pods, err := c.client.Pods(all).List(ctx, metav1.ListOptions{})
+	add(core("PodList"), pods, err)
+	configs, err := c.client.ConfigMaps(proxyNamespace).List(ctx, metav1.ListOptions{})
+	add(core("ConfigMapList"), configs, err)
+	events, err := c.client.Events(all).List(ctx, metav1.ListOptions{})
+	add(core("EventList"), events, err)
 	return text, errors.Join(failed...)
 }
 
-// appendList writes a list, which the API server returns without its kind, as a document.
-func appendList(text *[]byte, list runtime.Object) error {
-	kinds, _, err := scheme.Scheme.ObjectKinds(list)
-	if err != nil {
-		return err
-	}
-	list.GetObjectKind().SetGroupVersionKind(kinds[0])
+// appendList writes a list as a document. The API server returns it without its kind.
+func appendList(text *[]byte, kind schema.GroupVersionKind, list runtime.Object) error {
+	list.GetObjectKind().SetGroupVersionKind(kind)
 	document, err := yaml.Marshal(list)
 	*text = append(append(*text, "---\n"...), document...)
 	return err

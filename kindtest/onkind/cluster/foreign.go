@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/chainwalk/chainwalk/kindtest/onkind/apiclient"
 )
 
 // foreignFile is where kubeadm puts the configuration of kube-proxy in its ConfigMap.
@@ -15,8 +17,8 @@ const foreignFile = "config.conf"
 
 // foreignConfiguration is the configuration of the kube-proxy that an existing cluster came with, nil if it has none. It is read as kubeadm
 // writes it; of one that has its configuration elsewhere nobody could say which scenarios it can be held to.
-func foreignConfiguration(ctx context.Context, client Client) (*kubeproxy.KubeProxyConfiguration, error) {
-	_, err := client.AppsV1().DaemonSets(metav1.NamespaceSystem).Get(ctx, KubeProxy, metav1.GetOptions{})
+func foreignConfiguration(ctx context.Context, client apiclient.Client) (*kubeproxy.KubeProxyConfiguration, error) {
+	_, err := client.DaemonSets(metav1.NamespaceSystem).Get(ctx, KubeProxy, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -25,7 +27,7 @@ func foreignConfiguration(ctx context.Context, client Client) (*kubeproxy.KubePr
 	}
 	const want = "want one with a ConfigMap kube-system/" + KubeProxy +
 		" as kubeadm makes it, or delete the DaemonSet and leave the proxy to chainwalk"
-	file, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, KubeProxy, metav1.GetOptions{})
+	file, err := client.ConfigMaps(metav1.NamespaceSystem).Get(ctx, KubeProxy, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("the configuration of the cluster's kube-proxy (%s): %w", want, err)
 	}

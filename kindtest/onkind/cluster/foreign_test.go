@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/chainwalk/chainwalk/kindtest/onkind/apiclient/clientset"
 )
 
 // kubeadmConfig is what kubeadm writes, in part.
@@ -46,7 +48,7 @@ func TestForeignConfigurationIsReadAsKubeadmWritesIt(t *testing.T) {
 			wrong: "config.conf"},
 	} {
 		t.Run(about, func(t *testing.T) {
-			got, err := foreignConfiguration(t.Context(), fake.NewClientset(row.objects...))
+			got, err := foreignConfiguration(t.Context(), clientset.Client{Interface: fake.NewClientset(row.objects...)})
 			if row.wrong != "" {
 				require.ErrorContains(t, err, row.wrong)
 				return
@@ -63,7 +65,7 @@ func TestForeignConfigurationIsReadAsKubeadmWritesIt(t *testing.T) {
 			assert.ErrorIs(t, c.mayChange(nil), errForeign)
 		})
 	}
-	got, err := foreignConfiguration(t.Context(), fake.NewClientset(daemons, file(map[string]string{foreignFile: kubeadmConfig})))
+	got, err := foreignConfiguration(t.Context(), clientset.Client{Interface: fake.NewClientset(daemons, file(map[string]string{foreignFile: kubeadmConfig}))})
 	require.NoError(t, err)
 	assert.True(t, got.IPTables.MasqueradeAll)
 	assert.True(t, got.Conntrack.TCPBeLiberal)

@@ -81,7 +81,7 @@ func socketOf(agent string) string { return socketFolder + "/" + agent + ".sock"
 
 // startPods makes the pool. Pods that an earlier run has left with the same binary are used as they are.
 func (c *Cluster) startPods(ctx context.Context) error {
-	pods := c.client.CoreV1().Pods(poolNamespace)
+	pods := c.client.Pods(poolNamespace)
 	for number := range c.config.Pool {
 		for _, node := range c.nodes {
 			pod := poolPod(node.Name, number+1, c.agentImage.String())

@@ -17,7 +17,7 @@ func (p Proxy) writer() string { return p.Name + "-" + p.Mode }
 // removePredecessor takes away a proxy that an earlier run has left, if it is another one, and the rules that it wrote: a proxy does not
 // know what others leave behind.
 func (p *nodeProxies) removePredecessor(ctx context.Context) error {
-	sets := p.client.AppsV1().DaemonSets(proxyNamespace)
+	sets := p.client.DaemonSets(proxyNamespace)
 	set, err := sets.Get(ctx, proxyName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -29,7 +29,7 @@ func (p *nodeProxies) removePredecessor(ctx context.Context) error {
 		return err
 	}
 	err = until(ctx, func(ctx context.Context) (string, error) {
-		list, err := p.client.CoreV1().Pods(proxyNamespace).List(ctx, metav1.ListOptions{LabelSelector: p.proxySelector()})
+		list, err := p.client.Pods(proxyNamespace).List(ctx, metav1.ListOptions{LabelSelector: p.proxySelector()})
 		if err != nil || len(list.Items) == 0 {
 			return "", err
 		}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,7 +101,7 @@ func (b *bench) makeService(t *testing.T) {
 	t.Helper()
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: metav1.NamespaceDefault},
 		Spec: corev1.ServiceSpec{ClusterIP: virtualIP, Ports: []corev1.ServicePort{{Name: "http", Port: 80}}}}
-	_, err := b.Client().CoreV1().Services(service.Namespace).Create(t.Context(), service, metav1.CreateOptions{})
+	_, err := b.Client().Services(service.Namespace).Create(t.Context(), service, metav1.CreateOptions{})
 	require.NoError(t, err)
 	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: service.Namespace,
 		Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
@@ -115,7 +114,7 @@ func (b *bench) makeService(t *testing.T) {
 				Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}})
 		}
 	}
-	_, err = b.Client().DiscoveryV1().EndpointSlices(slice.Namespace).Create(t.Context(), slice, metav1.CreateOptions{})
+	_, err = b.Client().EndpointSlices(slice.Namespace).Create(t.Context(), slice, metav1.CreateOptions{})
 	require.NoError(t, err)
 	b.untilNodesHave(t, virtualIP)
 }
@@ -161,13 +160,11 @@ func (b *bench) kubectl(t *testing.T, input string, args ...string) string {
 // accountConfig is a kubeconfig file for the service account.
 func (b *bench) accountConfig(t *testing.T) string {
 	t.Helper()
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(3600))}}
-	token, err := b.Client().CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account, request, metav1.CreateOptions{})
-	require.NoError(t, err)
+	token := b.kubectl(t, "", "create", "token", account, "--namespace", namespace, "--duration", "1h")
 	to := b.RESTConfig()
 	config := clientcmdapi.NewConfig()
 	config.Clusters["kind"] = &clientcmdapi.Cluster{Server: to.Host, CertificateAuthorityData: to.CAData}
-	config.AuthInfos[account] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
+	config.AuthInfos[account] = &clientcmdapi.AuthInfo{Token: strings.TrimSpace(token)}
 	config.Contexts[account] = &clientcmdapi.Context{Cluster: "kind", AuthInfo: account}
 	config.CurrentContext = account
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -198,7 +195,7 @@ func (b *bench) gathering() []string {
 // nothingLeft fails if a pod of the collector's is there, or a container of it on a node after a while.
 func (b *bench) nothingLeft(t *testing.T) {
 	t.Helper()
-	pods, err := b.Client().CoreV1().Pods(metav1.NamespaceAll).List(t.Context(),
+	pods, err := b.Client().Pods(metav1.NamespaceAll).List(t.Context(),
 		metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=chainwalk-collect"})
 	require.NoError(t, err)
 	var names []string

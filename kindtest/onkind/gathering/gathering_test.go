@@ -191,7 +191,7 @@ func started(t *testing.T, b *bench) (*exec.Cmd, *strings.Builder, func()) {
 		_, _ = io.Copy(said, bufio.NewReader(pipe))
 		close(read)
 	}()
-	watch, err := b.Client().CoreV1().Pods(namespace).Watch(t.Context(), metav1.ListOptions{})
+	watch, err := b.Client().Pods(namespace).Watch(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	defer watch.Stop()
 	select {
@@ -217,7 +217,7 @@ func killed(t *testing.T, b *bench) {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGKILL))
 	read()
 	_ = cmd.Wait()
-	pods, err := b.Client().CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
+	pods, err := b.Client().Pods(namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.NotEmpty(t, pods.Items)
 	status, out, errOut := b.run(t, "gather", "--clean", "--kubeconfig", b.kubeconfig, "--pod-namespace", namespace)
@@ -229,7 +229,7 @@ func killed(t *testing.T, b *bench) {
 // accountGoes removes what docs/gather.yaml has made, and looks that nothing of it is left.
 func accountGoes(t *testing.T, b *bench) {
 	b.kubectl(t, b.page(t), "delete", "--wait", "-f", "-")
-	_, err := b.Client().CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
+	_, err := b.Client().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
 	assert.True(t, apierrors.IsNotFound(err), "%v", err)
 	roles := b.kubectl(t, "", "get", "clusterroles,clusterrolebindings,roles,rolebindings", "-A", "-o", "name")
 	assert.NotContains(t, roles, "chainwalk-gather")

@@ -16,14 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/apiclient"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 )
 
 // writer writes a scenario's objects to the API server and remembers them.
 type writer struct {
-	client cluster.Client
+	client apiclient.Client
 	made   []manifest.Ref
 	labels labels
 }
@@ -94,9 +94,9 @@ func (w *writer) writeOne(ctx context.Context, o runtime.Object) error {
 	case *corev1.Service:
 		return w.service(ctx, object)
 	case *discoveryv1.EndpointSlice:
-		return replace(ctx, w.client.DiscoveryV1().EndpointSlices(object.Namespace), object)
+		return replace(ctx, w.client.EndpointSlices(object.Namespace), object)
 	case *corev1.ConfigMap:
-		return replace(ctx, w.client.CoreV1().ConfigMaps(object.Namespace), object)
+		return replace(ctx, w.client.ConfigMaps(object.Namespace), object)
 	case *corev1.Namespace:
 		return w.namespace(ctx, object.Name)
 	}
@@ -143,7 +143,7 @@ func named(o metav1.Object, err error) error {
 
 // service writes a service, and its status, which is written apart.
 func (w *writer) service(ctx context.Context, s *corev1.Service) error {
-	services := w.client.CoreV1().Services(s.Namespace)
+	services := w.client.Services(s.Namespace)
 	if err := replace(ctx, services, s); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (w *writer) namespace(ctx context.Context, name string) error {
 	if name == metav1.NamespaceDefault || name == metav1.NamespaceSystem {
 		return nil
 	}
-	_, err := w.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	_, err := w.client.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
@@ -197,11 +197,11 @@ func (w *writer) removeOne(ctx context.Context, ref manifest.Ref) error {
 	now := metav1.DeleteOptions{}
 	switch ref.Kind {
 	case "Service":
-		return w.client.CoreV1().Services(ref.Namespace).Delete(ctx, ref.Name, now)
+		return w.client.Services(ref.Namespace).Delete(ctx, ref.Name, now)
 	case "EndpointSlice":
-		return w.client.DiscoveryV1().EndpointSlices(ref.Namespace).Delete(ctx, ref.Name, now)
+		return w.client.EndpointSlices(ref.Namespace).Delete(ctx, ref.Name, now)
 	case "ConfigMap":
-		return w.client.CoreV1().ConfigMaps(ref.Namespace).Delete(ctx, ref.Name, now)
+		return w.client.ConfigMaps(ref.Namespace).Delete(ctx, ref.Name, now)
 	case "Namespace":
 		return nil // it stays
 	}
@@ -216,11 +216,11 @@ func (w *writer) removeAll(ctx context.Context) error {
 		return err
 	}
 	marked := metav1.ListOptions{LabelSelector: sessionLabel + "=true"}
-	services, err := w.client.CoreV1().Services(metav1.NamespaceAll).List(ctx, marked)
+	services, err := w.client.Services(metav1.NamespaceAll).List(ctx, marked)
 	if err != nil {
 		return err
 	}
-	endpointSlices, err := w.client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, marked)
+	endpointSlices, err := w.client.EndpointSlices(metav1.NamespaceAll).List(ctx, marked)
 	if err != nil {
 		return err
 	}
@@ -234,16 +234,16 @@ func (w *writer) removeAll(ctx context.Context) error {
 
 // removeMade deletes the slices that the cluster's controller has made for services that are gone, which otherwise the garbage collector
 // does in its own time.
-func removeMade(ctx context.Context, client cluster.Client) error {
+func removeMade(ctx context.Context, client apiclient.Client) error {
 	made := metav1.ListOptions{LabelSelector: sessionLabel + "=true," + discoveryv1.LabelManagedBy + "=" + controller.Name}
 	return poll(ctx, func() (pending string, err error) {
-		list, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, made)
+		list, err := client.EndpointSlices(metav1.NamespaceAll).List(ctx, made)
 		if err != nil || len(list.Items) == 0 {
 			return "", err
 		}
 		return fmt.Sprintf("%d endpoint slices of the cluster's controller are left", len(list.Items)),
 			together(list.Items, func(s discoveryv1.EndpointSlice) error {
-				return gone(client.DiscoveryV1().EndpointSlices(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}))
+				return gone(client.EndpointSlices(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}))
 			})
 	})
 }
@@ -251,7 +251,7 @@ func removeMade(ctx context.Context, client cluster.Client) error {
 // label gives a Node object these labels, nil for none, and remembers what it had. It says the zone that the node had, and whether
 // anything changes.
 func (w *writer) label(ctx context.Context, node string, want map[string]*string) (zone string, changed bool, err error) {
-	there, err := w.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+	there, err := w.client.Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
 		return "", false, err
 	}
@@ -285,7 +285,7 @@ func (w *writer) patchLabels(ctx context.Context, node string, labels map[string
 	if err != nil {
 		return err
 	}
-	_, err = w.client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err = w.client.Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
 

@@ -80,7 +80,7 @@ func TestObjectsAreWrittenAfterTheirNamespaces(t *testing.T) {
 	made, status := slices.Index(asked, "api create services web"), slices.Index(asked, "api update services/status web")
 	assert.Positive(t, made)
 	assert.Greater(t, status, made, "the status is written apart, after the service")
-	there, err := w.client.CoreV1().Services("shop").Get(t.Context(), "web", metav1.GetOptions{})
+	there, err := w.client.Services("shop").Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, web.Status, there.Status)
 
@@ -98,7 +98,7 @@ func TestWhatCannotBeChangedIsMadeAgain(t *testing.T) {
 	require.NoError(t, w.write(t.Context(), []runtime.Object{serviceAt("web", "10.96.1.2")}))
 	assert.Equal(t, []string{"api update services web", "api delete services web", "api create services web"},
 		s.asked("api update", "api create services", "api delete"))
-	there, err := w.client.CoreV1().Services("shop").Get(t.Context(), "web", metav1.GetOptions{})
+	there, err := w.client.Services("shop").Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, "10.96.1.2", there.Spec.ClusterIP)
 }
@@ -110,7 +110,7 @@ func TestServicesSwapTheirClusterIPs(t *testing.T) {
 	require.NoError(t,
 		w.write(t.Context(), []runtime.Object{serviceAt("a", "10.96.1.2"), serviceAt("b", "10.96.1.3"), serviceAt("c", "10.96.1.1")}))
 	for name, want := range map[string]string{"a": "10.96.1.2", "b": "10.96.1.3", "c": "10.96.1.1"} {
-		there, err := w.client.CoreV1().Services("shop").Get(t.Context(), name, metav1.GetOptions{})
+		there, err := w.client.Services("shop").Get(t.Context(), name, metav1.GetOptions{})
 		require.NoError(t, err)
 		assert.Equal(t, want, there.Spec.ClusterIP, name)
 	}
@@ -123,16 +123,16 @@ func TestNothingOfAScenarioIsLeft(t *testing.T) {
 	w, s := writing(t)
 	slice := sliceOf("web-1")
 	require.NoError(t, w.write(t.Context(), []runtime.Object{serviceAt("web", "10.96.1.1"), serviceAt("gone", "10.96.1.2"), slice}))
-	require.NoError(t, w.client.CoreV1().Services("shop").Delete(t.Context(), "gone", metav1.DeleteOptions{})) // by somebody else
+	require.NoError(t, w.client.Services("shop").Delete(t.Context(), "gone", metav1.DeleteOptions{})) // by somebody else
 	assert.Error(t, w.remove(t.Context(), []manifest.Ref{{Kind: "Service", Namespace: "shop", Name: "never"}}),
 		"what a scenario deletes has to be there")
 	require.NoError(t, w.removeAll(t.Context()))
 	assert.Contains(t, s.asked("api delete"), "api delete endpointslices web-1")
-	_, err := w.client.CoreV1().Services("shop").Get(t.Context(), "web", metav1.GetOptions{})
+	_, err := w.client.Services("shop").Get(t.Context(), "web", metav1.GetOptions{})
 	assert.True(t, apierrors.IsNotFound(err))
 	assert.Empty(t, w.made)
 
-	_, err = w.client.CoreV1().Services("shop").Create(t.Context(), serviceAt("leftover", ""), metav1.CreateOptions{})
+	_, err = w.client.Services("shop").Create(t.Context(), serviceAt("leftover", ""), metav1.CreateOptions{})
 	require.NoError(t, err)
 	assert.ErrorContains(t, w.removeAll(t.Context()), "1 objects of the scenario are left")
 }
@@ -144,17 +144,17 @@ func TestLeftoversAreSwept(t *testing.T) {
 	for name, labels := range map[string]map[string]string{"ours": {sessionLabel: "true"}, "theirs": nil} {
 		service := serviceAt(name, "")
 		service.Labels = labels
-		_, err := b.client.CoreV1().Services("shop").Create(ctx, service, metav1.CreateOptions{})
+		_, err := b.client.Services("shop").Create(ctx, service, metav1.CreateOptions{})
 		require.NoError(t, err)
 		slice := sliceOf(name)
 		slice.Labels = labels
-		_, err = b.client.DiscoveryV1().EndpointSlices("shop").Create(ctx, slice, metav1.CreateOptions{})
+		_, err = b.client.EndpointSlices("shop").Create(ctx, slice, metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
 	s.forgetLog()
 	require.NoError(t, b.sweep(ctx))
 	assert.ElementsMatch(t, []string{"api delete services ours", "api delete endpointslices ours"}, s.asked("api delete"))
-	_, err := b.client.CoreV1().Services(sentinelNamespace).Get(ctx, sentinelName, metav1.GetOptions{})
+	_, err := b.client.Services(sentinelNamespace).Get(ctx, sentinelName, metav1.GetOptions{})
 	assert.NoError(t, err, "the sentinel is none of a scenario's")
 }
 
@@ -162,10 +162,10 @@ func TestLeftoversAreSwept(t *testing.T) {
 func TestLabelsOfNodesAreGivenBack(t *testing.T) {
 	b, s := scripted(t)
 	ctx := t.Context()
-	there, err := b.client.CoreV1().Nodes().Get(ctx, "worker", metav1.GetOptions{})
+	there, err := b.client.Nodes().Get(ctx, "worker", metav1.GetOptions{})
 	require.NoError(t, err)
 	there.Labels[corev1.LabelTopologyZone] = "b"
-	_, err = b.client.CoreV1().Nodes().Update(ctx, there, metav1.UpdateOptions{})
+	_, err = b.client.Nodes().Update(ctx, there, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	label := func(node, zone string) (string, bool) {
 		w := writer{client: b.client, labels: b.labels}
@@ -182,7 +182,7 @@ func TestLabelsOfNodesAreGivenBack(t *testing.T) {
 	_, _ = label("worker2", "x")
 	require.NoError(t, b.Close(ctx))
 	for name, want := range map[string]map[string]string{"worker": {"own": "1", corev1.LabelTopologyZone: "b"}, "worker2": {"own": "1"}} {
-		node, err := b.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		node, err := b.client.Nodes().Get(ctx, name, metav1.GetOptions{})
 		require.NoError(t, err)
 		assert.Equal(t, want, node.Labels, name)
 	}

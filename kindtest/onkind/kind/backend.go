@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
-	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/apiclient"
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -39,7 +39,7 @@ const defaultSamples = 100
 // Backend runs scenarios on a cluster, one at a time.
 type Backend struct {
 	hands    Hands
-	client   cluster.Client
+	client   apiclient.Client
 	facts    Facts
 	relays   map[string]relay
 	close    []func() error
@@ -102,11 +102,11 @@ func (b *Backend) open(ctx context.Context) error {
 // sweep deletes what an earlier run that was killed has left in the API server.
 func (b *Backend) sweep(ctx context.Context) error {
 	marked := metav1.ListOptions{LabelSelector: sessionLabel + "=true"}
-	services, err := b.client.CoreV1().Services(metav1.NamespaceAll).List(ctx, marked)
+	services, err := b.client.Services(metav1.NamespaceAll).List(ctx, marked)
 	if err != nil {
 		return err
 	}
-	endpointSlices, err := b.client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, marked)
+	endpointSlices, err := b.client.EndpointSlices(metav1.NamespaceAll).List(ctx, marked)
 	if err != nil {
 		return err
 	}
@@ -114,12 +114,12 @@ func (b *Backend) sweep(ctx context.Context) error {
 		func() error { return b.deletePods(ctx) },
 		func() error {
 			return together(services.Items, func(s corev1.Service) error {
-				return gone(b.client.CoreV1().Services(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}))
+				return gone(b.client.Services(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}))
 			})
 		},
 		func() error {
 			return together(endpointSlices.Items, func(s discoveryv1.EndpointSlice) error {
-				return gone(b.client.DiscoveryV1().EndpointSlices(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}))
+				return gone(b.client.EndpointSlices(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}))
 			})
 		},
 	)
@@ -165,7 +165,7 @@ func (b *Backend) learnNetwork(ctx context.Context) error {
 
 // learnServices finds the ranges of cluster IPs, and the services that are there.
 func (b *Backend) learnServices(ctx context.Context) error {
-	ranges, err := b.client.NetworkingV1().ServiceCIDRs().List(ctx, metav1.ListOptions{})
+	ranges, err := b.client.ServiceCIDRs().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("ranges of cluster IPs: %w", err)
 	}
@@ -178,7 +178,7 @@ func (b *Backend) learnServices(ctx context.Context) error {
 			b.facts.Services = append(b.facts.Services, p)
 		}
 	}
-	services, err := b.client.CoreV1().Services(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: "!" + sessionLabel})
+	services, err := b.client.Services(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: "!" + sessionLabel})
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (b *Backend) learnServices(ctx context.Context) error {
 
 // learnSpellings asks the API server whether it would take a service with an old spelling.
 func (b *Backend) learnSpellings(ctx context.Context) error {
-	_, err := b.client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
+	_, err := b.client.Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: sentinelName + "-spelling"},
 		Spec:       corev1.ServiceSpec{ExternalIPs: []string{"192.168.099.022"}, Ports: []corev1.ServicePort{{Port: 80}}},
 	}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})

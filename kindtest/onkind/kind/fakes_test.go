@@ -19,6 +19,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/kindtest/onkind/apiclient"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/apiclient/clientset"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -175,7 +177,7 @@ var _ Hands = scriptedHands{}
 func (h scriptedHands) Nodes() []cluster.Node                            { return h.facts.Nodes }
 func (h scriptedHands) Pods() []cluster.Pod                              { return h.facts.Pods }
 func (h scriptedHands) Outside() cluster.Outside                         { return h.facts.Outside }
-func (h scriptedHands) Client() cluster.Client                           { return h.api }
+func (h scriptedHands) Client() apiclient.Client                         { return clientset.Client{Interface: h.api} }
 func (h scriptedHands) Mode() string                                     { return h.facts.Mode }
 func (h scriptedHands) Foreign() *kubeproxyconfig.KubeProxyConfiguration { return h.facts.Foreign }
 
@@ -236,7 +238,7 @@ func scripted(t *testing.T) (*Backend, *script) {
 		return false, nil, nil
 	})
 	b := &Backend{
-		hands: scriptedHands{s, facts}, client: s.api, facts: *facts, relays: map[string]relay{}, labels: labels{}, options: Options{Samples: 10},
+		hands: scriptedHands{s, facts}, client: clientset.Client{Interface: s.api}, facts: *facts, relays: map[string]relay{}, labels: labels{}, options: Options{Samples: 10},
 		idle:       map[string]int{},
 		configured: map[string]*kubeproxyconfig.KubeProxyConfiguration{},
 	}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/kindtest/onkind/apiclient"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -21,7 +22,7 @@ type Hands interface {
 	Nodes() []cluster.Node
 	Pods() []cluster.Pod
 	Outside() cluster.Outside
-	Client() cluster.Client
+	Client() apiclient.Client
 	AgentPod(agent, node string) *corev1.Pod
 	Mode() string
 	Foreign() *kubeproxyconfig.KubeProxyConfiguration

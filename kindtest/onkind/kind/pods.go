@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/chainwalk/chainwalk/kindtest/onkind/apiclient"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -113,7 +114,7 @@ func portsOf(pod *corev1.Pod) (out []corev1.ContainerPort) {
 // create makes a pod, once its namespace has got the service account that every pod has one of.
 func (p *pods) create(ctx context.Context, real *corev1.Pod) error {
 	return poll(ctx, func() (pending string, err error) {
-		_, err = p.backend.client.CoreV1().Pods(real.Namespace).Create(ctx, real, metav1.CreateOptions{})
+		_, err = p.backend.client.Pods(real.Namespace).Create(ctx, real, metav1.CreateOptions{})
 		if apierrors.IsForbidden(err) || apierrors.IsAlreadyExists(err) { // one of that name is going still
 			return err.Error(), nil
 		}
@@ -124,7 +125,7 @@ func (p *pods) create(ctx context.Context, real *corev1.Pod) error {
 // running waits until a pod runs and its agent answers.
 func (p *pods) running(ctx context.Context, real *corev1.Pod) (addresses []netip.Addr, err error) {
 	err = poll(ctx, func() (pending string, err error) {
-		pod, err := p.backend.client.CoreV1().Pods(real.Namespace).Get(ctx, real.Name, metav1.GetOptions{})
+		pod, err := p.backend.client.Pods(real.Namespace).Get(ctx, real.Name, metav1.GetOptions{})
 		if err != nil {
 			return "", err
 		}
@@ -165,7 +166,7 @@ func (p *pods) follow(ctx context.Context, objects []manifest.Object) error {
 }
 
 func (p *pods) followOne(ctx context.Context, ref manifest.Ref, now *corev1.Pod) error {
-	before, client := p.now(ref), p.backend.client.CoreV1().Pods(ref.Namespace)
+	before, client := p.now(ref), p.backend.client.Pods(ref.Namespace)
 	if !maps.Equal(before.Labels, now.Labels) {
 		labels := map[string]any{"labels": otherLabels(before.Labels, now.Labels)}
 		if err := patch(ctx, client, ref.Name, map[string]any{"metadata": labels}); err != nil {
@@ -197,7 +198,7 @@ func (p *pods) followOne(ctx context.Context, ref manifest.Ref, now *corev1.Pod)
 // becomes waits until a pod is ready, or is not. The kubelet says so, and may do so no more once the pod terminates.
 func (p *pods) becomes(ctx context.Context, ref manifest.Ref, ready bool) error {
 	return poll(ctx, func() (pending string, err error) {
-		pod, err := p.backend.client.CoreV1().Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		pod, err := p.backend.client.Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		if err != nil || isTrue(pod, corev1.PodReady) == ready {
 			return "", err
 		}
@@ -217,14 +218,7 @@ func otherLabels(before, now map[string]string) map[string]*string {
 	return out
 }
 
-// patcher is the part of a client that changes pods.
-type patcher interface {
-	Patch(
-		ctx context.Context, name string, how types.PatchType, patch []byte, o metav1.PatchOptions, subresources ...string,
-	) (*corev1.Pod, error)
-}
-
-func patch(ctx context.Context, client patcher, name string, fields map[string]any, subresources ...string) error {
+func patch(ctx context.Context, client apiclient.Pods, name string, fields map[string]any, subresources ...string) error {
 	text, err := json.Marshal(fields)
 	if err != nil {
 		return err
@@ -239,7 +233,7 @@ func (p *pods) remove(ctx context.Context, refs []manifest.Ref) error {
 		if p.now(ref) == nil {
 			return nil
 		}
-		pod, err := p.backend.client.CoreV1().Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		pod, err := p.backend.client.Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		if err == nil {
 			err = p.backend.deletePod(ctx, pod)
 		}
@@ -265,7 +259,7 @@ func (p *pods) removeAll(ctx context.Context) error {
 
 // deletePods deletes the pods of any session for good.
 func (b *Backend) deletePods(ctx context.Context) error {
-	list, err := b.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: sessionLabel + "=true"})
+	list, err := b.client.Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: sessionLabel + "=true"})
 	if err != nil {
 		return err
 	}
@@ -275,7 +269,7 @@ func (b *Backend) deletePods(ctx context.Context) error {
 // deletePod deletes a pod, and waits until it is gone, with its addresses. A kubelet that already waits for a pod to terminate waits
 // on, however short the time has become; so its agent is ended on the node.
 func (b *Backend) deletePod(ctx context.Context, pod *corev1.Pod) error {
-	pods := b.client.CoreV1().Pods(pod.Namespace)
+	pods := b.client.Pods(pod.Namespace)
 	if err := gone(pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](leaving)})); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/chainwalk/chainwalk/kindtest/onkind/apiclient/clientset"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -71,7 +72,7 @@ func podSession(t *testing.T) (*Session, *script) {
 
 func TestPodObjectsAreRealPods(t *testing.T) {
 	s, script := podSession(t)
-	client := script.api
+	client := clientset.Client{Interface: script.api}
 	web := netip.MustParseAddr("10.244.1.2")
 	before := s.mapping.To(web)
 	require.NoError(t, s.pods.start(t.Context(), s.cluster.Pods))
@@ -85,7 +86,7 @@ func TestPodObjectsAreRealPods(t *testing.T) {
 		host)
 
 	get := func() *corev1.Pod {
-		pod, err := client.CoreV1().Pods("default").Get(t.Context(), "web-1", metav1.GetOptions{})
+		pod, err := client.Pods("default").Get(t.Context(), "web-1", metav1.GetOptions{})
 		require.NoError(t, err)
 		return pod
 	}
@@ -106,13 +107,13 @@ func TestPodObjectsAreRealPods(t *testing.T) {
 	})
 	assert.Equal(t, map[string]string{"debug": "yes", sessionLabel: "true"}, get().Labels)
 	assert.False(t, isTrue(get(), corev1.PodReady))
-	client.ClearActions()
+	script.api.ClearActions()
 	follow(func(p *corev1.Pod) {
 		p.Labels, p.Status.Conditions = map[string]string{"debug": "yes"}, nil
 		p.DeletionTimestamp = &metav1.Time{}
 	})
-	require.Len(t, client.Actions(), 1)
-	deletion := client.Actions()[0].(clienttesting.DeleteAction)
+	require.Len(t, script.api.Actions(), 1)
+	deletion := script.api.Actions()[0].(clienttesting.DeleteAction)
 	assert.Nil(t, deletion.GetDeleteOptions().GracePeriodSeconds, "it has its own grace period")
 	assert.Empty(t, script.asked("exec"), "its agent goes on")
 }
@@ -131,17 +132,17 @@ func TestPodsThatAreDeletedAreGone(t *testing.T) {
 
 func TestNothingIsLeftOfPods(t *testing.T) {
 	s, script := podSession(t)
-	client := script.api
+	client := clientset.Client{Interface: script.api}
 	require.NoError(t, s.pods.start(t.Context(), s.cluster.Pods))
-	_, err := client.DiscoveryV1().EndpointSlices("default").Create(t.Context(), madeSlice("web-x", "10.244.9.7", true),
+	_, err := client.EndpointSlices("default").Create(t.Context(), madeSlice("web-x", "10.244.9.7", true),
 		metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.NoError(t, s.pods.removeAll(t.Context()))
 	require.NoError(t, s.writer.removeAll(t.Context()))
-	pods, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
+	pods, err := client.Pods("").List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	assert.Empty(t, pods.Items)
-	left, err := client.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
+	left, err := client.EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	assert.Empty(t, left.Items)
 }

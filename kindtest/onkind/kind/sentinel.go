@@ -42,7 +42,7 @@ func (t *sentinel) start(ctx context.Context) error {
 		return err
 	}
 	policy := corev1.IPFamilyPolicyPreferDualStack
-	service, err := t.backend.client.CoreV1().Services(sentinelNamespace).Create(ctx, &corev1.Service{
+	service, err := t.backend.client.Services(sentinelNamespace).Create(ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: sentinelName, Labels: map[string]string{sessionLabel: "sentinel"}},
 		Spec:       corev1.ServiceSpec{IPFamilyPolicy: &policy, Ports: t.servicePorts()},
 	}, metav1.CreateOptions{})
@@ -54,7 +54,7 @@ func (t *sentinel) start(ctx context.Context) error {
 	}
 	t.backend.facts.TakenIPs = append(t.backend.facts.TakenIPs, t.ips...)
 	for _, ip := range t.ips {
-		if _, err := t.backend.client.DiscoveryV1().EndpointSlices(sentinelNamespace).Create(ctx, t.slice(ip),
+		if _, err := t.backend.client.EndpointSlices(sentinelNamespace).Create(ctx, t.slice(ip),
 			metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("make the sentinel: %w", err)
 		}
@@ -121,11 +121,11 @@ func (t *sentinel) wait(ctx context.Context, nodes []string) error {
 		if err != nil {
 			return err
 		}
-		_, err = client.CoreV1().Services(sentinelNamespace).Patch(ctx, sentinelName, types.MergePatchType, ports, metav1.PatchOptions{})
+		_, err = client.Services(sentinelNamespace).Patch(ctx, sentinelName, types.MergePatchType, ports, metav1.PatchOptions{})
 		return err
 	}
 	updateSlice := func(ip netip.Addr) error {
-		_, err := client.DiscoveryV1().EndpointSlices(sentinelNamespace).Update(ctx, t.slice(ip), metav1.UpdateOptions{})
+		_, err := client.EndpointSlices(sentinelNamespace).Update(ctx, t.slice(ip), metav1.UpdateOptions{})
 		return err
 	}
 	if err := inParallel(updateService, func() error { return together(t.ips, updateSlice) }); err != nil {
@@ -178,7 +178,7 @@ func (t *sentinel) reached(ctx context.Context, node string, at netip.AddrPort) 
 
 // remove takes the sentinel away.
 func (t *sentinel) remove(ctx context.Context) error {
-	services, slices := t.backend.client.CoreV1().Services(sentinelNamespace), t.backend.client.DiscoveryV1().EndpointSlices(sentinelNamespace)
+	services, slices := t.backend.client.Services(sentinelNamespace), t.backend.client.EndpointSlices(sentinelNamespace)
 	now := metav1.DeleteOptions{}
 	return inParallel(
 		func() error { return gone(services.Delete(ctx, sentinelName, now)) },

@@ -56,7 +56,7 @@ func (b *Backend) slicesOf(ctx context.Context, service *corev1.Service) ([]disc
 	selector := metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: map[string]string{
 		discoveryv1.LabelServiceName: service.Name, discoveryv1.LabelManagedBy: controller.Name,
 	}})
-	list, err := b.client.DiscoveryV1().EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	list, err := b.client.EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, err
 	}

@@ -176,7 +176,7 @@ func TestLabelsAreGivenBack(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, changed)
 	require.NoError(t, b.Rest(context.Background()))
-	node, err := b.hands.Client().CoreV1().Nodes().Get(t.Context(), "worker", metav1.GetOptions{})
+	node, err := b.hands.Client().Nodes().Get(t.Context(), "worker", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"own": "1"}, node.Labels)
 	s.forgetLog()

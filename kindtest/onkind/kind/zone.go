@@ -38,7 +38,7 @@ func (t *sentinel) zone(ctx context.Context, node, before string, now *string) e
 
 // hints gives the sentinel an endpoint that answers for one zone, and one that does not for another.
 func (t *sentinel) hints(ctx context.Context, good, bad string) error {
-	services, endpointSlices := t.backend.client.CoreV1().Services(sentinelNamespace), t.backend.client.DiscoveryV1().EndpointSlices(
+	services, endpointSlices := t.backend.client.Services(sentinelNamespace), t.backend.client.EndpointSlices(
 		sentinelNamespace)
 	service, err := services.Get(ctx, sentinelName, metav1.GetOptions{})
 	if err != nil {

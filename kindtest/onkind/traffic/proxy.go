@@ -145,6 +145,6 @@ func zoneChanges(ctx context.Context, s *stage) (told string, err error) {
 // label gives a node its zone.
 func (s *stage) label(ctx context.Context, node, zone string) error {
 	patch := fmt.Sprintf(`{"metadata": {"labels": {%q: %q}}}`, corev1.LabelTopologyZone, zone)
-	_, err := s.Cluster.Client().CoreV1().Nodes().Patch(ctx, node, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := s.Cluster.Client().Nodes().Patch(ctx, node, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
 	return err
 }

@@ -49,7 +49,7 @@ func rollingUpdate(ctx context.Context, s *stage) (told string, err error) {
 	}
 	to := netip.AddrPortFrom(balancer(s.v6()), 80)
 	service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: to.Addr().String()}}
-	if _, err := s.Cluster.Client().CoreV1().Services(namespace).UpdateStatus(ctx, service, metav1.UpdateOptions{}); err != nil {
+	if _, err := s.Cluster.Client().Services(namespace).UpdateStatus(ctx, service, metav1.UpdateOptions{}); err != nil {
 		return "", err
 	}
 	if err := s.routeOutside(ctx, to.Addr(), node.Addresses[0]); err != nil {
@@ -94,11 +94,11 @@ func (s *stage) routeOutside(ctx context.Context, a, via netip.Addr) error {
 // deploy makes the Deployment on a node.
 func (s *stage) deploy(ctx context.Context, node string) error {
 	pool := s.Cluster.Pods()[0]
-	model, err := s.Cluster.Client().CoreV1().Pods(pool.Namespace).Get(ctx, pool.Name, metav1.GetOptions{})
+	model, err := s.Cluster.Client().Pods(pool.Namespace).Get(ctx, pool.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	deployments := s.Cluster.Client().AppsV1().Deployments(namespace)
+	deployments := s.Cluster.Client().Deployments(namespace)
 	s.later(func(ctx context.Context) error {
 		return deployments.Delete(ctx, rollingName, metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)})
 	})
@@ -145,7 +145,7 @@ func deployment(node, image string) *appsv1.Deployment {
 // update gives the Deployment's pods another label, waits until the new one answers, and ends the one of before.
 func (s *stage) update(ctx context.Context, node, before string, to netip.AddrPort) error {
 	patch := `{"spec": {"template": {"metadata": {"labels": {"version": "2"}}}}}`
-	deployments := s.Cluster.Client().AppsV1().Deployments(namespace)
+	deployments := s.Cluster.Client().Deployments(namespace)
 	if _, err := deployments.Patch(ctx, rollingName, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (s *stage) update(ctx context.Context, node, before string, to netip.AddrPo
 		return err
 	}
 	return until(ctx, 2*serves, "the pod "+before+" is gone", func(ctx context.Context) (bool, error) {
-		pods, err := s.Cluster.Client().CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + rollingName})
+		pods, err := s.Cluster.Client().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + rollingName})
 		return err == nil && len(pods.Items) == 1, err
 	})
 }
@@ -169,7 +169,7 @@ func (s *stage) update(ctx context.Context, node, before string, to netip.AddrPo
 func (s *stage) rolledOut(ctx context.Context, version string) (pod string, err error) {
 	err = until(ctx, time.Minute, "the pod of version "+version+" is ready", func(ctx context.Context) (bool, error) {
 		selector := fmt.Sprintf("app=%s,version=%s", rollingName, version)
-		pods, err := s.Cluster.Client().CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		pods, err := s.Cluster.Client().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 		if err != nil || len(pods.Items) == 0 {
 			return false, err
 		}

@@ -48,7 +48,7 @@ func (s *stage) end(ctx context.Context, failed error) error {
 
 // service makes a Service, and waits for nothing.
 func (s *stage) service(ctx context.Context, name string, spec corev1.ServiceSpec) (*corev1.Service, error) {
-	services := s.Cluster.Client().CoreV1().Services(namespace)
+	services := s.Cluster.Client().Services(namespace)
 	made, err := services.Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ type target struct {
 
 // slice writes the EndpointSlice of a service: exactly these are its endpoints from now on.
 func (s *stage) slice(ctx context.Context, service string, protocol corev1.Protocol, port int32, targets ...target) error {
-	slices := s.Cluster.Client().DiscoveryV1().EndpointSlices(namespace)
+	slices := s.Cluster.Client().EndpointSlices(namespace)
 	want := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: service + "-1", Labels: map[string]string{discoveryv1.LabelServiceName: service}},
 		AddressType: discoveryv1.AddressTypeIPv4,

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/pager"
 
+	"github.com/chainwalk/chainwalk/internal/restclient"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
@@ -44,16 +45,17 @@ func page[T runtime.Object](list func(context.Context, metav1.ListOptions) (T, e
 // listings are the kinds of objects in the order in which they are read. Slices come after services, and pods last: what refers to an object
 // is then not older than it.
 func (a *API) listings() []listing {
-	all := metav1.NamespaceAll
+	const all = metav1.NamespaceAll
+	core := corev1.SchemeGroupVersion.WithResource
 	lists := map[string]func(context.Context, metav1.ListOptions) (runtime.Object, error){
-		"nodes":      page(clientOf[corev1.Node, corev1.NodeList](a, a.core, "nodes", all).List),
-		"services":   page(clientOf[corev1.Service, corev1.ServiceList](a, a.core, "services", all).List),
+		"nodes":      page(restclient.Objects[corev1.Node, corev1.NodeList](a.server, core("nodes"), all).List),
+		"services":   page(restclient.Objects[corev1.Service, corev1.ServiceList](a.server, core("services"), all).List),
 		"pods":       page(a.pods(all).List),
-		"namespaces": page(clientOf[corev1.Namespace, corev1.NamespaceList](a, a.core, "namespaces", all).List),
-		"endpointslices": page(clientOf[discoveryv1.EndpointSlice, discoveryv1.EndpointSliceList](a, a.discovery, "endpointslices",
-			all).List),
-		"networkpolicies": page(clientOf[networkingv1.NetworkPolicy, networkingv1.NetworkPolicyList](a, a.networking, "networkpolicies",
-			all).List),
+		"namespaces": page(restclient.Objects[corev1.Namespace, corev1.NamespaceList](a.server, core("namespaces"), all).List),
+		"endpointslices": page(restclient.Objects[discoveryv1.EndpointSlice, discoveryv1.EndpointSliceList](a.server,
+			discoveryv1.SchemeGroupVersion.WithResource("endpointslices"), all).List),
+		"networkpolicies": page(restclient.Objects[networkingv1.NetworkPolicy, networkingv1.NetworkPolicyList](a.server,
+			networkingv1.SchemeGroupVersion.WithResource("networkpolicies"), all).List),
 	}
 	var out []listing
 	for _, r := range Rights("") {
