@@ -25,7 +25,7 @@ test: ## run the tests, those of packages that start goroutines with the race de
 	$(MAKE) race
 
 race: ## run the tests of the packages that start goroutines with the race detector
-	packages=$$($(GO) run ./internal/race/packages ./...) && $(RACE) $(GO) test -vet=off $$packages
+	packages=$$($(GO) run ./internal/race/packages ./...) && $(RACE) $(GO) test -vet=off -timeout 20m $$packages
 
 race-all: ## run all tests with the race detector
 	$(RACE) $(GO) test ./...
