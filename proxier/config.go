@@ -146,7 +146,7 @@ func (c *Config) validate() error {
 	if known {
 		check(!c.NodeIP.IsValid() || c.inFamily(c.NodeIP), "NodeIP %s is not %s", c.NodeIP, c.Family)
 		if c.Rules != nil {
-			if err := c.Rules.check(c.Family); err != nil {
+			if err := c.Rules.check(c); err != nil {
 				errs = append(errs, fmt.Errorf("Rules: %w", err))
 			}
 		}

@@ -112,3 +112,8 @@ func (d *DualStack) OnNodeDelete(node *v1.Node) {
 func (d *DualStack) OnNodeSynced() {
 	d.each((*Proxier).OnNodeSynced)
 }
+
+// OnServiceCIDRsChanged tells both families; each ignores the other's ranges.
+func (d *DualStack) OnServiceCIDRsChanged(cidrs []string) {
+	d.each(func(p *Proxier) { p.OnServiceCIDRsChanged(cidrs) })
+}

@@ -1,6 +1,9 @@
 package proxier
 
 import (
+	"net/netip"
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
 
@@ -84,6 +87,29 @@ func (p *Proxier) OnNodeDelete(*v1.Node) {}
 
 // OnNodeSynced changes nothing: a node without a zone is a node like others.
 func (p *Proxier) OnNodeSynced() {}
+
+// OnServiceCIDRsChanged notes the ranges that cluster IPs come from, of both families, as ServiceCIDR objects spell them. In mode nftables
+// packets to addresses of them that no service has are dropped; mode iptables has no rule for that.
+func (p *Proxier) OnServiceCIDRsChanged(cidrs []string) {
+	if !p.config.Rules.needsServiceCIDRs() {
+		return
+	}
+	var ranges []netip.Prefix
+	for _, text := range cidrs {
+		cidr, err := parsePrefix(text)
+		if err != nil {
+			p.config.Logger.Error(err, "Skipping a range of cluster IPs")
+			continue
+		}
+		if p.config.inFamily(cidr.Addr()) {
+			ranges = append(ranges, cidr)
+		}
+	}
+	slices.SortFunc(ranges, netip.Prefix.Compare)
+	if p.state.setRanges(slices.Compact(ranges)) {
+		p.changed()
+	}
+}
 
 // changed tells the owner that there is a reason to sync.
 func (p *Proxier) changed() {

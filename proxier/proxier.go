@@ -143,12 +143,7 @@ func (p *Proxier) write(full bool, zone string, services changes.ServiceUpdate, 
 		return p.writeAll(zone)
 	}
 	p.config.Marks.Hit(mark.SyncPartial)
-	defer func() {
-		p.config.Metrics.PartialSyncTook(p.config.Clock.Since(start))
-		if err != nil {
-			p.config.Metrics.PartialSyncFailed()
-		}
-	}()
+	defer func() { p.config.Metrics.PartialSyncTook(p.config.Clock.Since(start)) }()
 	return p.writeChanged(zone, services.UpdatedServices.Union(endpoints.UpdatedServices))
 }
 

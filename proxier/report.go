@@ -23,9 +23,12 @@ type Metrics interface {
 	PartialSyncTook(duration time.Duration)
 	// Synced notes that the rules follow the changes that were set off then.
 	Synced(at time.Time, triggerTimes map[types.NamespacedName][]time.Time)
-	// RestoreFailed and PartialSyncFailed count failures.
+	// RestoreFailed and PartialSyncFailed count failures in mode iptables.
 	RestoreFailed()
 	PartialSyncFailed()
+	// TransactionFailed and CleanupFailed count failures in mode nftables: of a sync, and of the deletion of chains that are out of use.
+	TransactionFailed()
+	CleanupFailed()
 	// SetRules says how many rules the Proxier has in the table, and how many of
 	// them the last sync has written.
 	SetRules(table string, total, written int)
@@ -68,6 +71,8 @@ func (silent) PartialSyncTook(time.Duration)                          {}
 func (silent) Synced(time.Time, map[types.NamespacedName][]time.Time) {}
 func (silent) RestoreFailed()                                         {}
 func (silent) PartialSyncFailed()                                     {}
+func (silent) TransactionFailed()                                     {}
+func (silent) CleanupFailed()                                         {}
 func (silent) SetRules(string, int, int)                              {}
 func (silent) SetNoLocalEndpoints(int, int)                           {}
 func (silent) ConntrackCleaned(time.Duration, int)                    {}

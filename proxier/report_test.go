@@ -50,6 +50,8 @@ func (w *witness) FullSyncTook(time.Duration)     { w.note("full sync") }
 func (w *witness) PartialSyncTook(time.Duration)  { w.note("partial sync") }
 func (w *witness) RestoreFailed()                 { w.note("restore failed") }
 func (w *witness) PartialSyncFailed()             { w.note("partial sync failed") }
+func (w *witness) TransactionFailed()             { w.note("transaction failed") }
+func (w *witness) CleanupFailed()                 { w.note("cleanup failed") }
 func (w *witness) SetRules(table string, total, written int) {
 	w.note("%s %d rules, %d written", table, total, written)
 }

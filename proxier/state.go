@@ -1,6 +1,10 @@
 package proxier
 
-import "sync"
+import (
+	"net/netip"
+	"slices"
+	"sync"
+)
 
 // state holds what events say about when and where to sync.
 type state struct {
@@ -11,6 +15,8 @@ type state struct {
 	// everything: start, failure, topology, flush.
 	stale bool
 	zone  string
+	// serviceCIDRs are the ranges of this family that cluster IPs come from.
+	serviceCIDRs []netip.Prefix
 }
 
 func newState() state {
@@ -60,4 +66,20 @@ func (s *state) setZone(zone string) (changed bool) {
 	s.zone = zone
 	s.stale = true
 	return true
+}
+
+// ranges returns those that cluster IPs come from. Nobody may modify them.
+func (s *state) ranges() []netip.Prefix {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.serviceCIDRs
+}
+
+// setRanges reports whether cluster IPs come from other ranges now.
+func (s *state) setRanges(cidrs []netip.Prefix) (changed bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	changed = !slices.Equal(s.serviceCIDRs, cidrs)
+	s.serviceCIDRs = cidrs
+	return changed
 }

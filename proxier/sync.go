@@ -19,6 +19,7 @@ import (
 // before.
 func (p *Proxier) writeAll(zone string) error {
 	policy := p.policy
+	policy.ServiceCIDRs = p.state.ranges()
 	if err := p.prepareKernel(&policy); err != nil {
 		return err
 	}
@@ -36,8 +37,9 @@ func (p *Proxier) writeAll(zone string) error {
 func (p *Proxier) writeChanged(zone string, changed sets.Set[types.NamespacedName]) error {
 	node := p.node(zone)
 	changes := model.Changes{
-		Services:  slices.SortedFunc(maps.Keys(changed), compareServices),
-		NodePorts: model.DecideNodePorts(&p.policy, node),
+		Services:     slices.SortedFunc(maps.Keys(changed), compareServices),
+		NodePorts:    model.DecideNodePorts(&p.policy, node),
+		ServiceCIDRs: p.state.ranges(),
 	}
 	for _, service := range changes.Services {
 		for _, port := range p.services.Ports(service) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/chainwalk/chainwalk/proxier/internal/ipt"
@@ -18,9 +17,11 @@ import (
 // Rules says in which language a Proxier writes its rules, and has the tools for
 // it. IPTables and NFTables are.
 type Rules interface {
-	// check says why the rules cannot be those of the family.
-	check(family v1.IPFamily) error
+	// check says why the rules cannot be those of the Config.
+	check(config *Config) error
 	newWriter(config *Config) writer
+	// needsServiceCIDRs says whether the rules depend on the ranges that cluster IPs come from.
+	needsServiceCIDRs() bool
 }
 
 // writer makes the kernel hold the rules for the decisions of the model, in one
@@ -53,15 +54,17 @@ type IPTables struct {
 	Counters NFAcct
 }
 
-func (r IPTables) check(family v1.IPFamily) error {
+func (r IPTables) check(config *Config) error {
 	switch {
 	case r.Tools == nil:
 		return errors.New("IPTables has no Tools")
-	case string(r.Tools.Protocol()) != string(family):
-		return fmt.Errorf("IPTables runs the wrong tools: the family is %s", family)
+	case string(r.Tools.Protocol()) != string(config.Family):
+		return fmt.Errorf("IPTables runs the wrong tools: the family is %s", config.Family)
 	}
 	return nil
 }
+
+func (IPTables) needsServiceCIDRs() bool { return false }
 
 func (r IPTables) newWriter(config *Config) writer {
 	return ipt.New(ipt.Config{
@@ -83,20 +86,26 @@ type NFTables struct {
 	Tools nftables.Interface
 }
 
-func (r NFTables) check(family v1.IPFamily) error {
+func (r NFTables) check(config *Config) error {
 	switch {
 	case r.Tools == nil:
 		return errors.New("NFTables has no Tools")
-	case r.Tools.Family() != family:
-		return fmt.Errorf("NFTables runs nft for the wrong family: the family is %s", family)
+	case r.Tools.Family() != config.Family:
+		return fmt.Errorf("NFTables runs nft for the wrong family: the family is %s", config.Family)
+	case config.LocalhostNodePorts:
+		return errors.New("NFTables cannot serve node ports at loopback addresses: turn LocalhostNodePorts off")
 	}
 	return nil
 }
 
+func (NFTables) needsServiceCIDRs() bool { return true }
+
 func (r NFTables) newWriter(config *Config) writer {
 	return nft.New(nft.Config{
 		Tools:          r.Tools,
+		Metrics:        config.Metrics,
 		MasqueradeMark: 1 << config.MasqueradeBit,
+		RetryPeriod:    config.SyncPeriod,
 		Clock:          config.Clock,
 		Logger:         config.Logger,
 		Marks:          config.Marks,

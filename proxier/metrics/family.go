@@ -83,6 +83,16 @@ func (f Family) PartialSyncFailed() {
 	f.metrics.partialRestoreFailures.WithLabelValues(f.label()).Inc()
 }
 
+// TransactionFailed counts a failure of nft to take the rules.
+func (f Family) TransactionFailed() {
+	f.metrics.transactionFailures.WithLabelValues(f.label()).Inc()
+}
+
+// CleanupFailed counts a failure of nft to delete chains that are out of use.
+func (f Family) CleanupFailed() {
+	f.metrics.cleanupFailures.WithLabelValues(f.label()).Inc()
+}
+
 // SetRules says how many rules of the table are the proxy's, and how many of
 // them the last sync has written. The table is "filter" or "nat".
 func (f Family) SetRules(table string, total, written int) {

@@ -3,6 +3,7 @@ package metrics
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"k8s.io/component-base/metrics"
@@ -44,6 +45,8 @@ type Metrics struct {
 	rulesWritten           *metrics.GaugeVec
 	restoreFailures        *metrics.CounterVec
 	partialRestoreFailures *metrics.CounterVec
+	transactionFailures    *metrics.CounterVec
+	cleanupFailures        *metrics.CounterVec
 	noLocalEndpoints       *metrics.GaugeVec
 
 	conntrackDuration *metrics.HistogramVec
@@ -53,11 +56,22 @@ type Metrics struct {
 	livez   *metrics.CounterVec
 }
 
-// New returns metrics that are registered. Two of them cannot share a
+// New returns metrics of mode iptables that are registered. Two of them cannot share a
 // registry: that is an error, after which the registry must not be used. With
 // a nil registry nothing is measured.
 func New(registry Registry) (*Metrics, error) {
+	return newMetrics(registry, registry, nil)
+}
+
+// NewNFTables returns metrics of mode nftables, otherwise as New does. What is particular to the other mode is not measured.
+func NewNFTables(registry Registry) (*Metrics, error) {
+	return newMetrics(registry, nil, registry)
+}
+
+// newMetrics registers what is particular to a mode with a registry of its own, which is nil in the other mode.
+func newMetrics(registry, iptables, nftables Registry) (*Metrics, error) {
 	b := builder{registry: registry}
+	ipt, nft := builder{registry: iptables}, builder{registry: nftables}
 	m := &Metrics{
 		syncDuration: b.histogram("sync_proxy_rules_duration_seconds",
 			"How long a sync of the rules took, failed or not", syncBuckets(), familyLabel),
@@ -81,14 +95,18 @@ func New(registry Registry) (*Metrics, error) {
 		pendingEndpointsChanges: b.pending("sync_proxy_rules_endpoint_changes_pending",
 			"Services whose endpoints have changes that no sync has taken up yet"),
 
-		rules: b.gauge("sync_proxy_rules_iptables_total",
+		rules: ipt.gauge("sync_proxy_rules_iptables_total",
 			"Rules that the proxy has in the table", tableLabel, familyLabel),
-		rulesWritten: b.gauge("sync_proxy_rules_iptables_last",
+		rulesWritten: ipt.gauge("sync_proxy_rules_iptables_last",
 			"Rules that the last sync has written to the table", tableLabel, familyLabel),
-		restoreFailures: b.counterVec("sync_proxy_rules_iptables_restore_failures_total",
+		restoreFailures: ipt.counterVec("sync_proxy_rules_iptables_restore_failures_total",
 			"Runs of iptables-restore that failed", familyLabel),
-		partialRestoreFailures: b.counterVec("sync_proxy_rules_iptables_partial_restore_failures_total",
+		partialRestoreFailures: ipt.counterVec("sync_proxy_rules_iptables_partial_restore_failures_total",
 			"Syncs of the changed rules that failed", familyLabel),
+		transactionFailures: nft.counterVec("sync_proxy_rules_nftables_sync_failures_total",
+			"Syncs whose rules nft did not take", familyLabel),
+		cleanupFailures: nft.counterVec("sync_proxy_rules_nftables_cleanup_failures_total",
+			"Deletions of chains out of use that nft did not take", familyLabel),
 		noLocalEndpoints: b.gauge("sync_proxy_rules_no_local_endpoints_total",
 			"Service ports with traffic policy Local that have endpoints, but none on this node", policyLabel, familyLabel),
 
@@ -100,7 +118,7 @@ func New(registry Registry) (*Metrics, error) {
 		healthz: b.counterVec("proxy_healthz_total", "Answers of /healthz by HTTP status", codeLabel),
 		livez:   b.counterVec("proxy_livez_total", "Answers of /livez by HTTP status", codeLabel),
 	}
-	if err := errors.Join(b.errs...); err != nil {
+	if err := errors.Join(slices.Concat(b.errs, ipt.errs, nft.errs)...); err != nil {
 		return nil, fmt.Errorf("metrics of the proxy: %w", err)
 	}
 	return m, nil

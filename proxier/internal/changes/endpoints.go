@@ -138,6 +138,7 @@ func (r *sliceReader) endpointsOf(slice *discovery.EndpointSlice) []Endpoint {
 		endpoint := Endpoint{
 			IP:          addr,
 			Local:       r.nodeName != "" && ptr.Deref(from.NodeName, "") == r.nodeName,
+			Unplaced:    ptr.Deref(from.NodeName, "") == "",
 			Ready:       ptr.Deref(from.Conditions.Ready, true),
 			Serving:     ptr.Deref(from.Conditions.Serving, true),
 			Terminating: ptr.Deref(from.Conditions.Terminating, false),

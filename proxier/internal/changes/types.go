@@ -38,6 +38,18 @@ func (n ServicePortName) Compare(other ServicePortName) int {
 	)
 }
 
+// LowerProtocol spells a protocol as the tools of the kernel do: "tcp", "udp" or "sctp".
+func LowerProtocol(protocol v1.Protocol) string {
+	switch protocol {
+	case v1.ProtocolUDP:
+		return "udp"
+	case v1.ProtocolSCTP:
+		return "sctp"
+	default:
+		return "tcp"
+	}
+}
+
 // ServicePort is one port of a Service as one address family sees it. It is
 // never modified after the tracker has made it, so two equal pointers mean
 // that nothing changed.
@@ -75,8 +87,9 @@ type Services map[ServicePortName]*ServicePort
 type Endpoint struct {
 	IP   netip.Addr
 	Port uint16
-	// Local says that the endpoint is on the tracker's own node.
+	// Local says that the endpoint is on the tracker's own node. Unplaced says that nobody knows on which node it is, if on any.
 	Local       bool
+	Unplaced    bool
 	Ready       bool
 	Serving     bool
 	Terminating bool

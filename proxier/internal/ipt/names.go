@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"net/netip"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/chainwalk/chainwalk/proxier/chains"
 	"github.com/chainwalk/chainwalk/proxier/chains/chainhash"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
@@ -42,7 +40,7 @@ type hashText = chainhash.Hash
 
 // appendHashKey appends what the names of a service port's chains are made of.
 func appendHashKey(dst []byte, name *changes.ServicePortName) []byte {
-	return append(appendName(dst, name), protocolOf(name.Protocol)...)
+	return append(appendName(dst, name), changes.LowerProtocol(name.Protocol)...)
 }
 
 // appendName appends "namespace/name:port" like changes.ServicePortName.String,
@@ -61,17 +59,6 @@ func appendName(dst []byte, name *changes.ServicePortName) []byte {
 // appendAddrPort appends "ip:port", with the address of IPv6 in brackets.
 func appendAddrPort(dst []byte, ip netip.Addr, port uint16) []byte {
 	return netip.AddrPortFrom(ip, port).AppendTo(dst)
-}
-
-func protocolOf(protocol v1.Protocol) string {
-	switch protocol {
-	case v1.ProtocolUDP:
-		return "udp"
-	case v1.ProtocolSCTP:
-		return "sctp"
-	default:
-		return "tcp"
-	}
 }
 
 // isServiceChain says whether a chain of table nat has the name of a chain of

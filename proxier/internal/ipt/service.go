@@ -38,7 +38,7 @@ func (t *serviceText) set(service *model.Service, hashes []hashText) {
 	name := &service.Port.Name
 	t.service = service
 	t.name = appendName(t.name[:0], name)
-	t.protocol = protocolOf(name.Protocol)
+	t.protocol = changes.LowerProtocol(name.Protocol)
 	t.hash = hashes[0]
 	t.hashes = hashes
 	t.endpoints = t.endpoints[:0]

@@ -45,6 +45,8 @@ type Counters interface {
 type Metrics interface {
 	// RestoreFailed counts an input that iptables-restore did not take.
 	RestoreFailed()
+	// PartialSyncFailed counts a Partial that failed.
+	PartialSyncFailed()
 	// SetRules says how many rules the table has, and how many of them the last
 	// input has written.
 	SetRules(table string, total, written int)
@@ -97,6 +99,7 @@ func (w *Writer) Partial(c *model.Changes) (model.Totals, error) {
 	deleteUnused := w.config.Clock.Since(w.lastDeletion) >= w.config.UnusedPeriod
 	w.config.Marks.HitIf(mark.SyncDeleteUnused, deleteUnused)
 	if err := w.restore(w.renderer.partialInput(w.gone(c), c.Ports, c.NodePorts, deleteUnused)); err != nil {
+		w.config.Metrics.PartialSyncFailed()
 		return model.Totals{}, err
 	}
 	if deleteUnused || !w.renderer.large() {

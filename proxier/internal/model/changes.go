@@ -1,6 +1,7 @@
 package model
 
 import (
+	"net/netip"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +18,8 @@ type Changes struct {
 	Ports []Service
 	// NodePorts says at which addresses node ports are served now.
 	NodePorts NodePorts
+	// ServiceCIDRs are the ranges that cluster IPs come from now.
+	ServiceCIDRs []netip.Prefix
 }
 
 // Has says whether the service port is among the Ports.

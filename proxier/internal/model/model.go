@@ -24,6 +24,8 @@ type Config struct {
 	// TCPLiberal says that the kernel's conntrack takes TCP segments outside
 	// of the window for valid ones.
 	TCPLiberal bool
+	// ServiceCIDRs are the ranges of this family that cluster IPs come from, sorted; none where they are not known.
+	ServiceCIDRs []netip.Prefix
 	// RouteLocalnet says that the kernel routes packets from elsewhere to loopback addresses, whoever has told it to.
 	RouteLocalnet bool
 }
@@ -85,6 +87,8 @@ type Model struct {
 	LocalTraffic LocalTraffic
 	// NodePorts says at which addresses node ports are served.
 	NodePorts NodePorts
+	// ServiceCIDRs are the ranges that cluster IPs come from. An address of them that no service has is nobody's.
+	ServiceCIDRs []netip.Prefix
 	// Localhost says that loopback addresses serve node ports too.
 	Localhost bool
 	// GuardLoopback drops packets from elsewhere to loopback addresses, which
@@ -103,6 +107,7 @@ func Decide(config Config, services changes.Services, endpoints changes.Endpoint
 		ClusterIPs:   decideMasquerade(&config, node),
 		LocalTraffic: config.LocalTraffic,
 		NodePorts:    DecideNodePorts(&config, node),
+		ServiceCIDRs: config.ServiceCIDRs,
 		Localhost:    config.ServesLocalhost(),
 		// no IPv6 address is routed that way, whatever the setting
 		GuardLoopback: config.ServesLocalhost() || config.RouteLocalnet && config.Family == v1.IPv4Protocol,

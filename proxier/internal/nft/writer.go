@@ -13,53 +13,146 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/nftables"
 )
 
-// table is the name of the table in each family, which is kube-proxy's.
-const table = "kube-proxy"
-
 // Config is what a Writer works with.
 type Config struct {
 	// Tools run nft for the address family.
 	Tools nftables.Interface
+	// Metrics counts what nft refuses.
+	Metrics Metrics
 	// MasqueradeMark is the bit of the packet mark that asks for masquerading.
 	MasqueradeMark uint32
-	Clock          clock.PassiveClock
-	Logger         klog.Logger
+	// RetryPeriod is how long to wait with the deletion of chains that are out of use, after nft has refused one.
+	RetryPeriod time.Duration
+	Clock       clock.PassiveClock
+	Logger      klog.Logger
 	// Marks counts what is done. Nil: nobody counts.
 	Marks *mark.Recorder
 }
 
+// Metrics counts what is particular to nftables.
+type Metrics interface {
+	// TransactionFailed counts a transaction with rules that nft did not take.
+	TransactionFailed()
+	// CleanupFailed counts one that deletes chains out of use.
+	CleanupFailed()
+}
+
 // Writer makes the kernel hold the rules of one address family. It is not safe for concurrent use, but for Monitor.
 type Writer struct {
-	config Config
+	config   Config
+	renderer *renderer
+	// anew says that the next Full makes the table anew, since the last one failed on what it found.
+	anew bool
+	// nextDeletion is when chains out of use may be deleted again.
+	nextDeletion time.Time
 	// written says that the kernel holds rules, as far as is known.
 	written atomic.Bool
 }
 
 // New returns a Writer that has written nothing yet.
 func New(config Config) *Writer {
-	return &Writer{config: config}
+	return &Writer{
+		config:   config,
+		renderer: newRenderer(config.Tools.Family(), config.MasqueradeMark, config.Tools.Comments(), config.Marks),
+	}
 }
 
-// Full makes the kernel hold the rules for the Model, whatever it held before.
-func (w *Writer) Full(*model.Model) (model.Totals, error) {
-	return model.Totals{}, w.config.Tools.Apply([]byte("add table " + nftables.Word(w.config.Tools.Family()) + " " + table + "\n"))
+// Full makes the kernel hold the rules for the Model, whatever it held before. It asks once what that is, and keeps what it can, so that
+// a restart interrupts nothing.
+func (w *Writer) Full(m *model.Model) (model.Totals, error) {
+	transaction := w.renderer.full(m, w.found(), w.config.Clock.Now())
+	if err := w.apply(transaction); err != nil {
+		w.anew = true
+		return model.Totals{}, err
+	}
+	w.anew = false
+	w.written.Store(true)
+	return w.renderer.book.totals, nil
 }
 
-// Partial makes the kernel hold the rules for the last Model with the changes, if it holds those of the last Full or Partial. After an
-// error Full must follow.
-func (w *Writer) Partial(*model.Changes) (model.Totals, error) {
-	return model.Totals{}, nil
+// found returns what the table holds, or nil if it is not there or has to be made anew.
+func (w *Writer) found() *nftables.Table {
+	if w.anew {
+		return nil
+	}
+	found, err := w.config.Tools.Table(table)
+	if err == nil {
+		return found
+	}
+	if !errors.Is(err, nftables.ErrNotFound) {
+		w.config.Marks.Hit(mark.SyncSaveFailed)
+		w.config.Logger.Error(err, "The table is made anew, and clients do not stick to their endpoints", "family", w.config.Tools.Family())
+	}
+	return nil
+}
+
+// Partial makes the kernel hold the rules for the last Model with the changes, if it holds those of the last Full or Partial. It runs no
+// tool if nothing has changed. After an error Full must follow.
+func (w *Writer) Partial(c *model.Changes) (model.Totals, error) {
+	w.deleteStale()
+	transaction := w.renderer.partial(c, w.config.Clock.Now())
+	if len(transaction) > 0 {
+		if err := w.apply(transaction); err != nil {
+			return model.Totals{}, err
+		}
+	}
+	return w.renderer.book.totals, nil
+}
+
+// apply gives the transaction to nft.
+func (w *Writer) apply(transaction []byte) error {
+	err := w.config.Tools.Apply(transaction)
+	if err != nil {
+		w.config.Marks.Hit(mark.SyncRestoreFailed)
+		w.config.Metrics.TransactionFailed()
+		clear(w.renderer.stale) // nothing was emptied
+	}
+	return err
+}
+
+// deleteStale deletes chains that have been out of use for long enough. They do no harm, so an error does not hold up the sync.
+func (w *Writer) deleteStale() {
+	now := w.config.Clock.Now()
+	if now.Before(w.nextDeletion) {
+		return
+	}
+	due := w.renderer.stale.due(now)
+	if len(due) == 0 {
+		return
+	}
+	var transaction []byte
+	for _, name := range due {
+		transaction = w.renderer.speller.line(transaction, "delete chain ", name, "")
+	}
+	if err := w.config.Tools.Apply(transaction); err != nil {
+		w.config.Metrics.CleanupFailed()
+		w.config.Logger.Error(err, "Chains out of use stay for now", "family", w.config.Tools.Family(), "chains", len(due))
+		w.nextDeletion = now.Add(w.config.RetryPeriod)
+		return
+	}
+	w.config.Marks.Hit(mark.RenderUnusedDeleted)
+	for _, name := range due {
+		delete(w.renderer.stale, name)
+	}
 }
 
 // watched is the rule that Intact and Monitor look for: without it nothing is translated.
 func watched() nftables.Jump {
-	return nftables.Jump{Table: table, Chain: "nat-prerouting", Target: "services"}
+	return nftables.Jump{Table: table, Chain: natPrerouting, Target: servicesChain}
 }
 
 // Intact says whether the table holds what the last Full and Partial wrote, as far as one can tell by one rule.
 func (w *Writer) Intact() (bool, error) {
+	if !w.written.Load() {
+		return true, nil
+	}
 	jump := watched()
-	return w.config.Tools.Jumps(jump.Table, jump.Chain, jump.Target)
+	there, err := w.config.Tools.Jumps(jump.Table, jump.Chain, jump.Target)
+	if err != nil {
+		return true, err
+	}
+	w.config.Marks.HitIf(mark.SyncJumpGone, !there)
+	return there, nil
 }
 
 // Monitor calls lost each time somebody else removed the rules, until stop is closed. It looks for that once in every interval.
@@ -72,7 +165,7 @@ func (w *Writer) Monitor(lost func(), interval time.Duration, stop <-chan struct
 	}, interval, stop)
 }
 
-// Cleanup removes the table. Errors are logged.
+// Cleanup removes the table, whoever wrote it. Errors are logged.
 func (w *Writer) Cleanup() (failed bool) {
 	family := w.config.Tools.Family()
 	err := w.config.Tools.Apply([]byte("delete table " + nftables.Word(family) + " " + table + "\n"))
