@@ -18,6 +18,8 @@ import (
 type Settings struct {
 	// NodeName is the name that the node has for its proxier.
 	NodeName string
+	// Mode is ModeIPTables or ModeNFTables, and says which Rules to give.
+	Mode kubeproxy.ProxyMode
 	// PrimaryFamily is the family of the node's first address.
 	PrimaryFamily v1.IPFamily
 	// IPv4 and IPv6 lack what the configuration cannot say: Rules, Sysctls,
@@ -56,8 +58,9 @@ func FromConfiguration(configuration *kubeproxy.KubeProxyConfiguration, nodeName
 	}
 	reader := settingsReader{configuration: c, gates: on, settings: &Settings{
 		NodeName:         name,
-		SyncPeriod:       c.IPTables.SyncPeriod.Duration,
-		MinSyncPeriod:    c.IPTables.MinSyncPeriod.Duration,
+		Mode:             c.Mode,
+		SyncPeriod:       rulesOf(c).syncPeriod,
+		MinSyncPeriod:    rulesOf(c).minSyncPeriod,
 		ConfigSyncPeriod: c.ConfigSyncPeriod.Duration,
 	}}
 	if err := reader.read(object); err != nil {
@@ -98,18 +101,24 @@ func (r *settingsReader) read(object *v1.Node) error {
 }
 
 func (r *settingsReader) config(family v1.IPFamily, detector LocalDetector, ranges []netip.Prefix) Config {
+	rules := rulesOf(r.configuration)
 	return Config{
 		Family:                family,
 		NodeName:              r.settings.NodeName,
 		NodeIP:                r.addresses.Of(family),
 		LocalDetector:         detector,
-		MasqueradeAll:         r.configuration.IPTables.MasqueradeAll,
-		MasqueradeBit:         int(*r.configuration.IPTables.MasqueradeBit),
+		MasqueradeAll:         rules.masqueradeAll,
+		MasqueradeBit:         int(rules.masqueradeBit),
 		NodePortAddresses:     ranges,
-		LocalhostNodePorts:    *r.configuration.IPTables.LocalhostNodePorts && family == v1.IPv4Protocol,
+		LocalhostNodePorts:    r.localhostNodePorts() && family == v1.IPv4Protocol,
 		ConntrackTCPBeLiberal: r.configuration.Conntrack.TCPBeLiberal,
 		IgnoreExternalIPs:     !r.gates.Enabled(gates.AllowServiceExternalIPs),
 	}
+}
+
+// localhostNodePorts says whether node ports may be served at loopback addresses. Mode nftables never does that.
+func (r *settingsReader) localhostNodePorts() bool {
+	return r.configuration.Mode == ModeIPTables && *r.configuration.IPTables.LocalhostNodePorts
 }
 
 func (r *settingsReader) warn(format string, args ...any) {

@@ -325,10 +325,11 @@ func TestFromConfigurationRefuses(t *testing.T) {
 		text string
 		want string
 	}{
-		{"mode ipvs", "mode: ipvs", `KubeProxyConfiguration.mode: Invalid value: "ipvs": not supported: only iptables is`},
-		{"mode nftables", "mode: nftables", "not supported: only iptables is"},
-		{"mode kernelspace", "mode: kernelspace", "not supported: only iptables is"},
-		{"unknown mode", "mode: userspace", "unknown; must be iptables or empty"},
+		{"mode ipvs", "mode: ipvs", `KubeProxyConfiguration.mode: Invalid value: "ipvs": not supported: iptables and nftables are`},
+		{"mode kernelspace", "mode: kernelspace", "not supported: iptables and nftables are"},
+		{"unknown mode", "mode: userspace", "unknown; must be iptables, nftables or empty"},
+		{"bit in mode nftables", "{mode: nftables, nftables: {masqueradeBit: 32}}", "KubeProxyConfiguration.nftables.masqueradeBit"},
+		{"period in mode nftables", "{mode: nftables, nftables: {minSyncPeriod: 31s}}", "KubeProxyConfiguration.nftables.minSyncPeriod"},
 		{"feature gates", "featureGates: {Foo: true}",
 			`KubeProxyConfiguration.featureGates: Invalid value: {"Foo":true}: unrecognized feature gate: Foo`},
 		{"hidden metrics", `showHiddenMetricsForVersion: "1.35"`, `KubeProxyConfiguration.showHiddenMetricsForVersion: Invalid value: ` +

@@ -4,9 +4,11 @@ import kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 
 // Words of a kube-proxy configuration that its Go package has no names for.
 const (
-	modeIPTables    kubeproxy.ProxyMode = "iptables"
+	// ModeIPTables and ModeNFTables are the modes that are supported.
+	ModeIPTables kubeproxy.ProxyMode = "iptables"
+	ModeNFTables kubeproxy.ProxyMode = "nftables"
+
 	modeIPVS        kubeproxy.ProxyMode = "ipvs"
-	modeNFTables    kubeproxy.ProxyMode = "nftables"
 	modeKernelspace kubeproxy.ProxyMode = "kernelspace"
 
 	localByClusterCIDR         kubeproxy.LocalMode = "ClusterCIDR"

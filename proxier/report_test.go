@@ -126,7 +126,7 @@ func TestWhatIsReported(t *testing.T) {
 
 	r.fail["restore"] = errFault
 	require.ErrorIs(t, p.Sync(), errFault)
-	assert.Equal(t, "changes taken\nrestore failed\npartial sync\npartial sync failed", w.take())
+	assert.Equal(t, "changes taken\nrestore failed\npartial sync failed\npartial sync", w.take())
 	delete(r.fail, "restore")
 
 	require.NoError(t, p.Sync())

@@ -37,8 +37,14 @@ func WithDefaults(configuration *kubeproxy.KubeProxyConfiguration) *kubeproxy.Ku
 	}
 	c.HealthzBindAddress = listenAddress(c.HealthzBindAddress, anyAddress, healthzPort)
 	c.MetricsBindAddress = listenAddress(c.MetricsBindAddress, loopback, metricsPort)
-	defaultTo(&c.Mode, modeIPTables)
+	defaultTo(&c.Mode, ModeIPTables)
 	defaultTo(&c.DetectLocalMode, localByClusterCIDR)
+	if c.Mode == ModeNFTables && len(c.NodePortAddresses) == 0 {
+		c.NodePortAddresses = []string{primaryAddresses}
+	}
+	c.NFTables.MasqueradeBit = orDefault(c.NFTables.MasqueradeBit, 14)
+	defaultTo(&c.NFTables.SyncPeriod.Duration, defaultSyncPeriod)
+	defaultTo(&c.NFTables.MinSyncPeriod.Duration, time.Second)
 	c.IPTables.MasqueradeBit = orDefault(c.IPTables.MasqueradeBit, 14)
 	c.IPTables.LocalhostNodePorts = orDefault(c.IPTables.LocalhostNodePorts, true)
 	defaultTo(&c.IPTables.SyncPeriod.Duration, defaultSyncPeriod)
@@ -86,7 +92,7 @@ func Validate(c *kubeproxy.KubeProxyConfiguration) error {
 	root := field.NewPath("KubeProxyConfiguration")
 	errs := slices.Concat(
 		validateMode(c, root),
-		validateIPTables(&c.IPTables, root.Child("iptables")),
+		validateRules(rulesOf(c), root),
 		validateConntrack(&c.Conntrack, root.Child("conntrack")),
 		validateDetectLocal(c, root),
 		validateNodePortAddresses(c.NodePortAddresses, root.Child("nodePortAddresses")),
@@ -104,11 +110,11 @@ func Validate(c *kubeproxy.KubeProxyConfiguration) error {
 func validateMode(c *kubeproxy.KubeProxyConfiguration, root *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch c.Mode {
-	case modeIPTables:
-	case modeIPVS, modeNFTables, modeKernelspace:
-		errs = append(errs, field.Invalid(root.Child("mode"), c.Mode, "not supported: only iptables is"))
+	case ModeIPTables, ModeNFTables:
+	case modeIPVS, modeKernelspace:
+		errs = append(errs, field.Invalid(root.Child("mode"), c.Mode, "not supported: iptables and nftables are"))
 	default:
-		errs = append(errs, field.Invalid(root.Child("mode"), c.Mode, "unknown; must be iptables or empty"))
+		errs = append(errs, field.Invalid(root.Child("mode"), c.Mode, "unknown; must be iptables, nftables or empty"))
 	}
 	if _, err := gates.New(c.FeatureGates); err != nil {
 		errs = append(errs, field.Invalid(root.Child("featureGates"), c.FeatureGates, err.Error()))
@@ -120,19 +126,42 @@ func validateMode(c *kubeproxy.KubeProxyConfiguration, root *field.Path) field.E
 	return errs
 }
 
-func validateIPTables(c *kubeproxy.KubeProxyIPTablesConfiguration, path *field.Path) field.ErrorList {
+// rulesConfiguration is what the sections iptables and nftables say alike.
+type rulesConfiguration struct {
+	section                   string
+	masqueradeBit             int32
+	masqueradeAll             bool
+	syncPeriod, minSyncPeriod time.Duration
+}
+
+// rulesOf returns the section of the mode, of a configuration as WithDefaults returns it.
+func rulesOf(c *kubeproxy.KubeProxyConfiguration) rulesConfiguration {
+	if c.Mode == ModeNFTables {
+		n := &c.NFTables
+		return rulesConfiguration{"nftables", *n.MasqueradeBit, n.MasqueradeAll, n.SyncPeriod.Duration, n.MinSyncPeriod.Duration}
+	}
+	i := &c.IPTables
+	return rulesConfiguration{"iptables", *i.MasqueradeBit, i.MasqueradeAll, i.SyncPeriod.Duration, i.MinSyncPeriod.Duration}
+}
+
+// SyncPeriod is the period of the mode after which a failed sync is tried again at the latest, of a configuration as WithDefaults returns
+// it.
+func SyncPeriod(c *kubeproxy.KubeProxyConfiguration) time.Duration { return rulesOf(c).syncPeriod }
+
+func validateRules(c rulesConfiguration, root *field.Path) field.ErrorList {
+	path := root.Child(c.section)
 	var errs field.ErrorList
-	if *c.MasqueradeBit < 0 || *c.MasqueradeBit > 31 {
-		errs = append(errs, field.Invalid(path.Child("masqueradeBit"), *c.MasqueradeBit, "must be 0 to 31"))
+	if c.masqueradeBit < 0 || c.masqueradeBit > 31 {
+		errs = append(errs, field.Invalid(path.Child("masqueradeBit"), c.masqueradeBit, "must be 0 to 31"))
 	}
-	if c.SyncPeriod.Duration <= 0 {
-		errs = append(errs, field.Invalid(path.Child("syncPeriod"), c.SyncPeriod.Duration.String(), "must be greater than 0"))
+	if c.syncPeriod <= 0 {
+		errs = append(errs, field.Invalid(path.Child("syncPeriod"), c.syncPeriod.String(), "must be greater than 0"))
 	}
-	if c.MinSyncPeriod.Duration < 0 {
-		errs = append(errs, field.Invalid(path.Child("minSyncPeriod"), c.MinSyncPeriod.Duration.String(), "must not be negative"))
+	if c.minSyncPeriod < 0 {
+		errs = append(errs, field.Invalid(path.Child("minSyncPeriod"), c.minSyncPeriod.String(), "must not be negative"))
 	}
-	if c.MinSyncPeriod.Duration > c.SyncPeriod.Duration {
-		errs = append(errs, field.Invalid(path.Child("minSyncPeriod"), c.MinSyncPeriod.Duration.String(), "must not be greater than syncPeriod"))
+	if c.minSyncPeriod > c.syncPeriod {
+		errs = append(errs, field.Invalid(path.Child("minSyncPeriod"), c.minSyncPeriod.String(), "must not be greater than syncPeriod"))
 	}
 	return errs
 }

@@ -20,6 +20,7 @@ conntrack: {maxPerCore: 32768, min: 131072, tcpCloseWaitTimeout: 1h0m0s, tcpEsta
 detectLocalMode: ClusterCIDR
 iptables: {localhostNodePorts: true, masqueradeBit: 14, minSyncPeriod: 1s, syncPeriod: 30s}
 mode: iptables
+nftables: {masqueradeBit: 14, minSyncPeriod: 1s, syncPeriod: 30s}
 oomScoreAdj: -999
 `
 	tests := []struct{ bind, want string }{
@@ -52,6 +53,8 @@ func TestValidateAtTheBounds(t *testing.T) {
 		{"sync period", "iptables: {syncPeriod: 1ns, minSyncPeriod: 1ns}", "iptables: {syncPeriod: -1ns, minSyncPeriod: -1ns}"},
 		{"minimum sync period", "iptables: {minSyncPeriod: 30s}", "iptables: {minSyncPeriod: 30.000000001s}"},
 		{"minimum is not negative", "iptables: {minSyncPeriod: 1ns}", "iptables: {minSyncPeriod: -1ns}"},
+		{"mark bit of mode nftables", "{mode: nftables, nftables: {masqueradeBit: 31}}", "{mode: nftables, nftables: {masqueradeBit: 32}}"},
+		{"mark bit of the other mode", "{mode: nftables, iptables: {masqueradeBit: 32}}", "{mode: iptables, iptables: {masqueradeBit: 32}}"},
 		{"config sync period", "configSyncPeriod: 1ns", "configSyncPeriod: -1ns"},
 		{"low oom score", "oomScoreAdj: -1000", "oomScoreAdj: -1001"},
 		{"high oom score", "oomScoreAdj: 1000", "oomScoreAdj: 1001"},

@@ -309,7 +309,7 @@ func TestProxyRefuses(t *testing.T) {
 	}{
 		{"misspelt field", []string{"--config", file}, file + ":3:12: "},
 		{"bad bit", []string{"--iptables-masquerade-bit", "32"}, "iptables.masqueradeBit: Invalid value: 32: must be 0 to 31"},
-		{"other mode", []string{"--proxy-mode", "ipvs"}, "mode: Invalid value: \"ipvs\": not supported: only iptables is"},
+		{"other mode", []string{"--proxy-mode", "ipvs"}, "mode: Invalid value: \"ipvs\": not supported: iptables and nftables are"},
 		{"gate", []string{"--feature-gates", "Foo=true"}, "featureGates: Invalid value: {\"Foo\":true}: unrecognized feature gate: Foo"},
 		{"local mode", []string{"--detect-local-mode", "Guess"}, "detectLocalMode: Unsupported value: \"Guess\""},
 		{"no API server", []string{"--fake"}, "no API server: give --kubeconfig, or --filename with objects"},

@@ -55,7 +55,7 @@ func TestRunRefusesBeforeItStartsAnything(t *testing.T) {
 	}{
 		{"bad value", func(c *kubeproxy.KubeProxyConfiguration) { bit := int32(32); c.IPTables.MasqueradeBit = &bit },
 			"KubeProxyConfiguration.iptables.masqueradeBit: Invalid value: 32: must be 0 to 31"},
-		{"another mode", func(c *kubeproxy.KubeProxyConfiguration) { c.Mode = "nftables" }, "not supported: only iptables is"},
+		{"another mode", func(c *kubeproxy.KubeProxyConfiguration) { c.Mode = "ipvs" }, "not supported: iptables and nftables are"},
 		{"blank node name", func(c *kubeproxy.KubeProxyConfiguration) { c.HostnameOverride = " " }, "the node's name is empty"},
 		{"hidden metrics", func(c *kubeproxy.KubeProxyConfiguration) { c.ShowHiddenMetricsForVersion = "1.35" },
 			"KubeProxyConfiguration.showHiddenMetricsForVersion: Invalid value: \"1.35\": not supported: no metric is hidden in any version"},

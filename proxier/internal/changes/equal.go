@@ -23,6 +23,7 @@ func (e Endpoint) equal(f Endpoint) bool {
 	return e.IP == f.IP &&
 		e.Port == f.Port &&
 		e.Local == f.Local &&
+		e.Unplaced == f.Unplaced &&
 		e.Ready == f.Ready &&
 		e.Serving == f.Serving &&
 		e.Terminating == f.Terminating &&
