@@ -101,3 +101,20 @@ func startedNFT(t *testing.T) (*proxier.Proxier, *nftMachine, *testclock.FakeClo
 	machine.take()
 	return p, machine, clock
 }
+
+// listing returns what nft lists of the machine: the text of each set, map and chain by its kind and name.
+func (m *nftMachine) listing(t require.TestingT) map[string]string {
+	objects := map[string]string{}
+	name := ""
+	for line := range strings.Lines(m.nft(t, "list ruleset")) {
+		switch {
+		case strings.HasPrefix(line, "\t\t"):
+			objects[name] += line
+		case strings.HasPrefix(line, "\t}") || line == "}\n" || line == "\n":
+		default:
+			name = strings.TrimSuffix(strings.TrimSpace(line), " {")
+			objects[name] = ""
+		}
+	}
+	return objects
+}
