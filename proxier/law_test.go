@@ -133,6 +133,9 @@ func (c *cluster) drawService(t *rapid.T, name string) *v1.Service {
 			v1.ServiceExternalTrafficPolicyCluster, v1.ServiceExternalTrafficPolicyLocal}).Draw(t, "external"),
 		SessionAffinity: rapid.SampledFrom([]v1.ServiceAffinity{v1.ServiceAffinityNone, v1.ServiceAffinityClientIP}).Draw(t, "affinity"),
 	}}
+	if seconds := rapid.SampledFrom([]int32{0, 60}).Draw(t, "timeout"); seconds > 0 {
+		service.Spec.SessionAffinityConfig = &v1.SessionAffinityConfig{ClientIP: &v1.ClientIPConfig{TimeoutSeconds: &seconds}}
+	}
 	internal := rapid.SampledFrom([]v1.ServiceInternalTrafficPolicy{
 		v1.ServiceInternalTrafficPolicyCluster, v1.ServiceInternalTrafficPolicyLocal}).Draw(t, "internal")
 	service.Spec.InternalTrafficPolicy = &internal

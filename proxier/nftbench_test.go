@@ -23,9 +23,10 @@ func (d *discardNFT) Apply(transaction []byte) error {
 	d.bytes = len(transaction)
 	return nil
 }
-func (d *discardNFT) Table(string) (*nftables.Table, error)                         { return nil, nftables.ErrNotFound }
-func (d *discardNFT) Jumps(string, string, string) (bool, error)                    { return true, nil }
-func (d *discardNFT) Monitor(nftables.Jump, func(), time.Duration, <-chan struct{}) {}
+func (d *discardNFT) Sets(string) (map[string]nftables.Set, error)                   { return nil, nftables.ErrNotFound }
+func (d *discardNFT) Chains(string) (map[string]nftables.Chain, error)               { return nil, nil }
+func (d *discardNFT) InUse(string, string) (bool, error)                             { return true, nil }
+func (d *discardNFT) Monitor(string, string, func(), time.Duration, <-chan struct{}) {}
 
 // newLargeNFT returns a proxier in mode nftables that was given so many services of 5 endpoints each, on another node, and has not synced
 // yet, and its tools.

@@ -2,6 +2,7 @@ package proxier_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"path"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	testclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/internal/toolexec"
@@ -29,6 +31,9 @@ type nftMachine struct {
 	runs   []nftRun
 	// fail says which runs end with an error instead.
 	fail func(nftRun) bool
+	// beside is another kernel whose nft is run with the same, if it is not nil. Whether it took that is in disagreements.
+	beside        exec.Interface
+	disagreements []string
 }
 
 // newNFTMachine returns one at the time of the clock.
@@ -48,7 +53,15 @@ func (m *nftMachine) Run(argv []string, stdin io.Reader, stdout, stderr io.Write
 		_, _ = io.WriteString(stderr, "Error: Could not process rule: Cannot allocate memory\n")
 		return 1
 	}
-	return m.kernel.NFTables().Run(argv, bytes.NewReader(input), stdout, stderr)
+	status := m.kernel.NFTables().Run(argv, bytes.NewReader(input), stdout, stderr)
+	if m.beside != nil {
+		cmd := m.beside.Command(argv[0], argv[1:]...)
+		cmd.SetStdin(bytes.NewReader(input))
+		if output, err := cmd.CombinedOutput(); (err == nil) != (status == 0) {
+			m.disagreements = append(m.disagreements, fmt.Sprintf("%s: status %d here, %v there: %s\n%s", run.args, status, err, output, input))
+		}
+	}
+	return status
 }
 
 // tools returns nft of the machine.
@@ -61,9 +74,23 @@ func (m *nftMachine) tools(t require.TestingT, family v1.IPFamily) nftables.Inte
 
 // nft runs the tool as somebody else does, and returns what it prints.
 func (m *nftMachine) nft(t require.TestingT, args string) string {
+	if m.beside != nil {
+		require.NoError(t, m.beside.Command("nft", strings.Fields(args)...).Run())
+	}
 	output, err := m.kernel.Exec().Command("nft", strings.Fields(args)...).CombinedOutput()
 	require.NoError(t, err, string(output))
 	return string(output)
+}
+
+// compareBeside has nft of the other kernel list the same.
+func (m *nftMachine) compareBeside(t require.TestingT) {
+	require.Empty(t, m.disagreements)
+	if m.beside == nil {
+		return
+	}
+	output, err := m.beside.Command("nft", "list", "ruleset").CombinedOutput()
+	require.NoError(t, err, string(output))
+	require.Equal(t, objectsOf(string(output)), m.listing(t))
 }
 
 // take returns the runs since the last time.
@@ -102,11 +129,16 @@ func startedNFT(t *testing.T) (*proxier.Proxier, *nftMachine, *testclock.FakeClo
 	return p, machine, clock
 }
 
-// listing returns what nft lists of the machine: the text of each set, map and chain by its kind and name.
+// listing returns what nft lists of the machine.
 func (m *nftMachine) listing(t require.TestingT) map[string]string {
+	return objectsOf(m.nft(t, "list ruleset"))
+}
+
+// objectsOf returns the text of each set, map and chain of a listing by its kind and name.
+func objectsOf(listing string) map[string]string {
 	objects := map[string]string{}
 	name := ""
-	for line := range strings.Lines(m.nft(t, "list ruleset")) {
+	for line := range strings.Lines(listing) {
 		switch {
 		case strings.HasPrefix(line, "\t\t"):
 			objects[name] += line

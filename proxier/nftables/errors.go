@@ -72,8 +72,17 @@ func (e *commandError) hint() string {
 // Unwrap returns the error of running the command.
 func (e *commandError) Unwrap() error { return e.err }
 
-// Is says whether the failure is ErrNotFound. nft has one exit status for all, so its words decide: those of its first error.
+// errBusy is what a *commandError is (errors.Is) if the kernel says that something is in use.
+var errBusy = errors.New("in use")
+
+// Is says whether the failure is ErrNotFound or errBusy. nft has one exit status for all, so its words decide: those of its first error.
 func (e *commandError) Is(target error) bool {
 	first, _, _ := strings.Cut(e.complaint, "\n")
-	return target == ErrNotFound && e.exitStatus > 0 && strings.Contains(first, "No such file or directory")
+	switch target {
+	case ErrNotFound:
+		return e.exitStatus > 0 && strings.Contains(first, "No such file or directory")
+	case errBusy:
+		return e.exitStatus > 0 && strings.Contains(first, "Device or resource busy")
+	}
+	return false
 }

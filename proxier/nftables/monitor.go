@@ -7,14 +7,14 @@ import (
 )
 
 // Monitor implements Interface.
-func (r *Runner) Monitor(jump Jump, lost func(), interval time.Duration, stop <-chan struct{}) {
-	logger := klog.LoggerWithValues(r.logger, "table", jump.Table, "family", r.family)
+func (r *Runner) Monitor(table, chain string, lost func(), interval time.Duration, stop <-chan struct{}) {
+	logger := klog.LoggerWithValues(r.logger, "table", table, "family", r.family)
 	for r.pause(interval, stop) {
-		there, err := r.Jumps(jump.Table, jump.Chain, jump.Target)
+		used, err := r.InUse(table, chain)
 		switch {
 		case err != nil:
 			logger.Error(err, "Could not look for the rules, will try again")
-		case !there:
+		case !used:
 			lost()
 		}
 	}

@@ -20,21 +20,35 @@ type Interface interface {
 	// line, the line, and why.
 	Apply(transaction []byte) error
 
-	// Table says what the table holds, apart from rules and elements. A table that is not there is an ErrNotFound.
-	Table(name string) (*Table, error)
+	// Sets returns the sets of the table by name, without their elements. A table that is not there is an ErrNotFound.
+	Sets(table string) (map[string]Set, error)
 
-	// Jumps says whether the chain has a rule that leads to the other chain. A chain or table that is not there has none. An error means
-	// that it is not known.
-	Jumps(table, chain, target string) (bool, error)
+	// Chains returns the chains of the table by name. A table that is not there has none.
+	Chains(table string) (map[string]Chain, error)
 
-	// Monitor calls lost each time that it does not find the jump. It looks once in every interval, until stop is closed. Errors are logged,
-	// and it looks again after the next interval.
-	Monitor(jump Jump, lost func(), interval time.Duration, stop <-chan struct{})
+	// InUse says whether a rule or an element leads to the chain. A chain, or table, that is not there is not in use. An error means that it
+	// is not known. It takes a hundredth of the time that a listing of a chain takes, for which nft reads all rules of a table.
+	InUse(table, chain string) (bool, error)
+
+	// Monitor calls lost each time that it finds the chain not in use. It looks once in every interval, until stop is closed. Errors are
+	// logged, and it looks again after the next interval.
+	Monitor(table, chain string, lost func(), interval time.Duration, stop <-chan struct{})
 }
 
-// Jump is a rule of a chain that leads to another one.
-type Jump struct {
-	Table, Chain, Target string
+// Chain is a chain. Only one at a hook has a type, a hook and a priority.
+type Chain struct {
+	Type, Hook string
+	Priority   int
+}
+
+// Set is a set.
+type Set struct {
+	// Type is that of the elements. The parts of a concatenation are joined by " . ".
+	Type string
+	// Timeout is how many seconds an element lives; 0: for ever.
+	Timeout int
+	// Timeouts says that elements may have a timeout.
+	Timeouts bool
 }
 
 // ErrNotFound is what an error is (errors.Is) if the kernel says that a table, or what a command names in it, is not there.

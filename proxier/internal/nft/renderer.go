@@ -34,26 +34,28 @@ func newRenderer(family v1.IPFamily, masqueradeMark uint32, comments bool, marks
 	return r
 }
 
-// full returns the transaction after which the table holds the rules of the Model. Of what the table has, it keeps the clients that stick
-// to endpoints. A nil table is not there, or not known, and is made anew in any case.
+// full returns the transaction after which the table holds the rules of the Model. It keeps the clients that stick to endpoints, if there are
+// any: otherwise the table is made anew, whether it is there or not.
 //
 // Chains come before the rules and elements that lead to them: the kernel takes the commands in their order.
-func (r *renderer) full(m *model.Model, found *nftables.Table, now time.Time) []byte {
+func (r *renderer) full(m *model.Model, there *found, now time.Time) []byte {
 	r.marks.Hit(mark.RenderFull)
 	r.common = *m
 	r.common.Services = nil
 	r.port.local = m.LocalTraffic
 	dst := make([]byte, 0, r.sizeOf(m))
 	s := setup{speller: &r.speller, model: &r.common}
-	if found == nil {
+	if there == nil {
 		dst = r.speller.appendNewTable(dst)
 	} else {
-		dst = r.appendMends(dst, found)
+		for _, name := range there.foreignBaseChains() {
+			dst = r.speller.line(dst, "delete chain ", name, "")
+		}
 	}
 	dst = s.append(dst)
 	elements := r.enter(m)
-	r.each(m, func() { dst = r.port.appendChains(dst, found) })
-	dst = r.appendStale(dst, found, now)
+	r.each(m, func() { dst = r.port.appendChains(dst, there) })
+	dst = r.appendStale(dst, there, now)
 	r.each(m, func() { dst = r.port.appendAllRules(dst) })
 	return elements.appendTo(dst)
 }
@@ -111,27 +113,27 @@ func (r *renderer) enter(m *model.Model) *elementLines {
 
 // appendChains makes the chains of the service port and empties those that are there. A set of clients that is there and has to be another
 // one now goes: it cannot be changed.
-func (t *portText) appendChains(dst []byte, found *nftables.Table) []byte {
+func (t *portText) appendChains(dst []byte, there *found) []byte {
 	chains := chainsOf(t.service)
 	for kind := range chainKinds {
 		if chains.has(kind) {
-			dst = t.appendChain(dst, kind.prefix(), t.base, found)
+			dst = t.appendChain(dst, kind.prefix(), t.base, there)
 		}
 	}
 	for i := range t.ends {
-		dst = t.appendChain(dst, endpointPrefix, t.endpointBase(i), found)
+		dst = t.appendChain(dst, endpointPrefix, t.endpointBase(i), there)
 	}
 	return dst
 }
 
 // appendChain makes one chain, and empties it if it is there. It takes the chain out of what was found.
-func (t *portText) appendChain(dst []byte, prefix string, base []byte, found *nftables.Table) []byte {
+func (t *portText) appendChain(dst []byte, prefix string, base []byte, there *found) []byte {
 	dst = t.command(dst, "add chain ", prefix, base)
 	name := dst[len(dst)-len(prefix)-len(base):]
-	if found == nil {
+	if there == nil {
 		return append(dst, '\n')
 	}
-	delete(found.Chains, string(name))
+	delete(there.chains, string(name))
 	return append(t.command(append(dst, "\n"...), "flush chain ", prefix, base), '\n')
 }
 
@@ -162,27 +164,27 @@ func (s *speller) appendNewTable(dst []byte) []byte {
 
 // appendStale empties the chains of service ports that were found and are not in use, and deletes the sets of clients that are not, or
 // that have to be other ones. Chains are deleted by a later transaction.
-func (r *renderer) appendStale(dst []byte, found *nftables.Table, now time.Time) []byte {
+func (r *renderer) appendStale(dst []byte, there *found, now time.Time) []byte {
 	before := r.stale
 	r.stale = stale{}
-	if found == nil {
+	if there == nil {
 		return dst
 	}
-	for _, name := range slices.Sorted(maps.Keys(found.Chains)) {
+	for _, name := range slices.Sorted(maps.Keys(there.chains)) {
 		if isServiceChain(name) {
 			dst = r.speller.line(dst, "flush chain ", name, "")
 			r.stale.addSince(name, before, now)
 		}
 	}
 	r.marks.HitIf(mark.RenderStaleDeleted, len(r.stale) > 0)
-	for _, name := range r.staleSets(found) {
+	for _, name := range r.staleSets(there) {
 		dst = r.speller.line(dst, "delete set ", name, "")
 	}
 	return dst
 }
 
 // staleSets returns the sets of clients that were found and that no service port declares as they are.
-func (r *renderer) staleSets(found *nftables.Table) []string {
+func (r *renderer) staleSets(there *found) []string {
 	kept := map[string]bool{}
 	for _, ports := range r.book.ports {
 		for _, e := range ports {
@@ -193,12 +195,12 @@ func (r *renderer) staleSets(found *nftables.Table) []string {
 			r.port.set(e.service)
 			for i := range r.port.ends {
 				name := affinityPrefix + string(r.port.endpointBase(i))
-				kept[name] = found.Sets[name] == wanted
+				kept[name] = there.sets[name] == wanted
 			}
 		}
 	}
 	var gone []string
-	for name := range found.Sets {
+	for name := range there.sets {
 		if isAffinitySet(name) && !kept[name] {
 			gone = append(gone, name)
 		}

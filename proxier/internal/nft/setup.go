@@ -129,10 +129,10 @@ func (s *setup) appendClusterIPsCheck(dst []byte) []byte {
 
 // appendNodePortIPs says which addresses serve node ports, if not all do.
 func (s *setup) appendNodePortIPs(dst []byte) []byte {
-	if s.model.NodePorts.All {
-		return dst
-	}
 	dst = s.line(dst, "add set ", nodePortIPsSet, "{ type "+s.addressType+" ; "+s.comment("IPs that accept NodePort traffic")+"}")
+	if s.model.NodePorts.All { // none may be left of another configuration
+		return s.line(dst, "delete set ", nodePortIPsSet, "")
+	}
 	return s.appendNodePortAddresses(dst)
 }
 

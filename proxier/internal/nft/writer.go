@@ -41,8 +41,6 @@ type Metrics interface {
 type Writer struct {
 	config   Config
 	renderer *renderer
-	// anew says that the next Full makes the table anew, since the last one failed on what it found.
-	anew bool
 	// nextDeletion is when chains out of use may be deleted again.
 	nextDeletion time.Time
 	// written says that the kernel holds rules, as far as is known.
@@ -57,33 +55,20 @@ func New(config Config) *Writer {
 	}
 }
 
-// Full makes the kernel hold the rules for the Model, whatever it held before. It asks once what that is, and keeps what it can, so that
-// a restart interrupts nothing.
+// Full makes the kernel hold the rules for the Model, whatever it held before. It asks what there is to keep, so that a restart interrupts
+// nothing.
 func (w *Writer) Full(m *model.Model) (model.Totals, error) {
-	transaction := w.renderer.full(m, w.found(), w.config.Clock.Now())
-	if err := w.apply(transaction); err != nil {
-		w.anew = true
+	there := w.found()
+	err := w.apply(w.renderer.full(m, there, w.config.Clock.Now()))
+	if err != nil && there != nil {
+		w.config.Logger.Error(err, "The table cannot be filled again and is made anew", "family", w.config.Tools.Family())
+		err = w.apply(w.renderer.full(m, nil, w.config.Clock.Now()))
+	}
+	if err != nil {
 		return model.Totals{}, err
 	}
-	w.anew = false
 	w.written.Store(true)
 	return w.renderer.book.totals, nil
-}
-
-// found returns what the table holds, or nil if it is not there or has to be made anew.
-func (w *Writer) found() *nftables.Table {
-	if w.anew {
-		return nil
-	}
-	found, err := w.config.Tools.Table(table)
-	if err == nil {
-		return found
-	}
-	if !errors.Is(err, nftables.ErrNotFound) {
-		w.config.Marks.Hit(mark.SyncSaveFailed)
-		w.config.Logger.Error(err, "The table is made anew, and clients do not stick to their endpoints", "family", w.config.Tools.Family())
-	}
-	return nil
 }
 
 // Partial makes the kernel hold the rules for the last Model with the changes, if it holds those of the last Full or Partial. It runs no
@@ -136,28 +121,23 @@ func (w *Writer) deleteStale() {
 	}
 }
 
-// watched is the rule that Intact and Monitor look for: without it nothing is translated.
-func watched() nftables.Jump {
-	return nftables.Jump{Table: table, Chain: natPrerouting, Target: servicesChain}
-}
-
-// Intact says whether the table holds what the last Full and Partial wrote, as far as one can tell by one rule.
+// Intact says whether the table holds what the last Full and Partial wrote, as far as one can tell by one chain: nothing is translated
+// without what leads to it.
 func (w *Writer) Intact() (bool, error) {
 	if !w.written.Load() {
 		return true, nil
 	}
-	jump := watched()
-	there, err := w.config.Tools.Jumps(jump.Table, jump.Chain, jump.Target)
+	used, err := w.config.Tools.InUse(table, servicesChain)
 	if err != nil {
 		return true, err
 	}
-	w.config.Marks.HitIf(mark.SyncJumpGone, !there)
-	return there, nil
+	w.config.Marks.HitIf(mark.SyncJumpGone, !used)
+	return used, nil
 }
 
 // Monitor calls lost each time somebody else removed the rules, until stop is closed. It looks for that once in every interval.
 func (w *Writer) Monitor(lost func(), interval time.Duration, stop <-chan struct{}) {
-	w.config.Tools.Monitor(watched(), func() {
+	w.config.Tools.Monitor(table, servicesChain, func() {
 		if w.written.Load() {
 			w.config.Logger.Info("Somebody removed the rules: loading them again", "family", w.config.Tools.Family())
 			lost()
