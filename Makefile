@@ -229,8 +229,8 @@ kind-engine: ## start a Docker engine on a machine whose init does not start it;
 kind-engine-stop: ## stop the Docker engine that kind-engine started
 	$(GO) run ./kindtest/onkind/nodeimage/engine -stop
 
-WEIGHT_LIMIT ?= 62
-weight: ## print what chainwalk weighs: size, by module, start and memory of some commands; from WEIGHT_LIMIT (62) MB without symbols on it fails
+WEIGHT_LIMIT ?= 54
+weight: ## print what chainwalk weighs: size, by module, start and memory of some commands; from WEIGHT_LIMIT (54) MB without symbols on it fails
 	$(GO) run ./internal/weight -limit $(WEIGHT_LIMIT)
 
 examples: ## build and test the modules of docs/examples, which use chainwalk like any other module

@@ -32,7 +32,7 @@ func main() {
 	(&command.Command{
 		Name: "weight",
 		Flags: func(set *flag.FlagSet) {
-			set.Float64Var(&o.limit, "limit", 60, "the size, in millions of bytes and without symbols, from which on it fails")
+			set.Float64Var(&o.limit, "limit", 54, "the size, in millions of bytes and without symbols, from which on it fails")
 			set.IntVar(&o.runs, "runs", 20, "how often each command is started")
 		},
 		Valid: func(args []string) bool { return len(args) == 0 && o.limit > 0 && o.runs > 0 },
