@@ -17,6 +17,8 @@ type entry struct {
 	turn uint64
 	// run is false if the packet goes no further.
 	run func(w *walk, s *skb) bool
+	// what it is, for readers that do not walk.
+	what HookEntry
 }
 
 // hookEntries are the entries of each hook, in the order in which they are run once they are sorted.
@@ -60,11 +62,11 @@ func (e *hookEntries) run(w *walk, s *skb, at hook) bool {
 func (e *hookEntries) addConntrack(tracks bool) {
 	if tracks {
 		for _, at := range [...]hook{preRouting, output} {
-			e.add(at, entry{priority: netfilter.PriorityConntrack, run: func(w *walk, s *skb) bool { return w.conntrack.track(s) }})
+			e.add(at, entry{priority: netfilter.PriorityConntrack, what: HookEntry{Kind: EntryConntrack}, run: func(w *walk, s *skb) bool { return w.conntrack.track(s) }})
 		}
 	}
 	for _, at := range [...]hook{input, postRouting} {
-		e.add(at, entry{priority: netfilter.PriorityConfirm, run: func(w *walk, s *skb) bool { return w.conntrack.confirm(s) }})
+		e.add(at, entry{priority: netfilter.PriorityConfirm, what: HookEntry{Kind: EntryConfirm}, run: func(w *walk, s *skb) bool { return w.conntrack.confirm(s) }})
 	}
 }
 
@@ -81,7 +83,8 @@ func (e *hookEntries) addNAT(chains *hookEntries, turn uint64) {
 	} {
 		for _, at := range of.hooks {
 			own := chains[at]
-			e.add(at, entry{priority: of.priority, turn: turn, run: func(w *walk, s *skb) bool { return w.translateAt(s, of.side, own) }})
+			what := HookEntry{Kind: EntryNAT, Side: of.side, Chains: chainsOf(own)}
+			e.add(at, entry{priority: of.priority, turn: turn, what: what, run: func(w *walk, s *skb) bool { return w.translateAt(s, of.side, own) }})
 		}
 	}
 }

@@ -95,6 +95,7 @@ func (r *rulesetHooks) addTables(rules *ruleset.Ruleset) {
 		table := rules.Table(registered.Table)
 		base := &baseChain{rules: rules, table: table, chain: table.Chain(registered.Chain)}
 		one := entry{priority: registered.Priority, turn: registered.Turn}
+		one.what = oneChain(HookChain{Rules: rules, Table: table, Chain: base.chain, Reroutes: registered.Table == "mangle"})
 		switch registered.Table {
 		case "nat":
 			one.run = func(w *walk, s *skb) bool { return w.table.run(s, base) }
@@ -123,6 +124,7 @@ func (r *rulesetHooks) addNFT(rules *nftables.Ruleset) {
 			r.native = true
 			base := &nftBase{table: table, chain: chain}
 			one := entry{priority: netfilter.Priority(chain.Hooking.Priority), turn: chain.Turn}
+			one.what = oneChain(HookChain{NFTTable: table, NFTChain: chain, Reroutes: chain.Hooking.Type == "route"})
 			switch chain.Hooking.Type {
 			case "nat":
 				r.nat = true

@@ -1,0 +1,153 @@
+package forall
+
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// builder works out the fates of the packets of a family and a class. What it computes on the way is in a store of its own.
+type builder struct {
+	w      *world
+	s      *diagram.Store
+	t      *packetsim.Terrain
+	six    bool
+	class  Class
+	chance Chance
+	ignore Part
+
+	devices []packetsim.Device
+	number  map[string]int // of devices in vIn
+	entries [netfilter.NumHooks][]packetsim.HookEntry
+	tracks  bool
+
+	states  numbered[state]
+	ways    numbered[packetsim.Way]
+	targets numbered[destination]
+	sources numbered[netip.Addr]
+	values  numbered[string] // of registers
+
+	places
+	chains   map[any]*chain
+	walks    map[state]diagram.ID
+	cutsIn   map[routeKey]diagram.ID
+	cutsOut  map[routeKey]diagram.ID
+	targeted map[targetKey]diagram.ID
+	sums     map[sumKey]diagram.ID
+	boxes    map[any]*boxes
+	typed    map[string]diagram.Set
+	like     map[likeKey]int32
+	terrain  []diagram.Value // where the terrain may change
+	needs    needs
+	depth    int
+}
+
+// needs are what the rules of the host ask for that costs something to keep.
+type needs struct {
+	original   bool // destinations before their translation
+	translated bool // whether a destination is translated
+}
+
+// targetKey is the way behind a translation, and its target.
+type targetKey struct {
+	walk diagram.ID
+	to   int32
+}
+
+func newBuilder(w *world, t *packetsim.Terrain, class Class, o *Options) *builder {
+	b := &builder{w: w, s: w.newStore(), t: t, six: w.six, class: class, chance: o.Chance, ignore: o.Ignore, devices: t.Devices(), number: map[string]int{},
+		tracks: t.Tracks(), chains: map[any]*chain{}, walks: map[state]diagram.ID{}, cutsIn: map[routeKey]diagram.ID{},
+		cutsOut: map[routeKey]diagram.ID{}, targeted: map[targetKey]diagram.ID{}, sums: map[sumKey]diagram.ID{}, boxes: map[any]*boxes{},
+		typed: map[string]diagram.Set{}, like: map[likeKey]int32{}}
+	for i, name := range w.devices {
+		b.number[name] = i + 1
+	}
+	for at := range b.entries {
+		b.entries[at] = t.Entries(netfilter.Hook(at))
+	}
+	for _, a := range t.Cuts() {
+		b.terrain = append(b.terrain, valueOf(a))
+	}
+	return b
+}
+
+// root is the fates of all packets: each class of destinations is walked once.
+func (b *builder) root() diagram.ID {
+	b.scan()
+	var last []diagram.Value
+	var kids []diagram.ID
+	done := make([]diagram.ID, len(b.views))
+	for i := range b.slices {
+		view := b.slices[i].view
+		if done[view] == 0 {
+			done[view] = b.walkFrom(view) + 1
+		}
+		last, kids = append(last, b.slices[i].Last), append(kids, done[view]-1)
+	}
+	return b.s.Node(vDst, last, kids)
+}
+
+// walkFrom is the fates of packets to a destination, by all devices.
+func (b *builder) walkFrom(view int32) diagram.ID {
+	if b.views[view].addr.IsMulticast() {
+		return b.unmodelled("multicast")
+	}
+	start := state{view: view, port: asIs}
+	if b.needs.original {
+		start.orig = view
+	}
+	limit := len(b.w.devices)
+	last, kids := make([]diagram.Value, limit+1), make([]diagram.ID, limit+1)
+	ways := make([]diagram.ID, limit+1)
+	absent := b.unmodelled("the host has no such device")
+	for i := range limit + 1 {
+		last[i], kids[i], ways[i] = diagram.Number(uint64(i)), b.s.One(diagram.Atom(i)), absent
+	}
+	here := start
+	here.origin, here.hook = fromHost, netfilter.Output
+	ways[0] = b.onward(b.routeOut(here, false))
+	for i := range b.devices {
+		ways[b.number[b.devices[i].Name]] = b.onward(b.entering(start, &b.devices[i]))
+	}
+	return b.s.Replace(b.s.Node(vIn, last, kids), func(a diagram.Atom) diagram.ID { return ways[a] })
+}
+
+// entering is a packet that comes in by a device.
+func (b *builder) entering(start state, dev *packetsim.Device) diagram.ID {
+	start.hook = netfilter.PreRouting
+	switch {
+	case !dev.Up:
+		return b.dropped()
+	case b.t.Bridge(dev.Name) != "":
+		return b.unmodelled("a packet that comes in by a port of a bridge")
+	}
+	dst := b.views[start.view].addr
+	return b.bySource(func(src netip.Addr) diagram.ID {
+		if b.t.Enters(src, dst, dev.Name) != "" {
+			return b.dropped()
+		}
+		return b.is(fell, start)
+	})
+}
+
+// bySource is a function of the source, which is the same between two cuts of the terrain.
+func (b *builder) bySource(of func(netip.Addr) diagram.ID) diagram.ID {
+	last, kids := make([]diagram.Value, len(b.terrain)), make([]diagram.ID, len(b.terrain))
+	for i, first := range b.terrain {
+		if last[i] = b.s.Limit(vSrc); i+1 < len(b.terrain) {
+			last[i] = b.terrain[i+1].Prev()
+		}
+		kids[i] = of(addrOf(first, b.six))
+	}
+	return b.s.Node(vSrc, last, kids)
+}
+
+// onward goes on from each state.
+func (b *builder) onward(id diagram.ID) diagram.ID {
+	return b.s.Replace(id, func(a diagram.Atom) diagram.ID {
+		_, st := b.stateOf(a)
+		return b.walk(st)
+	})
+}

@@ -1,0 +1,355 @@
+package forall
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// chain is a chain of either language, with what the builder knows of it.
+type chain struct {
+	name  string
+	drops bool // the policy of a base chain
+	rules []rule
+	reads reads // with those of the chains that it leads to
+	asks  []diagram.Interval
+	many  bool // it asks for more destinations than are in asks
+
+	table    *ruleset.Table
+	family   netfilter.Family
+	dialect  netfilter.Dialect
+	nftTable *nftables.Table
+	lookedAt bool
+	bySlice  map[int32][]int32 // of a long chain: rules by the slices of their destinations
+	rest     []int32           // and the rules that are in no slice
+}
+
+// rule is a rule of either language.
+type rule interface {
+	// destinations are those that the rule may match; nil: any.
+	destinations() diagram.Set
+	// run is what the rule does in a state: atoms of states, and ends.
+	run(b *builder, c *chain, number int, st state) diagram.ID
+	// leadsTo are the names of the chains that it may lead to.
+	leadsTo() []string
+}
+
+// reads says what of a state a chain looks at or changes, beside what is in every key.
+type reads uint8
+
+const (
+	readsHook    reads = 1 << iota // which hook it is
+	readsDevices                   // how the packet came, and by which device it leaves
+	readsWay
+	readsView
+	translates // the destination
+)
+
+// longChain is from how many rules on a chain has an index.
+const longChain = 16
+
+// fewAsks is up to how many destinations a chain's views are told apart by these alone.
+const fewAsks = 32
+
+// baseOf is the chain of a hook.
+func (b *builder) baseOf(h *packetsim.HookChain) *chain {
+	if h.Chain != nil {
+		c := b.iptChain(h.Rules, h.Table, h.Chain)
+		c.drops = h.Chain.Policy == ruleset.PolicyDrop
+		return c
+	}
+	c := b.nftChain(h.NFTTable, h.NFTChain)
+	c.drops = h.NFTChain.Policy != nil && *h.NFTChain.Policy == expr.Drop
+	return c
+}
+
+// jumpTo is the chain of a name that a rule of another chain leads to; nil: it is not there.
+func (b *builder) jumpTo(c *chain, name string) *chain {
+	if c.table != nil {
+		if to := c.table.Chain(name); to != nil {
+			return b.iptChainOf(c.table, to, c.family, c.dialect)
+		}
+		return nil
+	}
+	if to := c.nftTable.Chain(name); to != nil {
+		return b.nftChain(c.nftTable, to)
+	}
+	return nil
+}
+
+// sumKey is a chain and the state in which it is entered, without what it does not look at.
+type sumKey struct {
+	c  *chain
+	st state
+}
+
+// deepest is how many chains may be entered one in another.
+const deepest = 512
+
+// chain is what a chain does in a state. Its atoms are fell behind its last rule, returned, and accepted.
+func (b *builder) chain(c *chain, st state) diagram.ID {
+	if b.depth++; b.depth > deepest {
+		b.depth--
+		return b.unmodelled("rules that loop")
+	}
+	defer func() { b.depth-- }()
+	plain := b.plainFor(c, st)
+	key := sumKey{c, plain}
+	made, known := b.sums[key]
+	if !known {
+		made = b.inTurn(c, b.candidates(c, plain), plain)
+		b.sums[key] = made
+	}
+	if plain == st {
+		return made
+	}
+	return b.s.Replace(made, func(a diagram.Atom) diagram.ID {
+		k, after := b.stateOf(a)
+		after.at, after.sub = st.at, st.sub
+		if c.reads&readsHook == 0 {
+			after.hook = st.hook
+		}
+		if c.reads&readsDevices == 0 {
+			after.origin, after.out = st.origin, st.out
+		}
+		if c.reads&readsWay == 0 {
+			after.way, after.routed = st.way, st.routed
+		}
+		if after.to == plain.to {
+			after.view, after.orig, after.to = st.view, st.orig, st.to
+		}
+		return b.is(k, after)
+	})
+}
+
+// plainFor is the state without what a chain does not look at.
+func (b *builder) plainFor(c *chain, st state) state {
+	st.at, st.sub = 0, 0
+	if c.reads&readsHook == 0 {
+		st.hook = 0
+	}
+	if c.reads&readsDevices == 0 {
+		st.origin, st.out = 0, 0
+	}
+	if c.reads&readsWay == 0 {
+		st.way, st.routed = 0, false
+	}
+	if c.reads&readsView == 0 && !c.many && len(c.asks) == 0 {
+		st.view, st.orig = anyView, 0
+	} else if !c.many && st.orig == 0 {
+		st.view = b.likeFor(c, st.view)
+	}
+	return st
+}
+
+// likeKey is a chain and which of the destinations that it asks for have a view.
+type likeKey struct {
+	c    *chain
+	have uint64
+	more int32 // the part of the terrain, if the chain asks for it
+}
+
+// likeFor is the first view that was met of those that a chain cannot tell apart.
+func (b *builder) likeFor(c *chain, v int32) int32 {
+	key := likeKey{c: c}
+	for i, ask := range c.asks {
+		if ask.Has(b.views[v].value) {
+			key.have |= 1 << i
+		}
+	}
+	if c.reads&readsView != 0 {
+		key.more = b.views[v].place
+	}
+	known := b.like[key]
+	if known == 0 {
+		known = v
+		b.like[key] = v
+	}
+	return known
+}
+
+// candidates are the rules of a chain that a packet may match to the destination of a view.
+func (b *builder) candidates(c *chain, st state) []int32 {
+	var out []int32
+	if st.view == anyView {
+		for i := range c.rules {
+			out = append(out, int32(i))
+		}
+		return out
+	}
+	view := &b.views[st.view]
+	if len(c.rules) < longChain {
+		for i, r := range c.rules {
+			if dst := r.destinations(); dst == nil || dst.Has(view.value) {
+				out = append(out, int32(i))
+			}
+		}
+		return out
+	}
+	b.index(c)
+	out = slices.Clone(c.bySlice[view.slice])
+	for _, i := range c.rest {
+		if dst := c.rules[i].destinations(); dst == nil || dst.Has(view.value) {
+			out = append(out, i)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// fewSlices is up to how many slices a rule stands in the index by these.
+const fewSlices = 64
+
+// index makes the index of a chain.
+func (b *builder) index(c *chain) {
+	if c.bySlice != nil {
+		return
+	}
+	c.bySlice = map[int32][]int32{}
+	for i, r := range c.rules {
+		dst := r.destinations()
+		var in []int32
+		few := dst != nil
+		for _, iv := range dst {
+			for at := b.sliceOf(iv.First); few && at < len(b.slices) && !iv.Last.Less(b.slices[at].First); at++ {
+				in = append(in, int32(at))
+				few = len(in) <= fewSlices
+			}
+		}
+		if !few {
+			c.rest = append(c.rest, int32(i))
+			continue
+		}
+		for _, at := range in {
+			c.bySlice[at] = append(c.bySlice[at], int32(i))
+		}
+	}
+}
+
+// inTurn is rules in turn. They are joined half by half, so that n rules cost n log n.
+func (b *builder) inTurn(c *chain, rules []int32, st state) diagram.ID {
+	switch len(rules) {
+	case 0:
+		return b.is(fell, st)
+	case 1:
+		return c.rules[rules[0]].run(b, c, int(rules[0]), st)
+	}
+	half := len(rules) / 2
+	return b.s.Replace(b.inTurn(c, rules[:half], st), func(a diagram.Atom) diagram.ID {
+		if k, after := b.stateOf(a); k == fell {
+			return b.inTurn(c, rules[half:], after)
+		}
+		return b.s.One(a)
+	})
+}
+
+// jump is what a chain does that a rule leads to. Behind it the rules of the first chain go on, or with goto do not.
+func (b *builder) jump(c *chain, name string, isGoto bool, st state) diagram.ID {
+	to := b.jumpTo(c, name)
+	if to == nil {
+		return b.unmodelled(fmt.Sprintf("chain %s, which is not there", name))
+	}
+	behind := fell
+	if isGoto {
+		behind = returned
+	}
+	return b.s.Replace(b.chain(to, st), func(a diagram.Atom) diagram.ID {
+		k, after := b.stateOf(a)
+		if k != accepted {
+			k = behind
+		}
+		return b.is(k, after)
+	})
+}
+
+// scan looks at all chains that packets can come to, and cuts the destinations by what they ask for.
+func (b *builder) scan() {
+	late := map[*chain]bool{}
+	for at := range b.entries {
+		hook, early := netfilter.Hook(at), true
+		for _, e := range b.entries[at] {
+			if e.Kind == packetsim.EntryNAT {
+				for i := range e.Chains {
+					b.scanFrom(&e.Chains[i], hook == netfilter.Input || hook == netfilter.PostRouting, late)
+				}
+				early = false
+				continue
+			}
+			// PREROUTING is passed by packets of the host again, behind the translation.
+			behind := !early || hook != netfilter.Output
+			for i := range e.Chains {
+				b.scanFrom(&e.Chains[i], behind, late)
+			}
+		}
+	}
+	if b.needs.translated {
+		b.wanted = append(b.wanted, b.goals...)
+	}
+	b.cutPlaces()
+}
+
+func (b *builder) scanFrom(h *packetsim.HookChain, behind bool, late map[*chain]bool) {
+	b.scanChain(b.baseOf(h), behind, late)
+}
+
+// scanChain adds what a chain asks for, and notes it with the chain.
+func (b *builder) scanChain(c *chain, behind bool, late map[*chain]bool) {
+	if c.lookedAt && (!behind || late[c]) {
+		return
+	}
+	first := !c.lookedAt
+	c.lookedAt = true
+	late[c] = late[c] || behind
+	for _, r := range c.rules {
+		asks, read := b.asksOf(c, r)
+		if behind {
+			b.late = append(b.late, asks...)
+		}
+		if first {
+			b.wanted = append(b.wanted, asks...)
+			c.reads |= read
+			c.ask(asks)
+		}
+		for _, name := range r.leadsTo() {
+			if to := b.jumpTo(c, name); to != nil {
+				b.scanChain(to, behind, late)
+				c.reads |= to.reads
+				c.many = c.many || to.many
+				c.ask(to.asks)
+			}
+		}
+	}
+}
+
+// ask adds destinations that the chain asks for.
+func (c *chain) ask(more []diagram.Interval) {
+	if c.many {
+		return
+	}
+	for _, i := range more {
+		if !slices.Contains(c.asks, i) {
+			c.asks = append(c.asks, i)
+		}
+		if len(c.asks) > fewAsks {
+			c.asks, c.many = nil, true
+			return
+		}
+	}
+}
+
+// asksOf is the destinations that a rule asks for, and what else it reads.
+func (b *builder) asksOf(c *chain, r rule) ([]diagram.Interval, reads) {
+	switch r := r.(type) {
+	case *iptRule:
+		return b.iptAsks(r)
+	case *nftRule:
+		return b.nftAsks(c, r)
+	}
+	return nil, 0
+}

@@ -1,0 +1,234 @@
+package forall
+
+import (
+	"fmt"
+
+	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
+
+// cond is a condition in the making: what must hold of the variables, each for itself, and functions that must give yes. It is asked in a state.
+type cond struct {
+	b     *builder
+	st    *state
+	sets  [vNames]diagram.Set
+	asked [vNames]bool
+	never bool
+	odds  diagram.Weight // of draws
+	more  []diagram.ID   // functions whose leaves are yes, no, and ends
+}
+
+func (b *builder) newCond(st *state) *cond { return &cond{b: b, st: st, odds: diagram.Certain} }
+
+// need says that a variable is in a set, or not in it.
+func (c *cond) need(v diagram.Var, in diagram.Set, invert bool) {
+	limit := c.b.s.Limit(v)
+	if invert {
+		in = in.Not(limit)
+	}
+	if c.asked[v] {
+		in = c.sets[v].And(in)
+	}
+	switch {
+	case len(in) == 0:
+		c.never = true
+	case !in.IsAll(limit):
+		c.sets[v], c.asked[v] = in, true
+	}
+}
+
+// holds says that something is known to hold or not.
+func (c *cond) holds(known bool) { c.never = c.never || !known }
+
+// also says that a function must give yes.
+func (c *cond) also(f diagram.ID, invert bool) {
+	if invert {
+		f = c.b.s.Replace(f, func(a diagram.Atom) diagram.ID { return c.b.s.One(yes + no - a) })
+	}
+	c.more = append(c.more, f)
+}
+
+// named says that a condition with a name holds.
+func (c *cond) named(name string) {
+	if c.st.altered {
+		name += " (of a header that a rule has changed)"
+	}
+	b := c.b
+	c.more = append(c.more, b.s.Choose(b.w.name(name), diagram.SetOf(diagram.Point(diagram.Number(1))), b.s.One(yes), b.s.One(no)))
+}
+
+// fails says that the answer is not known.
+func (c *cond) fails(why string) { c.more = append(c.more, c.b.unmodelled(why)) }
+
+// draw says that a draw falls so.
+func (c *cond) draw(w diagram.Weight) { c.odds = c.odds.Times(w) }
+
+// id is the condition as a function with the leaves yes and no, and ends.
+func (c *cond) id() diagram.ID {
+	s := c.b.s
+	if c.never {
+		return s.One(no)
+	}
+	at := s.One(yes)
+	if rest := c.odds.Rest(); !rest.IsZero() {
+		at = s.Leaf([]diagram.Share{{Atom: yes, Weight: c.odds}, {Atom: no, Weight: rest}})
+	}
+	for i := len(c.more) - 1; i >= 0; i-- {
+		next := at
+		at = s.Replace(c.more[i], func(a diagram.Atom) diagram.ID {
+			if a == yes {
+				return next
+			}
+			return s.One(a)
+		})
+	}
+	sets := s.One(yes)
+	for v := vNames; v > 0; v-- {
+		if c.asked[v-1] {
+			sets = s.Choose(v-1, c.sets[v-1], sets, s.One(no))
+		}
+	}
+	if sets == s.One(yes) {
+		return at
+	}
+	return s.Replace(sets, func(a diagram.Atom) diagram.ID {
+		if a == yes {
+			return at
+		}
+		return s.One(a)
+	})
+}
+
+// then puts what happens in the place of a condition's leaves.
+func (b *builder) then(condition, holds, fails diagram.ID) diagram.ID {
+	return b.s.Replace(condition, func(a diagram.Atom) diagram.ID {
+		if a == yes {
+			return holds
+		}
+		return fails
+	})
+}
+
+// dst is a condition of the destination as it is now.
+func (c *cond) dst(in diagram.Set, invert bool) {
+	c.holds(in.Has(c.b.views[c.st.view].value) != invert)
+}
+
+// src is a condition of the source as it is now.
+func (c *cond) src(in diagram.Set, invert bool) {
+	if c.st.src != 0 {
+		c.holds(in.Has(valueOf(c.b.sources.at(c.st.src))) != invert)
+		return
+	}
+	c.need(vSrc, in, invert)
+}
+
+// dstPort is a condition of the destination port as it is now, of a packet that has one.
+func (c *cond) dstPort(in diagram.Set, invert bool) {
+	if c.st.port != asIs {
+		c.holds(in.Has(diagram.Number(uint64(c.st.port))) != invert)
+		return
+	}
+	c.need(vDstPort, in, invert)
+}
+
+// srcPort is a condition of the source port as it is now.
+func (c *cond) srcPort(in diagram.Set, invert bool) {
+	if c.st.anyPort && !in.IsAll(c.b.s.Limit(vSrcPort)) {
+		c.fails("a source port that the kernel chose")
+		return
+	}
+	c.need(vSrcPort, in, invert)
+}
+
+// protos is a condition of the protocol.
+func (c *cond) protos(invert bool, are ...inet.Proto) {
+	var in []diagram.Interval
+	for _, p := range are {
+		in = append(in, diagram.Point(diagram.Number(uint64(p))))
+	}
+	c.need(vProto, diagram.SetOf(in...), invert)
+}
+
+// in is a condition of the device that the hook sees the packet come in by; nil: none.
+func (c *cond) in(holds func(*packetsim.Device) bool) {
+	b := c.b
+	switch {
+	case c.st.origin == fromHost:
+		c.holds(holds(nil))
+	case c.st.origin == fromLo:
+		c.holds(holds(b.device(loopback)))
+	default:
+		var in []diagram.Interval
+		for i := range b.devices {
+			if holds(&b.devices[i]) {
+				in = append(in, diagram.Point(diagram.Number(uint64(b.number[b.devices[i].Name]))))
+			}
+		}
+		c.need(vIn, diagram.SetOf(in...), false)
+	}
+}
+
+// out is the device that the hook sees the packet leave by; nil: none.
+func (b *builder) out(st *state) *packetsim.Device {
+	if st.out == 0 {
+		return nil
+	}
+	return b.device(b.w.devices[st.out-1])
+}
+
+// eachIn is a function of the device by which the packet came, from what it is for each.
+func (b *builder) eachIn(st *state, of func(*packetsim.Device) diagram.ID) diagram.ID {
+	switch {
+	case st.origin == fromHost:
+		return of(nil)
+	case st.origin == fromLo:
+		return of(b.device(loopback))
+	}
+	limit := len(b.w.devices)
+	last, kids, by := make([]diagram.Value, limit+1), make([]diagram.ID, limit+1), make([]diagram.ID, limit+1)
+	for i := range limit + 1 {
+		last[i], kids[i], by[i] = diagram.Number(uint64(i)), b.s.One(diagram.Atom(i)), b.unmodelled("the host has no such device")
+	}
+	for i := range b.devices {
+		by[b.number[b.devices[i].Name]] = of(&b.devices[i])
+	}
+	return b.s.Replace(b.s.Node(vIn, last, kids), func(a diagram.Atom) diagram.ID { return by[a] })
+}
+
+// where says for which addresses something holds, which is the same between two cuts of the terrain.
+func (b *builder) where(name string, holds func(diagram.Value) bool) diagram.Set {
+	if known, is := b.typed[name]; is {
+		return known
+	}
+	var in []diagram.Interval
+	for i, first := range b.terrain {
+		if !holds(first) {
+			continue
+		}
+		last := b.s.Limit(vSrc)
+		if i+1 < len(b.terrain) {
+			last = b.terrain[i+1].Prev()
+		}
+		in = append(in, diagram.Interval{First: first, Last: last})
+	}
+	set := diagram.SetOf(in...)
+	b.typed[name] = set
+	return set
+}
+
+// drawOf is the weight of a draw of k/2^31.
+func (b *builder) drawOf(k uint32) diagram.Weight {
+	const whole = 1 << 31
+	if b.chance == Ideal && k > 1<<12 && k < whole {
+		n := (uint64(whole) + uint64(k)/2) / uint64(k)
+		if off := int64(uint64(k)*n) - whole; off <= int64(n) && -off <= int64(n) {
+			return diagram.Fraction(1, n)
+		}
+	}
+	return diagram.Fraction(uint64(k), whole)
+}
+
+// place names where a rule stands.
+func place(c *chain, number int) string { return fmt.Sprintf("%s rule %d", c.name, number+1) }

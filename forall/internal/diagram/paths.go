@@ -1,0 +1,184 @@
+package diagram
+
+import "slices"
+
+// Edge is a decision on the way to a leaf: the variable's values by which it leads on.
+type Edge struct {
+	Var Var
+	Interval
+}
+
+// Paths calls each for every way to a leaf, until it is false. The path is written over afterwards.
+func (s *Store) Paths(root ID, each func(path []Edge, leaf ID) bool) {
+	s.paths(root, nil, each)
+}
+
+func (s *Store) paths(id ID, path []Edge, each func([]Edge, ID) bool) bool {
+	if s.IsLeaf(id) {
+		return each(path, id)
+	}
+	first := Value{}
+	for i, kid := range s.Kids(id) {
+		last := s.Last(id, i)
+		if !s.paths(kid, append(path, Edge{s.nodes[id].v, Interval{first, last}}), each) {
+			return false
+		}
+		first = last.Next()
+	}
+	return true
+}
+
+// At is the leaf of a point.
+func (s *Store) At(root ID, value func(Var) Value) ID {
+	for !s.IsLeaf(root) {
+		root = s.Kid(root, value(s.nodes[root].v))
+	}
+	return root
+}
+
+// Kid is where a node leads by a value.
+func (s *Store) Kid(id ID, v Value) ID {
+	n := &s.nodes[id]
+	low, high := 0, int(n.count)-1
+	for low < high {
+		if mid := (low + high) / 2; s.Last(id, mid).Less(v) {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return s.Kids(id)[low]
+}
+
+// Size is how many nodes, edges and leaves are reached.
+func (s *Store) Size(roots ...ID) (nodes, edges, leaves int) {
+	seen := map[ID]bool{}
+	for stack := slices.Clone(roots); len(stack) > 0; {
+		id := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[id] {
+			continue
+		}
+		if seen[id] = true; s.IsLeaf(id) {
+			leaves++
+			continue
+		}
+		nodes++
+		edges += len(s.Kids(id))
+		stack = append(stack, s.Kids(id)...)
+	}
+	return nodes, edges, leaves
+}
+
+// CountPaths is how many ways to a leaf there are.
+func (s *Store) CountPaths(root ID) float64 {
+	known := map[ID]float64{}
+	var count func(ID) float64
+	count = func(id ID) float64 {
+		if s.IsLeaf(id) {
+			return 1
+		}
+		if n, is := known[id]; is {
+			return n
+		}
+		n := 0.0
+		for _, kid := range s.Kids(id) {
+			n += count(kid)
+		}
+		known[id] = n
+		return n
+	}
+	return count(root)
+}
+
+// Pairs calls each for places where two functions differ, until it is false: once for every two nodes that meet, with one way to them.
+func (s *Store) Pairs(a, b ID, each func(path []Edge, a, b ID) bool) {
+	s.pairs([2]ID{a, b}, nil, map[[2]ID]bool{}, each)
+}
+
+func (s *Store) pairs(p [2]ID, path []Edge, done map[[2]ID]bool, each func([]Edge, ID, ID) bool) bool {
+	if p[0] == p[1] || done[p] {
+		return true
+	}
+	done[p] = true
+	v := min(s.nodes[p[0]].v, s.nodes[p[1]].v)
+	if v == none {
+		return each(path, p[0], p[1])
+	}
+	ok := true
+	s.Both(p[0], p[1], func(i Interval, a, b ID) bool {
+		ok = s.pairs([2]ID{a, b}, append(path, Edge{v, i}), done, each)
+		return ok
+	})
+	return ok
+}
+
+// Both calls each for every interval of the first variable that either node decides, with where they lead by it, until it is false.
+func (s *Store) Both(a, b ID, each func(i Interval, a, b ID) bool) {
+	v := min(s.nodes[a].v, s.nodes[b].v)
+	first, i, j := Value{}, 0, 0
+	for {
+		to, end := [2]ID{a, b}, s.Limit(v)
+		if s.nodes[a].v == v {
+			to[0], end = s.Kids(a)[i], s.Last(a, i)
+		}
+		if s.nodes[b].v == v {
+			to[1] = s.Kids(b)[j]
+			if last := s.Last(b, j); last.Less(end) {
+				end = last
+			}
+		}
+		if !each(Interval{first, end}, to[0], to[1]) || end == s.Limit(v) {
+			return
+		}
+		if s.nodes[a].v == v && s.Last(a, i) == end {
+			i++
+		}
+		if s.nodes[b].v == v && s.Last(b, j) == end {
+			j++
+		}
+		first = end.Next()
+	}
+}
+
+// Copy is a function of another store in this one, which has the same variables, with atoms as they are here. known are the nodes that were
+// copied so before.
+func (s *Store) Copy(from *Store, root ID, as func(Atom) Atom, known map[ID]ID) ID {
+	if id, is := known[root]; is {
+		return id
+	}
+	var made ID
+	if from.IsLeaf(root) {
+		shares := slices.Clone(from.Shares(root))
+		for i := range shares {
+			shares[i].Atom = as(shares[i].Atom)
+		}
+		made = s.Leaf(shares)
+	} else {
+		kids := slices.Clone(from.Kids(root))
+		last := make([]Value, len(kids))
+		for i := range kids {
+			kids[i], last[i] = s.Copy(from, kids[i], as, known), from.Last(root, i)
+		}
+		made = s.Node(from.nodes[root].v, last, kids)
+	}
+	known[root] = made
+	return made
+}
+
+// Leaves calls each once for every leaf that is reached.
+func (s *Store) Leaves(root ID, each func(leaf ID)) {
+	seen := map[ID]bool{}
+	for stack := []ID{root}; len(stack) > 0; {
+		id := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[id] {
+			continue
+		}
+		if seen[id] = true; s.IsLeaf(id) {
+			each(id)
+			continue
+		}
+		stack = append(stack, s.Kids(id)...)
+	}
+}

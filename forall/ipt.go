@@ -1,0 +1,235 @@
+package forall
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
+	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+	"github.com/chainwalk/chainwalk/packetsim"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
+
+// iptRule is a rule of iptables.
+type iptRule struct {
+	*xtables.Rule
+	dst diagram.Set
+	any bool // destination
+}
+
+func (r *iptRule) destinations() diagram.Set {
+	if r.any {
+		return nil
+	}
+	return r.dst
+}
+
+func (r *iptRule) leadsTo() []string {
+	if jump, is := r.Target.(*xtables.Jump); is {
+		return []string{jump.Chain}
+	}
+	return nil
+}
+
+func (b *builder) iptChain(rules *ruleset.Ruleset, table *ruleset.Table, c *ruleset.Chain) *chain {
+	return b.iptChainOf(table, c, rules.Family(), rules.Dialect())
+}
+
+// iptChainOf is a chain of a table.
+func (b *builder) iptChainOf(table *ruleset.Table, c *ruleset.Chain, family netfilter.Family, dialect netfilter.Dialect) *chain {
+	if known := b.chains[c]; known != nil {
+		return known
+	}
+	made := &chain{name: table.Name() + " " + c.Name, table: table, family: family, dialect: dialect, rules: make([]rule, len(c.Rules))}
+	room := make([]iptRule, len(c.Rules))
+	for i, r := range c.Rules {
+		room[i] = iptRule{Rule: r, any: true}
+		if set, known := addrSet(r.Dst); known && r.Dst != nil {
+			if room[i].dst, room[i].any = set, false; r.Dst.Invert {
+				room[i].dst = set.Not(b.s.Limit(vDst))
+			}
+			if room[i].dst == nil {
+				room[i].dst = diagram.Set{}
+			}
+		}
+		made.rules[i] = &room[i]
+	}
+	b.chains[c] = made
+	return made
+}
+
+// addrSet is the addresses of a match, without its inversion. It is false for a mask that is no prefix.
+func addrSet(m *xtables.AddrMatch) (diagram.Set, bool) {
+	if m == nil {
+		return nil, true
+	}
+	bits, isPrefix := prefixBits(m.Mask)
+	if !isPrefix {
+		return nil, false
+	}
+	p := netip.PrefixFrom(m.Addr, bits)
+	if p.Masked().Addr() != m.Addr {
+		return diagram.Set{}, true // bits that the mask hides are never equal to those that are set
+	}
+	return diagram.Set{prefixInterval(p)}, true
+}
+
+// prefixBits is the length of the prefix that a mask is of.
+func prefixBits(mask netip.Addr) (int, bool) {
+	bits, ended := 0, false
+	for _, octet := range mask.AsSlice() {
+		for bit := byte(0x80); bit != 0; bit >>= 1 {
+			switch {
+			case octet&bit == 0:
+				ended = true
+			case ended:
+				return 0, false
+			default:
+				bits++
+			}
+		}
+	}
+	return bits, true
+}
+
+// iptAsks is what a rule asks for of destinations, and what else of the state.
+func (b *builder) iptAsks(r *iptRule) (asks []diagram.Interval, read reads) {
+	add := func(m *xtables.AddrMatch) {
+		if set, known := addrSet(m); known {
+			asks = append(asks, set...)
+		}
+	}
+	add(r.Dst)
+	if r.In != nil || r.Out != nil {
+		read |= readsDevices | readsHook
+	}
+	for _, m := range r.Matches {
+		switch m := m.(type) {
+		case *match.IPRange:
+			if m.Dst != nil {
+				asks = append(asks, diagram.Interval{First: valueOf(m.Dst.Min), Last: valueOf(m.Dst.Max)})
+			}
+		case *match.Addrtype:
+			if m.DstTypes != 0 {
+				read |= readsView
+			}
+			if m.LimitIfaceIn || m.LimitIfaceOut {
+				read |= readsDevices | readsHook
+			}
+		case *match.Conntrack:
+			add(m.OrigDst)
+			add(m.ReplSrc)
+			if m.OrigDst != nil || m.OrigDstPort != nil {
+				b.needs.original = true
+			}
+			if m.States&match.CTDNAT != 0 {
+				b.needs.translated, b.needs.original = true, true
+			}
+		case *match.Devgroup, *match.Physdev, *match.Owner, *match.RPFilter, *match.Realm, *match.PktType:
+			read |= readsDevices | readsHook | readsWay
+		}
+	}
+	return asks, read | b.iptTargetAsks(r.Target)
+}
+
+// iptTargetAsks is what a target reads and does.
+func (b *builder) iptTargetAsks(t xtables.Target) (read reads) {
+	switch t := t.(type) {
+	case *target.DNAT:
+		read = translates
+		if a := t.Range.MinAddr; a.IsValid() {
+			b.goals = append(b.goals, diagram.Point(valueOf(a)))
+		}
+	case *target.Redirect:
+		read = translates | readsDevices | readsHook | readsView
+	case *target.Netmap:
+		read = translates | readsHook
+	case *target.Masquerade:
+		read = readsDevices | readsHook | readsWay | readsView
+	case *target.SNAT, *target.Mark, *target.Reject, *xtables.Jump, *xtables.TargetVerdict, nil:
+	default:
+		read = readsDevices | readsHook | readsWay
+	}
+	return read
+}
+
+// run is what the rule does.
+func (r *iptRule) run(b *builder, c *chain, number int, st state) diagram.ID {
+	if r.Target == nil {
+		return b.is(fell, st)
+	}
+	condition := b.iptCondition(r.Rule, c, number, &st)
+	if condition == b.s.One(no) {
+		return b.is(fell, st)
+	}
+	return b.then(condition, b.iptAction(r.Target, c, st), b.is(fell, st))
+}
+
+// iptCondition is whether a rule's conditions hold.
+func (b *builder) iptCondition(r *xtables.Rule, c *chain, number int, st *state) diagram.ID {
+	q := b.newCond(st)
+	q.addr(r.Dst, (*cond).dst, "-d with an odd mask")
+	q.addr(r.Src, (*cond).src, "-s with an odd mask")
+	if r.In != nil {
+		q.in(func(d *packetsim.Device) bool { return deviceMatches(r.In, d) })
+	}
+	if r.Out != nil {
+		q.holds(deviceMatches(r.Out, b.out(st)))
+	}
+	if n := r.Proto.Number; n != 0 {
+		q.holds(n <= 255 || r.Proto.Invert)
+		if n <= 255 {
+			q.need(vProto, diagram.SetOf(diagram.Point(diagram.Number(uint64(n)))), r.Proto.Invert)
+		}
+	}
+	q.holds(r.Fragment != xtables.FragmentOnly)
+	for _, m := range r.Matches {
+		if q.never {
+			break
+		}
+		q.match(m, c, number)
+	}
+	return q.id()
+}
+
+func (q *cond) addr(m *xtables.AddrMatch, ask func(*cond, diagram.Set, bool), odd string) {
+	switch set, known := addrSet(m); {
+	case m == nil:
+	case !known:
+		q.fails(odd)
+	default:
+		ask(q, set, m.Invert)
+	}
+}
+
+// deviceMatches is -i and -o; a hook without a device has the empty name.
+func deviceMatches(m *xtables.IfaceMatch, dev *packetsim.Device) bool {
+	name := ""
+	if dev != nil {
+		name = dev.Name
+	}
+	if m.Prefix {
+		return strings.HasPrefix(name, m.Name) != m.Invert
+	}
+	return (name == m.Name) != m.Invert
+}
+
+// matchText is a match as iptables-save prints it.
+func (c *chain) matchText(m xtables.Match) string {
+	r := xtables.Rule{Matches: []xtables.Match{m}}
+	return strings.TrimSpace(strings.TrimPrefix(r.Text("", c.family, c.dialect), "-A "))
+}
+
+// ports is the ports of a range.
+func ports(ranges ...xtables.PortRange) diagram.Set {
+	var in []diagram.Interval
+	for _, r := range ranges {
+		in = append(in, diagram.Interval{First: diagram.Number(uint64(r.Min)), Last: diagram.Number(uint64(r.Max))})
+	}
+	return diagram.SetOf(slices.Clip(in)...)
+}

@@ -1,0 +1,81 @@
+package forall
+
+import (
+	"fmt"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
+
+// Class is what packets are to conntrack when they come to the host.
+type Class uint8
+
+// The classes.
+const (
+	// New are the first packets of connections: there is no entry.
+	New Class = iota
+	// Established are further packets of the sender of a connection that was answered and that NAT does not translate.
+	Established
+	// Replying are packets in answer to such a connection.
+	Replying
+	// Related are ICMP errors about such a connection and first packets of connections that it expects.
+	Related
+	// Invalid are packets that conntrack does not understand.
+	Invalid
+	// Untracked are packets that conntrack never looks at, as of neighbour discovery.
+	Untracked
+)
+
+var classNames = [...]string{New: "new", Established: "established", Replying: "replying", Related: "related", Invalid: "invalid",
+	Untracked: "untracked"}
+
+// String is the class's name.
+func (c Class) String() string {
+	if int(c) < len(classNames) {
+		return classNames[c]
+	}
+	return fmt.Sprintf("class %d", c)
+}
+
+// ParseClass is the class of a name.
+func ParseClass(name string) (Class, error) {
+	for c, n := range classNames {
+		if n == name {
+			return Class(c), nil
+		}
+	}
+	return 0, fmt.Errorf("class %q: want new, established, replying, related, invalid or untracked", name)
+}
+
+// Chance is how probabilities are read.
+type Chance uint8
+
+// The readings.
+const (
+	// Ideal reads a draw that is as near to 1/n as a rule can say it as 1/n: the order of a service's endpoints makes no difference then.
+	Ideal Chance = iota
+	// Exact reads each draw as it is, a multiple of 2^-31.
+	Exact
+)
+
+// Part is a part of fates that comparisons may leave out.
+type Part uint8
+
+// The parts.
+const (
+	Mark   Part = 1 << iota // the mark at the end
+	Source                  // what the source is translated to
+	Detail                  // everything but the verdict and where the packet goes: translations, words of REJECT, marks
+)
+
+// Options say which fates are worked out, and how.
+type Options struct {
+	// Families are those of the packets; empty: both.
+	Families []netfilter.Family
+	// Classes are those of the packets; empty: New.
+	Classes []Class
+	Chance  Chance
+	// Ignore is what fates do not say.
+	Ignore Part
+	// Beside are fates that the new ones will be compared with. They share memory with them, and what both have in common is worked out once.
+	Beside *Fates
+}

@@ -1,0 +1,146 @@
+package forall
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"slices"
+	"sort"
+
+	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+)
+
+// places are the destinations as far as the host can tell them apart. Rules and routing ask for sets of destinations; those that are in the same sets
+// are one view, and are walked once.
+type places struct {
+	slices  []slice
+	views   []view // from 1 on
+	wanted  []diagram.Interval
+	late    []diagram.Interval // those that are asked for behind the translation of destinations
+	goals   []diagram.Interval // what destinations are translated to
+	classes classes            // by late
+	lateOf  map[int32]int32    // the view of a class of late
+}
+
+// slice is destinations that lie together and have one view.
+type slice struct {
+	diagram.Interval
+	view int32
+}
+
+// view is destinations that are alike, by one of them.
+type view struct {
+	addr  netip.Addr
+	value diagram.Value
+	place int32 // the part of the terrain
+	slice int32
+}
+
+// cutPlaces makes the slices.
+func (b *builder) cutPlaces() {
+	all := classify(b.wanted, b.terrain)
+	b.views = make([]view, 1)
+	viewOf := map[int32]int32{}
+	for i, first := range all.first {
+		last := b.s.Limit(vDst)
+		if i+1 < len(all.first) {
+			last = all.first[i+1].Prev()
+		}
+		class := all.class[i]
+		if viewOf[class] == 0 {
+			viewOf[class] = b.newView(first, int32(i))
+		}
+		b.slices = append(b.slices, slice{diagram.Interval{First: first, Last: last}, viewOf[class]})
+	}
+	b.classes, b.lateOf = classify(b.late, b.terrain), map[int32]int32{}
+}
+
+func (b *builder) newView(v diagram.Value, slice int32) int32 {
+	place := sort.Search(len(b.terrain), func(i int) bool { return v.Less(b.terrain[i]) })
+	b.views = append(b.views, view{addrOf(v, b.six), v, int32(place), slice})
+	return int32(len(b.views) - 1)
+}
+
+// viewOf is the view of a destination behind a translation: the first that was met of those that are alike to the rules from there on.
+func (b *builder) viewOf(addr netip.Addr) int32 {
+	v := valueOf(addr)
+	class := b.classes.of(v)
+	known := b.lateOf[class]
+	if known == 0 {
+		known = b.newView(v, int32(b.sliceOf(v)))
+		b.lateOf[class] = known
+	}
+	return known
+}
+
+// sliceOf is the number of the slice that has a destination.
+func (b *builder) sliceOf(v diagram.Value) int {
+	return sort.Search(len(b.slices), func(i int) bool { return !b.slices[i].Last.Less(v) })
+}
+
+// classes say which values are alike: from each of first on up to the next the class of the same number.
+type classes struct {
+	first []diagram.Value
+	class []int32
+}
+
+// of is the class of a value.
+func (c *classes) of(v diagram.Value) int32 {
+	return c.class[sort.Search(len(c.first), func(i int) bool { return v.Less(c.first[i]) })-1]
+}
+
+// classify makes classes of the values that are in the same intervals, and between the same two of the cuts, which are ascending and begin at 0.
+func classify(intervals []diagram.Interval, cuts []diagram.Value) classes {
+	type event struct {
+		at    diagram.Value
+		id    int32
+		begin bool
+	}
+	slices.SortFunc(intervals, func(x, y diagram.Interval) int {
+		if c := x.First.Compare(y.First); c != 0 {
+			return c
+		}
+		return x.Last.Compare(y.Last)
+	})
+	intervals = slices.Compact(intervals)
+	events := make([]event, 0, 2*len(intervals)+len(cuts))
+	for i, iv := range intervals {
+		events = append(events, event{iv.First, int32(i), true})
+		if next := iv.Last.Next(); next != (diagram.Value{}) {
+			events = append(events, event{next, int32(i), false})
+		}
+	}
+	for _, c := range cuts {
+		events = append(events, event{at: c, id: -1})
+	}
+	slices.SortStableFunc(events, func(x, y event) int { return x.at.Compare(y.at) })
+	var out classes
+	known, active, part := map[string]int32{}, []int32{}, uint32(0)
+	var key []byte
+	for i := range events {
+		switch e := &events[i]; {
+		case e.id < 0:
+			part++
+		case e.begin:
+			at, _ := slices.BinarySearch(active, e.id)
+			active = slices.Insert(active, at, e.id)
+		default:
+			if at, is := slices.BinarySearch(active, e.id); is {
+				active = slices.Delete(active, at, at+1)
+			}
+		}
+		if i+1 < len(events) && events[i+1].at == events[i].at {
+			continue
+		}
+		key = binary.LittleEndian.AppendUint32(key[:0], part)
+		for _, id := range active {
+			key = binary.LittleEndian.AppendUint32(key, uint32(id))
+		}
+		class, is := known[string(key)]
+		if !is {
+			class = int32(len(known))
+			known[string(key)] = class
+		}
+		out.first, out.class = append(out.first, events[i].at), append(out.class, class)
+	}
+	return out
+}

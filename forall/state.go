@@ -1,0 +1,177 @@
+package forall
+
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
+)
+
+// origin is how a packet came to the hook where it is.
+type origin uint8
+
+const (
+	fromWire origin = iota // by the device of vIn
+	fromHost               // the host has made it, and it has not been on a device
+	fromLo                 // the host has made it, and it has come in by lo
+)
+
+// relation is what a packet is to its connection.
+type relation uint8
+
+const (
+	unseen relation = iota // by conntrack, which tells nobody from an invalid one
+	untracked
+	fresh
+	established
+	related
+)
+
+// tracked says whether the packet has a connection.
+func (r relation) tracked() bool { return r >= fresh }
+
+// state is what a packet's way has made of it, beside what it was when it came: constants of a path through the host. Atoms have them.
+type state struct {
+	hook    netfilter.Hook
+	at, sub int16 // the entry of the hook, and of NAT the chain in it
+	origin  origin
+	rel     relation
+	reply   bool // it is of the direction of answers
+	routed  bool
+	bound   [2]bool // the sides of its connection that NAT has decided
+	altered bool    // something of the header that no variable is about
+	anyPort bool    // the source port may be another one now
+	out     int16   // the device that the hook sees, from 1 on; 0: none
+	way     int32   // of ways; 0: none
+	mark    uint32
+	ctmark  uint32
+	view    int32 // of views: the destination, as far as rules can tell
+	orig    int32 // of views: that when it came, if rules ask for it behind a translation; otherwise 0
+	port    int32 // the destination port; asIs: as in the packet
+	to      int32 // of targets: what the destination is translated to; 0: nothing
+	src     int32 // of sources: what the source is translated to; 0: nothing
+}
+
+// asIs says that a port is the packet's own.
+const asIs = -1
+
+// someTarget is a translation whose target is put in later: all that rules can tell of it is known.
+const someTarget = -1
+
+// anyView is the view in states from which the destination was taken out, since nothing asks for it.
+const anyView = -1
+
+// kind is what an atom says of the way to its state.
+type kind uint8
+
+const (
+	fell     kind = iota // behind the last rule
+	returned             // RETURN
+	accepted             // ACCEPT, of the whole base chain
+	kinds    = 4
+)
+
+// The atoms of conditions.
+const (
+	yes diagram.Atom = 0
+	no  diagram.Atom = 1
+)
+
+// firstValue is the first atom that is a value in a register; those before it are conditions and states.
+const firstValue diagram.Atom = 1 << 29
+
+// destination is what a destination is translated to.
+type destination struct {
+	addr    netip.Addr // invalid: as in the packet
+	port    uint16
+	hasPort bool
+}
+
+// numbered gives values numbers, from 1 on.
+type numbered[T comparable] struct {
+	all   []T
+	known map[T]int32
+}
+
+func (n *numbered[T]) number(value T) int32 {
+	if id, is := n.known[value]; is {
+		return id
+	}
+	if n.known == nil {
+		n.known = map[T]int32{}
+		n.all = make([]T, 1)
+	}
+	id := int32(len(n.all))
+	n.all = append(n.all, value)
+	n.known[value] = id
+	return id
+}
+
+// atom is the atom of a state.
+func (b *builder) atom(k kind, st state) diagram.Atom {
+	return diagram.Atom(b.states.number(st))*kinds + diagram.Atom(k)
+}
+
+// is is the leaf of a state.
+func (b *builder) is(k kind, st state) diagram.ID { return b.s.One(b.atom(k, st)) }
+
+// stateOf is the state of an atom.
+func (b *builder) stateOf(a diagram.Atom) (kind, state) {
+	return kind(a % kinds), b.states.all[a/kinds]
+}
+
+// end is the leaf of a fate.
+func (b *builder) end(f Fate) diagram.ID { return b.s.One(b.w.fate(f.without(b.ignore))) }
+
+// unmodelled is the leaf of a fate that is not known.
+func (b *builder) unmodelled(why string) diagram.ID { return b.end(Fate{Unmodelled: why}) }
+
+// dropped is the leaf of the packets that are dropped.
+func (b *builder) dropped() diagram.ID {
+	return b.end(Fate{Verdict: packetsim.Drop, To: packetsim.ToNone})
+}
+
+func (b *builder) rejected(with string) diagram.ID {
+	return b.end(Fate{Verdict: packetsim.Reject, To: packetsim.ToNone, RejectWith: with})
+}
+
+// arrived is the leaf of the packets that get somewhere: out of a device, or with none to the host.
+func (b *builder) arrived(st *state, out string) diagram.ID {
+	f := Fate{Verdict: packetsim.Accept, To: packetsim.ToForward, Out: out, Mark: st.mark, Src: b.sources.at(st.src)}
+	if out == "" {
+		f.To = packetsim.ToLocal
+	}
+	switch {
+	case st.to == someTarget:
+		f.DstPort = somePort
+		f.Dst = someAddr
+	case st.to > 0:
+		to := b.targets.all[st.to]
+		f.Dst, f.DstPort = to.addr, to.port
+	}
+	return b.end(f)
+}
+
+// someAddr and somePort stand in fates for the target of someTarget.
+var someAddr = netip.AddrFrom16([16]byte{0: 1, 15: 1}).WithZone("some")
+
+const somePort = 1
+
+// at is the value of a number; of 0 the zero value.
+func (n *numbered[T]) at(id int32) T {
+	if id == 0 {
+		var zero T
+		return zero
+	}
+	return n.all[id]
+}
+
+// translated says whether a side of the packet's connection is translated, as far as a rule has said so.
+func (st *state) translated(side conntrack.Side) bool {
+	if side == conntrack.Source {
+		return st.src != 0
+	}
+	return st.to != 0
+}

@@ -1,0 +1,150 @@
+package forall
+
+import (
+	"math"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+)
+
+// world is what fates that are compared have in common: one store of functions, and what their numbers mean.
+type world struct {
+	six     bool
+	store   *diagram.Store
+	devices []string // of vIn from 1 on
+	names   []string // of the variables from vNames on
+	nameVar map[string]diagram.Var
+	fates   []Fate
+	fateID  map[Fate]diagram.Atom
+}
+
+func newWorld(six bool, devices []string) *world {
+	w := &world{six: six, devices: devices, nameVar: map[string]diagram.Var{}, fateID: map[Fate]diagram.Atom{}}
+	w.store = w.newStore()
+	return w
+}
+
+// newStore is a store of functions of packets.
+func (w *world) newStore() *diagram.Store {
+	limit := diagram.Number(math.MaxUint32)
+	if w.six {
+		limit = diagram.Value{High: math.MaxUint64, Low: math.MaxUint64}
+	}
+	port := diagram.Number(math.MaxUint16)
+	return diagram.NewStore(limit, port, diagram.Number(math.MaxUint8), limit, port, diagram.Number(uint64(len(w.devices))))
+}
+
+// fate is the end that a fate is.
+func (w *world) fate(f Fate) diagram.Atom {
+	if id, known := w.fateID[f]; known {
+		return id
+	}
+	w.fates = append(w.fates, f)
+	id := ^diagram.Atom(len(w.fates) - 1)
+	w.fateID[f] = id
+	return id
+}
+
+// fateOf is the fate of an end.
+func (w *world) fateOf(a diagram.Atom) *Fate { return &w.fates[^a] }
+
+// name is the variable of a condition with a name.
+func (w *world) name(text string) diagram.Var {
+	if v, known := w.nameVar[text]; known {
+		return v
+	}
+	v := vNames + diagram.Var(len(w.names))
+	w.names = append(w.names, text)
+	w.nameVar[text] = v
+	return v
+}
+
+// take puts a function of another world into this one, which has all of its devices.
+func (w *world) take(from *world, root diagram.ID) diagram.ID {
+	if from == w {
+		return root
+	}
+	as := func(a diagram.Atom) diagram.Atom { return w.fate(*from.fateOf(a)) }
+	if slices.Equal(from.devices, w.devices) && w.hasNamesOf(from) {
+		return w.store.Copy(from.store, root, as, map[diagram.ID]diagram.ID{})
+	}
+	t := taking{to: w, from: from, as: as, known: map[diagram.ID]diagram.ID{}}
+	return t.take(root)
+}
+
+// hasNamesOf says whether names have the same variables in both worlds, once those that this one does not know are added.
+func (w *world) hasNamesOf(from *world) bool {
+	for i, name := range from.names {
+		if w.name(name) != vNames+diagram.Var(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// taking copies functions into a world in which variables stand in another order.
+type taking struct {
+	to, from *world
+	as       func(diagram.Atom) diagram.Atom
+	known    map[diagram.ID]diagram.ID
+}
+
+func (t *taking) take(id diagram.ID) diagram.ID {
+	if made, is := t.known[id]; is {
+		return made
+	}
+	from, to := t.from.store, t.to.store
+	var made diagram.ID
+	if from.IsLeaf(id) {
+		shares := slices.Clone(from.Shares(id))
+		for i := range shares {
+			shares[i].Atom = t.as(shares[i].Atom)
+		}
+		made = to.Leaf(shares)
+	} else {
+		var kids []diagram.ID
+		for _, kid := range slices.Clone(from.Kids(id)) {
+			kids = append(kids, t.take(kid))
+		}
+		made = to.Replace(t.decision(id), func(a diagram.Atom) diagram.ID { return kids[a] })
+	}
+	t.known[id] = made
+	return made
+}
+
+// decision is a node's decision in the other order, with the numbers of its children as atoms.
+func (t *taking) decision(id diagram.ID) diagram.ID {
+	from, to := t.from.store, t.to.store
+	v := from.Decides(id)
+	count := len(from.Kids(id))
+	switch {
+	case v < vIn:
+		last, kids := make([]diagram.Value, count), make([]diagram.ID, count)
+		for i := range count {
+			last[i], kids[i] = from.Last(id, i), to.One(diagram.Atom(i))
+		}
+		return to.Node(v, last, kids)
+	case v > vIn:
+		return to.Choose(t.to.name(t.from.names[v-vNames]), diagram.SetOf(diagram.Point(diagram.Number(1))), to.One(1), to.One(0))
+	}
+	last, kids := make([]diagram.Value, len(t.to.devices)+1), make([]diagram.ID, len(t.to.devices)+1)
+	for i := range last {
+		last[i] = diagram.Number(uint64(i))
+		at := 0
+		if i > 0 {
+			at = slices.Index(t.from.devices, t.to.devices[i-1]) + 1
+		}
+		kids[i] = to.One(diagram.Atom(t.kidOf(id, at)))
+	}
+	return to.Node(vIn, last, kids)
+}
+
+// kidOf is the number of the child to which a node leads by a value.
+func (t *taking) kidOf(id diagram.ID, value int) int {
+	for i := range t.from.store.Kids(id) {
+		if !t.from.store.Last(id, i).Less(diagram.Number(uint64(value))) {
+			return i
+		}
+	}
+	return 0
+}
