@@ -91,22 +91,6 @@ func (t *nftWalk) end() {
 	t.s, t.base, t.at, t.wire, t.to, t.element, t.rejected, t.jumps = nil, nil, nftPosition{}, nil, nil, nil, nil, 0
 }
 
-// rule runs the operations of the rule.
-func (t *nftWalk) rule() {
-	r := &t.at.program.rules[t.at.next]
-	t.code, t.to, t.element, t.rejected = expr.Continue, nil, nil, nil
-	for i := range r.ops {
-		t.op = i
-		t.runOp(&r.ops[i])
-		if t.code != expr.Continue || t.err != nil {
-			break
-		}
-	}
-	if t.err != nil {
-		t.blame()
-	}
-}
-
 // decide does what the rule's verdict says.
 func (t *nftWalk) decide() fate {
 	switch t.code {
@@ -179,8 +163,8 @@ func (t *nftWalk) jump() fate {
 	return goOn
 }
 
-// nftLeads is where the verdict of a map's element leads, kept in the element's Memo. The chain of its name is the one of the program as
-// long as the table is the one that is known to have that.
+// nftLeads is where the verdict of a map's element leads. The element's Memo has that of a program. The chain of its name is the one of the
+// program as long as the table is the one that is known to have that.
 type nftLeads struct {
 	to   *nftProgram
 	code expr.Code
@@ -188,16 +172,10 @@ type nftLeads struct {
 
 func (l *nftLeads) current(table *nftables.Table) bool { return l.to.table.Load() == table }
 
-// target is the chain that the verdict leads to. A jump that led to a chain of this table before leads there again.
+// target is the chain that the verdict leads to, which is kept where the verdict is from.
 func (t *nftWalk) target() *nftProgram {
 	if t.to != nil {
 		return t.to
-	}
-	op := &t.at.program.rules[t.at.next].ops[t.op]
-	if t.element == nil {
-		if to := op.to.Load(); to != nil && to.table.Load() == t.base.table {
-			return to
-		}
 	}
 	chain := t.base.table.Chain(t.chain)
 	if chain == nil {
@@ -207,10 +185,13 @@ func (t *nftWalk) target() *nftProgram {
 	}
 	to := nftProgramOf(chain)
 	to.table.Store(t.base.table)
-	if t.element != nil {
-		t.element.Memo.Store(&nftLeads{to, t.code})
-	} else {
-		op.to.Store(to)
+	switch {
+	case t.element == nil:
+		t.at.program.rules[t.at.next].ops[t.op].to.Store(to)
+	case t.code == expr.Jump:
+		t.element.Memo.Store(&to.jumped)
+	default:
+		t.element.Memo.Store(&to.gone)
 	}
 	return to
 }

@@ -8,18 +8,6 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// nftDrawn is a comparison with a drawn number, which holds with the probability part/of.
-type nftDrawn struct {
-	expr.Expr // the random number
-	part, of  uint64
-}
-
-// nftBits are random bits in the place of a mask's.
-type nftBits struct {
-	expr.Expr // the random number
-	mask      uint32
-}
-
 // compileDraw makes one draw of a random number and a comparison with it, where nobody else asks for the number. It says of how many
 // expressions it is; 0: of none.
 func (op *nftOp) compileDraw(exprs []expr.Expr) int {
@@ -54,7 +42,7 @@ func (op *nftOp) compileNumgen(x *expr.Numgen, exprs []expr.Expr) int {
 		want = uint64(binary.BigEndian.Uint32(c.Data))
 	}
 	first, of := uint64(x.Offset), uint64(x.Modulus)
-	op.kind, op.x = nftDraw, &nftDrawn{x, numbersThat(c.Op, first, first+of, want), of}
+	op.draws(numbersThat(c.Op, first, first+of, want), of)
 	return used + 1
 }
 
@@ -80,13 +68,13 @@ func (op *nftOp) compileRandom(x *expr.Meta, exprs []expr.Expr) int {
 		if c.Op == expr.Neq {
 			part = of - part
 		}
-		op.kind, op.x = nftDraw, &nftDrawn{x, part, of}
+		op.draws(part, of)
 		return used + 1
 	case c != nil && mask&(mask+1) == 0:
-		op.kind, op.x = nftDraw, &nftDrawn{x, numbersThat(c.Op, 0, of, uint64(binary.BigEndian.Uint32(c.Data))), of}
+		op.draws(numbersThat(c.Op, 0, of, uint64(binary.BigEndian.Uint32(c.Data))), of)
 		return used + 1
 	case of <= 1<<mostBits:
-		op.kind, op.x, op.dreg = nftDraw, &nftBits{x, mask}, uint8(x.Dreg.Offset())
+		op.kind, op.mask, op.dreg = nftBits, mask, uint8(x.Dreg.Offset())
 		return used
 	}
 	return 0
@@ -103,23 +91,31 @@ func comparesOnce(exprs []expr.Expr, at int, dreg expr.Register) *expr.Cmp {
 	return nil
 }
 
-// draw is a draw that was compiled.
-func (t *nftWalk) draw(op *nftOp) {
-	switch d := op.x.(type) {
-	case *nftDrawn:
-		if !drawPart(t.chance, d.part, d.of) {
-			t.code = expr.Break
-		}
-	case *nftBits:
-		drawn, value := drawOneOf(t.chance, 1<<bits.OnesCount32(d.mask)), uint32(0)
-		for mask := d.mask; mask != 0; mask &= mask - 1 {
-			if drawn&1 != 0 {
-				value |= mask & -mask
-			}
-			drawn >>= 1
-		}
-		t.regs.put4(op.dreg, bits.ReverseBytes32(value))
+// draws makes a draw that holds with the probability part/of, both of at most 32 bits and one more.
+func (op *nftOp) draws(part, of uint64) {
+	op.kind, op.want, op.mask = nftDraw, uint32(part), uint32(of-1)
+	if part == of {
+		op.want, op.not = 0, true
 	}
+}
+
+// draw is such a draw.
+func (t *nftWalk) draw(op *nftOp) {
+	if drawPart(t.chance, uint64(op.want), uint64(op.mask)+1) == op.not {
+		t.code = expr.Break
+	}
+}
+
+// drawBits draws the bits of a mask.
+func (t *nftWalk) drawBits(op *nftOp) {
+	drawn, value := drawOneOf(t.chance, 1<<bits.OnesCount32(op.mask)), uint32(0)
+	for mask := op.mask; mask != 0; mask &= mask - 1 {
+		if drawn&1 != 0 {
+			value |= mask & -mask
+		}
+		drawn >>= 1
+	}
+	t.regs.put4(op.dreg, bits.ReverseBytes32(value))
 }
 
 // numbersThat is how many numbers from first on and below end compare so with want.

@@ -88,7 +88,7 @@ func (t *nftWalk) load(op *nftOp) bool {
 		t.regs.put4(op.dreg, v)
 		return true
 	}
-	t.runExpr(op.x) // the same bytes of a packet that has something else there
+	t.runExpr(t.expr(op)) // the same bytes of a packet that has something else there
 	return t.code == expr.Continue && t.err == nil
 }
 

@@ -51,7 +51,7 @@ func (t *nftWalk) natTo(op *nftOp) {
 	}
 	at, from := int(op.sreg), int(op.dreg)
 	if (op.field == ipv6Family) != six || !t.regs.knows(at, size) || !t.regs.knows(from, 2) {
-		t.nat(op.x.(*expr.NAT))
+		t.nat(t.expr(op).(*expr.NAT))
 		return
 	}
 	var to netip.Addr

@@ -8,66 +8,69 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// nftPicked is a drawn number and its look-up.
-type nftPicked struct {
-	*expr.Numgen
-	lookup *expr.Lookup
-}
-
 // mostChoices is up to how many drawn numbers what a map has for them is kept with the rule.
 const mostChoices = 1024
 
-// nftChoices are what a map without a name, which nobody changes, has for each drawn number.
-type nftChoices struct {
-	of []nftChoice
-}
-
-// nftChoice is the element of a number; nil: there is none. What it has for it is in data, if that is short.
-type nftChoice struct {
-	element *nftables.Element
-	data    [24]byte
-	size    uint8 // of data; 0: it is the element's
-}
+// nftQuick is what a map without a name, which nobody changes, has for each of a few drawn numbers: an endpoint of IPv4, or its address.
+type nftQuick [8]uint64
 
 // pick draws a number and looks it up.
 func (t *nftWalk) pick(op *nftOp) {
-	x := op.x.(*nftPicked)
-	choices := op.choices.Load()
-	if choices == nil {
-		if choices = t.newChoices(op, x); choices == nil {
+	if quick := op.quick.Load(); quick != nil {
+		t.regs.put8(op.dreg, quick[drawOneOf(t.chance, op.want)%uint32(len(quick))])
+		return
+	}
+	found := op.found.Load()
+	if found == nil {
+		if found = t.newChoices(op); found == nil {
 			if t.err == nil {
-				t.numgen(x.Numgen)
-				t.lookup(op, x.lookup)
+				t.numgen(t.expr(op).(*expr.Numgen))
+				t.lookup(op)
 			}
 			return
 		}
 	}
-	c := &choices.of[drawOneOf(t.chance, uint32(len(choices.of)))]
-	switch {
-	case c.element == nil:
+	e := found.choices[drawOneOf(t.chance, op.want)]
+	if e == nil {
 		t.code = expr.Break
-	case c.size > 0:
-		t.regs.put(x.lookup.Dreg.Offset(), c.data[:c.size])
-	default:
-		t.found(x.lookup, c.element)
+		return
+	}
+	if t.mapped(op, e); len(e.Exprs) > 0 {
+		t.runAll(e.Exprs)
 	}
 }
 
 // newChoices are the choices of a map; nil if it may change, or the walk has failed.
-func (t *nftWalk) newChoices(op *nftOp, x *nftPicked) *nftChoices {
+func (t *nftWalk) newChoices(op *nftOp) *nftFound {
 	const constant = nftables.SetAnonymous | nftables.SetConstant
-	set := t.setOf(op, x.lookup, x.lookup.Set)
+	n, set := t.expr(op).(*expr.Numgen), t.setOf(t.lookupOf(op), t.lookupOf(op).Set)
 	if set == nil || set.Flags&constant != constant || set.KeyLen != 4 {
 		return nil
 	}
-	choices := &nftChoices{of: make([]nftChoice, x.Modulus)}
-	for i := range choices.of {
-		c := &choices.of[i]
-		c.element = set.Find(binary.LittleEndian.AppendUint32(nil, uint32(i)+x.Offset), time.Time{})
-		if e := c.element; e != nil && e.Data != nil && e.Data.Verdict == nil && len(e.Exprs) == 0 && len(e.Data.Bytes) <= len(c.data) {
-			c.size = uint8(copy(c.data[:], e.Data.Bytes))
-		}
+	found := &nftFound{choices: make([]*nftables.Element, n.Modulus)}
+	for i := range found.choices {
+		found.choices[i] = set.Find(binary.LittleEndian.AppendUint32(nil, uint32(i)+n.Offset), time.Time{})
 	}
-	op.choices.Store(choices)
-	return choices
+	if quick := newNFTQuick(found.choices, set.DataLen); quick != nil {
+		op.quick.Store(quick)
+	}
+	op.found.Store(found)
+	return found
+}
+
+// newNFTQuick is nil if there are many choices, or one that has something else or nothing.
+func newNFTQuick(choices []*nftables.Element, size uint32) *nftQuick {
+	quick := &nftQuick{}
+	if len(choices) > len(quick) || size <= 4 || size > 8 {
+		return nil
+	}
+	for i, e := range choices {
+		if e == nil || e.Data == nil || e.Data.Verdict != nil || len(e.Exprs) > 0 {
+			return nil
+		}
+		var eight [8]byte
+		copy(eight[:], e.Data.Bytes)
+		quick[i] = binary.LittleEndian.Uint64(eight[:])
+	}
+	return quick
 }

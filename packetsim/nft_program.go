@@ -14,7 +14,9 @@ type nftProgram struct {
 	// table is one that is known to have the chain, so that a jump that led here before leads here again.
 	table atomic.Pointer[nftables.Table]
 	chain *nftables.Chain
-	rules []nftRule
+	// jumped and gone are what elements keep whose verdicts lead here.
+	jumped, gone nftLeads
+	rules        []nftRule
 }
 
 // nftRule is a rule and what it does.
@@ -40,24 +42,26 @@ func nftProgramOf(chain *nftables.Chain) *nftProgram {
 }
 
 func newNFTProgram(chain *nftables.Chain) *nftProgram {
+	var x *nftProgram
 	if len(chain.Rules) == 1 {
-		x := &struct {
+		room := &struct {
 			nftProgram
 			rule [1]nftRule
 			ops  [3]nftOp
 		}{}
-		x.chain, x.rules = chain, x.rule[:]
-		x.rule[0] = nftRule{chain.Rules[0], compileNFT(chain.Rules[0].Exprs, x.ops[:])}
-		return &x.nftProgram
-	}
-	x := &nftProgram{chain: chain, rules: make([]nftRule, len(chain.Rules))}
-	for i, rule := range chain.Rules {
-		if len(chain.Rules) < longNFTChain {
-			x.rules[i] = nftRule{rule, compileNFT(rule.Exprs, nil)}
-		} else {
-			x.rules[i] = nftRule{rule, nftOpsOf(rule)}
+		x, room.rules = &room.nftProgram, room.rule[:]
+		room.rule[0] = nftRule{chain.Rules[0], compileNFT(chain.Rules[0].Exprs, room.ops[:])}
+	} else {
+		x = &nftProgram{rules: make([]nftRule, len(chain.Rules))}
+		for i, rule := range chain.Rules {
+			if len(chain.Rules) < longNFTChain {
+				x.rules[i] = nftRule{rule, compileNFT(rule.Exprs, nil)}
+			} else {
+				x.rules[i] = nftRule{rule, nftOpsOf(rule)}
+			}
 		}
 	}
+	x.chain, x.jumped, x.gone = chain, nftLeads{x, expr.Jump}, nftLeads{x, expr.Goto}
 	return x
 }
 
@@ -80,7 +84,8 @@ const (
 	nftBitwise                // four bytes
 	nftVerdict
 	nftLookup
-	nftDraw // load a drawn number, mask it, compare it
+	nftDraw // draw whether something holds
+	nftBits // draw bits
 	nftPick // look a drawn number up
 	nftNAT  // to an address and a port
 	nftExpr // what the expression itself says
@@ -88,24 +93,28 @@ const (
 
 // nftOp is an operation: an expression, or several that belong together.
 type nftOp struct {
-	x          expr.Expr // the first of them
-	compared   *expr.Cmp // with nftTest
-	to         atomic.Pointer[nftProgram]
-	set        atomic.Pointer[nftSetAt]
-	choices    atomic.Pointer[nftChoices]
-	mask, want uint32 // of the four bytes, as a little-endian number
-	xor        uint32
-	kind       nftKind
-	field      nftField
-	cmp        expr.CmpOp
-	dreg, sreg uint8 // where they begin among the bytes of the registers
-	from, end  uint8 // the expressions of the rule
+	to    atomic.Pointer[nftProgram]
+	found atomic.Pointer[nftFound]
+	quick atomic.Pointer[nftQuick]
+	mask  uint32 // of the four bytes, as a little-endian number
+	xor   uint32
+	want  uint32 // with nftVerdict the code, with nftPick how many numbers there are
+	kind  nftKind
+	field nftField
+	not   bool // what does not hold holds
+	maps  bool
+	dreg  uint8 // where they begin among the bytes of the registers
+	sreg  uint8
+	from  uint8 // the expressions of the rule, which has at most 128 of them
+	end   uint8
 }
 
-// nftSetAt is a set that a name led to in a table.
-type nftSetAt struct {
-	table *nftables.Table
-	set   *nftables.Set
+// nftFound is what a look-up found: a set of a table, or the elements of all numbers that can be drawn, nil where there is none.
+type nftFound struct {
+	table   *nftables.Table
+	set     *nftables.Set
+	bare    bool // the elements have no expressions
+	choices []*nftables.Element
 }
 
 // compileNFT is what expressions do, in the room if that is enough.
@@ -116,10 +125,9 @@ func compileNFT(exprs []expr.Expr, room []nftOp) []nftOp {
 	}
 	for i := 0; i < len(exprs); n++ {
 		op := &ops[n]
-		used := op.compileNext(exprs[i:])
-		op.from = uint8(min(i, 255))
-		i += used
-		op.end = uint8(min(i, 255))
+		op.from = uint8(i)
+		i += op.compileNext(exprs[i:])
+		op.end = uint8(i)
 	}
 	return ops[:n]
 }
@@ -152,7 +160,7 @@ func (op *nftOp) compileTest(exprs []expr.Expr) int {
 	if field == fieldNone {
 		return 0
 	}
-	op.kind, op.x, op.field, op.dreg, op.mask = nftLoad, exprs[0], field, uint8(dreg.Offset()), ^uint32(0)
+	op.kind, op.field, op.dreg, op.mask = nftLoad, field, uint8(dreg.Offset()), ^uint32(0)
 	used := 1
 	mask := op.mask
 	if len(exprs) > used {
@@ -168,7 +176,7 @@ func (op *nftOp) compileTest(exprs []expr.Expr) int {
 	if !is || c.Sreg != dreg || len(c.Data) > 4 || c.Op > expr.Neq {
 		return 1
 	}
-	op.kind, op.mask, op.cmp, op.want, op.compared = nftTest, mask, c.Op, word(c.Data), c
+	op.kind, op.mask, op.not, op.want = nftTest, mask, c.Op == expr.Neq, word(c.Data)
 	op.xor = uint32(1)<<(8*len(c.Data)) - 1 // the bytes that are compared
 	return used + 1
 }
@@ -183,16 +191,17 @@ func (op *nftOp) compilePick(exprs []expr.Expr) int {
 	if !is || !l.Map || l.Invert || l.Sreg != n.Dreg || l.Dreg != n.Dreg && readLater(exprs[2:], n.Dreg) {
 		return 0
 	}
-	op.kind, op.x, op.sreg = nftPick, &nftPicked{n, l}, uint8(n.Dreg.Offset())
+	op.compile(l)
+	op.kind, op.want = nftPick, n.Modulus
 	return 2
 }
 
 // compile makes an operation of one expression that is no load of a field.
 func (op *nftOp) compile(x expr.Expr) {
-	op.kind, op.x = nftExpr, x
+	op.kind = nftExpr
 	switch x := x.(type) {
 	case *expr.Cmp:
-		op.kind, op.sreg, op.compared = nftCompare, uint8(x.Sreg.Offset()), x
+		op.kind = nftCompare
 	case *expr.Bitwise:
 		if x.Op == expr.Bool && x.Len <= 4 {
 			op.kind, op.sreg, op.dreg = nftBitwise, uint8(x.Sreg.Offset()), uint8(x.Dreg.Offset())
@@ -200,18 +209,24 @@ func (op *nftOp) compile(x expr.Expr) {
 		}
 	case *expr.Immediate:
 		if x.Dreg == expr.RegVerdict && x.Data.Verdict != nil {
-			op.kind = nftVerdict
+			op.kind, op.want = nftVerdict, uint32(x.Data.Verdict.Code)
 		}
 	case *expr.Lookup:
-		op.kind, op.sreg = nftLookup, uint8(x.Sreg.Offset())
+		op.kind, op.sreg, op.not, op.maps = nftLookup, uint8(x.Sreg.Offset()), x.Invert, x.Map
+		if x.Dreg != expr.RegVerdict {
+			op.dreg = uint8(x.Dreg.Offset())
+		}
 	case *expr.NAT:
-		if x.AddrMin != 0 && x.ProtoMin != 0 && x.AddrMax == 0 && x.ProtoMax == 0 && x.Flags&^(expr.NATMapIPs|expr.NATProtoSpecified) == 0 &&
-			!x.Source {
+		if x.AddrMin != 0 && x.ProtoMin != 0 && isOne(x.AddrMin, x.AddrMax) && isOne(x.ProtoMin, x.ProtoMax) &&
+			x.Flags&^(expr.NATMapIPs|expr.NATProtoSpecified) == 0 && !x.Source {
 			op.kind, op.field = nftNAT, nftField(x.Family)
 			op.sreg, op.dreg = uint8(x.AddrMin.Offset()), uint8(x.ProtoMin.Offset())
 		}
 	}
 }
+
+// isOne says that a range, which may have no end, is of one value.
+func isOne(low, high expr.Register) bool { return high == 0 || high == low }
 
 // word is up to four bytes as a little-endian number.
 func word(b []byte) uint32 {
@@ -232,14 +247,14 @@ func isZero(b []byte) bool {
 // testOf are the expressions that an operation of the rule tests: from the first load behind the test before it.
 func (r *nftRule) testOf(op int) (from, to int) {
 	first := op
-	for first > 0 && r.ops[first-1].loads() {
+	for first > 0 && r.loads(&r.ops[first-1]) {
 		first--
 	}
 	return int(r.ops[first].from), int(r.ops[op].end)
 }
 
-// loads says whether the operation only fills registers.
-func (op *nftOp) loads() bool {
+// loads says whether an operation of the rule only fills registers.
+func (r *nftRule) loads(op *nftOp) bool {
 	switch op.kind {
 	case nftLoad, nftBitwise:
 		return true
@@ -247,7 +262,7 @@ func (op *nftOp) loads() bool {
 	default:
 		return false
 	}
-	switch x := op.x.(type) {
+	switch x := r.rule.Exprs[op.from].(type) {
 	case *expr.Payload:
 		return !x.Writes
 	case *expr.Meta:

@@ -20,10 +20,15 @@ var errRegisterUnknown = errors.New("packet: bytes are not known that the rule l
 
 // put4 fills four bytes.
 func (r *nftRegisters) put4(at uint8, value uint32) {
-	binary.LittleEndian.PutUint32(r.data[at:], value)
+	r.set4(at, value)
 	if r.tainted {
 		clear(r.unknown[at : at+4])
 	}
+}
+
+// set4 fills four bytes without saying that they are known.
+func (r *nftRegisters) set4(at uint8, value uint32) {
+	binary.LittleEndian.PutUint32(r.data[at:], value)
 }
 
 // get4 is four bytes.

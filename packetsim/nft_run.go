@@ -8,46 +8,98 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
+// rule runs the operations of the rule that is looked at.
+func (t *nftWalk) rule() {
+	r := &t.at.program.rules[t.at.next]
+	t.code, t.to, t.element, t.rejected = expr.Continue, nil, nil, nil
+	for i := range r.ops {
+		op := &r.ops[i]
+		if op.kind <= nftLoad && !t.regs.tainted {
+			if have, ok := t.field(op.field); ok {
+				have &= op.mask
+				t.regs.set4(op.dreg, have)
+				if op.kind == nftLoad || ((have^op.want)&op.xor == 0) != op.not {
+					continue
+				}
+				t.op, t.code = i, expr.Break
+				return
+			}
+		}
+		t.runOp(op)
+		if t.code != expr.Continue || t.err != nil {
+			t.op = i
+			break
+		}
+	}
+	if t.err != nil {
+		t.blame()
+	}
+}
+
+// expr is the first expression of an operation of the rule that is looked at.
+func (t *nftWalk) expr(op *nftOp) expr.Expr { return t.at.program.rules[t.at.next].rule.Exprs[op.from] }
+
 // runOp runs an operation. What does not hold sets the code to Break.
 func (t *nftWalk) runOp(op *nftOp) {
 	switch op.kind {
 	case nftTest:
-		if !t.load(op) {
-			return
-		}
-		have := t.regs.get4(op.dreg)
-		if op.mask != ^uint32(0) {
-			have &= op.mask
-			t.mask(int(op.dreg), op.mask)
-			binary.LittleEndian.PutUint32(t.regs.data[op.dreg:], have)
-		}
-		if t.regs.tainted && !t.regs.knows(int(op.dreg), 4) {
-			t.compare(int(op.dreg), op.cmp, op.compared.Data)
-			return
-		}
-		if ((have^op.want)&op.xor == 0) != (op.cmp == expr.Eq) {
-			t.code = expr.Break
-		}
+		t.test(op)
 	case nftLoad:
 		t.load(op)
 	case nftCompare:
-		t.compare(int(op.sreg), op.compared.Op, op.compared.Data)
+		c := t.expr(op).(*expr.Cmp)
+		t.compare(c.Sreg.Offset(), c.Op, c.Data)
 	case nftBitwise:
 		t.bitwise4(op)
 	case nftVerdict:
-		v := op.x.(*expr.Immediate).Data.Verdict
-		t.code, t.chain = v.Code, v.Chain
+		t.verdict(op)
 	case nftLookup:
-		t.lookup(op, op.x.(*expr.Lookup))
+		t.lookup(op)
 	case nftPick:
 		t.pick(op)
 	case nftNAT:
 		t.natTo(op)
 	case nftDraw:
 		t.draw(op)
+	case nftBits:
+		t.drawBits(op)
 	default:
-		t.runExpr(op.x)
+		t.runExpr(t.expr(op))
 	}
+}
+
+// test is a test of a field, of which not all may be known.
+func (t *nftWalk) test(op *nftOp) {
+	if !t.load(op) {
+		return
+	}
+	have := t.regs.get4(op.dreg)
+	if op.mask != ^uint32(0) {
+		have &= op.mask
+		t.mask(int(op.dreg), op.mask)
+		t.regs.set4(op.dreg, have)
+	}
+	if t.regs.tainted && !t.regs.knows(int(op.dreg), 4) {
+		c := t.at.program.rules[t.at.next].rule.Exprs[op.end-1].(*expr.Cmp)
+		t.compare(int(op.dreg), c.Op, c.Data)
+		return
+	}
+	if ((have^op.want)&op.xor == 0) == op.not {
+		t.code = expr.Break
+	}
+}
+
+// verdict is a verdict of the rule's own. A jump that led to a chain of this table before leads there again.
+func (t *nftWalk) verdict(op *nftOp) {
+	t.code = expr.Code(int32(op.want))
+	if t.code != expr.Jump && t.code != expr.Goto {
+		return
+	}
+	if to := op.to.Load(); to != nil && to.table.Load() == t.base.table {
+		t.to = to
+		return
+	}
+	t.chain = t.expr(op).(*expr.Immediate).Data.Verdict.Chain
 }
 
 // runExpr runs an expression, whether it is one of a rule, of an element or an object. This is the list of those that are walked.
@@ -196,7 +248,7 @@ func (t *nftWalk) mask(at int, mask uint32) {
 // bitwise4 is bitwise of four bytes.
 func (t *nftWalk) bitwise4(op *nftOp) {
 	value := t.regs.get4(op.sreg)
-	binary.LittleEndian.PutUint32(t.regs.data[op.dreg:], value&op.mask^op.xor)
+	t.regs.set4(op.dreg, value&op.mask^op.xor)
 	if t.regs.tainted {
 		copy(t.regs.unknown[op.dreg:op.dreg+4], t.regs.unknown[op.sreg:op.sreg+4])
 		t.mask(int(op.dreg), op.mask)

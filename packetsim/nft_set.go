@@ -8,19 +8,11 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// setOf is a set of the table by its name. A look-up that found it in this table before finds it again.
-func (t *nftWalk) setOf(op *nftOp, x expr.Expr, name string) *nftables.Set {
-	if op != nil {
-		if known := op.set.Load(); known != nil && known.table == t.base.table {
-			return known.set
-		}
-	}
+// setOf is a set of the table by its name; nil if there is none, which ends the walk.
+func (t *nftWalk) setOf(x expr.Expr, name string) *nftables.Set {
 	set := t.base.table.Set(name)
-	switch {
-	case set == nil:
+	if set == nil {
 		t.notWalked(x, "set "+name+" is not there")
-	case op != nil:
-		op.set.Store(&nftSetAt{t.base.table, set})
 	}
 	return set
 }
@@ -49,38 +41,64 @@ func (t *nftWalk) meets(set *nftables.Set, at int) *nftables.Element {
 	return nil
 }
 
-// lookup is lookup (net/netfilter/nft_lookup.c).
-func (t *nftWalk) lookup(op *nftOp, x *expr.Lookup) {
-	set := t.setOf(op, x, x.Set)
-	if set == nil {
-		return
+// lookupOf is the look-up that an operation ends with.
+func (t *nftWalk) lookupOf(op *nftOp) *expr.Lookup {
+	return t.at.program.rules[t.at.next].rule.Exprs[op.end-1].(*expr.Lookup)
+}
+
+// lookup is lookup (net/netfilter/nft_lookup.c). A look-up that found its set in this table before finds it again.
+func (t *nftWalk) lookup(op *nftOp) {
+	in := op.found.Load()
+	if in == nil || in.table != t.base.table {
+		x := t.lookupOf(op)
+		set := t.setOf(x, x.Set)
+		if set == nil {
+			return
+		}
+		in = &nftFound{table: t.base.table, set: set, bare: isBare(set)}
+		op.found.Store(in)
 	}
-	e := t.meets(set, int(op.sreg))
-	if t.err != nil {
-		return
+	var e *nftables.Element
+	if t.regs.tainted {
+		if e = t.meets(in.set, int(op.sreg)); t.err != nil {
+			return
+		}
+	} else {
+		e = t.targets.memory.nftSets.find(in.set, t.regs.data[op.sreg:][:in.set.KeyLen])
 	}
-	if (e != nil) == x.Invert {
+	switch {
+	case (e != nil) == op.not:
 		t.code = expr.Break
-		return
-	}
-	if e != nil {
-		t.found(x, e)
+	case e == nil:
+	case in.bare:
+		t.mapped(op, e)
+	default:
+		if t.mapped(op, e); len(e.Exprs) > 0 {
+			t.runAll(e.Exprs)
+		}
 	}
 }
 
-// found is what the element that a look-up found does.
-func (t *nftWalk) found(x *expr.Lookup, e *nftables.Element) {
+// isBare says that the elements of a set have no expressions.
+func isBare(set *nftables.Set) bool {
+	return len(set.Exprs) == 0 && set.Flags&setChanges == 0 && !set.Counts()
+}
+
+// mapped is what the element that a look-up found maps to, if it is one in a map.
+func (t *nftWalk) mapped(op *nftOp, e *nftables.Element) {
+	if !op.maps {
+		return
+	}
 	if leads, _ := e.Memo.Load().(*nftLeads); leads != nil && leads.current(t.base.table) {
 		t.code, t.to, t.element = leads.code, leads.to, e
-	} else if x.Map && e.Data != nil {
-		if v := e.Data.Verdict; v != nil {
-			t.code, t.chain, t.element = v.Code, v.Chain, e
-		} else {
-			t.regs.put(x.Dreg.Offset(), e.Data.Bytes)
-		}
+		return
 	}
-	if len(e.Exprs) > 0 {
-		t.runAll(e.Exprs)
+	switch {
+	case e.Data == nil:
+	case e.Data.Verdict != nil:
+		t.code, t.chain, t.element = e.Data.Verdict.Code, e.Data.Verdict.Chain, e
+	default:
+		t.regs.put(int(op.dreg), e.Data.Bytes)
 	}
 }
 
@@ -99,7 +117,7 @@ func (t *nftWalk) runAll(exprs []expr.Expr) {
 // dynset is dynset (net/netfilter/nft_dynset.c): the packet adds an element, or makes its life begin again, or takes it out. The rule ends
 // if the set is full.
 func (t *nftWalk) dynset(x *expr.Dynset) {
-	set := t.setOf(nil, x, x.Set)
+	set := t.setOf(x, x.Set)
 	if set == nil {
 		return
 	}
@@ -132,7 +150,7 @@ func (t *nftWalk) dynset(x *expr.Dynset) {
 func (t *nftWalk) objref(x *expr.Objref) {
 	kind, name := x.Type, x.Object
 	if x.Set != "" {
-		set := t.setOf(nil, x, x.Set)
+		set := t.setOf(x, x.Set)
 		if set == nil {
 			return
 		}

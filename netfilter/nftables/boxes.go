@@ -11,8 +11,8 @@ import (
 
 // box is the first live element in whose ranges the parts of a key are.
 func (m *members) box(s *SetSpec, key []byte, now time.Time) *Element {
-	if m.index != nil && len(m.boxes) > fewBoxes {
-		return m.index.find(m, s, key, now)
+	if m.boxIndex != nil && len(m.boxes) > fewBoxes {
+		return m.boxIndex.find(m, s, key, now)
 	}
 	for _, e := range m.boxes {
 		if e.holds(s.FieldLens, key) && e.Live(now) {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -16,9 +17,15 @@ type members struct {
 	hashed   *persist.Map[*Element] // of a set without intervals
 	ordered  *persist.List[bound]   // of one with intervals: by key, an end before a beginning
 	boxes    []*Element             // of concatenations with intervals, in the order in which they were added
-	index    *boxIndex              // of boxes; nil while a transaction changes them
+	boxIndex *boxIndex              // of boxes; nil while a transaction changes them
 	catchall *Element
 	added    uint64 // elements, ever
+	expires  bool   // some element may expire
+	counts   bool   // some element has expressions
+
+	asked atomic.Uint32            // how often packets have asked, while there is no index
+	index atomic.Pointer[setIndex] // of hashed; nil until they have asked often
+	stale *staleKeys               // what differs from the index; nil: nothing
 }
 
 // structure is how a set keeps its elements.
@@ -46,16 +53,17 @@ func newMembers() *members {
 
 // edit are equal members that may be changed, with room for some more.
 func (m *members) edit(of structure, extra int) *members {
-	n := *m
+	n := &members{hashed: m.hashed, ordered: m.ordered, catchall: m.catchall, added: m.added, expires: m.expires, counts: m.counts}
 	switch of {
 	case hashing:
 		n.hashed = m.hashed.Edit(extra)
+		n.inherit(m)
 	case ordering:
 		n.ordered = m.ordered.Edit()
 	case boxing:
-		n.boxes, n.index = slices.Grow(slices.Clone(m.boxes), extra), nil
+		n.boxes = slices.Grow(slices.Clone(m.boxes), extra)
 	}
-	return &n
+	return n
 }
 
 // len is the number of elements without the catch-all one.
@@ -63,7 +71,13 @@ func (m *members) len() int { return m.hashed.Len() + m.ordered.Len() + len(m.bo
 
 // find is the live element that a packet's key meets.
 func (m *members) find(s *SetSpec, key []byte, now time.Time) *Element {
-	if e := m.meets(s, key, now); e != nil {
+	var e *Element
+	if x := m.index.Load(); x != nil {
+		e = m.byIndex(x, key)
+	} else {
+		e = m.meets(s, key, now)
+	}
+	if e != nil && (!m.expires || e.Live(now)) {
 		return e
 	}
 	if m.catchall != nil && m.catchall.Live(now) {
@@ -75,9 +89,11 @@ func (m *members) find(s *SetSpec, key []byte, now time.Time) *Element {
 func (m *members) meets(s *SetSpec, key []byte, now time.Time) *Element {
 	switch s.structure() {
 	case hashing:
-		if e, _ := m.hashed.GetBytes(key); e != nil && e.Live(now) {
-			return e
+		if m.hashed.Len() > 0 {
+			m.noteAsked(s)
 		}
+		e, _ := m.hashed.GetBytes(key)
+		return e
 	case ordering:
 		// Of an end and a beginning at one key the beginning holds, which comes last.
 		if at, any := m.ordered.Before(m.behind(key)); any {
@@ -269,12 +285,14 @@ func (m *members) put(s *SetSpec, e *Element, old *Element) {
 		m.added++
 		e.order = m.added
 	}
+	m.expires, m.counts = m.expires || !e.Deadline.IsZero(), m.counts || len(e.Exprs) > 0
 	if e.Flags&ElementCatchall != 0 {
 		m.catchall = e
 		return
 	}
 	switch s.structure() {
 	case hashing:
+		m.changes(e.Key)
 		m.hashed.Put(string(e.Key), e)
 	case ordering:
 		at, b := m.place(e), bound{prefixOf(e.Key), e}
@@ -300,6 +318,7 @@ func (m *members) remove(s *SetSpec, e *Element) {
 	}
 	switch s.structure() {
 	case hashing:
+		m.changes(e.Key)
 		m.hashed.Remove(string(e.Key))
 	case ordering:
 		m.ordered.Remove(m.place(e))

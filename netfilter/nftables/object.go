@@ -99,15 +99,15 @@ const (
 
 // ElementSpec is what an element is made of.
 type ElementSpec struct {
+	Data        *expr.Data
+	Exprs       []expr.Expr
 	Key, KeyEnd []byte // KeyEnd: of a concatenation with intervals
 	Flags       ElementFlags
-	Data        *expr.Data
 	Object      string // of a map of objects
 	Timeout     time.Duration
 	HasTimeout  bool
 	Expires     time.Duration // of an element that is given its rest of life; 0: its timeout
 	UserData    []byte
-	Exprs       []expr.Expr
 }
 
 // ObjectSpec is what a named object is made of.

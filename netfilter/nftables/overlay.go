@@ -234,6 +234,7 @@ func (k *Kernel) take(changed map[*setID]*overlaid) {
 		for _, key := range c.keys {
 			e := c.elements[key]
 			if e == nil {
+				m.changes([]byte(key))
 				m.hashed.Remove(key)
 				continue
 			}

@@ -25,11 +25,11 @@ type setID struct{ _ byte }
 
 // Element is a member of a set.
 type Element struct {
+	// Memo is as that of a Chain.
+	Memo atomic.Value
 	ElementSpec
 	// Deadline is when it expires; zero: never.
 	Deadline time.Time
-	// Memo is as that of a Chain.
-	Memo atomic.Value
 
 	order uint64 // in which it was added
 }
@@ -44,6 +44,9 @@ func (s *Set) Len() int { return s.members.Load().len() }
 func (s *Set) Find(key []byte, now time.Time) *Element {
 	return s.members.Load().find(&s.SetSpec, key, now)
 }
+
+// Counts says that some element may have expressions, as counters are. That of a set that none has tells nothing but that it is there.
+func (s *Set) Counts() bool { return s.members.Load().counts }
 
 // Elements are the live elements in the order in which they were added; of intervals by their keys the beginning of each and its end, as
 // the kernel dumps them. A catch-all element is the last.

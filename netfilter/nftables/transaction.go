@@ -156,7 +156,7 @@ func (tx *transaction) state() *State {
 		t.register()
 	}
 	for _, s := range tx.boxes {
-		s.members.Load().index = &boxIndex{}
+		s.members.Load().boxIndex = &boxIndex{}
 	}
 	return (&State{Generation: tx.kernel.State().Generation + 1, tables: tx.tables}).sealed()
 }

@@ -1,0 +1,145 @@
+package nftables
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// setIndex finds elements of a set without intervals by their keys, each a wait for memory at most. It is made of a set that is asked often
+// and may be asked after later versions of the set, too: what they have changed is stale.
+type setIndex struct {
+	slots []indexSlot // a power of two of them, at most three of four in use
+}
+
+// indexSlot is an element and its key as numbers.
+type indexSlot struct {
+	key     indexKey
+	element *Element // nil: nobody is here
+}
+
+// indexKey is a key of up to longestIndexed bytes, all keys of a set being of the same length.
+type indexKey struct{ low, high uint64 }
+
+// longestIndexed is the length of the longest keys that are indexed.
+const longestIndexed = 16
+
+// indexKeyOf reads the first bytes and the last ones, which may be the same.
+func indexKeyOf(key []byte) indexKey {
+	switch n := len(key); {
+	case n >= 8:
+		return indexKey{binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[n-8:])}
+	case n >= 4:
+		return indexKey{low: uint64(binary.LittleEndian.Uint32(key)) | uint64(binary.LittleEndian.Uint32(key[n-4:]))<<32}
+	default:
+		var k indexKey
+		for _, b := range key {
+			k.low = k.low<<8 | uint64(b)
+		}
+		return k
+	}
+}
+
+// hash multiplies and folds the product, so that each bit of the key reaches all others.
+func (k indexKey) hash() uint64 {
+	high, low := bits.Mul64(k.low^0x9e3779b97f4a7c15, k.high^0xe7037ed1a0b428db)
+	return high ^ low ^ bits.RotateLeft64(k.high, 32) // which counts alone where the product is 0
+}
+
+// newSetIndex is of all elements of a set.
+func newSetIndex(m *members) *setIndex {
+	size := 1
+	for size*3 < m.hashed.Len()*4 {
+		size *= 2
+	}
+	x := &setIndex{make([]indexSlot, size)}
+	m.hashed.Each(func(key string, e *Element) bool {
+		k := indexKeyOf([]byte(key))
+		at := k.hash()
+		for ; x.at(at).element != nil; at++ {
+		}
+		*x.at(at) = indexSlot{k, e}
+		return true
+	})
+	return x
+}
+
+func (x *setIndex) at(hash uint64) *indexSlot { return &x.slots[hash&uint64(len(x.slots)-1)] }
+
+// find is the element of a key; nil if there was none when the index was made.
+func (x *setIndex) find(k indexKey, hash uint64) *Element {
+	for at := hash; ; at++ {
+		if s := x.at(at); s.key == k || s.element == nil {
+			return s.element
+		}
+	}
+}
+
+// staleKeys are the keys that were put or removed since an index was made, as one bit of the hash of each: a key whose bit is not set is as
+// the index has it.
+type staleKeys struct {
+	bits    [1024 / 64]uint64
+	changes int
+}
+
+func (k *staleKeys) has(hash uint64) bool { return k.bits[hash>>58%16]&(1<<(hash>>52&63)) != 0 }
+
+func (k *staleKeys) add(hash uint64) {
+	k.bits[hash>>58%16] |= 1 << (hash >> 52 & 63)
+	k.changes++
+}
+
+// mostStale is after how many changes an index is given up.
+const mostStale = 128
+
+// indexes says that an index may be made of the set.
+func (s *SetSpec) indexes() bool { return s.structure() == hashing && s.KeyLen <= longestIndexed }
+
+// leastAsked is how often a set is asked at least before it gets an index, and a larger one once for so many of its elements.
+const (
+	leastAsked  = 16
+	askedPerAll = 4
+)
+
+// noteAsked makes the index of a set that is asked often.
+func (m *members) noteAsked(s *SetSpec) {
+	if n := m.asked.Add(1); n >= leastAsked && int(n)*askedPerAll >= m.hashed.Len() && s.indexes() {
+		m.index.CompareAndSwap(nil, newSetIndex(m))
+	}
+}
+
+// byIndex is the element of a key.
+func (m *members) byIndex(x *setIndex, key []byte) *Element {
+	k := indexKeyOf(key)
+	hash := k.hash()
+	if m.stale != nil && m.stale.has(hash) {
+		e, _ := m.hashed.GetBytes(key)
+		return e
+	}
+	return x.find(k, hash)
+}
+
+// inherit keeps the index of the members that these were copied from.
+func (m *members) inherit(from *members) {
+	x := from.index.Load()
+	if x == nil {
+		return
+	}
+	m.index.Store(x)
+	m.stale = &staleKeys{}
+	if from.stale != nil {
+		*m.stale = *from.stale
+	}
+}
+
+// changes notes that the element of a key becomes another.
+func (m *members) changes(key []byte) {
+	if m.stale == nil {
+		return
+	}
+	if m.stale.changes >= mostStale {
+		m.index.Store(nil)
+		m.stale = nil
+		return
+	}
+	m.stale.add(indexKeyOf(key).hash())
+}
