@@ -69,7 +69,7 @@ func (m *members) add(items []syntax.Expr) {
 		return
 	}
 	for _, item := range items {
-		m.list = append(m.list, clone(item))
+		m.list = append(m.list, syntax.Clone(item))
 	}
 	sortRanges(m.list)
 }

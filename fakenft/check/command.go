@@ -264,7 +264,7 @@ func (c *Checker) elements(cmd *syntax.Command) bool {
 	if !ok || !isInterval(set.Flags) || isConcatInterval(set.Flags) {
 		return true
 	}
-	cmd.Set = ptr(*set)
+	cmd.Set = new(*set)
 	if have := c.existing(set).items(); set.Elements == nil && len(have) > 0 {
 		cmd.Set.Elements = &syntax.Set{Items: have} // so that compile does not say again that its first interval does not begin at 0
 	}

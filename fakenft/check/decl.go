@@ -257,7 +257,7 @@ func priorityNamed(name string, f nftables.Family, hook string) (int32, bool) {
 func (c *Checker) evalPriority(h *syntax.HookDecl, f nftables.Family) bool {
 	e := h.Priority
 	if v, ok := e.(*syntax.Variable); ok {
-		e = clone(v.To)
+		e = syntax.Clone(v.To)
 		h.Priority = e
 	}
 	switch e := e.(type) {
@@ -401,7 +401,7 @@ func priorityKind(e syntax.Expr) string {
 func (c *Checker) evalPolicy(ch *syntax.ChainDecl) bool {
 	e := ch.Policy
 	if v, ok := e.(*syntax.Variable); ok {
-		e = clone(v.To)
+		e = syntax.Clone(v.To)
 	}
 	s, ok := e.(*syntax.Symbol)
 	if !ok {

@@ -123,7 +123,7 @@ func (c *Checker) eval(at *syntax.Expr) bool {
 	case *syntax.Symbol:
 		return c.evalSymbol(at, e)
 	case *syntax.Variable:
-		*at = clone(e.To)
+		*at = syntax.Clone(e.To)
 		return c.eval(at)
 	case *syntax.Value:
 		return c.evalValue(at, e)

@@ -31,7 +31,7 @@ func toRanges(items []syntax.Expr) {
 		switch key := el.Key.(type) {
 		case *syntax.Prefix:
 			from := key.Of.(*syntax.Value)
-			to := ptr(*from)
+			to := new(*from)
 			to.Num = from.Num.Or(syntax.Ones(key.Bits - key.Len))
 			el.Key = &syntax.Range{Common: key.Common, Min: from, Max: to}
 		case *syntax.Value:
@@ -39,7 +39,7 @@ func toRanges(items []syntax.Expr) {
 			if key.Type.Is(syntax.TypeString) {
 				from, to = nameRange(key)
 			} else {
-				from, to = ptr(*key), ptr(*key)
+				from, to = new(*key), new(*key)
 			}
 			el.Key = &syntax.Range{Common: from.Common, Min: from, Max: to}
 		}
@@ -254,17 +254,17 @@ func merge(all []member) (kept []member, gone []syntax.Expr) {
 			r := elementOf(m.item).Key.(*syntax.Range)
 			if m.kernel {
 				gone = append(gone, m.item)
-				joined := clone(m.item)
+				joined := syntax.Clone(m.item)
 				r = elementOf(joined).Key.(*syntax.Range)
 				m = member{item: joined}
 			}
-			r.Min = ptr(*begin)
+			r.Min = new(*begin)
 			*prev = m
 		default:
 			if m.kernel {
 				gone = append(gone, m.item)
 			}
-			elementOf(prev.item).Key.(*syntax.Range).Max = ptr(*to)
+			elementOf(prev.item).Key.(*syntax.Range).Max = new(*to)
 		}
 	}
 	return kept, gone

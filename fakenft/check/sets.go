@@ -88,7 +88,7 @@ func (c *Checker) evalSet(at *syntax.Expr, e *syntax.Set) bool {
 		if m, ok := item.(*syntax.Mapping); ok {
 			if inner, ok := elementOf(item).Key.(*syntax.Set); ok {
 				for _, key := range inner.Items {
-					later = append(later, &syntax.Mapping{Common: m.Common, Key: key, Data: clone(m.Data)})
+					later = append(later, &syntax.Mapping{Common: m.Common, Key: key, Data: syntax.Clone(m.Data)})
 				}
 				continue
 			}

@@ -224,7 +224,7 @@ func (r *rule) reject(e *expr.Reject) {
 		if e.Kind == expr.RejectTCPReset {
 			r.drop(transportLayer)
 		}
-	case e.Kind == expr.RejectICMP:
+	case e.Kind != expr.RejectICMPX:
 		switch r.headers[networkLayer] {
 		case syntax.HeaderIP:
 			s.Family = nfprotoIPv4

@@ -12,6 +12,12 @@ const (
 	nfprotoIPv6 = 10
 )
 
+// Types in the header of a frame (ETH_P_*).
+const (
+	etherIPv4 = 0x0800
+	etherIPv6 = 0x86dd
+)
+
 // layer is a place for a header: those of expr.PayloadBase behind one that is none.
 type layer int
 
@@ -73,8 +79,10 @@ func (c *context) learn(left syntax.Expr, value syntax.Num) {
 	case *syntax.Meta:
 		c.learnMeta(left.Key, value.Lo)
 	case *syntax.CT:
-		if left.Key == expr.CTProtocol {
-			c.headers[transportLayer] = syntax.HeaderInetService.Following(value.Lo)
+		if l, says := ctLayer(left.Key); says && c.headers[l] != nil {
+			if next := c.headers[l].Following(value.Lo); next != nil {
+				c.headers[l+1] = next
+			}
 		}
 	case *syntax.Payload:
 		if left.Header == nil || left.Field == nil {
@@ -147,6 +155,17 @@ func metaLayer(key expr.MetaKey) (l layer, ok bool) {
 	return noLayer, false
 }
 
+// ctLayer is the layer of which a key of connections says what comes above it; says for keys that do.
+func ctLayer(key expr.CTKey) (l layer, says bool) {
+	switch key {
+	case expr.CTL3Protocol:
+		return linkLayer, true
+	case expr.CTProtocol:
+		return networkLayer, true
+	}
+	return noLayer, false
+}
+
 // drop leaves out the statement that a match of a layer implies.
 func (r *rule) drop(l layer) {
 	at := r.needs[l]
@@ -199,7 +218,7 @@ func (r *rule) dropNeeded(p *syntax.Payload) {
 	case r.anyFamily() && of.Base == expr.NetworkHeader && (of.Header == syntax.HeaderIP || of.Header == syntax.HeaderIP6) &&
 		p.Base == expr.TransportHeader:
 		return
-	case p.Base != expr.LinkHeader:
+	case p.Base != expr.LinkHeader || !r.anyFamily():
 	case of.Header == syntax.HeaderVLAN, p.Header == syntax.HeaderVLAN && p.Field == p.Header.Next:
 		return
 	case of.Header == syntax.HeaderEther:
@@ -228,10 +247,41 @@ func (r *rule) dropProtocol(family uint64) {
 		return
 	}
 	m, isMeta := rel.Left.(*syntax.Meta)
-	v, isValue := rel.Right.(*syntax.Value)
-	if isMeta && isValue && m.Key == expr.MetaNfproto && v.Num.Lo == family {
+	asked, asks := familyAsked(rel)
+	if isMeta && m.Key == expr.MetaProtocol || asks && asked == family {
 		r.drop(networkLayer)
 	}
+}
+
+// familyAsked is the family that a comparison of the packet's family, its protocol, or the type in a frame's header asks for; another number
+// for protocols of no family.
+func familyAsked(rel *syntax.Relational) (family uint64, is bool) {
+	v, isValue := rel.Right.(*syntax.Value)
+	if !isValue {
+		return 0, false
+	}
+	switch left := rel.Left.(type) {
+	case *syntax.Meta:
+		if left.Key == expr.MetaNfproto {
+			return v.Num.Lo, true
+		}
+		if left.Key != expr.MetaProtocol {
+			return 0, false
+		}
+	case *syntax.Payload:
+		if left.Base != expr.LinkHeader {
+			return 0, false
+		}
+	default:
+		return 0, false
+	}
+	switch v.Num.Lo {
+	case etherIPv4:
+		return nfprotoIPv4, true
+	case etherIPv6:
+		return nfprotoIPv6, true
+	}
+	return v.Num.Lo, true
 }
 
 // dropICMPType leaves out the type of messages of ICMP that alone have a field.
@@ -245,31 +295,34 @@ func (r *rule) dropICMPType(p *syntax.Payload) {
 	}
 }
 
-// dropFamily leaves out the family that "meta l4proto icmp" implies.
-func (r *rule) dropFamily(l layer, m *syntax.Meta, value uint64) {
+// dropFamily leaves out the family that "meta l4proto icmp" implies, or another comparison of what comes above a layer.
+func (r *rule) dropFamily(l layer, left syntax.Expr, value uint64) {
 	rel := r.needed(l)
 	if rel == nil {
 		return
 	}
-	if r.anyFamily() && m.Key == expr.MetaL4proto && !impliesFamily(rel, value) {
+	family, asks := familyAsked(rel)
+	m, isMeta := left.(*syntax.Meta)
+	switch {
+	case !asks:
+	case r.family == nftables.IPv4 || r.family == nftables.IPv6:
+		if family != uint64(r.family) {
+			return
+		}
+	case r.anyFamily() && isMeta && m.Key == expr.MetaL4proto && !impliesFamily(family, value):
 		return
 	}
 	r.drop(l)
 }
 
-// impliesFamily says whether a protocol is that of one family alone, which a comparison asks for.
-func impliesFamily(rel *syntax.Relational, protocol uint64) bool {
-	m, isMeta := rel.Left.(*syntax.Meta)
-	v, isValue := rel.Right.(*syntax.Value)
-	if !isMeta || !isValue {
-		return false
-	}
+// impliesFamily says whether a protocol is not one of all families, nor of the other family alone.
+func impliesFamily(family, protocol uint64) bool {
 	const icmp, icmpv6 = 1, 58
-	switch {
-	case m.Key == expr.MetaNfproto && v.Num.Lo == nfprotoIPv4, m.Key == expr.MetaProtocol && v.Num.Lo == 0x0800:
-		return protocol == icmp
-	case m.Key == expr.MetaNfproto && v.Num.Lo == nfprotoIPv6, m.Key == expr.MetaProtocol && v.Num.Lo == 0x86dd:
-		return protocol == icmpv6
+	switch protocol {
+	case icmp:
+		return family != nfprotoIPv6
+	case icmpv6:
+		return family != nfprotoIPv4
 	}
 	return false
 }

@@ -224,7 +224,21 @@ func exthdr(e *expr.Exthdr) *syntax.Exthdr {
 			}
 		}
 	}
+	if e.Op == expr.ExthdrIPv6 {
+		unknownField(x)
+		x.Type = syntax.TypeInvalid
+	}
 	return x
+}
+
+// noField is what nft says of bytes of an extension header that are none of its fields, or that a mask is applied to.
+var noField = syntax.Field{Name: "unknown"}
+
+// unknownField forgets what field bytes of an extension header are.
+func unknownField(x *syntax.Exthdr) {
+	if all := syntax.ExtensionsOf(x.RawType); len(all) > 0 {
+		x.Header, x.Field, x.Present = all[0], &noField, false
+	}
 }
 
 func exthdrHeaders(e *expr.Exthdr) []*syntax.Header {

@@ -1,6 +1,8 @@
 package decompile
 
 import (
+	"reflect"
+
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
@@ -36,11 +38,13 @@ func (r *rule) relational(at int, rel *syntax.Relational) {
 	}
 	switch left := rel.Left.(type) {
 	case *syntax.Meta:
-		r.metaMatch(at, rel, left)
+		if l, says := metaLayer(left.Key); says {
+			r.layerMatch(at, rel, l)
+		}
 		r.flags(rel)
 	case *syntax.CT:
-		if v, isValue := rel.Right.(*syntax.Value); isValue && rel.Op == syntax.OpEq {
-			r.learn(left, v.Num)
+		if l, says := ctLayer(left.Key); says {
+			r.layerMatch(at, rel, l)
 		}
 		r.flags(rel)
 	case *syntax.Binop:
@@ -89,11 +93,12 @@ func (r *rule) post(e syntax.Expr) syntax.Expr {
 		r.dropByOption(e)
 	case *syntax.Unary:
 		of := r.post(e.Of)
-		if of.Info().Order == syntax.HostOrder {
-			of.Info().Order = syntax.BigEndian
-		} else {
-			of.Info().Order = syntax.HostOrder
+		if _, isBinop := of.(*syntax.Binop); isBinop {
+			// It stays, as nft then looks no further at the operator, and writes no "==".
+			e.Of, e.Type, e.Order = of, of.Info().Type, otherOrder(of.Info().Order)
+			return e
 		}
+		of.Info().Order = otherOrder(of.Info().Order)
 		return of
 	case *syntax.Binop:
 		e.Left = r.post(e.Left)
@@ -113,6 +118,13 @@ func (r *rule) post(e syntax.Expr) syntax.Expr {
 		}
 	}
 	return e
+}
+
+func otherOrder(o syntax.ByteOrder) syntax.ByteOrder {
+	if o == syntax.HostOrder {
+		return syntax.BigEndian
+	}
+	return syntax.HostOrder
 }
 
 // postPart does so with a part of a concatenation. nft finds the field that a mask leaves, but does not see that it is shifted.
@@ -173,20 +185,17 @@ func (r *rule) shiftedField(b *syntax.Binop) (field syntax.Expr, ok bool) {
 // postKey is the key of a map. Of bits of a header that a mask leaves, the map's keys are bits as well.
 func (r *rule) postKey(m *syntax.Map) syntax.Expr {
 	b, isBinop := m.Key.(*syntax.Binop)
-	if isBinop {
-		if field, ok := r.shiftedField(b); ok {
-			return field
-		}
-	}
 	m.Key = r.post(m.Key)
 	if !isBinop || b.Op != syntax.OpAnd {
 		return m.Key
 	}
+	p, isPayload := b.Left.(*syntax.Payload)
+	if !isPayload {
+		return m.Key
+	}
 	if left, shift, ok := r.unmasked(b); ok {
 		m.Mappings = shifted(m.Mappings, shift, left)
-		if p, isPayload := left.(*syntax.Payload); isPayload {
-			r.dropNeeded(p)
-		}
+		r.dropNeeded(p)
 		return left
 	}
 	return m.Key
@@ -272,18 +281,14 @@ func shifted(e syntax.Expr, shift int, field syntax.Expr) syntax.Expr {
 	return e
 }
 
-// metaMatch learns what header comes next, and which matches this one implies.
-func (r *rule) metaMatch(at int, rel *syntax.Relational, m *syntax.Meta) {
+// layerMatch learns what header comes above a layer, and which matches this one implies.
+func (r *rule) layerMatch(at int, rel *syntax.Relational, l layer) {
 	v, isValue := rel.Right.(*syntax.Value)
 	if rel.Op != syntax.OpEq || !isValue {
 		return
 	}
-	l, says := metaLayer(m.Key)
-	if !says {
-		return
-	}
-	r.learn(m, v.Num)
-	r.dropFamily(l, m, v.Num.Lo)
+	r.learn(rel.Left, v.Num)
+	r.dropFamily(l, rel.Left, v.Num.Lo)
 	r.need(l, at)
 }
 
@@ -292,6 +297,7 @@ func (r *rule) binopMatch(at int, rel *syntax.Relational, b *syntax.Binop) {
 	mask, isMask := b.Right.(*syntax.Value)
 	value, isValue := rel.Right.(*syntax.Value)
 	if b.Op != syntax.OpAnd || !isMask {
+		joinMasks(b)
 		r.flags(rel)
 		return
 	}
@@ -312,6 +318,24 @@ func (r *rule) binopMatch(at int, rel *syntax.Relational, b *syntax.Binop) {
 		if p, isPayload := left.(*syntax.Payload); isPayload {
 			r.dropNeeded(p)
 		}
+		return
+	}
+	if x, isExthdr := b.Left.(*syntax.Exthdr); isExthdr && x.Op == expr.ExthdrIPv6 {
+		unknownField(x)
+	}
+	joinMasks(b)
+	r.flags(rel)
+}
+
+// joinMasks writes the flags that operators are applied to with "|".
+func joinMasks(e syntax.Expr) {
+	b, isBinop := e.(*syntax.Binop)
+	if !isBinop {
+		return
+	}
+	joinMasks(b.Left)
+	if v, isValue := b.Right.(*syntax.Value); isValue && isFlags(v.Type) {
+		b.Right = joined(v)
 	}
 }
 
@@ -333,7 +357,8 @@ func (r *rule) flagMatch(at int, rel *syntax.Relational, b *syntax.Binop, mask, 
 	}
 }
 
-// mergeRange makes a range of two comparisons of one thing that follow each other.
+// mergeRange makes a range of two comparisons that follow each other. nft sees that both load something of the same kind and does not look
+// whether it is the same: "tcp dport >= 3 tcp sport <= 8" is listed as "tcp sport 3-8".
 func (r *rule) mergeRange(at int) {
 	prev := r.last
 	r.last = at + 1
@@ -354,14 +379,26 @@ func (r *rule) mergeRange(at int) {
 	default:
 		return
 	}
-	if !same(first.Left, second.Left) {
+	if reflect.TypeOf(loaded(first.Left)) != reflect.TypeOf(loaded(second.Left)) {
 		return
 	}
-	info := *first.Left.Info()
-	merged := &syntax.Relational{Op: op, Left: first.Left, Right: &syntax.Range{Common: info, Min: least, Max: most}}
+	info := *second.Left.Info()
+	info.Bits = second.Right.Info().Bits
+	if v, isValue := least.(*syntax.Value); isValue && v.Text == "" {
+		v.Type, v.Order = info.Type, info.Order
+	}
+	merged := &syntax.Relational{Op: op, Left: second.Left, Right: &syntax.Range{Common: info, Min: least, Max: most}}
 	r.stmts[prev-1] = &syntax.Match{Expr: merged}
 	r.stmts = r.stmts[:at]
 	r.last = prev
+}
+
+// loaded is what is loaded, before its bytes are put into the other order.
+func loaded(e syntax.Expr) syntax.Expr {
+	if u, isUnary := e.(*syntax.Unary); isUnary {
+		return u.Of
+	}
+	return e
 }
 
 func relationalOf(s syntax.Stmt) *syntax.Relational {
@@ -371,35 +408,4 @@ func relationalOf(s syntax.Stmt) *syntax.Relational {
 	}
 	rel, _ := m.Expr.(*syntax.Relational)
 	return rel
-}
-
-// same says whether two expressions load the same.
-func same(a, b syntax.Expr) bool {
-	switch a := a.(type) {
-	case *syntax.Payload:
-		b, ok := b.(*syntax.Payload)
-		return ok && a.Base == b.Base && a.Offset == b.Offset && a.Bits == b.Bits
-	case *syntax.Meta:
-		b, ok := b.(*syntax.Meta)
-		return ok && a.Key == b.Key
-	case *syntax.CT:
-		b, ok := b.(*syntax.CT)
-		return ok && a.Key == b.Key && (a.Dir == nil) == (b.Dir == nil) && (a.Dir == nil || *a.Dir == *b.Dir)
-	case *syntax.Exthdr:
-		b, ok := b.(*syntax.Exthdr)
-		return ok && a.Op == b.Op && a.RawType == b.RawType && a.Offset == b.Offset && a.Bits == b.Bits && a.Present == b.Present
-	case *syntax.RT:
-		b, ok := b.(*syntax.RT)
-		return ok && a.Key == b.Key
-	case *syntax.Socket:
-		b, ok := b.(*syntax.Socket)
-		return ok && a.Key == b.Key && a.Level == b.Level
-	case *syntax.Binop:
-		b, ok := b.(*syntax.Binop)
-		return ok && a.Op == b.Op && same(a.Left, b.Left) && same(a.Right, b.Right)
-	case *syntax.Value:
-		b, ok := b.(*syntax.Value)
-		return ok && a.Num == b.Num && a.Text == b.Text
-	}
-	return false
 }

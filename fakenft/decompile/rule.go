@@ -1,8 +1,6 @@
 package decompile
 
 import (
-	"slices"
-
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
@@ -56,7 +54,7 @@ func (r *rule) get(reg expr.Register) syntax.Expr {
 	if reg == expr.RegVerdict || slot(reg) >= len(r.regs) || r.regs[slot(reg)] == nil {
 		return raw(nil)
 	}
-	return clone(r.regs[slot(reg)])
+	return syntax.Clone(r.regs[slot(reg)])
 }
 
 // key is what registers hold that a set of keys of so many bytes is asked with: a concatenation if the first of them has fewer.
@@ -72,7 +70,7 @@ func (r *rule) key(reg expr.Register, size int) syntax.Expr {
 		if part == nil || bitsOf(part) == 0 {
 			break
 		}
-		c.Parts = append(c.Parts, clone(part))
+		c.Parts = append(c.Parts, syntax.Clone(part))
 		left -= syntax.Padded(bitsOf(part))
 		at += syntax.Padded(bitsOf(part)) / 32
 	}
@@ -90,69 +88,16 @@ func bitsOf(e syntax.Expr) int {
 	return e.Info().Bits
 }
 
-// clone copies what later steps change.
-func clone(e syntax.Expr) syntax.Expr {
-	switch e := e.(type) {
-	case *syntax.Value:
-		c := *e
-		return &c
-	case *syntax.Payload:
-		c := *e
-		return &c
-	case *syntax.Meta:
-		c := *e
-		return &c
-	case *syntax.CT:
-		c := *e
-		return &c
-	case *syntax.RT:
-		c := *e
-		return &c
-	case *syntax.Socket:
-		c := *e
-		return &c
-	case *syntax.Exthdr:
-		c := *e
-		return &c
-	case *syntax.Fib:
-		c := *e
-		return &c
-	case *syntax.Unary:
-		c := *e
-		c.Of = clone(e.Of)
-		return &c
-	case *syntax.Binop:
-		c := *e
-		c.Left, c.Right = clone(e.Left), clone(e.Right)
-		return &c
-	case *syntax.Concat:
-		c := *e
-		c.Parts = slices.Clone(e.Parts)
-		for i := range c.Parts {
-			c.Parts[i] = clone(c.Parts[i])
-		}
-		return &c
-	case *syntax.Map:
-		c := *e
-		c.Key = clone(e.Key)
-		return &c
-	case *syntax.Hash:
-		c := *e
-		if e.Of != nil {
-			c.Of = clone(e.Of)
-		}
-		return &c
-	}
-	return e
-}
-
 // emit appends a statement and returns where. What does something must not happen to other packets, so that later matches imply none before
 // it.
 func (r *rule) emit(s syntax.Stmt) int {
 	r.stmts = append(r.stmts, s)
 	switch s.(type) {
-	case *syntax.Match, *syntax.VerdictStmt:
+	case *syntax.Match:
+	case *syntax.VerdictStmt:
+		r.last = 0
 	default:
+		r.last = 0
 		r.needs = [layers + 1]int{}
 		r.icmpNeed = 0
 	}

@@ -74,10 +74,7 @@ func (d *Decompiler) declare(spec *nftables.SetSpec, handle uint64) *syntax.SetD
 		Policy: spec.Policy, Size: spec.Size, AutoMerge: fields.MergeElements, Comment: user.Comment, HasComment: user.HasComment,
 		Stmts: statements(spec.Exprs), IntervalData: fields.DataInterval,
 	}
-	var typeofKey, typeofData syntax.Expr
-	if spec.Flags&nftables.SetAnonymous == 0 || isUnsized(spec.KeyType) {
-		typeofKey, typeofData = readTypeof(fields.KeyTypeof), readTypeof(fields.DataTypeof)
-	}
+	typeofKey, typeofData := readTypeof(fields.KeyTypeof), readTypeof(fields.DataTypeof)
 	if typeofKey != nil && bitsOf(typeofKey) > 8*int(spec.KeyLen) || isShort(typeofKey, int(spec.KeyLen)) {
 		typeofKey = nil
 	}

@@ -92,7 +92,7 @@ func settleValue(v *syntax.Value, t *syntax.Datatype, order syntax.ByteOrder) {
 		return
 	}
 	v.Type, v.Order = t, order
-	if order == syntax.HostOrder {
+	if order == syntax.HostOrder || t == syntax.TypeBoolean { // fib gives four bytes
 		v.Num = swapped(v.Num, syntax.Bytes(v.Bits))
 	}
 }

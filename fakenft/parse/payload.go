@@ -361,6 +361,7 @@ func (p *parser) exthdrExists() syntax.Expr {
 		return nil
 	}
 	e := &syntax.Exthdr{Op: expr.ExthdrIPv6, Header: extensions[t].header, Present: true}
+	e.Field = e.Header.Field("nexthdr")
 	e.Loc = p.since(from)
 	return e
 }

@@ -131,9 +131,6 @@ func saysEqual(r *syntax.Relational) bool {
 		return true
 	}
 	_, binop := r.Left.(*syntax.Binop)
-	if _, isRange := r.Right.(*syntax.Range); isRange {
-		return false
-	}
 	return binop
 }
 

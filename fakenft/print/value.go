@@ -120,9 +120,9 @@ func (p *printer) rarer(v *syntax.Value) {
 
 func (p *printer) boolean(n syntax.Num) {
 	switch {
-	case p.NumericSymbols:
+	case p.NumericSymbols || n.Hi != 0 || n.Lo > 1:
 		p.num(n)
-	case n.Lo != 0:
+	case n.Lo == 1:
 		p.str("exists")
 	default:
 		p.str("missing")
