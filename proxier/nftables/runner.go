@@ -19,6 +19,8 @@ import (
 type Options struct {
 	// Tool is the name, or the path, of nft. Default: "nft".
 	Tool string
+	// KernelRelease is the release of the kernel, "6.1.0-18-amd64". One before 5.13 is refused. Empty: it is not looked at.
+	KernelRelease string
 	// Clock measures the interval of Monitor. Default: the real clock.
 	Clock clock.WithDelayedExecution
 	// TimeLimit is how long one question to nft may take before it is killed. Default: 5 minutes; below 0: no limit. A transaction has no
@@ -60,7 +62,7 @@ func New(execer exec.Interface, family v1.IPFamily, opts Options) (*Runner, erro
 	if r.clock == nil {
 		r.clock = clock.RealClock{}
 	}
-	if err := r.checkVersion(); err != nil {
+	if err := errors.Join(checkKernel(opts.KernelRelease), r.checkVersion()); err != nil {
 		return nil, fmt.Errorf("setting up nft for %s: %w", family, err)
 	}
 	if err := r.probe(); err != nil {

@@ -1,6 +1,7 @@
 package nftables
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -35,6 +36,30 @@ func usable(output string) error {
 	}
 	if number < 1_000_001 {
 		return fmt.Errorf("nft %s.%s.%s is too old: install nft 1.0.1 or later", found[1], found[2], found[3])
+	}
+	return nil
+}
+
+// releaseOfKernel is how the release of a kernel begins.
+var releaseOfKernel = regexp.MustCompile(`^([0-9]+)\.([0-9]+)`)
+
+// checkKernel refuses a kernel before 5.13. The machine's own nft is likely to be as old, and may no longer work once there are tables of a
+// newer one (https://issue.k8s.io/122743).
+func checkKernel(release string) error {
+	if release == "" {
+		return nil
+	}
+	found := releaseOfKernel.FindStringSubmatch(release)
+	if found == nil {
+		return fmt.Errorf("kernel release %q: a number is missing", release)
+	}
+	major, errMajor := strconv.Atoi(found[1])
+	minor, errMinor := strconv.Atoi(found[2])
+	if err := errors.Join(errMajor, errMinor); err != nil {
+		return fmt.Errorf("kernel release %q: %w", release, err)
+	}
+	if major < 5 || major == 5 && minor < 13 {
+		return fmt.Errorf("kernel %s is too old for mode nftables: it takes Linux 5.13 or later", release)
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/healthcheck"
-	"github.com/chainwalk/chainwalk/proxier/iptables"
 	"github.com/chainwalk/chainwalk/proxier/runner"
 )
 
@@ -20,18 +19,19 @@ const fullSyncInterval = time.Hour
 
 // family is the proxier of one address family and what it runs with.
 type family struct {
+	family  v1.IPFamily
 	proxier *proxier.Proxier
 	runner  *runner.BoundedFrequencyRunner
 	checks  *healthcheck.ServiceServer
+	// cleaned says that what another mode has left was looked for.
+	cleaned bool
 }
 
 // startFamilies starts the proxiers of all families that the host has tools for.
 // The primary one must be among them.
 func (s *server) startFamilies(ctx context.Context, informers *config.Informers) error {
-	options := s.Host.IPTables
-	options.Clock, options.Logger = s.clock, s.Logger
-	tools, missing := iptables.NewDualStack(s.Host.Exec, options)
-	if tools[iptables.Protocol(s.settings.PrimaryFamily)] == nil {
+	rules, missing := s.rulesOf(s.settings.Mode)
+	if rules[s.settings.PrimaryFamily] == nil {
 		return fmt.Errorf("the node's primary family is %s: %w", s.settings.PrimaryFamily, missing)
 	}
 	if missing != nil {
@@ -41,14 +41,14 @@ func (s *server) startFamilies(ctx context.Context, informers *config.Informers)
 		}
 	}
 	for _, settings := range []proxier.Config{s.settings.IPv4, s.settings.IPv6} {
-		if settings.Rules = s.rules(tools[iptables.Protocol(settings.Family)]); settings.Rules == nil {
+		if settings.Rules = rules[settings.Family]; settings.Rules == nil {
 			continue
 		}
 		f, err := s.newFamily(settings)
 		if err != nil {
 			return fmt.Errorf("%s: %w", settings.Family, err)
 		}
-		s.families = append(s.families, f)
+		s.addFamily(f)
 	}
 	for _, f := range s.families {
 		s.run(func() { f.runner.Loop(ctx) })
@@ -70,24 +70,12 @@ func (s *server) otherFamilysPods() error {
 		return nil
 	}
 	return fmt.Errorf("only %s is served, but clusterCIDR %s has no range of it: "+
-		"correct clusterCIDR, or install the other family's iptables tools",
+		"correct clusterCIDR, or install the other family's tools",
 		s.settings.PrimaryFamily, s.configuration.ClusterCIDR)
 }
 
-// rules are the rules of the tools, nil where there are no tools.
-func (s *server) rules(tools iptables.Interface) proxier.Rules {
-	if tools == nil {
-		return nil
-	}
-	rules := proxier.IPTables{Tools: tools}
-	if s.Host.Counters != nil {
-		rules.Counters = s.Host.Counters
-	}
-	return rules
-}
-
 func (s *server) newFamily(settings proxier.Config) (*family, error) {
-	f := &family{}
+	f := &family{family: settings.Family}
 	f.runner = runner.NewBoundedFrequencyRunner(func() error { return s.sync(f) }, runner.Options{
 		Name:          "sync-" + string(settings.Family),
 		MinInterval:   s.settings.MinSyncPeriod,
@@ -122,8 +110,13 @@ func (s *server) sync(f *family) error {
 	}
 	if err != nil {
 		s.Logger.Error(err, "Sync failed", "retryAfter", s.settings.SyncPeriod)
+		return err
 	}
-	return err
+	if !f.cleaned {
+		f.cleaned = true
+		s.removeOtherModes(f.family)
+	}
+	return nil
 }
 
 // retryChecks binds health check ports that others held when they were needed.

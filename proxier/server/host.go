@@ -8,6 +8,7 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 	"github.com/chainwalk/chainwalk/proxier/metrics"
+	"github.com/chainwalk/chainwalk/proxier/nftables"
 	"github.com/chainwalk/chainwalk/proxier/sysctl"
 )
 
@@ -18,10 +19,12 @@ type Host struct {
 	Name string
 	// Cores is the number of processors.
 	Cores int
-	// Exec runs the iptables tools.
+	// Exec runs the tools.
 	Exec exec.Interface
 	// IPTables are options of the tools. Clock and logger are set by Run.
 	IPTables iptables.Options
+	// NFTables are options of nft. Clock and logger are set by Run.
+	NFTables nftables.Options
 	// Settings are the kernel's.
 	Settings Settings
 	// Network knows the host's addresses.

@@ -43,6 +43,8 @@ type machine struct {
 	configuration kubeproxy.KubeProxyConfiguration
 	clock         *clocktesting.FakeClock
 	logger        klog.Logger
+	// tools run instead of those that say yes to everything, if they are not nil.
+	tools exec.Interface
 	// readOnly makes the kernel settings ones that cannot be changed.
 	readOnly bool
 
@@ -139,9 +141,13 @@ func (m *machine) start(t *testing.T) {
 }
 
 func (m *machine) run(ctx context.Context) error {
+	var tools exec.Interface = m
+	if m.tools != nil {
+		tools = m.tools
+	}
 	return server.Run(ctx, server.Options{Configuration: &m.configuration, API: clientset.API(m.client),
 		Events: &events.EventSinkImpl{Interface: m.client.EventsV1()}, Logger: m.logger, Host: server.Host{
-			Name: "here", Cores: 2, Exec: m, Settings: m, Network: m, Clock: m.clock,
+			Name: "here", Cores: 2, Exec: tools, Settings: m, Network: m, Clock: m.clock,
 			SetOOMScore: func(score int) error { m.note("oom score %d", score); return nil },
 		}})
 }

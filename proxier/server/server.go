@@ -50,6 +50,10 @@ type server struct {
 	health        *healthcheck.ProxyServer
 	families      []*family
 
+	// cidrs are the ranges of cluster IPs, nil until they are known. cidrsLock is held to change them, or families.
+	cidrsLock sync.Mutex
+	cidrs     []string
+
 	// stop ends Run with an error. running counts what Run started.
 	stop    context.CancelCauseFunc
 	running sync.WaitGroup
@@ -102,7 +106,7 @@ func (s *server) start(ctx context.Context) error {
 		return err
 	}
 	if err := config.WatchServiceCIDRs(ctx, s.API, s); err != nil {
-		s.Logger.Error(err, "The ranges of cluster IPs are not known; no rule depends on them")
+		s.Logger.Error(err, "The ranges of cluster IPs are not known: packets to addresses of them that no service has are not dropped")
 	}
 	if err := s.startNode(ctx, informers, name); err != nil {
 		return err
@@ -118,20 +122,18 @@ func (s *server) start(ctx context.Context) error {
 	return nil
 }
 
-// OnServiceCIDRsChanged notes the ranges of cluster IPs. The rules of mode iptables
-// do not depend on them: a cluster IP is served wherever it is from.
-func (s *server) OnServiceCIDRsChanged(cidrs []string) {
-	s.Logger.Info("Cluster IPs come from these ranges", "serviceCIDRs", cidrs)
-}
-
 // startReporting serves metrics, and records events.
 func (s *server) startReporting(ctx context.Context) error {
 	s.registry = newRegistry()
 	var err error
-	if s.metrics, err = metrics.New(s.registry); err != nil {
+	newMetrics, counts := metrics.New, s.Host.Counters != nil
+	if s.configuration.Mode == proxier.ModeNFTables {
+		newMetrics, counts = metrics.NewNFTables, false
+	}
+	if s.metrics, err = newMetrics(s.registry); err != nil {
 		return err
 	}
-	if s.Host.Counters != nil {
+	if counts {
 		if err := metrics.RegisterPacketCounters(s.registry, s.Host.Counters, s.Logger); err != nil {
 			return err
 		}
@@ -155,7 +157,7 @@ func (s *server) startNode(ctx context.Context, informers *config.Informers, nam
 		return err
 	}
 	s.health = healthcheck.NewProxyServer(healthcheck.ProxyOptions{
-		Timeout: 2 * s.configuration.IPTables.SyncPeriod.Duration,
+		Timeout: 2 * proxier.SyncPeriod(s.configuration),
 		Clock:   s.clock,
 		Node:    s.node,
 		Metrics: s.metrics,

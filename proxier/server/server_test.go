@@ -128,7 +128,7 @@ func TestRunServesTheFamiliesThatHaveTools(t *testing.T) {
 		m.refuse = without("ip6tables")
 		m.configuration.ClusterCIDR = "fd00:10:244::/56"
 		require.EqualError(t, m.run(t.Context()), "only IPv4 is served, but clusterCIDR fd00:10:244::/56 has no range of it: "+
-			"correct clusterCIDR, or install the other family's iptables tools")
+			"correct clusterCIDR, or install the other family's tools")
 		m.refuse = nil
 		m.start(t)
 		m.awaitSync(t, "iptables-restore") // with both families it is a warning
