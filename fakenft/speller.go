@@ -37,6 +37,20 @@ func (s speller) Part(t *nftables.Table, _ *nftables.Chain, r *nftables.Rule, _,
 	return strings.TrimSpace(string(text))
 }
 
+// Elements are elements of a set as "nft list set" prints each of them.
+func (s speller) Elements(t *nftables.Table, set *nftables.Set, elements []*nftables.Element) []string {
+	items := decompile.Of(t, s.tools.kernel.Clock().Now()).Elements(set.Name, elements)
+	texts, o := make([]string, len(items)), s.printing(t)
+	for i, item := range items {
+		text, err := print.AppendExpr(nil, item, o)
+		if err != nil {
+			text = []byte("an element that nft does not print: " + err.Error())
+		}
+		texts[i] = string(text)
+	}
+	return texts
+}
+
 func (s speller) printing(t *nftables.Table) *print.Options {
 	return &print.Options{Family: t.Family, Device: s.tools.deviceName}
 }

@@ -49,6 +49,7 @@ type nftWalk struct {
 	to       *nftProgram       // of that code, if it is known already
 	element  *nftables.Element // that the code is from; nil: from the rule itself
 	rejected *expr.Reject      // to be answered when the rule has been told
+	looked   []nftLooked       // what its look-ups found, if the walk is told
 }
 
 // run takes the packet through a base chain. It is false if the packet goes no further.
@@ -255,7 +256,7 @@ func (t *nftWalk) step(step Step) {
 // stepOfRule notes the rule that the packet has met, and what it has changed.
 func (t *nftWalk) stepOfRule() {
 	r := t.at.program.rules[t.at.next].rule
-	t.step(Step{Kind: StepRule, Handle: r.Handle, Rule: t.met(r), Verdict: t.verdictText()})
+	t.step(Step{Kind: StepRule, Handle: r.Handle, Rule: t.met(r), Verdict: t.verdictText(), Elements: t.elements()})
 	t.notice(t.s, "")
 }
 

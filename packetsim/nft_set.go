@@ -86,6 +86,9 @@ func isBare(set *nftables.Set) bool {
 
 // mapped is what the element that a look-up found maps to, if it is one in a map.
 func (t *nftWalk) mapped(op *nftOp, e *nftables.Element) {
+	if t.tells() {
+		t.looked = append(t.looked, nftLooked{t.lookupOf(op).Set, e})
+	}
 	if !op.maps {
 		return
 	}

@@ -58,6 +58,8 @@ type Step struct {
 	Verdict string `json:"verdict,omitempty"`
 	// Rule is the one that the packet met; nil for a policy or the end of a chain. In JSON it is its text.
 	Rule *netfilter.Rule `json:"rule,omitempty"`
+	// Elements are those of named sets and maps of nftables by which the rule held, in the order of the rule.
+	Elements []SetElement `json:"elements,omitempty"`
 	// Policy is the built-in chain's, where a policy decided and no rule.
 	Policy netfilter.Verdict `json:"-"`
 	// Dialect is the tools that the chain belongs to, legacy or nft, on a host where both have tables of the packet's family, or one

@@ -6,6 +6,8 @@ type Speller interface {
 	Rule(t *Table, c *Chain, r *Rule) string
 	// Part is what the expressions from and before to of a rule are in it, such as "tcp dport 80"; empty if they are no part of their own.
 	Part(t *Table, c *Chain, r *Rule, from, to int) string
+	// Elements are elements of a set as the tool lists them, in their order; of intervals by their ends each pair is one.
+	Elements(t *Table, s *Set, elements []*Element) []string
 }
 
 // SetSpeller has a speller spell the rules from now on.

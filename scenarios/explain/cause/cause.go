@@ -40,6 +40,7 @@ func Sentence(text string) string {
 // KeyOfFamilies is a Key that is equal for the same mistake in IPv4 and in IPv6: the tool, the setting and the kind of an ICMP answer are
 // those of IPv4 in both.
 func (c *Cause) KeyOfFamilies() string {
-	return strings.NewReplacer("ip6tables", "iptables", "net.ipv6.conf.all.forwarding", "net.ipv4.ip_forward", "net.ipv6.", "net.ipv4.",
+	return strings.NewReplacer("ip6tables", "iptables", "nft add rule ip6 ", "nft add rule ip ", "nft add element ip6 ", "nft add element ip ",
+		"nft 'chain ip6 ", "nft 'chain ip ", "net.ipv6.conf.all.forwarding", "net.ipv4.ip_forward", "net.ipv6.", "net.ipv4.",
 		"icmp6-port-unreachable", "icmp-port-unreachable", "icmp6-adm-prohibited", "icmp-admin-prohibited", "ipv6-icmp", "icmp").Replace(c.Key())
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 // World is what is known of the hosts beside what a connection tells.
@@ -75,7 +76,7 @@ func Bypassed(c *network.Connection) (Cause, bool) {
 		hop := &c.Forward.Hops[i]
 		for k := range hop.Outcome.Steps {
 			s := &hop.Outcome.Steps[k]
-			if s.Rule == nil || s.Table != "nat" || s.Hook != "PREROUTING" && s.Hook != "OUTPUT" || writerOf(s).IsKubernetes() ||
+			if s.Rule == nil || s.Table != "nat" || s.Family != "" || servedByNFT(&hop.Outcome) || s.Hook != "PREROUTING" && s.Hook != "OUTPUT" || writerOf(s).IsKubernetes() ||
 				s.Rule.Fact.Verdict != netfilter.Accept && (s.Rule.Fact.Verdict != netfilter.Return || s.Chain != s.Hook) {
 				continue
 			}
@@ -86,6 +87,13 @@ func Bypassed(c *network.Connection) (Cause, bool) {
 		}
 	}
 	return Cause{}, false
+}
+
+// servedByNFT says whether a packet came to kube-proxy's rules of nftables: a verdict in a table of others keeps none from them.
+func servedByNFT(o *packetsim.Outcome) bool {
+	return slices.ContainsFunc(o.Steps, func(s packetsim.Step) bool {
+		return s.Family != "" && provenance.TableWriter(s.Table, s.Chain) == provenance.KubeProxy
+	})
 }
 
 // OfOutcome is what stopped a packet in one host; false if the host let it go on. The snapshot is the host's; it may be nil.

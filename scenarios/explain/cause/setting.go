@@ -149,10 +149,14 @@ func (s *setting) proxys(step *packetsim.Step, verb string) Cause {
 	f := &step.Rule.Fact
 	service := provenance.ServicePortOf(step.Table, step.Chain, f)
 	code, says := Wrong, fmt.Sprintf("a rule of kube-proxy %s %s", verb, s.about)
+	wanting, local := s.wanting()
+	if wanting != "" {
+		service = wanting
+	}
 	switch {
-	case provenance.RefusesForWantOfLocal(step.Table, step.Chain, f):
+	case wanting != "" && local, provenance.RefusesForWantOfLocal(step.Table, step.Chain, f):
 		code, says = LocalOnly, fmt.Sprintf("%s takes only endpoints of the node that the packet comes to, and %s has none", service, s.host)
-	case provenance.RefusesForWant(step.Table, step.Chain, f):
+	case wanting != "", provenance.RefusesForWant(step.Table, step.Chain, f):
 		code, says = NoEndpoints, fmt.Sprintf("%s has no endpoint that serves, by the rules of %s", service, s.host)
 	case provenance.GuardsSources(step.Chain):
 		code, says = SourceRange, fmt.Sprintf("%s does not let %s in (loadBalancerSourceRanges)", service, s.in.Src)
@@ -172,4 +176,17 @@ func (s *setting) proxys(step *packetsim.Step, verb string) Cause {
 		c.Remedy = "sysctl -w net.netfilter.nf_conntrack_tcp_be_liberal=1"
 	}
 	return c
+}
+
+// wanting is the service port to which kube-proxy's nftables refused the packet since nobody could serve it, or nobody on the node; empty if
+// they did not.
+func (s *setting) wanting() (port provenance.ServicePort, local bool) {
+	for i := range s.outcome.Steps {
+		for _, e := range s.outcome.Steps[i].Elements {
+			if port, local := provenance.RefusedFor(s.outcome.Steps[i].Table, e.Set, &e.Rule.Fact); port != "" {
+				return port, local
+			}
+		}
+	}
+	return "", false
 }

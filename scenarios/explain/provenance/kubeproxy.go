@@ -24,6 +24,7 @@ const (
 const (
 	nftServices       = "services"
 	nftMarkMasquerade = "mark-for-masquerade"
+	nftNoEndpoints    = "no-endpoint-" // begins the maps of services that have nobody who could serve them
 )
 
 // ofServicePort begin the names of the chains that kube-proxy makes for one service port or endpoint, and a hash ends them.
@@ -34,9 +35,12 @@ var ofServicePort = []string{chains.ClusterPrefix, chains.LocalPrefix, chains.En
 const formerExternalPrefix = "KUBE-XLB-"
 
 // nftOfServicePort begin the same names in the language nftables, before a hash, "-" and the name itself.
-var nftOfServicePort = []string{"service-", "local-", "external-", "firewall-", "affinity-", nftEndpoint}
+var nftOfServicePort = []string{"service-", "local-", "external-", nftFirewall, "affinity-", nftEndpoint}
 
-const nftEndpoint = "endpoint-"
+const (
+	nftEndpoint = "endpoint-"
+	nftFirewall = "firewall-"
+)
 
 // IsOfServicePort says whether a chain is one that kube-proxy makes for a port of one service, or for one endpoint.
 func IsOfServicePort(chain string) bool {
@@ -45,6 +49,13 @@ func IsOfServicePort(chain string) bool {
 
 // IsOfEndpoint says whether a chain is one that kube-proxy makes for one endpoint.
 func IsOfEndpoint(chain string) bool { return strings.HasPrefix(chain, chains.EndpointPrefix) }
+
+// IsUsual says whether a rule, or an element of a set, in a chain that kube-proxy made in nftables for one service port or endpoint is such
+// as it writes there: it translates, leads on, marks, or remembers a client; or, where it lets only some sources in, it drops.
+func IsUsual(chain string, f *netfilter.Fact) bool {
+	return f.Translation.Of == netfilter.Destination || f.Jump != "" || f.Mark != nil || f.Remembers(netfilter.Set) ||
+		f.Verdict == netfilter.Drop && (strings.HasPrefix(chain, nftFirewall) || strings.HasPrefix(chain, "@"))
+}
 
 // IsShared says whether a chain is one of those of kube-proxy that have rules of all services, in an order that means nothing.
 func IsShared(chain string) bool {
@@ -115,16 +126,20 @@ func (p ServicePort) Service() string {
 var servicePort = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*(?::[a-z0-9-]+)?$`)
 
 // ServicePortOf is the service port that a rule of kube-proxy was written for, by its comment, or in nftables by its chain or the one
-// that it leads to; empty if they say none, or if the rule is another writer's.
+// that it leads to, and of an element of a set by its comment; empty if they say none, or if the rule is another writer's. The chain of an
+// element is the set's name with "@" before it.
 func ServicePortOf(table, chain string, f *netfilter.Fact) ServicePort {
 	if OfRule(table, chain, f) != KubeProxy {
 		return ""
 	}
-	if table == nftTable {
+	if table == NFTable {
 		for _, name := range []string{chain, f.Jump} {
 			if port := nftServicePort(name); port != "" {
 				return port
 			}
+		}
+		if strings.HasPrefix(chain, "@") && servicePort.MatchString(f.Comment) {
+			return ServicePort(f.Comment) // of an element
 		}
 		return ""
 	}
@@ -183,6 +198,15 @@ func RefusesForWant(table, chain string, f *netfilter.Fact) bool {
 	return strings.Contains(f.Comment, " has no ") && ServicePortOf(table, chain, f) != ""
 }
 
+// RefusedFor is the service port of an element of kube-proxy's nftables by which it refuses packets since nobody could serve them; empty if
+// the element is another one's. Local says that endpoints are there, and none of them on the node: the packets are dropped then.
+func RefusedFor(table, set string, element *netfilter.Fact) (port ServicePort, local bool) {
+	if table != NFTable || !strings.HasPrefix(set, nftNoEndpoints) {
+		return "", false
+	}
+	return ServicePortOf(table, "@"+set, element), element.Verdict == netfilter.Drop
+}
+
 // RefusesForWantOfLocal says whether a rule of kube-proxy refuses packets since no endpoint of the service is on the node, and the
 // service's traffic policy allows no other.
 func RefusesForWantOfLocal(table, chain string, f *netfilter.Fact) bool {
@@ -191,7 +215,7 @@ func RefusesForWantOfLocal(table, chain string, f *netfilter.Fact) bool {
 
 // GuardsSources says whether a chain is one by which kube-proxy lets only some sources come to a load balancer.
 func GuardsSources(chain string) bool {
-	return chain == proxyFirewall || strings.HasPrefix(chain, chains.FirewallPrefix)
+	return chain == proxyFirewall || strings.HasPrefix(chain, chains.FirewallPrefix) || strings.HasPrefix(chain, nftFirewall)
 }
 
 // DropsInvalid says whether a rule drops what conntrack calls invalid.

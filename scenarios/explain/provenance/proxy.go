@@ -19,9 +19,17 @@ type ServiceProxy struct {
 	Name string
 	// Seen is the sign.
 	Seen string
-	// InRules says that it works by rules of iptables alone.
+	// InRules says that it works by rules of iptables or of nftables alone.
 	InRules bool
+	// Mode is that of kube-proxy's configuration, if it works by rules; else empty.
+	Mode string
 }
+
+// The modes of kube-proxy that work by rules, as its configuration calls them.
+const (
+	ModeIPTables = "iptables"
+	ModeNFTables = "nftables"
+)
 
 // sign is how a service proxy is known. The first that fits counts: IPVS mode has chains of iptables mode too, and a proxy that replaces
 // kube-proxy leaves chains for services to it.
@@ -32,8 +40,8 @@ type sign struct {
 	what string
 	like []string
 	// alone says that it is none if kube-proxy's chains for ports of services are there.
-	alone   bool
-	inRules bool
+	alone bool
+	mode  string // of kube-proxy, if it works by rules
 }
 
 func (s *Signs) chains() []string  { return s.Chains }
@@ -45,32 +53,55 @@ func (s *Signs) sets() []string    { return s.Sets }
 const inPlace = "device %s, and no chain of kube-proxy for a service"
 
 var signs = []sign{
-	{"kube-proxy in mode nftables", (*Signs).tables, "table %s of nftables", []string{"ip " + nftTable, "ip6 " + nftTable}, false, false},
-	{"kube-proxy in mode ipvs", (*Signs).devices, "device %s", []string{"kube-ipvs0"}, false, false},
-	{"kube-router's service proxy", (*Signs).devices, "device %s", []string{"kube-dummy-if"}, false, false},
-	{"Cilium in the place of kube-proxy", (*Signs).devices, inPlace, []string{"cilium_host", "cilium_net"}, true, false},
-	{"Calico's eBPF data plane", (*Signs).devices, inPlace, []string{"bpfin.cali", "bpfout.cali"}, true, false},
-	{"OVN-Kubernetes", (*Signs).devices, inPlace, []string{"ovn-k8s-mp*"}, true, false},
-	{"Antrea in the place of kube-proxy", (*Signs).devices, inPlace, []string{"antrea-gw*"}, true, false},
-	{"kube-proxy in mode iptables", (*Signs).chains, "chain %s", []string{services}, false, true},
-	{"kube-proxy in mode ipvs", (*Signs).sets, "set %s", []string{"KUBE-CLUSTER-IP", "KUBE-6-CLUSTER-IP"}, true, false},
-	{"kube-router's service proxy", (*Signs).sets, "set %s", []string{"kube-router-service-ips", "inet6:kube-router-svip"}, true, false},
+	{"kube-proxy in mode nftables", (*Signs).tables, "table %s of nftables", []string{"ip " + NFTable, "ip6 " + NFTable}, false, ModeNFTables},
+	{"kube-proxy in mode ipvs", (*Signs).devices, "device %s", []string{"kube-ipvs0"}, false, ""},
+	{"kube-router's service proxy", (*Signs).devices, "device %s", []string{"kube-dummy-if"}, false, ""},
+	{"Cilium in the place of kube-proxy", (*Signs).devices, inPlace, []string{"cilium_host", "cilium_net"}, true, ""},
+	{"Calico's eBPF data plane", (*Signs).devices, inPlace, []string{"bpfin.cali", "bpfout.cali"}, true, ""},
+	{"OVN-Kubernetes", (*Signs).devices, inPlace, []string{"ovn-k8s-mp*"}, true, ""},
+	{"Antrea in the place of kube-proxy", (*Signs).devices, inPlace, []string{"antrea-gw*"}, true, ""},
+	{"kube-proxy in mode iptables", (*Signs).chains, "chain %s", []string{services}, false, ModeIPTables},
+	{"kube-proxy in mode ipvs", (*Signs).sets, "set %s", []string{"KUBE-CLUSTER-IP", "KUBE-6-CLUSTER-IP"}, true, ""},
+	{"kube-router's service proxy", (*Signs).sets, "set %s", []string{"kube-router-service-ips", "inet6:kube-router-svip"}, true, ""},
 }
 
-// ServiceProxyOf is the service proxy that a node runs.
-func ServiceProxyOf(s Signs) ServiceProxy {
+// ServiceProxyOf is the service proxy that a node runs. Of a node that has kube-proxy's rules of both modes, left from a switch, it is
+// kube-proxy in the one that the configuration names, and else in mode nftables.
+func ServiceProxyOf(s Signs, configured string) ServiceProxy {
+	found := proxiesOf(&s)
+	if len(found) == 0 {
+		return ServiceProxy{Seen: "no sign of a service proxy that is known", InRules: true}
+	}
+	if i := slices.IndexFunc(found, func(p ServiceProxy) bool { return p.Mode != "" && p.Mode == configured }); found[0].InRules && i >= 0 {
+		return found[i]
+	}
+	return found[0]
+}
+
+// Leftovers is kube-proxy in the other mode than the one that a node runs, if rules of that mode are there as well.
+func Leftovers(s Signs, of ServiceProxy) (ServiceProxy, bool) {
+	for _, p := range proxiesOf(&s) {
+		if of.InRules && p.InRules && p.Mode != of.Mode {
+			return p, true
+		}
+	}
+	return ServiceProxy{}, false
+}
+
+// proxiesOf are the service proxies of which there are signs.
+func proxiesOf(s *Signs) []ServiceProxy {
 	serves := slices.ContainsFunc(s.Chains, IsOfServicePort)
-	for _, one := range signs {
+	var out []ServiceProxy
+	for i := range signs {
+		one := &signs[i]
 		if one.alone && serves {
 			continue
 		}
-		for _, name := range one.of(&s) {
-			if one.fits(name) {
-				return ServiceProxy{Name: one.proxy, Seen: fmt.Sprintf(one.what, name), InRules: one.inRules}
-			}
+		if at := slices.IndexFunc(one.of(s), one.fits); at >= 0 {
+			out = append(out, ServiceProxy{Name: one.proxy, Seen: fmt.Sprintf(one.what, one.of(s)[at]), InRules: one.mode != "", Mode: one.mode})
 		}
 	}
-	return ServiceProxy{Seen: "no sign of a service proxy that is known", InRules: true}
+	return out
 }
 
 // IsSign says whether something of that name shows which service proxy a node runs.

@@ -56,12 +56,12 @@ func WriterOf(chain string) Writer {
 	return ""
 }
 
-// nftTable is the table that kube-proxy has in each family of nftables.
-const nftTable = "kube-proxy"
+// NFTable is the table that kube-proxy has in each family of nftables.
+const NFTable = "kube-proxy"
 
 // TableWriter is who makes a chain of a table.
 func TableWriter(table, chain string) Writer {
-	if table == nftTable {
+	if table == NFTable {
 		return KubeProxy
 	}
 	return WriterOf(chain)

@@ -197,7 +197,9 @@ func why(way *packetsim.Outcome) string {
 		return with
 	}
 	s := &way.Steps[at]
-	switch {
+	switch want := wantOf(way); {
+	case want != "":
+		return ": " + want
 	case s.Rule == nil:
 		return fmt.Sprintf("%s by the policy of %s %s", with, strings.TrimSpace(s.Family+" "+s.Table), s.Chain)
 	case provenance.RefusesForWant(s.Table, s.Chain, &s.Rule.Fact):
@@ -206,6 +208,21 @@ func why(way *packetsim.Outcome) string {
 		return fmt.Sprintf("%s by %s, %q", with, s, provenance.Comment(&s.Rule.Fact))
 	}
 	return fmt.Sprintf("%s by %s", with, s)
+}
+
+// wantOf says which service has nobody who could serve it, by the element of kube-proxy's nftables that refused the packet; empty if none did.
+func wantOf(way *packetsim.Outcome) string {
+	for i := range way.Steps {
+		for _, e := range way.Steps[i].Elements {
+			switch port, local := provenance.RefusedFor(way.Steps[i].Table, e.Set, &e.Rule.Fact); {
+			case local && port != "":
+				return string(port) + " has no local endpoints"
+			case port != "":
+				return string(port) + " has no endpoints"
+			}
+		}
+	}
+	return ""
 }
 
 // sentence says how one way ends.

@@ -46,9 +46,12 @@ func (f *group) causeOfUnit(e *exam) cause.Cause {
 
 // String names what the rules are for.
 func (u unit) String() string {
-	table, chain, isChain := strings.Cut(u.chain, " ")
-	if !isChain {
+	if u.chain == "" {
 		return u.service
+	}
+	table, chain := splitKey(u.chain)
+	if set, is := strings.CutPrefix(chain, "@"); is {
+		return fmt.Sprintf("set %s of table %s", set, table)
 	}
 	return fmt.Sprintf("chain %s of table %s", chain, table)
 }
@@ -58,6 +61,9 @@ func (u unit) whole() bool { return u.service == "" && u.chain == "" }
 
 // ofGoneEndpoint says that packets met the rules of an endpoint that the objects do not have.
 func (f *group) ofGoneEndpoint(e *exam) bool {
+	if f.gone {
+		return true
+	}
 	for _, r := range f.foreign {
 		if provenance.IsOfEndpoint(r.Chain) && !e.units.asked[r.Chain] && f.unit.service != "" && e.services[f.unit.service] {
 			return true
@@ -69,6 +75,12 @@ func (f *group) ofGoneEndpoint(e *exam) bool {
 // strange says that some of the rules that should not be there are such as kube-proxy does not write.
 func (f *group) strange() bool {
 	for _, r := range f.foreign {
+		if r.native() && f.unit.service != "" {
+			if !provenance.IsUsual(r.Chain, &r.fact) {
+				return true
+			}
+			continue
+		}
 		if f.unit.service == "" || r.service() == "" && r.fact.Jump == "" && !r.fact.Translation.To().IsValid() {
 			return true
 		}

@@ -65,7 +65,7 @@ func DriftOf(in sim.RulesInput, families []netfilter.Family, node func() (*packe
 // changed is what the rules of a node are other than after a sync.
 func changed(node string, family netfilter.Family, have, healed *packetsim.Host) difference {
 	was, will := have.Rulesets(family)[0], healed.Rulesets(family)[0]
-	d := compare(node, family, rulesetOf(was), rulesetOf(will))
+	d := compare(node, family, rulesetOf(was).withNative(have, family), rulesetOf(will).withNative(healed, family))
 	if bothHave(have, family) {
 		d.belongTo(was.Dialect)
 	}

@@ -69,8 +69,9 @@ type exam struct {
 	units       units
 	services    map[string]bool // that there are, by NAMESPACE/NAME
 	clusterIPs  map[netip.Addr]bool
-	anycast     map[netip.Addr]bool // addresses that nodes have as routers of a network
-	others      map[string]string   // service proxies whose work is not walked, by their nodes
+	anycast     map[netip.Addr]bool                // addresses that nodes have as routers of a network
+	proxies     map[string]provenance.ServiceProxy // by their nodes, of those that have a snapshot
+	others      map[string]string                  // those whose work is not walked, by their nodes
 
 	doubters map[*packetsim.Host]*snapshot.Doubter
 
@@ -95,12 +96,8 @@ func (c *Cluster) exam() (*exam, error) {
 		if !report.Judged {
 			report.Why = oneLine(c.NoSnapshot[name])
 		} else {
-			if report.Proxy, err = proxyOf(e.nodes[name].NodeSnapshot); err != nil {
-				return nil, err
-			}
-			if !report.Proxy.Walked {
-				e.others[name] = report.Proxy.Name
-			}
+			found := e.proxies[name]
+			report.Proxy = Proxy{Name: found.Name, Seen: found.Seen, Walked: found.InRules}
 			rules := hosts[name].Rulesets(netfilter.IPv4)
 			report.Dialect = rules[0].Dialect
 			if len(rules) > 1 {
@@ -199,7 +196,7 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 	}
 	labs.Widen(resolved, c.Snapshots)
 	e := &exam{cluster: c, topology: resolved, directory: directoryOf(resolved), nodes: map[string]*labs.Attached{},
-		others: map[string]string{}, anycast: map[netip.Addr]bool{},
+		proxies: map[string]provenance.ServiceProxy{}, others: map[string]string{}, anycast: map[netip.Addr]bool{},
 		report: &Report{Version: reportVersion, Findings: []Finding{}, Notes: notes, names: c.names}}
 	for _, taken := range c.Snapshots {
 		node := labs.Attach(taken, resolved.Pods, unlessFull(taken, keep))
@@ -209,6 +206,9 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 		e.report.Notes = append(e.report.Notes, c.newerThan(taken)...)
 	}
 	labs.FillTunnels(resolved, e.nodes)
+	if err := e.findProxies(); err != nil {
+		return nil, err
+	}
 	e.spec = oracle.New(e.oracleCluster(plan.Of(resolved), d.objects))
 	return e, nil
 }

@@ -248,13 +248,17 @@ func (s *story) unheard() *network.Journey {
 	return nil
 }
 
-// eachMet goes through the rules that the packets of stories matched, there and back.
+// eachMet goes through the rules that the packets of stories matched, and the elements by which these held, there and back.
 func eachMet(stories []story, do func(*Rule)) {
 	for _, s := range stories {
 		for _, j := range s.journeys {
 			eachStep(j, func(host string, family netfilter.Family, step *packetsim.Step) {
 				if step.Rule != nil {
 					r := ruleOf(host, family, step)
+					do(&r)
+				}
+				for i := range step.Elements {
+					r := elementOf(host, family, step, &step.Elements[i])
 					do(&r)
 				}
 			})
@@ -269,12 +273,18 @@ func ruleOf(host string, family netfilter.Family, s *packetsim.Step) Rule {
 		if s.Rule == nil {
 			text = "policy " + strings.ToLower(string(s.Policy))
 		}
-		return Rule{Node: host, Family: family, Table: s.Family + " " + s.Table, Chain: s.Chain, Text: text, native: true}
+		return Rule{Node: host, Family: family, Table: s.Family + " " + s.Table, Chain: s.Chain, NativeChain: s.Chain, Text: text}
 	}
 	if s.Rule == nil {
 		text = "-P " + s.Chain + " " + string(s.Policy)
 	}
 	return Rule{Node: host, Family: family, Table: s.Table, Chain: s.Chain, Text: text, Dialect: s.Dialect}
+}
+
+// elementOf is an element by which the rule of a step held.
+func elementOf(host string, family netfilter.Family, s *packetsim.Step, e *packetsim.SetElement) Rule {
+	return Rule{Node: host, Family: family, Table: s.Family + " " + s.Table, Chain: "@" + e.Set, NativeChain: "@" + e.Set,
+		Text: e.Rule.Text}
 }
 
 // eachStep goes along a journey, and those of the answers and copies that it caused.

@@ -108,9 +108,6 @@ func (v *View) Causes(f *Followed) ([]cause.Cause, error) {
 func (v *View) StoppedBy(f *Followed) ([]cause.Cause, error) {
 	e := v.exam
 	e.lab = &lab{Lab: f.lab, segments: segmentsOf(e.topology, e.nodes, f.hosts)}
-	if err := e.findProxies(); err != nil {
-		return nil, err
-	}
 	var out []cause.Cause
 	add := func(found cause.Cause) {
 		if !slices.ContainsFunc(out, func(c cause.Cause) bool { return c.Key() == found.Key() }) {

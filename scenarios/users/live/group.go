@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -36,7 +37,8 @@ type group struct {
 	unit                              unit
 	missing, foreign, moved, deciding map[Rule]factRule
 	nodes, services                   map[string]bool
-	inside                            int // of those that suffer, how many are of pods and nodes
+	inside                            int  // of those that suffer, how many are of pods and nodes
+	gone                              bool // a rule of nftables led some to who is no endpoint of the service
 }
 
 func newGroups(e *exam) *groups { return &groups{exam: e, by: map[string]*group{}} }
@@ -84,9 +86,24 @@ func (g *groups) byUnits(s *suffering, joined map[*group]bool) {
 			one.unit, one.Heals = u, true
 			one.nodes[r.Node] = true
 			kind.into(one)[r.Rule] = r
+			one.gone = one.gone || r.native() && u.service != "" && g.exam.leadsAstray(s)
 			joined[one] = true
 		}
 	}
+}
+
+// leadsAstray says whether a way of a connection to a service led to somebody who is none of its endpoints.
+func (e *exam) leadsAstray(s *suffering) bool {
+	known := e.serving(s.answer.Service.String(), s.answer.Port)
+	for i := range s.ways {
+		for _, hop := range s.ways[i].journeys[0].Hops {
+			to, err := netip.ParseAddrPort(hop.Outcome.DNAT)
+			if err == nil && s.answer.Service.Name != "" && !slices.Contains(known, to) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // byStop joins the group of what stopped one way.
@@ -169,7 +186,8 @@ func (r *factRule) translatesSource() bool {
 
 // isForeign says whether neither kube-proxy nor the kubelet wrote a rule. A policy is not foreign.
 func (r *factRule) isForeign() bool {
-	return r.Text != "" && !strings.HasPrefix(r.Text, "-P ") && !r.writer().IsKubernetes()
+	policy := strings.HasPrefix(r.Text, "-P ") || r.native() && strings.HasPrefix(r.Text, "policy ")
+	return r.Text != "" && !policy && !r.writer().IsKubernetes()
 }
 
 // causeOfRule is the cause of packets that nothing stopped and that go where they should not: the rule that led them there.
@@ -180,6 +198,9 @@ func causeOfRule(r *factRule) cause.Cause {
 		c.Code = cause.ForeignNAT
 		c.Says = fmt.Sprintf("A rule of %s %s, which is %s's, translates packets.", r.Table, r.Chain, cmp.Or(c.Owner, "somebody else"))
 		c.Remedy = strings.Replace(r.command(), " -A ", " -D ", 1)
+		if r.native() {
+			c.Remedy = fmt.Sprintf("nft -a list chain %s %s, and nft delete rule %s %s handle N", r.Table, r.Chain, r.Table, r.Chain)
+		}
 	}
 	return c
 }

@@ -3,7 +3,11 @@ package live
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -11,11 +15,32 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// proxyOf is the service proxy that a node runs, by its snapshot.
-func proxyOf(taken *snapshot.NodeSnapshot) (Proxy, error) {
+// proxyOf is the service proxy that a node runs, by its snapshot, and by its configuration if it has rules of both modes. The note says what
+// is left of the other mode.
+func proxyOf(taken *snapshot.NodeSnapshot, configured string) (found provenance.ServiceProxy, note string, err error) {
+	s, err := signsOf(taken)
+	if err != nil {
+		return found, "", err
+	}
+	found = provenance.ServiceProxyOf(s, configured)
+	found.InRules = found.InRules && (found.Mode != provenance.ModeNFTables || hasRead(taken, provenance.NFTable))
+	if left, some := provenance.Leftovers(s, found); some {
+		note = fmt.Sprintf("%s runs %s (%s), and has rules of mode %s as well (%s): packets are walked through both", taken.Hostname, found.Name,
+			found.Seen, left.Mode, left.Seen)
+	}
+	return found, note, nil
+}
+
+// hasRead says whether the rules of a table of nftables were read, of a family that has it.
+func hasRead(taken *snapshot.NodeSnapshot, table string) bool {
+	return slices.ContainsFunc(taken.NFTables, func(t snapshot.NFTable) bool { return t.Name == table && t.Rules != "" })
+}
+
+// signsOf are what of a node shows which service proxy it runs.
+func signsOf(taken *snapshot.NodeSnapshot) (provenance.Signs, error) {
 	rulesets, err := taken.Rulesets()
 	if err != nil {
-		return Proxy{}, err
+		return provenance.Signs{}, err
 	}
 	s := provenance.Signs{Chains: chainsWithRules(rulesets)}
 	for i := range taken.NFTables {
@@ -29,22 +54,43 @@ func proxyOf(taken *snapshot.NodeSnapshot) (Proxy, error) {
 			s.Sets = append(s.Sets, words[1])
 		}
 	}
-	found := provenance.ServiceProxyOf(s)
-	return Proxy{Name: found.Name, Seen: found.Seen, Walked: found.InRules}, nil
+	return s, nil
 }
 
-// findProxies finds the nodes that run another service proxy than those whose rules are walked.
+// findProxies finds the service proxies of the nodes. What is judged of a node is the mode that it runs, whatever its configuration says.
 func (e *exam) findProxies() error {
-	for name, node := range e.nodes {
-		found, err := proxyOf(node.NodeSnapshot)
+	known, err := e.cluster.config()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.nodes)) {
+		configured := ""
+		if own := cmp.Or(e.cluster.NodeConfigs[name], known); own != nil {
+			configured = modeOf(own)
+		}
+		found, note, err := proxyOf(e.nodes[name].NodeSnapshot, configured)
 		if err != nil {
 			return err
 		}
-		if !found.Walked {
+		if note != "" {
+			e.report.Notes = append(e.report.Notes, note)
+		}
+		e.proxies[name] = found
+		if !found.InRules {
 			e.others[name] = found.Name
+		}
+		if config := e.topology.Configs[name]; found.Mode != "" && modeOf(config) != found.Mode {
+			own := config.DeepCopy()
+			own.Mode = kubeproxyconfig.ProxyMode(found.Mode)
+			e.topology.Configs[name] = own
 		}
 	}
 	return nil
+}
+
+// modeOf is the mode that a configuration says.
+func modeOf(c *kubeproxyconfig.KubeProxyConfiguration) string {
+	return cmp.Or(string(c.Mode), provenance.ModeIPTables)
 }
 
 func chainsWithRules(rulesets []netfilter.RulesetView) []string {
@@ -73,7 +119,7 @@ func (e *exam) noteModes() error {
 		if one := e.cluster.NodeConfigs[n.Name]; one != nil {
 			own = one
 		}
-		mode := cmp.Or(string(own.Mode), "iptables")
+		mode := modeOf(own)
 		if n.Judged && n.Proxy.Name != "" && !strings.HasSuffix(n.Proxy.Name, "in mode "+mode) {
 			e.report.Notes = append(e.report.Notes, fmt.Sprintf("kube-proxy is configured for mode %s, and %s runs %s (%s)",
 				mode, n.Name, n.Proxy.Name, n.Proxy.Seen))

@@ -8,6 +8,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance/hashed"
 )
@@ -74,7 +75,12 @@ func (u *units) learn(rules []factRule) {
 // hasProxyRules says whether a node has the chain in which packets come to kube-proxy's rules.
 func (e *exam) hasProxyRules(node string) bool {
 	for _, family := range netfilter.Families() {
-		rules := e.lab.Network.Host(node).Rulesets(family)[0]
+		host := e.lab.Network.Host(node).Host
+		_, native := nativeTable(host, family)
+		if slices.ContainsFunc(native, func(c packetsim.NativeChain) bool { return provenance.BeginsServices(c.Name) && len(c.Rules) > 0 }) {
+			return true
+		}
+		rules := host.Rulesets(family)[0]
 		for _, table := range rules.Tables {
 			for chain := range table.Unsorted() {
 				if provenance.BeginsServices(chain.Name) && chain.Len() > 0 {
@@ -95,7 +101,7 @@ func (u *units) of(r *factRule) unit {
 	if service != "" {
 		return unit{key: "service " + service, service: service}
 	}
-	key := keyOf(r.Table, r.Chain)
+	key := keyOf(r.tableName(), r.Chain)
 	return unit{key: "chain " + key, chain: key}
 }
 

@@ -116,3 +116,17 @@ func (r *NodeRules) Save(family netfilter.Family, w io.Writer) error {
 	_, err = io.WriteString(w, text)
 	return err
 }
+
+// Listing writes what "nft list ruleset" prints of a family: of a kernel that had no rules, kube-proxy's table in mode nftables.
+func (r *NodeRules) Listing(family netfilter.Family, w io.Writer) error {
+	of := "ip"
+	if family == netfilter.IPv6 {
+		of = "ip6"
+	}
+	text, err := r.node.Run("", "nft", "list", "ruleset", of)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, text)
+	return err
+}
