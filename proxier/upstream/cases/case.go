@@ -22,8 +22,18 @@ type Case struct {
 	Steps    []Step   `json:"steps"`
 }
 
+// Mode is the language of rules that both proxiers write.
+type Mode string
+
+// NFTables is mode nftables. The zero value is mode iptables.
+const NFTables Mode = "nftables"
+
 // Settings are the configuration of both proxiers and of the node below them.
 type Settings struct {
+	// Mode is that of both proxiers: iptables if it is empty, or NFTables.
+	Mode Mode `json:"mode,omitempty"`
+	// Real has mode nftables run nft on the real kernel too, in namespaces of their own, and compares each call. It needs root on Linux.
+	Real bool `json:"real,omitempty"`
 	// Dialect is that of the tools: "legacy" or "nft".
 	Dialect string `json:"dialect"`
 	// Detect is how local traffic is recognised: "none", "cidr", "bridge" or "prefix".
@@ -117,6 +127,15 @@ func Read(path string) (*Case, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, nil
+}
+
+// ReadIn reads a case from a file and has it run in a mode, whichever it names. In mode nftables its settings of iptables do not count.
+func ReadIn(mode Mode, path string) (*Case, error) {
+	c, err := Read(path)
+	if err == nil {
+		c.Settings.in(mode)
+	}
+	return c, err
 }
 
 func parse(text []byte) (*Case, error) {

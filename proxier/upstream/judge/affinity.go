@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 )
 
@@ -19,6 +20,10 @@ func (r *run) compareAffinity(family v1.IPFamily) (packets int, differences []*D
 	affine := r.affineDestinations(family)
 	if len(affine) == 0 {
 		return 0, nil, nil
+	}
+	if r.settings.Mode == cases.NFTables { // whose kernels remember
+		defer forgetAffinity(r.ours, family)
+		defer forgetAffinity(r.theirs, family)
 	}
 	ours, err := r.newHost(r.ours)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 type Difference struct {
 	step   int // of the case, from 0
 	family v1.IPFamily
-	// Kind is "rules", "packets", "conntrack", "metrics", "health", "sysctls" or "errors".
+	// Kind is "rules", "packets", "conntrack", "metrics", "health", "sysctls" or "errors"; "kernel" if the real kernel and the fake one differ.
 	Kind string
 	// where is a chain, packet or metric.
 	where        string
@@ -71,6 +71,12 @@ func printMissing(b *strings.Builder, side string, lines, others []string) {
 	}
 }
 
+// Like says whether another difference is of the same kind, and of rules in a chain of the same beginning.
+func (d *Difference) Like(other *Difference) bool {
+	begins := func(d *Difference) string { before, _, _ := strings.Cut(d.where, "-"); return before }
+	return d.Kind == other.Kind && (d.Kind != "rules" || begins(d) == begins(other))
+}
+
 // place is what is different and how, but not since when.
 func (d *Difference) place() string {
 	return fmt.Sprint(d.Kind, d.where, d.ours, d.theirs)
@@ -97,7 +103,7 @@ func NewReport() *Report { return &Report{Explained: map[string]int{}} }
 
 // explained counts a difference.
 func (r *Report) explained(name string) {
-	for _, e := range Explanations() {
+	for _, e := range allExplanations() {
 		if e.Name == name && !e.Chance {
 			r.Explained[name]++
 		}

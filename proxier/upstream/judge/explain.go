@@ -28,13 +28,21 @@ type Explanation struct {
 	until int
 	// Chance says that it depends on the order of a Go map in kube-proxy whether there is a difference.
 	Chance bool
-	holds  func(r *run, d *Difference, all []*Difference) bool
+	// restoring is set if only mode iptables does it, native if only mode nftables does.
+	restoring, native bool
+	// everywhere is set if the difference is there in every state, whatever the objects are.
+	everywhere bool
+	holds      func(r *run, d *Difference, all []*Difference) bool
 }
 
-// Explanations are all that are known of the kube-proxy that is linked, in the order in which they are tried.
-func Explanations() []Explanation {
-	return slices.DeleteFunc(explanations(), func(e Explanation) bool {
-		return e.since > peers.Minor || e.until != 0 && e.until < peers.Minor
+// allExplanations are those of all modes and versions.
+func allExplanations() []Explanation { return append(nativeExplanations(), explanations()...) }
+
+// Explanations are all that are known of the kube-proxy that is linked in a mode, in the order in which they are tried.
+func Explanations(mode cases.Mode) []Explanation {
+	return slices.DeleteFunc(allExplanations(), func(e Explanation) bool {
+		other := e.restoring && mode == cases.NFTables || e.native && mode != cases.NFTables
+		return e.since > peers.Minor || e.until != 0 && e.until < peers.Minor || other
 	})
 }
 
@@ -44,15 +52,28 @@ const chanceTries = 20
 // Show runs the case that belongs to the explanation. The report counts one run.
 func (e *Explanation) Show(c *cases.Case, report *Report) (differences []*Difference, err error) {
 	differences, err = Run(c, report)
-	for tries := 1; e.Chance && tries < chanceTries && err == nil && len(differences) == 0; tries++ {
+	for tries := 1; e.Chance && tries < chanceTries && err == nil && !Shown(e.Name, differences); tries++ {
 		differences, err = Run(c, NewReport())
 	}
 	return differences, err
 }
 
+// Allows says whether a case that shows this explanation may show another one as well: one that is there in every state, and in the case of an explanation
+// of all modes one of mode nftables.
+func (e *Explanation) Allows(name string) bool {
+	return slices.ContainsFunc(allExplanations(), func(other Explanation) bool {
+		return other.Name == name && (other.everywhere || other.native && !e.native)
+	})
+}
+
+// Shown says whether an explanation is among those of differences.
+func Shown(name string, differences []*Difference) bool {
+	return slices.ContainsFunc(differences, func(d *Difference) bool { return d.Explanation == name })
+}
+
 // explain returns the name of the first explanation that holds, "" for none. all are the differences of the family after this sync.
 func (r *run) explain(d *Difference, all []*Difference) string {
-	for _, e := range Explanations() {
+	for _, e := range Explanations(r.settings.Mode) {
 		if e.holds(r, d, all) {
 			return e.Name
 		}
@@ -140,7 +161,9 @@ func (r *run) freshAgrees(all []*Difference, tries int) bool {
 }
 
 func (r *run) freshRulesEqual(family v1.IPFamily) bool {
-	fresh, err := peers.NewKubeProxy(r.settings)
+	settings := *r.settings
+	settings.Real = false
+	fresh, err := peers.NewKubeProxy(&settings)
 	if err != nil {
 		return false
 	}
@@ -150,8 +173,7 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 	if !maps.Equal(totals(r.ours, family), totals(fresh, family)) {
 		return false
 	}
-	kernel := peers.KernelFamily(family)
-	ours, theirs := rulesOf(r.ours.Kernel().Rules(kernel), true), rulesOf(fresh.Kernel().Rules(kernel), true)
+	ours, theirs := rulesOfPeer(settings.Mode, r.ours, family, true), rulesOfPeer(settings.Mode, fresh, family, true)
 	for name := range ours {
 		if _, ok := theirs[name]; !ok && (len(ours[name]) == 0 || strings.HasSuffix(name, foreign)) {
 			delete(ours, name) // a table that something else has used, or somebody else's chain
@@ -166,7 +188,13 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 		}
 	}
 	_, differences := compareRules(ours, theirs)
-	return !slices.ContainsFunc(differences, func(d *Difference) bool { return !d.onlyComments })
+	return !slices.ContainsFunc(differences, func(d *Difference) bool { return !d.onlyComments && !r.explainedNatively(d, family, differences) })
+}
+
+// explainedNatively says whether a difference of rules is one of mode nftables, whatever was before.
+func (r *run) explainedNatively(d *Difference, family v1.IPFamily, all []*Difference) bool {
+	d.family = family
+	return r.settings.Mode == cases.NFTables && slices.ContainsFunc(nativeExplanations(), func(e Explanation) bool { return e.holds(r, d, all) })
 }
 
 // deliver tells a proxier that starts of all objects, with these slices.

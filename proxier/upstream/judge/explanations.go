@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 )
 
@@ -22,7 +23,12 @@ func explanations() []Explanation {
 					claimed, _ := r.served(d.entry.Original.Dst, d.family)
 					return claimed > 1
 				}
-				return d.contested && !slices.ContainsFunc(all, func(other *Difference) bool { return other.Kind == "rules" && !r.oldTools(other) })
+				if d.Kind == "rules" {
+					return r.settings.Mode == cases.NFTables && r.contestedParts(d)
+				}
+				return d.contested && !slices.ContainsFunc(all, func(other *Difference) bool {
+					return other.Kind == "rules" && !r.oldTools(other) && !r.contestedParts(other) && !r.explainedNatively(other, d.family, all)
+				})
 			},
 		},
 		{
@@ -42,6 +48,7 @@ func explanations() []Explanation {
 			Why: "Where the last sync was one of a large cluster, kube-proxy makes no full sync after an hour; ours does, unless " +
 				"Config.NoHourlyFullSync is set. The chains of services that have not changed get their comments, or lose them, " +
 				"then.",
+			restoring: true,
 			holds: func(r *run, d *Difference, _ []*Difference) bool {
 				return !r.settings.NoHourlyFullSync && r.history.large[d.family] && r.history.hours > 0 && d.onlyComments
 			},
@@ -52,7 +59,8 @@ func explanations() []Explanation {
 			Why: "When a cluster becomes a large one, or stops being one, the chains that a partial sync writes get the new style, " +
 				"without comments or with them. kube-proxy writes the chains of every service of which an object was touched; " +
 				"ours those that differ.",
-			holds: func(r *run, d *Difference, _ []*Difference) bool { return r.history.large[d.family] && d.onlyComments },
+			restoring: true,
+			holds:     func(r *run, d *Difference, _ []*Difference) bool { return r.history.large[d.family] && d.onlyComments },
 		},
 		{
 			Name:   "which-duplicate",
@@ -108,7 +116,8 @@ func explanations() []Explanation {
 			since: 37,
 			Why: "kube-proxy does not ask the tools for their version any more, and has MASQUERADE take --random-fully. Ours " +
 				"leaves that out where the tools do not know it (before 1.6.2), which would refuse every restore.",
-			holds: func(r *run, d *Difference, _ []*Difference) bool { return r.oldTools(d) },
+			restoring: true,
+			holds:     func(r *run, d *Difference, _ []*Difference) bool { return r.oldTools(d) },
 		},
 		{
 			Name:  "flows-without-endpoints",

@@ -18,7 +18,9 @@ import (
 // empty kernel is returned: rules, what becomes of packets, and errors. Ours is the one that starts unless back is set. Rules of
 // others that hold chains are left out of the case.
 func HandOver(c *cases.Case, after int, back bool, report *Report) ([]*Difference, error) {
-	first, next, err := handOver(&c.Settings, back)
+	settings := c.Settings
+	settings.Real = false
+	first, next, err := handOver(&settings, back)
 	if err != nil {
 		return nil, err
 	}
@@ -37,18 +39,18 @@ func HandOver(c *cases.Case, after int, back bool, report *Report) ([]*Differenc
 	}
 	before := map[v1.IPFamily][]string{}
 	for _, family := range peers.Families {
-		before[family] = ownChains(first, family)
+		before[family] = ownChains(settings.Mode, first, family)
 	}
 	started, err := next()
 	if err != nil {
 		return nil, err
 	}
 	deliver(objects, objects.SortedSlices(), started)
-	h := handedOver{settings: &c.Settings, objects: objects, back: back, started: started, errs: started.Sync(), step: after}
+	h := handedOver{settings: &settings, objects: objects, back: back, started: started, errs: started.Sync(), step: after}
 	report.HandOvers++
 	var all []*Difference
 	for _, family := range peers.Families {
-		if there := ownChains(started, family); back { // which chains kube-proxy has may be chance
+		if there := ownChains(settings.Mode, started, family); back { // which chains kube-proxy has may be chance
 			report.Stale += len(slices.DeleteFunc(before[family], func(name string) bool { return slices.Contains(there, name) }))
 		}
 		differences, err := h.compare(family, report)
@@ -127,8 +129,12 @@ func (h *handedOver) fresh() (fresh peers.Peer, errs map[v1.IPFamily]error, err 
 }
 
 func (h *handedOver) differences(family v1.IPFamily, fresh peers.Peer, errs map[v1.IPFamily]error, report *Report) ([]*Difference, error) {
-	rules, differences := compareRules(written(h.started, family), written(fresh, family))
+	rules, differences := compareRules(written(h.settings.Mode, h.started, family), written(h.settings.Mode, fresh, family))
 	report.Rules += rules
+	// Of two elements of mode nftables that are the same but for their comment, kube-proxy keeps the former one.
+	differences = slices.DeleteFunc(differences, func(d *Difference) bool {
+		return h.settings.Mode == cases.NFTables && h.back && d.onlyComments && strings.HasPrefix(d.where, "map ")
+	})
 	if fmt.Sprint(h.errs[family]) != fmt.Sprint(errs[family]) {
 		differences = append(differences, &Difference{
 			Kind: "errors", where: "first sync", ours: []string{fmt.Sprint(h.errs[family])}, theirs: []string{fmt.Sprint(errs[family])},
@@ -160,15 +166,19 @@ func (h *handedOver) packets(family v1.IPFamily, fresh peers.Peer, report *Repor
 }
 
 // written are the rules that a peer's kernel holds, without empty chains of the kernel's own, whose tables something has looked into.
-func written(peer peers.Peer, family v1.IPFamily) map[string][]rule {
-	chains := rulesOf(peer.Kernel().Rules(peers.KernelFamily(family)), false)
+func written(mode cases.Mode, peer peers.Peer, family v1.IPFamily) map[string][]rule {
+	chains := rulesOfPeer(mode, peer, family, false)
+	if mode == cases.NFTables {
+		return chains
+	}
 	maps.DeleteFunc(chains, func(name string, rules []rule) bool { return len(rules) == 0 && !isOwn(name) })
 	return chains
 }
 
-// ownChains are the chains of a peer's kernel that proxiers make, as "table chain", sorted.
-func ownChains(peer peers.Peer, family v1.IPFamily) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(written(peer, family))), func(name string) bool { return !isOwn(name) })
+// ownChains are the chains of a peer's kernel that proxiers make, as "table chain", sorted; in mode nftables sets and maps as well, as "map name".
+func ownChains(mode cases.Mode, peer peers.Peer, family v1.IPFamily) []string {
+	names := slices.Sorted(maps.Keys(written(mode, peer, family)))
+	return slices.DeleteFunc(names, func(name string) bool { return mode != cases.NFTables && !isOwn(name) })
 }
 
 func isOwn(name string) bool {

@@ -40,10 +40,10 @@ func TestHandOverWhileTheServiceGoes(t *testing.T) {
 			objects.Apply(&c.Steps[i], first)
 			play(c.Steps[i].Do, first)
 		}
-		had := ownChains(first, v1.IPv4Protocol)
+		had := ownChains("", first, v1.IPv4Protocol)
 		started, err := next()
 		require.NoError(t, err)
-		assert.Equal(t, had, ownChains(started, v1.IPv4Protocol), "nothing is written before the first sync")
+		assert.Equal(t, had, ownChains("", started, v1.IPv4Protocol), "nothing is written before the first sync")
 		differences, err := HandOver(c, after, back, NewReport())
 		require.NoError(t, err)
 		assert.Empty(t, differences)

@@ -163,7 +163,7 @@ func TestOrderSharedKeepsTheOrderInsideAService(t *testing.T) {
 
 func TestExplanationsAreShownByTheirCases(t *testing.T) {
 	klog.SetLogger(logr.Discard())
-	for _, e := range Explanations() {
+	for _, e := range Explanations("") {
 		t.Run(e.Name, func(t *testing.T) {
 			c, err := cases.Read("../testdata/" + e.Case)
 			require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 	"github.com/chainwalk/chainwalk/proxier/metrics"
+	"github.com/chainwalk/chainwalk/proxier/nftables"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 )
 
@@ -37,7 +38,11 @@ var _ cases.Handler = (*Chainwalk)(nil)
 
 // NewChainwalk sets up this project's proxier on a new kernel.
 func NewChainwalk(settings *cases.Settings) (*Chainwalk, error) {
-	return newChainwalk(newNode(settings))
+	n, err := newNode(settings)
+	if err != nil {
+		return nil, err
+	}
+	return newChainwalk(n)
 }
 
 // HandOver sets up kube-proxy's proxier with the same settings on the node where this project's is not used any longer.
@@ -46,7 +51,7 @@ func (c *Chainwalk) HandOver() (*KubeProxy, error) { return newKubeProxy(c.node)
 func newChainwalk(n *node) (*Chainwalk, error) {
 	c := &Chainwalk{
 		node:     n,
-		tools:    &tools{Interface: n.kernel.Exec()},
+		tools:    &tools{Interface: n.programs},
 		clock:    testclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		families: map[v1.IPFamily]*proxier.Proxier{},
 		wrote:    map[v1.IPFamily]bool{},
@@ -58,11 +63,11 @@ func newChainwalk(n *node) (*Chainwalk, error) {
 		return nil, err
 	}
 	for _, ipFamily := range Families {
-		runner, err := iptables.New(c.tools, iptables.Protocol(ipFamily), iptables.Options{})
+		rules, err := c.rules(ipFamily)
 		if err != nil {
 			return nil, err
 		}
-		settings := c.config(ipFamily, &ourTools{Interface: runner, noRandomFully: n.settings.NoRandomFully})
+		settings := c.config(ipFamily, rules)
 		settings.Metrics = measured.ForFamily(ipFamily)
 		if c.families[ipFamily], err = proxier.New(settings); err != nil {
 			return nil, fmt.Errorf("%s: %w", ipFamily, err)
@@ -73,13 +78,13 @@ func newChainwalk(n *node) (*Chainwalk, error) {
 }
 
 // config is what the settings mean for this project's proxier.
-func (c *Chainwalk) config(ipFamily v1.IPFamily, programs iptables.Interface) proxier.Config {
+func (c *Chainwalk) config(ipFamily v1.IPFamily, rules proxier.Rules) proxier.Config {
 	s := c.node.settings
 	config := proxier.Config{
 		Family:             ipFamily,
 		NodeName:           NodeName,
 		NodeIP:             nodeIP(ipFamily, s),
-		Rules:              c.rules(programs),
+		Rules:              rules,
 		Sysctls:            c.node,
 		Network:            c.node,
 		Conntrack:          c.node.flows,
@@ -97,8 +102,21 @@ func (c *Chainwalk) config(ipFamily v1.IPFamily, programs iptables.Interface) pr
 	return config
 }
 
-// rules are the rules of the tools, which count where the settings have accounting objects.
-func (c *Chainwalk) rules(tools iptables.Interface) proxier.Rules {
+// rules are the rules of a family in the mode of the settings.
+func (c *Chainwalk) rules(ipFamily v1.IPFamily) (proxier.Rules, error) {
+	if c.node.settings.Mode == cases.NFTables {
+		runner, err := nftables.New(c.tools, ipFamily, nftables.Options{})
+		return proxier.NFTables{Tools: runner}, err
+	}
+	runner, err := iptables.New(c.tools, iptables.Protocol(ipFamily), iptables.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return c.counting(&ourTools{Interface: runner, noRandomFully: c.node.settings.NoRandomFully}), nil
+}
+
+// counting are the rules of iptables, which count where the settings have accounting objects.
+func (c *Chainwalk) counting(tools iptables.Interface) proxier.Rules {
 	rules := proxier.IPTables{Tools: tools}
 	if c.node.settings.Accounting != "absent" {
 		rules.Counters = c.node
@@ -118,6 +136,12 @@ func detector(ipFamily v1.IPFamily, detect string) proxier.LocalDetector {
 	return proxier.LocalDetector{}
 }
 
+// Kernels implements Peer.
+func (c *Chainwalk) Kernels() []string { return c.node.kernels() }
+
+// Close implements Peer.
+func (c *Chainwalk) Close() error { return c.node.close() }
+
 // Kernel implements Peer.
 func (c *Chainwalk) Kernel() *fakekernel.Kernel { return c.node.kernel }
 
@@ -126,7 +150,7 @@ func (c *Chainwalk) Sync() map[v1.IPFamily]error { return c.sync((*proxier.Proxi
 
 // Flush implements Peer. It does what the monitor of the canary chains would.
 func (c *Chainwalk) Flush() map[v1.IPFamily]error {
-	flushTables(c.node.kernel)
+	c.node.flush()
 	return c.sync((*proxier.Proxier).SyncAll)
 }
 

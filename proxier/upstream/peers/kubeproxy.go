@@ -11,16 +11,19 @@ import (
 	discovery "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/node/util/sysctl"
+	"k8s.io/kubernetes/pkg/proxy"
 	"k8s.io/kubernetes/pkg/proxy/conntrack"
 	"k8s.io/kubernetes/pkg/proxy/healthcheck"
-	kubeiptables "k8s.io/kubernetes/pkg/proxy/iptables"
 	"k8s.io/kubernetes/pkg/proxy/runner"
 	proxyutil "k8s.io/kubernetes/pkg/proxy/util"
 	"k8s.io/kubernetes/pkg/proxy/util/nfacct"
 	utiliptables "k8s.io/kubernetes/pkg/util/iptables"
+	"k8s.io/utils/exec"
+	"sigs.k8s.io/knftables"
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
+	"github.com/chainwalk/chainwalk/proxier/upstream/kubenft"
 )
 
 // syncPeriod is that of both proxiers. It is longer than any run, so that what is done once in it happens when a case says so.
@@ -38,13 +41,18 @@ var _ cases.Handler = (*KubeProxy)(nil)
 
 // kubeFamily is the proxier of one family.
 type kubeFamily struct {
-	proxier *kubeiptables.Proxier
+	proxier proxy.Provider // *iptables.Proxier or *nftables.Proxier of kube-proxy
 	health  *kubeHealth
+	native  bool // it is that of mode nftables
 }
 
 // NewKubeProxy sets up kube-proxy's proxier on a new kernel.
 func NewKubeProxy(settings *cases.Settings) (*KubeProxy, error) {
-	return newKubeProxy(newNode(settings))
+	n, err := newNode(settings)
+	if err != nil {
+		return nil, err
+	}
+	return newKubeProxy(n)
 }
 
 // HandOver sets up this project's proxier with the same settings on the node where kube-proxy's is not used any longer.
@@ -52,10 +60,9 @@ func (k *KubeProxy) HandOver() (*Chainwalk, error) { return newChainwalk(k.node)
 
 func newKubeProxy(n *node) (*KubeProxy, error) {
 	kubeRegistry()
-	k := &KubeProxy{node: n, tools: &tools{Interface: n.kernel.Exec()}, families: map[v1.IPFamily]*kubeFamily{}}
+	k := &KubeProxy{node: n, tools: &tools{Interface: n.programs}, families: map[v1.IPFamily]*kubeFamily{}}
 	for _, family := range Families {
-		programs := newKubeRunner(k.tools, utiliptables.Protocol(family))
-		f, err := newKubeFamily(family, n, &kubeTools{Interface: programs, noRandomFully: n.settings.NoRandomFully})
+		f, err := k.newFamily(family)
 		if err != nil {
 			return nil, fmt.Errorf("kube-proxy, %s: %w", family, err)
 		}
@@ -64,19 +71,30 @@ func newKubeProxy(n *node) (*KubeProxy, error) {
 	return k, nil
 }
 
-// newKubeFamily sets up the proxier of one family with the given tools.
-func newKubeFamily(family v1.IPFamily, n *node, programs utiliptables.Interface) (*kubeFamily, error) {
+// newFamily sets up the proxier of one family in the mode of the settings.
+func (k *KubeProxy) newFamily(family v1.IPFamily) (*kubeFamily, error) {
+	s := kubeSurroundingsOf(family, k.node)
+	if k.node.settings.Mode == cases.NFTables {
+		s.native = k.tools
+	} else {
+		s.programs = &kubeTools{Interface: newKubeRunner(k.tools, utiliptables.Protocol(family)), noRandomFully: k.node.settings.NoRandomFully}
+	}
+	return s.family(family)
+}
+
+// kubeSurroundingsOf is what kube-proxy's proxier is given on a node, but for its tools.
+func kubeSurroundingsOf(family v1.IPFamily, n *node) *kubeSurroundings {
 	s := n.settings
-	surroundings := kubeSurroundings{
+	surroundings := &kubeSurroundings{
 		node: NodeName, address: nodeIP(family, s), detector: kubeDetector(family, s.Detect),
 		masqueradeAll: s.MasqueradeAll, masqueradeBit: s.MasqueradeBit,
 		localhostNodePorts: s.LocalhostNodePorts, nodePortAddresses: s.NodePortAddresses, syncPeriod: syncPeriod,
-		programs: programs, sysctls: n, network: n, conntrack: &processConntrack{table: n.flows},
+		sysctls: n, network: n, conntrack: &processConntrack{table: n.flows},
 	}
 	if s.Accounting != "absent" {
 		surroundings.accounting = kubeAccounting{node: n}
 	}
-	return surroundings.family(family)
+	return surroundings
 }
 
 // kubeSurroundings are what kube-proxy's proxier of one family is given, and what it finds on its machine.
@@ -89,7 +107,9 @@ type kubeSurroundings struct {
 	localhostNodePorts bool
 	nodePortAddresses  []string
 	syncPeriod         time.Duration
-	programs           utiliptables.Interface
+	programs           utiliptables.Interface // of mode iptables
+	native             exec.Interface         // has the nft of mode nftables; nil: mode iptables
+	onPath             bool                   // the nft of mode nftables is the one of PATH, as kube-proxy has it by itself
 	sysctls            sysctl.Interface
 	network            proxyutil.NetworkInterfacer
 	conntrack          conntrack.Interface
@@ -98,20 +118,51 @@ type kubeSurroundings struct {
 
 // family sets up the proxier.
 func (s *kubeSurroundings) family(family v1.IPFamily) (*kubeFamily, error) {
-	f := &kubeFamily{health: &kubeHealth{}}
+	f := &kubeFamily{health: &kubeHealth{}, native: s.native != nil}
 	var err error
-	if f.proxier, err = s.newProxier(family); err != nil {
+	if f.native {
+		f.proxier, err = s.newNative(family)
+	} else {
+		f.proxier, err = s.newRestoring(family)
+	}
+	if err != nil {
 		return nil, err
 	}
 	*field[conntrack.Interface](f.proxier, "conntrack") = s.conntrack
 	*field[healthcheck.ServiceHealthServer](f.proxier, "serviceHealthServer") = f.health
 	*field[proxyutil.NetworkInterfacer](f.proxier, "networkInterfacer") = s.network
-	accounting := field[nfacct.Interface](f.proxier, "nfacct")
+	return f, nil
+}
+
+// newRestoring sets up the proxier of mode iptables.
+func (s *kubeSurroundings) newRestoring(family v1.IPFamily) (proxy.Provider, error) {
+	p, err := s.newProxier(family)
+	if err != nil {
+		return nil, err
+	}
+	accounting := field[nfacct.Interface](p, "nfacct")
 	if *accounting != nil {
 		closeSocket(*accounting)
 	}
 	*accounting = s.accounting
-	return f, nil
+	return p, nil
+}
+
+// newNative sets up the proxier of mode nftables.
+func (s *kubeSurroundings) newNative(family v1.IPFamily) (proxy.Provider, error) {
+	config := &kubenft.Config{
+		Family: family, NodeName: s.node, NodeIP: s.address, Detector: s.detector, MasqueradeAll: s.masqueradeAll, MasqueradeBit: s.masqueradeBit,
+		NodePortAddresses: s.nodePortAddresses, SyncPeriod: s.syncPeriod,
+	}
+	if s.onPath {
+		return kubenft.New(config)
+	}
+	p, tables, err := kubenft.NewOver(config, s.native)
+	if err != nil {
+		return nil, err
+	}
+	*field[knftables.Interface](p, "nftables") = tables
+	return p, nil
 }
 
 func kubeDetector(family v1.IPFamily, detect string) proxyutil.LocalTrafficDetector {
@@ -127,7 +178,21 @@ func kubeDetector(family v1.IPFamily, detect string) proxyutil.LocalTrafficDetec
 }
 
 // sync is one sync. kube-proxy says no more of an error than that there was one.
-func (f *kubeFamily) sync() error { return (*field[func() error](f.runner(), "fn"))() }
+func (f *kubeFamily) sync() error {
+	f.ageChains()
+	return (*field[func() error](f.runner(), "fn"))()
+}
+
+// ageChains has a second pass, which is the least between two syncs by default (minSyncPeriod): mode nftables deletes the chains of the last sync then.
+func (f *kubeFamily) ageChains() {
+	if !f.native {
+		return
+	}
+	stale := *field[map[string]time.Time](f.proxier, "staleChains")
+	for chain := range stale {
+		stale[chain] = time.Time{}
+	}
+}
 
 // runner is what events ask for syncs.
 func (f *kubeFamily) runner() *runner.BoundedFrequencyRunner {
@@ -137,6 +202,12 @@ func (f *kubeFamily) runner() *runner.BoundedFrequencyRunner {
 func (f *kubeFamily) forceFullSync() { *field[bool](f.proxier, "needFullSync") = true }
 
 func (f *kubeFamily) willSyncInFull() bool { return *field[bool](f.proxier, "needFullSync") }
+
+// Kernels implements Peer.
+func (k *KubeProxy) Kernels() []string { return k.node.kernels() }
+
+// Close implements Peer.
+func (k *KubeProxy) Close() error { return k.node.close() }
 
 // Kernel implements Peer.
 func (k *KubeProxy) Kernel() *fakekernel.Kernel { return k.node.kernel }
@@ -163,7 +234,7 @@ func (k *KubeProxy) Sync() map[v1.IPFamily]error {
 
 // Flush implements Peer. It does what the monitor of the canary chains would.
 func (k *KubeProxy) Flush() map[v1.IPFamily]error {
-	flushTables(k.node.kernel)
+	k.node.flush()
 	for _, f := range k.families {
 		f.forceFullSync()
 	}
@@ -176,8 +247,9 @@ func (k *KubeProxy) Fail() { k.tools.failRestores() }
 // Hour implements Peer: the time when chains were last deleted and of the last full sync are long ago.
 func (k *KubeProxy) Hour() {
 	for _, f := range k.families {
-		*field[time.Time](f.proxier, "lastIPTablesCleanup") = time.Time{}
-		*field[time.Time](f.proxier, "lastFullSync") = time.Time{}
+		for _, name := range f.times() {
+			*field[time.Time](f.proxier, name) = time.Time{}
+		}
 	}
 }
 
@@ -189,7 +261,16 @@ func (k *KubeProxy) Health(family v1.IPFamily) map[types.NamespacedName]Health {
 // Large says whether the last sync of the family was one of a large cluster.
 func (k *KubeProxy) Large(family v1.IPFamily) bool { return k.families[family].large() }
 
-func (f *kubeFamily) large() bool { return *field[bool](f.proxier, "largeClusterMode") }
+// large says so of mode iptables; mode nftables knows no large clusters.
+func (f *kubeFamily) large() bool { return !f.native && *field[bool](f.proxier, "largeClusterMode") }
+
+// times are the fields of the proxier that say when something was done last.
+func (f *kubeFamily) times() []string {
+	if f.native {
+		return []string{"lastFullSync"}
+	}
+	return []string{"lastFullSync", "lastIPTablesCleanup"}
+}
 
 // NextIsFull says whether the next sync of the family will be a full one.
 func (k *KubeProxy) NextIsFull(family v1.IPFamily) bool {
@@ -198,7 +279,7 @@ func (k *KubeProxy) NextIsFull(family v1.IPFamily) bool {
 		!f.large() && time.Since(*field[time.Time](f.proxier, "lastFullSync")) > proxyutil.FullSyncPeriod
 }
 
-func (k *KubeProxy) each(tell func(*kubeiptables.Proxier)) {
+func (k *KubeProxy) each(tell func(proxy.Provider)) {
 	for _, family := range Families {
 		tell(k.families[family].proxier)
 	}
@@ -209,7 +290,7 @@ func (k *KubeProxy) OnServiceAdd(service *v1.Service) { k.OnServiceUpdate(nil, s
 
 // OnServiceUpdate implements cases.Handler.
 func (k *KubeProxy) OnServiceUpdate(before, after *v1.Service) {
-	k.each(func(p *kubeiptables.Proxier) {
+	k.each(func(p proxy.Provider) {
 		watched(before, after, FollowsService, p.OnServiceAdd, p.OnServiceUpdate, p.OnServiceDelete)
 	})
 }
@@ -224,7 +305,7 @@ func (k *KubeProxy) OnEndpointSliceAdd(slice *discovery.EndpointSlice) {
 
 // OnEndpointSliceUpdate implements cases.Handler.
 func (k *KubeProxy) OnEndpointSliceUpdate(before, after *discovery.EndpointSlice) {
-	k.each(func(p *kubeiptables.Proxier) {
+	k.each(func(p proxy.Provider) {
 		watched(before, after, FollowsSlice, p.OnEndpointSliceAdd, p.OnEndpointSliceUpdate, p.OnEndpointSliceDelete)
 	})
 }
@@ -240,7 +321,7 @@ func (k *KubeProxy) OnZone(zone string) {
 	if zone != "" {
 		labels[v1.LabelTopologyZone] = zone
 	}
-	k.each(func(p *kubeiptables.Proxier) { p.OnTopologyChange(labels) })
+	k.each(func(p proxy.Provider) { p.OnTopologyChange(labels) })
 }
 
 // kubeTools are kube-proxy's tools without a monitor, which a case calls for itself.

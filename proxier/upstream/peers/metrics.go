@@ -23,6 +23,8 @@ var comparedMetrics = []string{
 	"kubeproxy_sync_proxy_rules_no_local_endpoints_total",
 	"kubeproxy_sync_proxy_rules_iptables_restore_failures_total",
 	"kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total",
+	"kubeproxy_sync_proxy_rules_nftables_sync_failures_total",
+	"kubeproxy_sync_proxy_rules_nftables_cleanup_failures_total",
 	"kubeproxy_sync_proxy_rules_service_changes_total",
 	"kubeproxy_sync_proxy_rules_endpoint_changes_total",
 }
@@ -33,6 +35,7 @@ var kubeRegistry = sync.OnceValue(func() metrics.KubeRegistry {
 	registry := metrics.NewKubeRegistry()
 	registry.MustRegister(kubemetrics.IPTablesRulesTotal, kubemetrics.IPTablesRulesLastSync,
 		kubemetrics.SyncProxyRulesNoLocalEndpointsTotal,
+		kubemetrics.NFTablesSyncFailuresTotal, kubemetrics.NFTablesCleanupFailuresTotal,
 		kubemetrics.IPTablesRestoreFailuresTotal, kubemetrics.IPTablesPartialRestoreFailuresTotal,
 		kubemetrics.ServiceChangesTotal, kubemetrics.EndpointChangesTotal)
 	return registry

@@ -5,10 +5,16 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
+
+	"k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/internal/namespace"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/proxier/upstream/bothkernels"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
+	"github.com/chainwalk/chainwalk/proxier/upstream/kubenft"
 )
 
 // The node that both proxiers run on: with the name and the addresses of the first node of a scenario.
@@ -43,8 +49,22 @@ func Addresses() []netip.Prefix {
 type node struct {
 	settings *cases.Settings
 	kernel   *fakekernel.Kernel
+	programs exec.Interface // the tools: those of kernel, or of both kernels
+	both     *bothkernels.Kernels
+	real     *namespace.Namespace // nil: there is none
 	sysctls  map[string]int
 	flows    *Flows
+}
+
+// flush does what a reload of a firewall does: it empties the tables of mode iptables, and deletes those of mode nftables.
+func (n *node) flush() {
+	if n.settings.Mode != cases.NFTables {
+		flushTables(n.kernel)
+		return
+	}
+	for _, family := range []string{"ip", "ip6"} {
+		_, _ = n.programs.Command(nft, "delete", "table", family, kubenft.Table).CombinedOutput() // it may be gone
+	}
 }
 
 const (
@@ -52,7 +72,7 @@ const (
 	sysctlTCPLiberal    = "net/netfilter/nf_conntrack_tcp_be_liberal"
 )
 
-func newNode(settings *cases.Settings) *node {
+func newNode(settings *cases.Settings) (*node, error) {
 	options := fakekernel.Options{}
 	if settings.Dialect == "nft" {
 		options.Dialect = netfilter.NFT
@@ -61,7 +81,45 @@ func newNode(settings *cases.Settings) *node {
 	if settings.TCPLiberal != nil {
 		n.sysctls[sysctlTCPLiberal] = *settings.TCPLiberal
 	}
-	return n
+	n.programs = n.kernel.Exec()
+	return n, n.join()
+}
+
+// join puts the real kernel beside the fake one, if the settings want that.
+func (n *node) join() error {
+	if !n.settings.Real {
+		return nil
+	}
+	if n.settings.Mode != cases.NFTables {
+		return errors.New("settings.real: only mode nftables runs on the real kernel too")
+	}
+	if lacks := namespace.Lacks("nft"); len(lacks) > 0 {
+		return fmt.Errorf("settings.real: %s", strings.Join(lacks, ", "))
+	}
+	var err error
+	if n.real, err = namespace.New(); err != nil {
+		return err
+	}
+	n.both = bothkernels.New(n.real.Exec(), n.programs)
+	n.programs = n.both.Exec()
+	return nil
+}
+
+// kernels compares what both kernels hold, and returns all that they have answered differently since it was asked for last.
+func (n *node) kernels() []string {
+	if n.both == nil {
+		return nil
+	}
+	_, _ = n.programs.Command(nft, "list", "ruleset").CombinedOutput() // what they say is compared
+	return n.both.Differences()
+}
+
+// close gives the real kernel's namespace up.
+func (n *node) close() error {
+	if n.real == nil {
+		return nil
+	}
+	return n.real.Close()
 }
 
 var errNoSysctl = errors.New("no such file or directory")

@@ -19,6 +19,10 @@ type Peer interface {
 	cases.Handler
 	// Kernel is what the proxier writes to.
 	Kernel() *fakekernel.Kernel
+	// Kernels is what the real kernel and the fake one have answered differently since the last call, where the settings have both.
+	Kernels() []string
+	// Close gives up what the peer has of the real kernel.
+	Close() error
 	// Sync syncs each family and returns the error of each. The first call says that all objects were delivered.
 	Sync() map[v1.IPFamily]error
 	// Flush empties the tables and lets the proxier notice.

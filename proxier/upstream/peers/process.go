@@ -11,8 +11,8 @@ import (
 	discovery "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+	"k8s.io/kubernetes/pkg/proxy"
 	"k8s.io/kubernetes/pkg/proxy/apis/config"
-	kubeiptables "k8s.io/kubernetes/pkg/proxy/iptables"
 	proxyutil "k8s.io/kubernetes/pkg/proxy/util"
 	utiliptables "k8s.io/kubernetes/pkg/util/iptables"
 	utilnet "k8s.io/utils/net"
@@ -90,7 +90,7 @@ type processFamily struct {
 	*kubeFamily
 	monitor monitor
 	loop    *syncLoop
-	times   virtualTimes
+	virtual virtualTimes
 	flows   *processConntrack
 	mended  mendedFlows
 	// addresses are the node's, as they were at the start, or as the mend has seen them last.
@@ -257,11 +257,11 @@ func (k *process) sync(family v1.IPFamily) error { return k.timed(family, k.fami
 // timed has something that syncs go by the cluster's clock, and notes that it ended well.
 func (k *process) timed(family v1.IPFamily, sync func() error) error {
 	f := k.families[family]
-	f.times.enter(f.proxier, k.process.Clock.Now())
+	f.virtual.enter(f.kubeFamily, k.process.Clock.Now())
 	k.mendBefore(f)
 	f.flows.looked = false
 	err := sync()
-	f.times.leave(f.proxier, k.process.Clock.Now())
+	f.virtual.leave(f.kubeFamily, k.process.Clock.Now())
 	if err != nil {
 		f.mended.syncFailed = true
 		return err
@@ -273,7 +273,7 @@ func (k *process) timed(family v1.IPFamily, sync func() error) error {
 // virtualTimes translate the times that kube-proxy remembers, which come from the machine's
 // clock, into those of a cluster whose clock stands still.
 type virtualTimes struct {
-	fields [2]virtualTime
+	fields [2]virtualTime // of kubeFamily.times
 }
 
 type virtualTime struct {
@@ -281,23 +281,21 @@ type virtualTime struct {
 	machine time.Time // as it was written
 }
 
-var timeFields = [2]string{"lastFullSync", "lastIPTablesCleanup"}
-
 // enter makes each as long ago as the cluster's clock says.
-func (v *virtualTimes) enter(p *kubeiptables.Proxier, now time.Time) {
-	for i, name := range timeFields {
+func (v *virtualTimes) enter(f *kubeFamily, now time.Time) {
+	for i, name := range f.times() {
 		if t := &v.fields[i]; !t.at.IsZero() {
 			t.machine = time.Now().Add(-now.Sub(t.at))
-			*field[time.Time](p, name) = t.machine
+			*field[time.Time](f.proxier, name) = t.machine
 		}
 	}
 }
 
 // leave notes which were written anew.
-func (v *virtualTimes) leave(p *kubeiptables.Proxier, now time.Time) {
-	for i, name := range timeFields {
+func (v *virtualTimes) leave(f *kubeFamily, now time.Time) {
+	for i, name := range f.times() {
 		t := &v.fields[i]
-		if written := *field[time.Time](p, name); !written.Equal(t.machine) {
+		if written := *field[time.Time](f.proxier, name); !written.Equal(t.machine) {
 			t.at, t.machine = now, written
 		}
 	}
@@ -313,7 +311,7 @@ func (k *process) Health(family v1.IPFamily) map[types.NamespacedName]proxier.Se
 }
 
 // tell gives an event to both families. One that asks for a sync tells the health check of it.
-func (k *process) tell(event func(*kubeiptables.Proxier)) {
+func (k *process) tell(event func(proxy.Provider)) {
 	for _, family := range Families {
 		f := k.families[family]
 		event(f.proxier)
@@ -331,7 +329,7 @@ func (k *process) OnServiceUpdate(before, after *v1.Service) {
 	for _, f := range k.families {
 		f.mended.serviceChanged = f.mended.serviceChanged || udpServiceChanged(before, after)
 	}
-	k.tell(func(p *kubeiptables.Proxier) {
+	k.tell(func(p proxy.Provider) {
 		watched(before, after, FollowsService, p.OnServiceAdd, p.OnServiceUpdate, p.OnServiceDelete)
 	})
 }
@@ -365,7 +363,7 @@ func (k *process) sliceChanged(before, after *discovery.EndpointSlice) {
 		k.sliceChanged(before, nil)
 		before = nil
 	}
-	k.tell(func(p *kubeiptables.Proxier) {
+	k.tell(func(p proxy.Provider) {
 		watched(before, after, FollowsSlice, p.OnEndpointSliceAdd, p.OnEndpointSliceUpdate, p.OnEndpointSliceDelete)
 	})
 }
@@ -397,7 +395,7 @@ func (k *process) topology(n *v1.Node) {
 	if zone, ok := n.Labels[v1.LabelTopologyZone]; ok {
 		labels[v1.LabelTopologyZone] = zone
 	}
-	k.tell(func(p *kubeiptables.Proxier) {
+	k.tell(func(p proxy.Provider) {
 		known := *field[map[string]string](p, "topologyLabels")
 		if zone, ok := known[v1.LabelTopologyZone]; zone != labels[v1.LabelTopologyZone] || ok != (len(labels) > 0) {
 			p.OnTopologyChange(labels)

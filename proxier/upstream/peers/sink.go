@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
-	kubeiptables "k8s.io/kubernetes/pkg/proxy/iptables"
+	"k8s.io/kubernetes/pkg/proxy"
 	utiliptables "k8s.io/kubernetes/pkg/util/iptables"
 
 	"github.com/chainwalk/chainwalk/proxier"
@@ -78,17 +78,23 @@ func (kubeSink) Monitor(utiliptables.Chain, []utiliptables.Table, func(), time.D
 
 // measuredKube is kube-proxy's proxier over a sink.
 type measuredKube struct {
-	*kubeiptables.Proxier
+	proxy.Provider
 	family *kubeFamily
 }
 
 // MeasuredKubeProxy returns kube-proxy's proxier of IPv4 over a sink.
 func MeasuredKubeProxy(sink *Sink) (Measured, error) {
-	f, err := newKubeFamily(v1.IPv4Protocol, newNode(&measuredSettings), kubeSink{Sink: sink})
+	n, err := newNode(&measuredSettings)
 	if err != nil {
 		return nil, err
 	}
-	return measuredKube{Proxier: f.proxier, family: f}, nil
+	s := kubeSurroundingsOf(v1.IPv4Protocol, n)
+	s.programs = kubeSink{Sink: sink}
+	f, err := s.family(v1.IPv4Protocol)
+	if err != nil {
+		return nil, err
+	}
+	return measuredKube{Provider: f.proxier, family: f}, nil
 }
 
 func (m measuredKube) Start() error {
@@ -101,7 +107,7 @@ func (m measuredKube) Sync() error { return m.family.sync() }
 
 func (m measuredKube) FullSync(deleteUnused bool) error {
 	if deleteUnused {
-		*field[time.Time](m.Proxier, "lastIPTablesCleanup") = time.Time{}
+		*field[time.Time](m.Provider, "lastIPTablesCleanup") = time.Time{}
 	}
 	m.family.forceFullSync()
 	return m.family.sync()
@@ -136,8 +142,12 @@ type measuredChainwalk struct{ *proxier.Proxier }
 
 // MeasuredChainwalk returns this project's proxier of IPv4 over a sink. It has a real clock, as kube-proxy's.
 func MeasuredChainwalk(sink *Sink) (Measured, error) {
-	c := Chainwalk{node: newNode(&measuredSettings)}
-	config := c.config(v1.IPv4Protocol, ourSink{Sink: sink})
+	n, err := newNode(&measuredSettings)
+	if err != nil {
+		return nil, err
+	}
+	c := Chainwalk{node: n}
+	config := c.config(v1.IPv4Protocol, c.counting(ourSink{Sink: sink}))
 	config.Clock = nil
 	p, err := proxier.New(config)
 	return measuredChainwalk{p}, err

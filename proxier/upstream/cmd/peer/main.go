@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -32,9 +33,10 @@ func main() {
 
 // options are the flags.
 type options struct {
-	cases, from, tries int
-	seed               uint64
-	folder             string
+	cases, from, tries, real int
+	seed                     uint64
+	folder                   string
+	mode                     cases.Mode
 }
 
 func execute(args []string, out, errOut io.Writer) int {
@@ -45,7 +47,9 @@ func execute(args []string, out, errOut io.Writer) int {
 	flags.IntVar(&o.from, "from", 0, "the number of the first case")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the cases")
 	flags.IntVar(&o.tries, "shrink", 400, "how many smaller cases to try when one shows a difference")
-	flags.StringVar(&o.folder, "testdata", "testdata", "the folder of the cases that are always run")
+	flags.StringVar(&o.folder, "testdata", "testdata", "the folder of the cases that are always run; empty: none are")
+	flags.IntVar(&o.real, "real", 0, "how many of the cases, from the first on, to run on the real kernel too (mode nftables; root on Linux)")
+	flags.Func("mode", "iptables or nftables", o.setMode)
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -56,10 +60,25 @@ func execute(args []string, out, errOut io.Writer) int {
 	if flags.NArg() > 0 {
 		return o.runFiles(flags.Args(), report, out, errOut)
 	}
-	if status := o.checkFiles(report, out, errOut); status != 0 {
-		return status
+	if o.folder != "" {
+		if status := o.checkFiles(report, out, errOut); status != 0 {
+			return status
+		}
 	}
 	return o.search(report, out, errOut)
+}
+
+// setMode reads a mode.
+func (o *options) setMode(text string) error {
+	switch text {
+	case "iptables":
+		o.mode = ""
+	case string(cases.NFTables):
+		o.mode = cases.NFTables
+	default:
+		return errors.New("want iptables or nftables")
+	}
+	return nil
 }
 
 // runFiles runs cases from files and prints every difference.
@@ -96,10 +115,10 @@ func explanation(d *judge.Difference) string {
 // checkFiles runs the cases in the folder: that of each explanation must show its difference, those in agree none.
 func (o *options) checkFiles(report *judge.Report, out, errOut io.Writer) int {
 	expected := map[string]judge.Explanation{} // by path
-	for _, e := range judge.Explanations() {
+	for _, e := range judge.Explanations(o.mode) {
 		expected[filepath.Join(o.folder, e.Case)] = e
 	}
-	agreeing, err := filepath.Glob(filepath.Join(o.folder, "agree", "*.yaml"))
+	agreeing, err := filepath.Glob(filepath.Join(o.folder, string(o.mode), "agree", "*.yaml"))
 	if err != nil {
 		fmt.Fprintln(errOut, err)
 		return 2
@@ -109,7 +128,7 @@ func (o *options) checkFiles(report *judge.Report, out, errOut io.Writer) int {
 	}
 	for _, path := range slices.Sorted(maps.Keys(expected)) {
 		e := expected[path]
-		c, err := cases.Read(path)
+		c, err := cases.ReadIn(o.mode, path)
 		var differences []*judge.Difference
 		if err == nil {
 			differences, err = e.Show(c, report)
@@ -118,11 +137,14 @@ func (o *options) checkFiles(report *judge.Report, out, errOut io.Writer) int {
 			fmt.Fprintln(errOut, err)
 			return 2
 		}
-		if e.Name != "" && len(differences) == 0 {
+		if e.Name != "" && !judge.Shown(e.Name, differences) {
 			fmt.Fprintf(out, "%s: kube-proxy does no longer what the explanation %q says: take it away\n", path, e.Name)
 			return 1
 		}
 		for _, d := range differences {
+			if e.Allows(d.Explanation) {
+				continue
+			}
 			if e.Name == "" || d.Explanation != e.Name {
 				fmt.Fprintf(out, "%s shows another difference than it should:\n%s", path, d)
 				return 1
@@ -136,7 +158,8 @@ func (o *options) checkFiles(report *judge.Report, out, errOut io.Writer) int {
 func (o *options) search(report *judge.Report, out, errOut io.Writer) int {
 	start := time.Now()
 	for number := o.from; number < o.from+o.cases; number++ {
-		c := cases.Generated(o.seed, uint64(number))
+		c := cases.GeneratedIn(o.mode, o.seed, uint64(number))
+		c.Settings.Real = number < o.from+o.real
 		differences, err := judge.Run(c, report)
 		if err != nil {
 			fmt.Fprintf(errOut, "case %d of seed %d: %v\n", number, o.seed, err)
@@ -151,7 +174,7 @@ func (o *options) search(report *judge.Report, out, errOut io.Writer) int {
 			return status
 		}
 	}
-	printReport(report, time.Since(start), out)
+	printReport(o.mode, report, time.Since(start), out)
 	return 0
 }
 
@@ -191,8 +214,11 @@ func (o *options) handOver(c *cases.Case, number int, report *judge.Report, out,
 // printSmallest shrinks a case and prints it with its differences.
 func (o *options) printSmallest(c *cases.Case, first *judge.Difference, out io.Writer) {
 	run := func(c *cases.Case) []*judge.Difference {
+		if c.Settings.Mode != o.mode {
+			return nil
+		}
 		differences, err := judge.Run(c, judge.NewReport())
-		if d := judge.Unexplained(differences); err != nil || d == nil || d.Kind != first.Kind {
+		if d := judge.Unexplained(differences); err != nil || d == nil || !d.Like(first) {
 			return nil
 		}
 		return differences
@@ -210,8 +236,9 @@ func (o *options) printSmallest(c *cases.Case, first *judge.Difference, out io.W
 	}
 }
 
-func printReport(r *judge.Report, took time.Duration, out io.Writer) {
-	fmt.Fprintf(out, "kube-proxy is %s\n", peers.Version())
+// printReport prints what was compared in a mode.
+func printReport(mode cases.Mode, r *judge.Report, took time.Duration, out io.Writer) {
+	fmt.Fprintf(out, "kube-proxy is %s, in mode %s\n", peers.Version(), cmp.Or(mode, "iptables"))
 	total := 0
 	for _, n := range r.Explained {
 		total += n
@@ -224,13 +251,13 @@ func printReport(r *judge.Report, took time.Duration, out io.Writer) {
 	fmt.Fprintf(out, "one proxier started where the other was stopped %d times, %d stale chains of ours had to go: no rule or packet differs "+
 		"from a start on an empty kernel\n", r.HandOvers, r.Stale)
 	fmt.Fprintf(out, "differences %d, all of them explained, each with a case that shows it:\n", total)
-	for _, e := range judge.Explanations() {
+	for _, e := range judge.Explanations(mode) {
 		if n := r.Explained[e.Name]; n > 0 {
 			fmt.Fprintf(out, "  %d %s: %s\n    shown by proxier/upstream/testdata/%s\n", n, e.Name, e.Why, e.Case)
 		}
 	}
 	fmt.Fprintln(out, "besides these, as often as chance has it in each run:")
-	for _, e := range judge.Explanations() {
+	for _, e := range judge.Explanations(mode) {
 		if e.Chance {
 			fmt.Fprintf(out, "  %s: %s\n    shown by proxier/upstream/testdata/%s\n", e.Name, e.Why, e.Case)
 		}
