@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/chainwalk/chainwalk/fakenft/decompile"
 	"github.com/chainwalk/chainwalk/fakenft/print"
@@ -22,6 +23,8 @@ type echoing struct {
 	told map[string]bool
 	// rules has, by chain, the rules that were there before or are printed already.
 	known map[*nftables.Rule]bool
+	// lives are the times to live that elements were first given, by their set and key.
+	lives map[string]time.Duration
 }
 
 // echoed prints what requests have added, if that was asked for.
@@ -29,7 +32,7 @@ func (r *run) echoed(requests []request) {
 	if !r.echo || r.check {
 		return
 	}
-	e := &echoing{run: r, before: r.state, after: r.tools.kernel.State(), told: map[string]bool{}, known: map[*nftables.Rule]bool{}}
+	e := &echoing{run: r, before: r.state, after: r.tools.kernel.State(), told: map[string]bool{}, known: map[*nftables.Rule]bool{}, lives: map[string]time.Duration{}}
 	for _, t := range e.before.Tables() {
 		for _, c := range t.Chains() {
 			for _, rule := range c.Rules {
@@ -115,6 +118,9 @@ func (e *echoing) plain() *print.Options {
 func (e *echoing) chain(t *nftables.Table, c *nftables.Chain, verb string) {
 	decl := e.decompiler(t).Chain(&c.ChainSpec, c.Handle)
 	decl.Comment, decl.HasComment = "", false
+	if decl.Hook != nil {
+		decl.Hook.DeviceNames = nil // the kernel does not report them
+	}
 	table := &syntax.TableDecl{Handle: syntax.Handle{Family: t.Family, Table: t.Name}, Chains: []*syntax.ChainDecl{decl}}
 	text, err := print.AppendChains(nil, []*syntax.TableDecl{table}, e.plain())
 	hook := ""
@@ -160,33 +166,106 @@ func (e *echoing) object(t *nftables.Table, o *nftables.Object, verb string) {
 	e.say("%s %s %s %s %s %s%s } ", verb, kind, t.Family, t.Name, o.Name, e.opened(o.Handle), strings.Join(bodyOf(text), " "))
 }
 
-// elements prints those elements of a change that are new.
+// elements prints those elements of a change that are new, or get another time to live.
 func (e *echoing) elements(c *nftables.AddElements) {
 	t := e.after.Table(c.Family, c.Table)
 	if t == nil || t.Set(c.Set) == nil {
 		return
 	}
-	now := e.tools.kernel.Clock().Now()
-	var old []*nftables.Element
-	if was := e.before.Table(c.Family, c.Table); was != nil && was.Set(c.Set) != nil {
-		old = was.Set(c.Set).Elements(now)
+	var old *nftables.Set
+	if was := e.before.Table(c.Family, c.Table); was != nil {
+		old = was.Set(c.Set)
 	}
-	var added []*nftables.Element
-	for _, is := range t.Set(c.Set).Elements(now) {
-		same := func(key []byte, flags nftables.ElementFlags) bool {
-			return bytes.Equal(key, is.Key) && flags == is.Flags
+	set := t.Set(c.Set)
+	var items []syntax.Expr
+	if set.Flags&nftables.SetInterval != 0 {
+		items = e.decompiler(t).Elements(c.Set, e.addedIntervals(old, set, c.Elements))
+		for _, item := range items {
+			withoutStatements(item)
 		}
-		isNew := !slices.ContainsFunc(old, func(o *nftables.Element) bool { return same(o.Key, o.Flags) })
-		if isNew && slices.ContainsFunc(c.Elements, func(s nftables.ElementSpec) bool { return same(s.Key, s.Flags) }) {
-			added = append(added, is)
-		}
+	} else {
+		items = e.decompiler(t).Elements(c.Set, e.added(old, set, c))
 	}
-	for _, item := range e.decompiler(t).Elements(c.Set, added) {
+	for _, item := range items {
 		text, err := print.AppendExpr(nil, item, e.plain())
 		if err == nil {
 			e.say("%s element %s %s %s { %s }", verbOf(c.Exclusive), c.Family, c.Table, c.Set, text)
 		}
 	}
+}
+
+// addedIntervals are the beginnings and ends that were not there before.
+func (e *echoing) addedIntervals(old, set *nftables.Set, specs []nftables.ElementSpec) []*nftables.Element {
+	now := e.tools.kernel.Clock().Now()
+	var before, added []*nftables.Element
+	if old != nil {
+		before = old.Elements(now)
+	}
+	for _, is := range set.Elements(now) {
+		same := func(key []byte, flags nftables.ElementFlags) bool {
+			return bytes.Equal(key, is.Key) && flags == is.Flags
+		}
+		isNew := !slices.ContainsFunc(before, func(o *nftables.Element) bool { return same(o.Key, o.Flags) })
+		if isNew && slices.ContainsFunc(specs, func(s nftables.ElementSpec) bool { return same(s.Key, s.Flags) }) {
+			added = append(added, is)
+		}
+	}
+	return added
+}
+
+// withoutStatements takes the statements of an interval away: nft makes it of two elements and forgets them.
+func withoutStatements(item syntax.Expr) {
+	if m, is := item.(*syntax.Mapping); is {
+		item = m.Key
+	}
+	if element, is := item.(*syntax.Element); is {
+		element.Stmts = nil
+	}
+}
+
+// added are the elements of a change in its order, each with the time to live that the change gives it.
+func (e *echoing) added(old, set *nftables.Set, c *nftables.AddElements) []*nftables.Element {
+	now := e.tools.kernel.Clock().Now()
+	before, after := byKey(old, now), byKey(set, now)
+	var added []*nftables.Element
+	for i := range c.Elements {
+		spec := &c.Elements[i]
+		life := set.Timeout
+		if spec.HasTimeout {
+			life = spec.Timeout
+		}
+		key := strings.Join([]string{c.Family.String(), c.Table, c.Set, string(spec.Key)}, " ")
+		is := after[string(spec.Key)]
+		first, known := e.lives[key]
+		if was := before[string(spec.Key)]; !known && was != nil {
+			first, known = was.Timeout, true
+		}
+		if is == nil || known && (first == life || set.Flags&nftables.SetTimeout == 0) {
+			continue
+		}
+		if !known {
+			e.lives[key] = life
+		}
+		as := &nftables.Element{ElementSpec: is.ElementSpec}
+		as.Timeout, as.HasTimeout = life, spec.HasTimeout
+		if life != 0 {
+			as.Deadline = now.Add(life)
+		}
+		added = append(added, as)
+	}
+	return added
+}
+
+// byKey are the elements of a set without intervals by their keys; the catch-all has none.
+func byKey(set *nftables.Set, now time.Time) map[string]*nftables.Element {
+	if set == nil {
+		return nil
+	}
+	all := map[string]*nftables.Element{}
+	for _, e := range set.Elements(now) {
+		all[string(e.Key)] = e
+	}
+	return all
 }
 
 // rule prints the first rule of a chain that was not there before and was not printed yet.

@@ -41,26 +41,35 @@ func (r *run) meant(all []*syntax.Command, change nftables.Change, part nftables
 	var found *named
 	switch c := change.(type) {
 	case *nftables.DeleteTable:
-		found, _ = nearest(known.tables, c.Name)
+		found = nearest(known.tables, c.Name)
 		part = nftables.PartTable
 	case *nftables.AddChain:
-		found, _ = nearest(known.chains, c.Chain.Name)
+		if c.Handle != 0 {
+			return "" // a chain that is renamed
+		}
+		found = nearest(known.chains, c.Chain.Name)
 	case *nftables.DeleteChain:
-		found, _ = nearest(known.chains, c.Name)
+		found = nearest(known.chains, c.Name)
 	case *nftables.AddRule:
-		chain, exact := nearest(known.chains, c.Chain)
-		if found = chain; exact && part != nftables.PartTable {
+		if part == nftables.PartPlace {
+			return ""
+		}
+		if found = nearest(known.chains, c.Chain); found != nil && found.name == c.Chain && part != nftables.PartTable {
 			return ""
 		}
 	case *nftables.DeleteRule:
-		chain, exact := nearest(known.chains, c.Chain)
-		if found = chain; exact && part != nftables.PartTable {
+		if c.Chain == "" { // flush table
+			found = nearest(known.tables, c.Table)
+			part = nftables.PartTable
+			break
+		}
+		if found = nearest(known.chains, c.Chain); found != nil && found.name == c.Chain && c.Handle != 0 && part != nftables.PartTable {
 			return ""
 		}
 	case *nftables.DeleteSet:
-		found, _ = nearest(known.sets, c.Name)
+		found = nearest(known.sets, c.Name)
 	case *nftables.DeleteObject:
-		found, _ = nearest(known.objects, c.Name)
+		found = nearest(known.objects, c.Name)
 	}
 	switch {
 	case found == nil:
@@ -71,15 +80,15 @@ func (r *run) meant(all []*syntax.Command, change nftables.Change, part nftables
 	return fmt.Sprintf("%s ‘%s’ in table %s ‘%s’", found.word, found.name, found.table.family, found.table.name)
 }
 
-// nearest is the one whose name is nearest. exact: it is that name. Names of one letter are near nothing, not even themselves.
-func nearest(among []named, name string) (found *named, exact bool) {
+// nearest is the one whose name is nearest; nil if none is near. Names of one letter are near nothing, not even themselves.
+func nearest(among []named, name string) (found *named) {
 	search := misspell.Search{Want: name}
 	for i := range among {
 		if search.Try(among[i].name) {
 			found = &among[i]
 		}
 	}
-	return found, found != nil && found.name == name
+	return found
 }
 
 // names are what nft knows when the kernel answers: what was there and what the commands have added.
@@ -95,6 +104,9 @@ func (r *run) known(commands []*syntax.Command) *names {
 		}
 		if need.chains {
 			for _, c := range t.Chains() {
+				if c.Flags&nftables.ChainBinding != 0 {
+					continue
+				}
 				n.chains = append(n.chains, named{in, c.Name, "chain"})
 			}
 		}

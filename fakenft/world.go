@@ -43,7 +43,7 @@ func (w *world) Chains(of check.TableName) []string {
 	}
 	var names []string
 	for _, c := range t.Chains() {
-		if w.HasChain(of, c.Name) {
+		if c.Flags&nftables.ChainBinding == 0 && w.HasChain(of, c.Name) {
 			names = append(names, c.Name)
 		}
 	}

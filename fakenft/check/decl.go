@@ -14,7 +14,7 @@ func (c *Checker) evalSetDecl(s *syntax.SetDecl) bool {
 	if s.ID == 0 {
 		s.ID = c.nextID()
 	}
-	if s.Map && !isMap(s.Flags) || s.Object != 0 {
+	if s.Map && s.Data != nil && !isMap(s.Flags) || s.Object != 0 {
 		s.Flags &^= nftables.SetMap
 		if s.Object != 0 {
 			s.Flags |= nftables.SetObject
@@ -38,8 +38,11 @@ func (c *Checker) evalSetDecl(s *syntax.SetDecl) bool {
 		}
 	}
 	if !isInterval(s.Flags) && s.AutoMerge {
-		if _, ok := s.Key.(*syntax.Concat); ok {
-			s.Key = &syntax.Value{Common: syntax.Common{Loc: loc(s.Key), Type: syntax.TypeInvalid}} // which nft finds out later
+		if key, ok := s.Key.(*syntax.Concat); ok {
+			for _, part := range key.Parts {
+				c.typeOnly(part)
+			}
+			key.Type = syntax.TypeInvalid // which nft finds out later
 		} else if s.Key != nil {
 			c.typeOnly(s.Key)
 		}

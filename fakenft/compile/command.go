@@ -1,7 +1,9 @@
 package compile
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
@@ -34,13 +36,16 @@ func Command(c *syntax.Command) ([]Request, error) {
 		h := c.Handle
 		h.ChainLoc = syntax.Loc{} // the chain's name in the change is the new one, which nft has no place of
 		b.put(&nftables.AddChain{
-			Family: h.Family, Table: h.Table, Chain: nftables.ChainSpec{Name: c.NewName}, Handle: h.Number,
+			Family: h.Family, Table: h.Table, Chain: nftables.ChainSpec{Name: c.NewName}, Handle: cmp.Or(h.Number, noHandle),
 		}, &h)
 	case syntax.OpGet, syntax.OpList, syntax.OpReset, syntax.OpMonitor, syntax.OpDescribe, syntax.OpExport, syntax.OpImport:
 	}
 	b.others(c.After)
 	return b.requests, b.err
 }
+
+// noHandle is a handle that no chain has: nft knows none of a chain that the same transaction makes, and the kernel finds nothing to rename.
+const noHandle = math.MaxUint64
 
 // builders are kept for the room that their generators have.
 var builders = sync.Pool{New: func() any { return new(builder) }}
@@ -103,10 +108,7 @@ func placeOf(h *syntax.Handle, part nftables.Part, whole syntax.Loc) syntax.Loc 
 		at = h.NameLoc
 	case nftables.PartHandle:
 		at = h.NumberLoc
-	case nftables.PartPlace:
-		if at = h.PositionLoc; !at.Written() {
-			at = h.IndexLoc
-		}
+	case nftables.PartPlace: // nft has noted no place of it
 	}
 	if !at.Written() {
 		return whole

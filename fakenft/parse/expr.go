@@ -61,10 +61,18 @@ func (p *parser) concatenation(first syntax.Expr, from syntax.Loc) syntax.Expr {
 	}
 	c := &syntax.Concat{Parts: append(make([]syntax.Expr, 0, 4), first)}
 	for p.accept(tokDot) {
-		c.Parts = append(c.Parts, p.basic())
+		p.addPart(c, p.last, p.basic())
 	}
 	c.Loc = p.since(from)
 	return c
+}
+
+// addPart adds a part that has just been read. From the third one on, nft counts the dot before a part to its place.
+func (p *parser) addPart(c *syntax.Concat, dot syntax.Loc, part syntax.Expr) {
+	if len(c.Parts) >= 2 && part != nil {
+		part.Info().Loc = p.since(dot)
+	}
+	c.Parts = append(c.Parts, part)
 }
 
 // key takes a whole concatenation.

@@ -87,7 +87,7 @@ func (p *parser) moreParts(first syntax.Expr, from syntax.Loc) syntax.Expr {
 	}
 	c := &syntax.Concat{Parts: append(make([]syntax.Expr, 0, 4), first)}
 	for p.accept(tokDot) {
-		at := p.here()
+		dot, at := p.last, p.here()
 		part := p.basicRight()
 		switch p.peek() {
 		case tokSlash:
@@ -97,7 +97,7 @@ func (p *parser) moreParts(first syntax.Expr, from syntax.Loc) syntax.Expr {
 			p.take()
 			part = p.rangeTo(part, at, p.basicRight())
 		}
-		c.Parts = append(c.Parts, part)
+		p.addPart(c, dot, part)
 	}
 	c.Loc = p.since(from)
 	return c

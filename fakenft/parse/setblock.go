@@ -267,7 +267,7 @@ func (p *parser) typeofExpr(kind string) syntax.Expr {
 	}
 	c := &syntax.Concat{Parts: []syntax.Expr{first}}
 	for p.accept(tokDot) {
-		c.Parts = append(c.Parts, p.primary())
+		p.addPart(c, p.last, p.primary())
 	}
 	c.Loc = p.since(from)
 	return c

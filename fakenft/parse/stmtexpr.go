@@ -26,7 +26,7 @@ func (p *parser) stmtExprFrom(first syntax.Expr, from syntax.Loc) syntax.Expr {
 	case tokDot:
 		c := &syntax.Concat{Parts: append(make([]syntax.Expr, 0, 4), e)}
 		for p.accept(tokDot) {
-			c.Parts = append(c.Parts, p.operandStmt())
+			p.addPart(c, p.last, p.operandStmt())
 		}
 		c.Loc = p.since(from)
 		e = c

@@ -17,7 +17,7 @@ func (tx *transaction) addElements(c *AddElements) *fault {
 	switch {
 	case entry == nil:
 		return refuse(syscall.ENOENT, PartName)
-	case entry.uses > 0 && entry.set.Flags&(SetConstant|SetAnonymous) != 0:
+	case entry.uses > 0 && entry.set.Flags&(SetConstant|SetAnonymous) != 0 && !tx.restores:
 		return refuse(syscall.EBUSY, PartWhole)
 	}
 	set := t.ownSet(entry.set.Name, len(c.Elements))
@@ -72,7 +72,7 @@ func (t *tableEdit) addElement(set *Set, spec *ElementSpec, e *Element, exclusiv
 		return errno
 	}
 	// One too many is refused and stays until all is undone.
-	if spec.Flags&ElementCatchall == 0 && m.len() >= set.capacity() && !t.expireSet(set) {
+	if spec.Flags&ElementCatchall == 0 && m.len() >= m.capacity(&set.SetSpec) && !t.expireSet(set) {
 		errno = syscall.ENFILE
 	}
 	m.put(&set.SetSpec, e, nil)
@@ -234,15 +234,22 @@ func sameData(a, b *expr.Data) bool {
 	return a.Verdict == b.Verdict && bytes.Equal(a.Bytes, b.Bytes)
 }
 
-// capacity is how many elements the set may have.
-func (s *SetSpec) capacity() int {
+// capacity is how many elements a set with these members may have.
+func (m *members) capacity(s *SetSpec) int {
 	if s.Size == 0 {
 		return 1<<32 - 1
 	}
-	if s.structure() == ordering {
-		return int(s.Size) * 2 // a beginning and an end each
+	if s.structure() != ordering {
+		return int(s.Size)
 	}
-	return int(s.Size)
+	most := int(s.Size) * 2 // a beginning and an end each
+	for b := range m.ordered.All() {
+		if b.Flags&ElementIntervalEnd != 0 && len(bytes.Trim(b.Key, "\x00")) == 0 {
+			most++ // the end at 0, which nft puts before the first interval, belongs to none
+		}
+		break
+	}
+	return most
 }
 
 func (tx *transaction) deleteElements(c *DeleteElements) *fault {

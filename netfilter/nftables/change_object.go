@@ -21,6 +21,9 @@ func (tx *transaction) addObject(c *AddObject) *fault {
 		if c.Exclusive {
 			return refuse(syscall.EEXIST, PartName)
 		}
+		if quota, is := c.Object.Value.(*expr.Quota); is && quota.Used() > quota.Bytes {
+			return refuse(syscall.EINVAL, PartWhole)
+		}
 		t.updateObject(entry, c)
 		return nil
 	}

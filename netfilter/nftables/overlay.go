@@ -137,7 +137,7 @@ func (o *Overlay) Put(t *Table, s *Set, e DynsetElement, refresh bool) *Element 
 	if old != nil {
 		o.Delete(t, s, e.Key)
 	}
-	if o.Len(s) >= s.capacity() && !o.expire(t, s, now) {
+	if o.Len(s) >= s.members.Load().capacity(&s.SetSpec) && !o.expire(t, s, now) {
 		return nil
 	}
 	added := &Element{ElementSpec: ElementSpec{Key: bytes.Clone(e.Key), Timeout: life, Exprs: copies(e.Exprs)}}

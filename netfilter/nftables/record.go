@@ -139,6 +139,7 @@ func (k *Kernel) ReadState(text []byte) (lastTurn uint64, err error) {
 	nextTurn := k.nextTurn
 	defer func() { k.nextTurn = nextTurn }()
 	restoring := &restoring{tx: k.begin()}
+	restoring.tx.restores = true
 	k.nextTurn = func() uint64 { return restoring.turn }
 	for i := range saved.Tables {
 		if err := restoring.table(&saved.Tables[i]); err != nil {
@@ -248,6 +249,7 @@ func (r *restoring) elements(t *savedTable, s *savedSet) error {
 		e := &s.Elements[i]
 		// The set's timeout may be another one than when the element was added.
 		e.Spec.HasTimeout = s.Spec.Flags&SetTimeout != 0 && e.Spec.Flags&ElementIntervalEnd == 0
+		e.Spec.Expires = 0 // what it was when the element was read before
 		if !e.Deadline.IsZero() {
 			if e.Spec.Expires = e.Deadline.Sub(r.tx.now); e.Spec.Expires <= 0 {
 				continue

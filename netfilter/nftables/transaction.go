@@ -10,6 +10,8 @@ import (
 
 // transaction is one under way. It writes to copies of the tables that it changes.
 type transaction struct {
+	// restores: what was there is made again, so that rules may look into a constant set before it has its elements.
+	restores bool
 	kernel  *Kernel
 	now     time.Time
 	edit    *edit
