@@ -25,6 +25,8 @@ type HostOptions struct {
 	Netfilter netfilter.Dialect
 	// First is "legacy" or "nft": the backend whose chains packets meet first where NodeSnapshot.Order does not say. Empty is nft.
 	First netfilter.Dialect
+	// Forget says of which sets of native tables the Host gets no elements, by the names of table and set. Nil: of none.
+	Forget func(table, set string) bool
 	// clock is the host's; nil is a clock that stands still.
 	clock clock.PassiveClock
 }

@@ -26,7 +26,7 @@ func (s *NodeSnapshot) nftTools(n *netfilter.Namespace) *fakenft.Tools {
 
 // loadNative gives a namespace the tables of NFTables that were read, in their order: of chains with one priority packets meet first the
 // one that came last, and those of iptables after all of them.
-func (s *NodeSnapshot) loadNative(n *netfilter.Namespace) error {
+func (s *NodeSnapshot) loadNative(n *netfilter.Namespace, forget func(table, set string) bool) error {
 	if !slices.ContainsFunc(s.NFTables, func(t NFTable) bool { return t.Rules != "" }) {
 		return nil
 	}
@@ -35,6 +35,25 @@ func (s *NodeSnapshot) loadNative(n *netfilter.Namespace) error {
 		if err := s.loadTable(tools, i); err != nil {
 			return err
 		}
+	}
+	if forget != nil {
+		return flushSets(tools.Kernel(), forget)
+	}
+	return nil
+}
+
+// flushSets takes the elements of some sets away.
+func flushSets(kernel *nftables.Kernel, which func(table, set string) bool) error {
+	var flushes []nftables.Change
+	for _, table := range kernel.State().Tables() {
+		for _, set := range table.Sets() {
+			if which(table.Name, set.Name) {
+				flushes = append(flushes, &nftables.DeleteElements{Family: table.Family, Table: table.Name, Set: set.Name})
+			}
+		}
+	}
+	if refused := kernel.Commit(flushes); len(refused) > 0 {
+		return fmt.Errorf("flush sets: %w", refused[0].Errno)
 	}
 	return nil
 }

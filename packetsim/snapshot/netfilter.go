@@ -36,7 +36,7 @@ func (s *NodeSnapshot) netfilter(options HostOptions) (*netfilter.Namespace, err
 		}
 	}
 	s.register(kernels, options.First)
-	return namespace, s.loadNative(namespace)
+	return namespace, s.loadNative(namespace, options.Forget)
 }
 
 func (s *NodeSnapshot) loadRules(kernel *fakeipt.Kernel) error {

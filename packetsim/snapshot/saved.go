@@ -15,8 +15,9 @@ import (
 
 // Saved are rules that iptables-save, ip6tables-save and nft have printed, read once, so that many packets can be walked through them.
 type Saved struct {
-	kernel *fakekernel.Kernel
-	known  RulesOptions
+	kernel  *fakekernel.Kernel
+	known   RulesOptions
+	listing string
 }
 
 // ReadSaved reads what iptables-save and ip6tables-save have printed, of both families and backends one after the other: their head lines
@@ -44,8 +45,12 @@ func ReadSaved(name string, r io.Reader, o RulesOptions) (*Saved, error) {
 			return nil, err
 		}
 	}
-	return &Saved{kernel, o}, nil
+	return &Saved{kernel, o, listing}, nil
 }
+
+// Listing is what nft has printed of the text. Its lines have the numbers that they have in the text: those that others have printed are
+// empty.
+func (s *Saved) Listing() string { return s.listing }
 
 // Host is a new host with the rules, by whose device a packet can come.
 func (s *Saved) Host(in inet.Input) (*packetsim.Host, error) { return s.host(in, s.known.Local) }

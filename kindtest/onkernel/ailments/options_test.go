@@ -14,4 +14,6 @@ type Options struct {
 	// Configure changes the configuration of the kube-proxies; nil: the pods' range is their clusterCIDR, and the rest is kube-proxy's
 	// default.
 	Configure func(*kubeproxyconfig.KubeProxyConfiguration)
+	// Modes are the modes of nodes whose kube-proxy runs in another one than Configure says.
+	Modes map[string]string
 }

@@ -185,5 +185,5 @@ func with(o Options, configure func(*kubeproxyconfig.KubeProxyConfiguration)) Op
 
 // Healthies are all of them.
 func Healthies() []Healthy {
-	return slices.Concat(plain(), beside, configured, seen)
+	return slices.Concat(plain(), beside, configured, seen, healthyNFTables)
 }

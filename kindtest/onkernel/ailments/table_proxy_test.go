@@ -96,14 +96,12 @@ var proxies = []Ailment{
 		Cause: cause.RulesMoved, Reached: true,
 	},
 	{
-		Name: "the node runs kube-proxy of mode nftables", Options: onPTP, Idle: []string{"node1"},
+		Name: "the node runs kube-proxy of mode ipvs", Options: onPTP, Idle: []string{"node1"},
 		Fault: []string{
-			"node1: nft add table ip kube-proxy",
-			"node1: nft add chain ip kube-proxy nat-prerouting { type nat hook prerouting priority dstnat ; }",
-			"node1: nft add chain ip kube-proxy services", "node1: nft add rule ip kube-proxy nat-prerouting jump services",
-			"node1: nft add rule ip kube-proxy services ip daddr 10.96.0.12 tcp dport 80 dnat to 10.244.2.3:8080",
+			"node1: ip link add kube-ipvs0 type bridge", "node1: ip addr add 10.96.0.12/32 dev kube-ipvs0",
+			"node1: ipset create KUBE-CLUSTER-IP hash:ip,port",
 		},
-		Tries: []Try{{From: "client1", To: "svc/far", Was: "silent", Is: "web2"}},
+		Tries: []Try{{From: "client1", To: "svc/far", Was: "silent", Is: "refused"}},
 		Cause: cause.OtherProxy,
 	},
 	{
@@ -215,7 +213,7 @@ var objects = []Ailment{
 
 // Ailments are all of them.
 func Ailments() []Ailment {
-	return slices.Concat(foreignRules, settingsAndMemory, linksAndRoutes, proxies, objects)
+	return slices.Concat(foreignRules, settingsAndMemory, linksAndRoutes, proxies, inNFTables, objects)
 }
 
 // keepEndpoint leaves a service the endpoint of one pod.

@@ -67,9 +67,18 @@ func (w *Ward) configuration() *kubeproxyconfig.KubeProxyConfiguration {
 	return c
 }
 
+// configurationOf is that of a node's kube-proxy.
+func (w *Ward) configurationOf(node string) *kubeproxyconfig.KubeProxyConfiguration {
+	c := w.configuration()
+	if mode, own := w.Modes[node]; own {
+		c.Mode = kubeproxyconfig.ProxyMode(mode)
+	}
+	return c
+}
+
 // SyncRules has a node's kube-proxy write its rules for the objects, as it does when it starts, and with a configuration changed by change.
 func (w *Ward) SyncRules(node string, change func(*kubeproxyconfig.KubeProxyConfiguration)) error {
-	config := w.configuration()
+	config := w.configurationOf(node)
 	if change != nil {
 		change(config)
 	}
@@ -77,6 +86,9 @@ func (w *Ward) SyncRules(node string, change func(*kubeproxyconfig.KubeProxyConf
 	rules, err := sim.Rules(sim.RulesInput{Objects: w.Objects, Configuration: config, Node: w.Objects.node(node), Dialect: w.Dialect})
 	if err != nil {
 		return err
+	}
+	if config.Mode == "nftables" {
+		return w.loadTables(node, rules)
 	}
 	if len(config.NodePortAddresses) == 0 { // it serves them at loopback addresses, too
 		if err := w.machines[node].SetSysctl("net.ipv4.conf.all.route_localnet", "1"); err != nil {
@@ -97,6 +109,25 @@ func (w *Ward) SyncRules(node string, change func(*kubeproxyconfig.KubeProxyConf
 			return err
 		}
 		if _, err := m.Output([]string{tool + "-" + string(w.Dialect) + "-restore", "--noflush"}, save.String()); err != nil {
+			return fmt.Errorf("%s: %w", node, err)
+		}
+	}
+	return nil
+}
+
+// loadTables gives a node the tables that its kube-proxy wrote in mode nftables, in the place of those that it has.
+func (w *Ward) loadTables(node string, rules *sim.NodeRules) error {
+	for _, family := range netfilter.Families() {
+		of := "ip"
+		if family == netfilter.IPv6 {
+			of = "ip6"
+		}
+		var text bytes.Buffer
+		fmt.Fprintf(&text, "add table %[1]s kube-proxy\ndelete table %[1]s kube-proxy\n", of)
+		if err := rules.Listing(family, &text); err != nil {
+			return err
+		}
+		if _, err := w.machines[node].Output([]string{"nft", "-f", "-"}, text.String()); err != nil {
 			return fmt.Errorf("%s: %w", node, err)
 		}
 	}
@@ -194,5 +225,9 @@ func (w *Ward) Cluster(ctx context.Context) (*live.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &live.Cluster{Objects: objects, Config: w.configuration(), Snapshots: snapshots}, nil
+	cluster := &live.Cluster{Objects: objects, Config: w.configuration(), Snapshots: snapshots}
+	for node := range w.Modes {
+		cluster.NodeConfigs = map[string]*kubeproxyconfig.KubeProxyConfiguration{node: w.configurationOf(node)}
+	}
+	return cluster, nil
 }

@@ -35,10 +35,11 @@ var ofServicePort = []string{chains.ClusterPrefix, chains.LocalPrefix, chains.En
 const formerExternalPrefix = "KUBE-XLB-"
 
 // nftOfServicePort begin the same names in the language nftables, before a hash, "-" and the name itself.
-var nftOfServicePort = []string{"service-", "local-", "external-", nftFirewall, "affinity-", nftEndpoint}
+var nftOfServicePort = []string{"service-", "local-", "external-", nftFirewall, nftAffinity, nftEndpoint}
 
 const (
 	nftEndpoint = "endpoint-"
+	nftAffinity = "affinity-"
 	nftFirewall = "firewall-"
 )
 
@@ -49,6 +50,11 @@ func IsOfServicePort(chain string) bool {
 
 // IsOfEndpoint says whether a chain is one that kube-proxy makes for one endpoint.
 func IsOfEndpoint(chain string) bool { return strings.HasPrefix(chain, chains.EndpointPrefix) }
+
+// RemembersClients says whether a set of a table of nftables is one in which kube-proxy's rules remember the clients of an endpoint.
+func RemembersClients(table, set string) bool {
+	return table == NFTable && strings.HasPrefix(set, nftAffinity)
+}
 
 // IsUsual says whether a rule, or an element of a set, in a chain that kube-proxy made in nftables for one service port or endpoint is such
 // as it writes there: it translates, leads on, marks, or remembers a client; or, where it lets only some sources in, it drops.

@@ -16,9 +16,9 @@ func (f *group) causeOfUnit(e *exam) cause.Cause {
 	missing, others := len(f.missing), len(f.foreign)
 	switch {
 	case f.unit.none:
-		c.Code, c.Says = cause.NoProxyRules, sorted(f.nodes)[0]+" has no rules of kube-proxy"
+		c.Code, c.Says = cause.NoProxyRules, sorted(f.nodes)[0]+" has no rules of kube-proxy"+f.unit.of
 		if len(f.nodes) > 1 {
-			c.Says = plural(len(f.nodes), "node") + " have no rules of kube-proxy"
+			c.Says = plural(len(f.nodes), "node") + " have no rules of kube-proxy" + f.unit.of
 		}
 	case f.unit.whole():
 		missing, others, services := e.otherOn(f.nodes)

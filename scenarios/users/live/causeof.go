@@ -43,7 +43,7 @@ func (e *exam) causeOf(a oracle.Attempt, conn *network.Connection) (cause.Cause,
 		}
 	}
 	is := []story{{journeys: []*network.Journey{&conn.Forward, conn.Back, conn.Third}, connection: conn}}
-	s := &suffering{heals: true}
+	s := &suffering{errand: errand{attempt: a}, answer: e.spec.Expect(a), heals: true, ways: is}
 	e.compareWays(s, is, would)
 	if found := e.causesOfRules(s); len(found) > 0 {
 		return found[0], nil

@@ -75,10 +75,11 @@ type exam struct {
 
 	doubters map[*packetsim.Host]*snapshot.Doubter
 
-	intended int // packets that rules of others stop, and that nobody was promised to come through
-	policies int // packets that rules for NetworkPolicies stop
-	unheard  unheard
-	masked   int // packets whose source rules of others translate, so that they end otherwise than they would with their own
+	intended  int // packets that rules of others stop, and that nobody was promised to come through
+	policies  int // packets that rules for NetworkPolicies stop
+	unheard   unheard
+	selfCalls selfCalls
+	masked    int // packets whose source rules of others translate, so that they end otherwise than they would with their own
 }
 
 func (c *Cluster) exam() (*exam, error) {
@@ -97,7 +98,7 @@ func (c *Cluster) exam() (*exam, error) {
 			report.Why = oneLine(c.NoSnapshot[name])
 		} else {
 			found := e.proxies[name]
-			report.Proxy = Proxy{Name: found.Name, Seen: found.Seen, Walked: found.InRules}
+			report.Proxy = Proxy{Name: found.Name, Seen: found.Seen, Walked: found.InRules, Mode: found.Mode}
 			rules := hosts[name].Rulesets(netfilter.IPv4)
 			report.Dialect = rules[0].Dialect
 			if len(rules) > 1 {
@@ -243,8 +244,15 @@ func newHost(node *labs.Attached, optionsOf func(*snapshot.NodeSnapshot) (snapsh
 // ErrBothDialects says that a node has rules of kube-proxy of both dialects, and that nobody said which of them it writes now.
 var ErrBothDialects = errors.New("both iptables backends hold rules of kube-proxy: say which one it writes")
 
-// hostOptions say, for a node with rules of both backends, all of which are walked, which of them kube-proxy writes.
+// hostOptions say, for a node with rules of both backends, all of which are walked, which of them kube-proxy writes. No client is known to
+// session affinity: what is judged is what becomes of new ones.
 func (c *Cluster) hostOptions(taken *snapshot.NodeSnapshot) (snapshot.HostOptions, error) {
+	options, err := c.dialectOptions(taken)
+	options.Forget = provenance.RemembersClients
+	return options, err
+}
+
+func (c *Cluster) dialectOptions(taken *snapshot.NodeSnapshot) (snapshot.HostOptions, error) {
 	if len(taken.Dialects()) < 2 {
 		return snapshot.HostOptions{Dialect: c.Dialect}, nil
 	}

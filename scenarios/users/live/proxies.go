@@ -23,7 +23,9 @@ func proxyOf(taken *snapshot.NodeSnapshot, configured string) (found provenance.
 		return found, "", err
 	}
 	found = provenance.ServiceProxyOf(s, configured)
-	found.InRules = found.InRules && (found.Mode != provenance.ModeNFTables || hasRead(taken, provenance.NFTable))
+	if found.Mode == provenance.ModeNFTables && !hasRead(taken, provenance.NFTable) {
+		found.InRules, found.Mode = false, ""
+	}
 	if left, some := provenance.Leftovers(s, found); some {
 		note = fmt.Sprintf("%s runs %s (%s), and has rules of mode %s as well (%s): packets are walked through both", taken.Hostname, found.Name,
 			found.Seen, left.Mode, left.Seen)

@@ -69,6 +69,8 @@ type Proxy struct {
 	Seen string `json:"seen"`
 	// Walked says that packets are walked through what it does.
 	Walked bool `json:"walked"`
+	// Mode is that of kube-proxy, iptables or nftables, if it is one whose rules are walked.
+	Mode string `json:"mode,omitempty"`
 }
 
 // Finding is one cause, with everything that suffers from it.

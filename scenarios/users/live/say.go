@@ -11,6 +11,7 @@ import (
 func (e *exam) say() {
 	r := e.report
 	e.noteUnheard()
+	e.noteSelfCalls()
 	r.Assumed = e.assumedRoutes().texts()
 	if e.policies > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("rules for NetworkPolicies stop %s, as they are meant to", plural(e.policies, "way")))

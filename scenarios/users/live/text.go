@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 // How much a report for people has of each kind, so that it is one screen. All of it is in the verbose one.
@@ -252,6 +254,10 @@ func (n NodeReport) Text() string {
 	case !n.Proxy.Walked:
 		return fmt.Sprintf("runs %s (%s), whose work chainwalk does not walk: what pods send one another was judged, and no service",
 			n.Proxy.Name, n.Proxy.Seen)
+	case n.Proxy.Mode == provenance.ModeNFTables && n.Missing+n.Foreign > 0:
+		return fmt.Sprintf("judged by its nftables rules; %d of kube-proxy's are missing there, %d are not kube-proxy's", n.Missing, n.Foreign)
+	case n.Proxy.Mode == provenance.ModeNFTables:
+		return "judged by its nftables rules, which are kube-proxy's word for word"
 	case n.Second != "":
 		return fmt.Sprintf("judged by its %s rules and those of %s beside them; of the %s rules %d of kube-proxy's are missing, "+
 			"%d are not kube-proxy's", n.Dialect, n.Second, n.Dialect, n.Missing, n.Foreign)

@@ -1,7 +1,9 @@
 package live
 
 import (
+	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance/hashed"
 )
@@ -26,7 +29,8 @@ type unit struct {
 	key string
 	// service is the service that the rules are for, chain the chain "TABLE CHAIN" that all are in; both are empty of all rules of a node.
 	service, chain string
-	none           bool // the node has no rules of kube-proxy
+	none           bool   // the node has no rules of kube-proxy
+	of             string // no such rules " for IPv4", while it has others
 }
 
 // manyUnits is from how many services and chains on a node its rules have one reason: kube-proxy does not do its work there.
@@ -51,8 +55,8 @@ func (e *exam) unitsOf() units {
 				seen[one.key] = true
 			}
 		}
-		if !e.hasProxyRules(node) {
-			u.whole[node] = unit{key: "none", none: true}
+		if lacks, of := e.lacksProxyRules(node); lacks {
+			u.whole[node] = unit{key: "none" + of, none: true, of: of}
 		} else if len(seen) >= manyUnits {
 			u.whole[node] = unit{key: "many"}
 		}
@@ -70,6 +74,29 @@ func (u *units) learn(rules []factRule) {
 			}
 		}
 	}
+}
+
+// lacksProxyRules says whether a node has no rules of kube-proxy, and of what family if it has those of the other one. In mode nftables each
+// family has a table of its own, which goes as a whole.
+func (e *exam) lacksProxyRules(node string) (lacks bool, of string) {
+	if !e.hasProxyRules(node) {
+		return true, ""
+	}
+	if e.proxies[node].Mode != provenance.ModeNFTables {
+		return false, ""
+	}
+	for _, family := range netfilter.Families() {
+		_, native := nativeTable(e.lab.Network.Host(node).Host, family)
+		if native == nil && e.serves(family) {
+			return true, fmt.Sprintf(" for IPv%d", family)
+		}
+	}
+	return false, ""
+}
+
+// serves says whether nodes have addresses of a family.
+func (e *exam) serves(family netfilter.Family) bool {
+	return slices.ContainsFunc(e.topology.Nodes[0].Addresses, func(a netip.Addr) bool { return inet.FamilyOf(a) == family })
 }
 
 // hasProxyRules says whether a node has the chain in which packets come to kube-proxy's rules.
