@@ -116,12 +116,12 @@ func TestPlayground(t *testing.T) {
 
 // firstTrace prints how long a cold load takes to the first trace, and how large the page is.
 func (p *page) firstTrace(t *testing.T) {
-	for _, file := range []string{"rules.wasm.gz", "cluster.wasm.gz", "main.js"} {
+	for _, file := range []string{"rules.wasm.zst", "cluster.wasm.zst", "main.js", "worker.js"} {
 		info, err := os.Stat(filepath.Join(os.Getenv("CHAINWALK_PLAYGROUND"), file))
 		require.NoError(t, err)
 		t.Logf("%-16s %9d bytes", file, info.Size())
-		if file == "rules.wasm.gz" {
-			assert.LessOrEqual(t, info.Size(), int64(3_000_000), "what the first tab loads, packed by gzip as it is served")
+		if file == "rules.wasm.zst" {
+			assert.LessOrEqual(t, info.Size(), int64(3_000_000), "what the first tab loads, packed as it is served")
 		}
 	}
 	for range 3 {

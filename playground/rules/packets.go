@@ -28,27 +28,24 @@ const (
 
 // packetsOf makes packets from what the rules ask for: along every way of jumps from a hook, one for each rule that ends there or changes
 // the packet. Those of services stand first, then those of other rules, each in the order of the rules.
-func packetsOf(views []netfilter.RulesetView, local []netip.Addr) []About {
+func packetsOf(tables []table, local []netip.Addr) []About {
 	f := finder{local: local, seen: map[string]int{}, left: lookedAt}
-	for i := range views {
-		f.family = views[i].Family
-		for _, name := range []string{"nat", "filter", "raw", "mangle", "security"} {
-			table := views[i].Table(name)
-			if table == nil {
-				continue
-			}
-			f.table = table
-			for chain := range table.Chains() {
-				if hook, is := netfilter.HookOf(chain.Hook); is {
-					f.hook = hook
-					f.chain(chain, wanted{}, 0)
-				}
+	families := map[netfilter.Family]bool{}
+	for i := range tables {
+		f.table, f.family = &tables[i], tables[i].family
+		families[f.family] = true
+		for chain := range f.table.chains {
+			if chain.base {
+				f.hook = chain.hook
+				f.chain(chain, wanted{}, 0)
 			}
 		}
 	}
-	for i := range views {
-		f.family = views[i].Family
-		f.plain()
+	for _, family := range netfilter.Families() {
+		if families[family] {
+			f.family = family
+			f.plain()
+		}
 	}
 	slices.SortStableFunc(f.found, func(a, b found) int { return cmp.Compare(a.rank, b.rank) })
 	out := make([]About, len(f.found))
@@ -90,7 +87,7 @@ func (f *finder) plain() {
 // finder goes along the jumps of a table.
 type finder struct {
 	family netfilter.Family
-	table  netfilter.Table
+	table  *table
 	hook   netfilter.Hook
 	local  []netip.Addr
 	found  []found
@@ -98,20 +95,20 @@ type finder struct {
 	left   int
 }
 
-func (f *finder) chain(chain netfilter.Chain, w wanted, depth int) {
+func (f *finder) chain(c chain, w wanted, depth int) {
 	if depth > deepest {
 		return
 	}
-	for _, fact := range chain.Facts() {
+	for fact := range c.facts {
 		if f.left--; f.left < 0 || len(f.found) >= madePackets {
 			return
 		}
-		next, possible := w.and(chain.Name, f.table.Name(), &fact)
+		next, possible := w.and(c.name, f.table.name, &fact)
 		if !possible {
 			continue
 		}
 		if fact.Jump != "" {
-			if to, there := f.table.Chain(fact.Jump); there {
+			if to, there := f.table.chain(fact.Jump); there {
 				f.chain(to, next, depth+1)
 			}
 			continue
@@ -135,7 +132,7 @@ func (w wanted) and(chain, table string, fact *netfilter.Fact) (wanted, bool) {
 		return w, false
 	}
 	w.protocol, w.in, w.port = cmp.Or(w.protocol, c.Protocol), cmp.Or(w.in, c.In), cmp.Or(w.port, c.DstPorts.Min)
-	w.local = w.local || c.AsksFor("addrtype")
+	w.local = w.local || c.AsksFor("addrtype") || c.AsksFor("fib")
 	if port := provenance.ServicePortOf(table, chain, fact); port != "" {
 		w.of, w.service = string(port), true
 	} else if !w.service {

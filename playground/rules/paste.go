@@ -28,7 +28,8 @@ type Problem struct {
 
 // Paste is what the tab was given beside the packet.
 type Paste struct {
-	// Text is what iptables-save and ip6tables-save have printed, of both backends, one after the other.
+	// Text is what iptables-save and ip6tables-save have printed, of both backends, one after the other, and "nft list ruleset"; or what that
+	// prints with -j.
 	Text string `json:"text"`
 	// Local are the node's own addresses, with commas or blanks between them.
 	Local string `json:"local"`
@@ -64,8 +65,7 @@ type Tab struct {
 	saved   *snapshot.Saved
 	known   snapshot.RulesOptions
 	lines   map[place]int // by the rule that is written there
-	text    []string
-	views   []netfilter.RulesetView
+	tables  []table
 	packets []About
 }
 
@@ -91,18 +91,19 @@ func (t *Tab) Read(p Paste) Read {
 		out.Problems = append(out.Problems, Problem{Message: err.Error()})
 		return out
 	}
-	for _, family := range netfilter.Families() {
-		t.views = append(t.views, host.Rulesets(family)...)
-	}
-	t.text = strings.Split(p.Text, "\n")
+	t.tables = tablesOf(host)
 	t.lines = placesOf(snapshot.OfBackend(fakekernel.SaveTexts(p.Text), t.known.Dialect))
-	for i := range t.views {
-		for _, table := range t.views[i].Tables {
-			out.Tables++
-			for chain := range table.Unsorted() {
-				out.Chains++
-				out.Rules += chain.Len()
-			}
+	for _, at := range fakekernel.RulePlaces(t.saved.Listing()) {
+		t.lines[place{native: at.Table.Family.String(), table: at.Table.Name, chain: at.Chain, number: at.Number}] = at.Line
+	}
+	for i := range t.tables {
+		if t.tables[i].shared {
+			continue
+		}
+		out.Tables++
+		for chain := range t.tables[i].chains {
+			out.Chains++
+			out.Rules += chain.rules
 		}
 	}
 	if out.Tables == 0 {
@@ -117,8 +118,12 @@ func problemOf(err error) Problem {
 	if errors.As(err, &parse) {
 		return Problem{Line: parse.Line, Column: parse.Column, Token: parse.Token, Message: parse.Msg}
 	}
+	var listing *fakekernel.ListingError
+	if errors.As(err, &listing) {
+		return Problem{Line: listing.Line, Column: listing.Column, Message: listing.Text}
+	}
 	if errors.Is(err, snapshot.ErrIsSnapshot) {
-		return Problem{Line: 1, Message: "this is a NodeSnapshot, not what iptables-save prints: " +
+		return Problem{Line: 1, Message: "this is a NodeSnapshot, not what iptables-save or nft prints: " +
 			"give it to \"chainwalk trace --node\", or paste the text behind its save fields"}
 	}
 	return Problem{Message: err.Error()}
@@ -141,14 +146,12 @@ func addresses(text string) ([]netip.Addr, error) {
 func (t *Tab) Named() Named {
 	out := Named{Ports: []int{}, Addresses: []string{}, Packets: []About{}}
 	devices, named, ports := map[string]bool{snapshot.RulesDevice: true}, map[netip.Addr]bool{}, map[int]bool{}
-	for i := range t.views {
-		for _, table := range t.views[i].Tables {
-			for chain := range table.Unsorted() {
-				for _, f := range chain.Facts() {
-					noteConditions(&f.Conditions, devices, named, ports)
-					if to := f.Translation.To(); to.IsValid() {
-						named[to.Addr()] = true
-					}
+	for i := range t.tables {
+		for chain := range t.tables[i].chains {
+			for f := range chain.facts {
+				noteConditions(&f.Conditions, devices, named, ports)
+				if to := f.Translation.To(); to.IsValid() {
+					named[to.Addr()] = true
 				}
 			}
 		}
@@ -172,7 +175,7 @@ func (t *Tab) Named() Named {
 // about are the packets that the rules are about, which are made when somebody asks first.
 func (t *Tab) about() []About {
 	if t.packets == nil {
-		t.packets = packetsOf(t.views, t.known.Local)
+		t.packets = packetsOf(t.tables, t.known.Local)
 	}
 	return t.packets
 }
@@ -191,6 +194,7 @@ func noteConditions(c *netfilter.Conditions, devices map[string]bool, named map[
 
 // place is a rule: its number in its chain, from 1.
 type place struct {
+	native  string // the family of a table of nft, which has neither of the next two
 	family  netfilter.Family
 	dialect netfilter.Dialect
 	table   string

@@ -96,6 +96,9 @@ func (t *Tab) note(met map[int]bool, family netfilter.Family, o *packetsim.Outco
 
 // lineOf is the line of the rule of a step; 0 if it is not known. A step tells its backend only where there are two.
 func (t *Tab) lineOf(family netfilter.Family, step *packetsim.Step) int {
+	if step.Family != "" {
+		return t.lines[place{native: step.Family, table: step.Table, chain: step.Chain, number: step.Number}]
+	}
 	at := place{family: family, table: step.Table, chain: step.Chain, number: step.Number}
 	for _, dialect := range netfilter.Dialects() {
 		if step.Dialect != "" && step.Dialect != dialect {

@@ -99,6 +99,8 @@ func rulesExamples() ([]example, error) {
 			"tcp 198.51.100.10:40000 > 203.0.113.2:8443 in wan0"},
 		{"extensions", "docs/extensions.md", "Matches: recent, multiport, iprange, addrtype, statistic", "192.0.2.1",
 			"tcp 198.51.100.10:40000 > 192.0.2.1:22 in eth0"},
+		{"nftables", "docs/nftables.md", "A firewall of nft: sets, a map of ports, a forwarded port", "203.0.113.2, 192.168.1.1",
+			"tcp 198.51.100.10:40000 > 203.0.113.2:8080 in wan0"},
 		{"both-tools", "docs/tools.md", "Rules of both tools on one node", "", "tcp 198.51.100.10:40000 > 203.0.113.80:80 in eth0"},
 	} {
 		text, err := os.ReadFile(filepath.Join(folder, f.name+".rules"))

@@ -38,7 +38,7 @@ const highlights = syntaxHighlighting(HighlightStyle.define([
   { tag: tags.name, color: "light-dark(#8a4b00, #e0b060)" },
 ]));
 
-/** The language of iptables-save, as far as colours go. */
+/** The languages of iptables-save and nft, as far as colours go. */
 export const rulesLanguage = StreamLanguage.define({
   startState: () => ({ target: false }),
   token(stream, state) {
@@ -47,7 +47,10 @@ export const rulesLanguage = StreamLanguage.define({
       if (stream.match(/^#.*/)) return "comment";
       if (stream.match(/^\*\S*/) || stream.match(/^COMMIT/)) return "keyword";
       if (stream.match(/^:\S*/)) return "name";
+      if (stream.match(/^\s*(?:table|chain|set|map|type|hook|counter|flowtable)\b/)) return "keyword";
     }
+    if (stream.match(/^[@](?=\w)[\w./-]+/)) return "name";
+    if (stream.match(/^(?:accept|drop|reject|jump|goto|return|dnat|snat|masquerade|redirect|vmap|policy)\b(?![-./])/)) return "propertyName";
     if (stream.eatSpace()) return null;
     if (stream.match(/^"(\\.|[^"])*"?/)) return "string";
     const option = stream.match(/^--?[A-Za-z][\w-]*/);
@@ -55,7 +58,7 @@ export const rulesLanguage = StreamLanguage.define({
       state.target = ["-j", "-g", "-A"].includes(option[0]);
       return "propertyName";
     }
-    stream.match(/^\S+/);
+    stream.match(/^[^\s"]+/) || stream.next();
     if (state.target) {
       state.target = false;
       return "name";

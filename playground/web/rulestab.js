@@ -50,7 +50,8 @@ export function rulesTab() {
     rules.problems(read.problems);
     at("local-wrong").textContent = read.local;
     const wrong = read.problems.find(p => !p.warning);
-    tell(wrong ? `Line ${wrong.line || "?"}${wrong.column ? ", column " + wrong.column : ""}: ${wrong.message}` :
+    const place = wrong?.line ? `Line ${wrong.line}${wrong.column ? ", column " + wrong.column : ""}: ` : "";
+    tell(wrong ? place + wrong.message :
       `${count(read.rules, "rule")} in ${count(read.chains, "chain")} of ${count(read.tables, "table")}`, Boolean(wrong));
     await walk(began, true);
   }

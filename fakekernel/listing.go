@@ -1,0 +1,12 @@
+package fakekernel
+
+import "github.com/chainwalk/chainwalk/fakenft"
+
+// ListingError is the error of a listing of nft that is not understood, with the line and column.
+type ListingError = fakenft.LoadError
+
+// RulePlace is where in a listing of nft a rule stands.
+type RulePlace = fakenft.RulePlace
+
+// RulePlaces says where the rules of what "nft list ruleset" has printed stand; it returns none of JSON.
+func RulePlaces(listing string) []RulePlace { return fakenft.RulePlaces(listing) }
