@@ -17,6 +17,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
+	"github.com/chainwalk/chainwalk/proxier/nftables"
 	"github.com/chainwalk/chainwalk/proxier/server"
 	"github.com/chainwalk/chainwalk/proxier/sysctl"
 )
@@ -38,15 +39,16 @@ func newProxyCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "proxy",
 		Short: "Run as the kube-proxy of this machine, or of a fake kernel",
-		Long: `Watches Services and EndpointSlices in the API and keeps the iptables rules of this machine up to date. It takes the flags and
-the configuration file of kube-proxy. With --config, it ignores flags that the file can replace, apart from
---hostname-override and those for logging.
+		Long: `Watches Services and EndpointSlices in the API and keeps the rules of this machine up to date, those of iptables or, with
+--proxy-mode nftables, those of nftables. It takes the flags and the configuration file of kube-proxy. With --config, it ignores flags
+that the file can replace, apart from --hostname-override and those for logging.
 
 With --fake it writes to the fake kernel of "chainwalk tool" and needs no privileges: CHAINWALK_STATE is the folder, and
-"chainwalk tool iptables-save" shows the rules. With -f it reads the objects from files, again whenever they change, and needs no
+"chainwalk tool iptables-save", or "chainwalk tool nft list ruleset", shows the rules. With -f it reads the objects from files, again whenever they change, and needs no
 API server. The files must contain the Node of the proxy; with --fake, the only Node is taken.`,
 		Example: `  chainwalk proxy --config kube-proxy.yaml
   chainwalk proxy --fake -f objects.yaml
+  chainwalk proxy --fake --proxy-mode nftables -f objects.yaml
   chainwalk proxy --cleanup`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -92,7 +94,7 @@ func runProxy(ctx context.Context, s streams, o proxyOptions) error {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	options := server.Options{Configuration: configuration, Host: *host, NoHourlyFullSync: o.noHourly, Logger: logger}
+	options := server.Options{Configuration: configuration, NoHourlyFullSync: o.noHourly, Logger: logger}
 	if len(o.objects) > 0 {
 		store, err := fileStore(ctx, s, o, configuration, host, logger)
 		if err != nil {
@@ -111,6 +113,7 @@ func runProxy(ctx context.Context, s streams, o proxyOptions) error {
 			return fmt.Errorf("watching %s: %w", o.config, err)
 		}
 	}
+	options.Host = *host
 	err = server.Run(ctx, options)
 	if err == nil && errors.Is(context.Cause(ctx), errConfigChanged) {
 		return errConfigChanged
@@ -152,17 +155,22 @@ func writeConfiguration(file string, configuration *kubeproxy.KubeProxyConfigura
 	return os.WriteFile(file, text, 0o600)
 }
 
-// removeRules is --cleanup. It goes on with the other family after an error.
+// removeRules is --cleanup. It goes on with the other family, and the other mode, after an error. Where a mode's tools are missing, nothing
+// of it is removed.
 func removeRules(host *server.Host, logger klog.Logger) error {
 	options := host.IPTables
 	options.Logger = logger
-	tools, missing := iptables.NewDualStack(host.Exec, options)
-	if len(tools) == 0 {
-		return missing
-	}
 	var rules []proxier.Rules
-	for _, family := range tools {
+	legacy, missing := iptables.NewDualStack(host.Exec, options)
+	for _, family := range legacy {
 		rules = append(rules, proxier.IPTables{Tools: family})
+	}
+	nft, missingNFT := nftables.NewDualStack(host.Exec, nftables.Options{Logger: logger})
+	for _, family := range nft {
+		rules = append(rules, proxier.NFTables{Tools: family})
+	}
+	if len(rules) == 0 {
+		return errors.Join(missing, missingNFT)
 	}
 	if proxier.Cleanup(logger, rules...) {
 		return errors.New("cleanup: some rules are left, see above")
@@ -172,7 +180,8 @@ func removeRules(host *server.Host, logger klog.Logger) error {
 
 // adjustKernel is --init-only.
 func adjustKernel(host *server.Host, configuration *kubeproxy.KubeProxyConfiguration) error {
-	report, err := host.Settings.Apply(sysctl.Wanted(&configuration.Conntrack, host.Cores, *configuration.IPTables.LocalhostNodePorts))
+	localhost := configuration.Mode == proxier.ModeIPTables && *configuration.IPTables.LocalhostNodePorts
+	report, err := host.Settings.Apply(sysctl.Wanted(&configuration.Conntrack, host.Cores, localhost))
 	if warning := report.Warning(); warning != "" {
 		err = errors.Join(err, errors.New(warning))
 	}

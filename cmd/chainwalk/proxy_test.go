@@ -153,9 +153,9 @@ func contains(words ...string) func(int, http.Header, string) bool {
 }
 
 // savedRules are what the fake kernel holds.
-func savedRules(t *testing.T, tool string) string {
+func savedRules(t *testing.T, tool ...string) string {
 	var out bytes.Buffer
-	require.Zero(t, run([]string{"tool", tool}, nil, &out, io.Discard))
+	require.Zero(t, run(append([]string{"tool"}, tool...), nil, &out, io.Discard))
 	return out.String()
 }
 

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -57,6 +59,9 @@ func fileStore(ctx context.Context, s streams, o proxyOptions, c *kubeproxy.Kube
 	if err := nodeOfFiles(f.objects, c, host.Name, o.fake); err != nil {
 		return nil, err
 	}
+	if o.fake {
+		host.Network = noDevices{nodeAddresses(f.objects, cmp.Or(c.HostnameOverride, host.Name))}
+	}
 	if f.store, err = api.NewStore(f.objects); err != nil {
 		return nil, err
 	}
@@ -77,6 +82,22 @@ func fileStore(ctx context.Context, s streams, o proxyOptions, c *kubeproxy.Kube
 	}
 	go f.follow(ctx, changes)
 	return f.store, nil
+}
+
+// nodeAddresses returns the addresses that the Node object of that name has for itself.
+func nodeAddresses(objects []manifest.Object, name string) []netip.Addr {
+	var addresses []netip.Addr
+	for _, node := range manifest.Of[*v1.Node](objects) {
+		if node.Name != strings.ToLower(strings.TrimSpace(name)) {
+			continue
+		}
+		for _, given := range node.Status.Addresses {
+			if address, err := netip.ParseAddr(given.Address); err == nil {
+				addresses = append(addresses, address)
+			}
+		}
+	}
+	return addresses
 }
 
 // nodeOfFiles makes the configuration name a node of the objects: the one that it has a name of, that of this machine, or on the fake

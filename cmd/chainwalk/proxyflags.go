@@ -44,7 +44,7 @@ func addProxyFlags(cmd *cobra.Command) *proxyFlags {
 		f.groups = append(f.groups, flagGroup{group.title, f.set})
 		cmd.Flags().AddFlagSet(f.set)
 	}
-	completeWords(cmd, "proxy-mode", "iptables")
+	completeWords(cmd, "proxy-mode", "iptables", "nftables")
 	completeWords(cmd, "detect-local-mode", "ClusterCIDR", "NodeCIDR", "BridgeInterface", "InterfaceNamePrefix")
 	return f
 }
@@ -55,6 +55,10 @@ func (f *proxyFlags) read() *kubeproxy.KubeProxyConfiguration {
 	c := f.configuration
 	if least := &c.IPTables.MinSyncPeriod.Duration; *least == 0 {
 		*least = time.Nanosecond
+	}
+	if c.Mode == proxier.ModeNFTables { // kube-proxy has no flags of its own for this mode
+		n := &c.NFTables
+		n.MasqueradeAll, n.SyncPeriod, n.MinSyncPeriod = c.IPTables.MasqueradeAll, c.IPTables.SyncPeriod, c.IPTables.MinSyncPeriod
 	}
 	return c
 }
@@ -135,18 +139,18 @@ func (f *proxyFlags) addServing() {
 
 func (f *proxyFlags) addIPTables() {
 	c := f.configuration
-	f.set.Var((*modeValue)(&c.Mode), "proxy-mode", "the proxy mode: iptables")
+	f.set.Var((*modeValue)(&c.Mode), "proxy-mode", "the proxy mode: iptables or nftables")
 	f.set.Var((*int32Value)(c.IPTables.MasqueradeBit), "iptables-masquerade-bit",
 		"the bit of the packet mark that asks for masquerading, 0 to 31")
 	f.set.BoolVar(&c.IPTables.MasqueradeAll, "masquerade-all", c.IPTables.MasqueradeAll, "masquerade all traffic to cluster IPs")
 	f.set.BoolVar(c.IPTables.LocalhostNodePorts, "iptables-localhost-nodeports", *c.IPTables.LocalhostNodePorts,
-		"serve node ports at 127.0.0.0/8 too")
+		"serve node ports at 127.0.0.0/8 too, in mode iptables")
 	f.set.DurationVar(&c.IPTables.SyncPeriod.Duration, "iptables-sync-period", c.IPTables.SyncPeriod.Duration,
-		"how often to look for flushed tables, and how soon to try again what failed")
+		"how often to look for flushed tables, and how soon to try again what failed, in every mode")
 	f.set.DurationVar(&c.IPTables.MinSyncPeriod.Duration, "iptables-min-sync-period", c.IPTables.MinSyncPeriod.Duration,
-		"the least time between two syncs")
+		"the least time between two syncs, in every mode")
 	f.set.StringSliceVar(&c.NodePortAddresses, "nodeport-addresses", c.NodePortAddresses,
-		`ranges of the node's addresses that serve node ports; "primary", "localhost" and "all" stand for some (default: every address)`)
+		`ranges of the node's addresses that serve node ports; "primary", "localhost" and "all" stand for some (default: every address; in mode nftables "primary")`)
 }
 
 func (f *proxyFlags) addLocalTraffic() {

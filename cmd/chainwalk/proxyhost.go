@@ -3,19 +3,24 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/fakeipt/toolstate"
+	"github.com/chainwalk/chainwalk/fakenft/nftstate"
+	"github.com/chainwalk/chainwalk/internal/toolexec"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/proxier/nfacct"
+	"github.com/chainwalk/chainwalk/proxier/nftables"
 	"github.com/chainwalk/chainwalk/proxier/server"
 	"github.com/chainwalk/chainwalk/proxier/sysctl"
 )
@@ -31,7 +36,11 @@ func proxyHost(fake bool) (host *server.Host, closeHost func(), err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		tools := store.Exec()
+		nft, err := nftStore(store)
+		if err != nil {
+			return nil, nil, err
+		}
+		tools := &toolexec.Exec{Tools: storedTools{store, nft}, Known: isTool}
 		return &server.Host{
 			Name: name, Cores: 1, Exec: tools,
 			Settings: &fakeSettings{values: map[string]int{}}, Network: noDevices{}, Counters: toolCounters{proxier.NFAcctTool{Exec: tools}},
@@ -42,14 +51,44 @@ func proxyHost(fake bool) (host *server.Host, closeHost func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	nft, err := nftOptions()
+	if err != nil {
+		return nil, nil, err
+	}
 	host = &server.Host{
-		Name: name, Cores: files.Cores(), Exec: exec.New(),
+		Name: name, Cores: files.Cores(), Exec: exec.New(), NFTables: nft,
 		Settings: files, Network: devices{}, Conntrack: conntrack.NewKernel(), SetOOMScore: setOOMScore,
 	}
 	if counters, err := nfacct.New(); err == nil {
 		host.Counters = kernelCounters{counters}
 	}
 	return host, func() { _ = files.Close() }, nil
+}
+
+// storedTools are the tools of both languages over one stored state.
+type storedTools struct {
+	iptables *toolstate.Store
+	nft      *nftstate.Store
+}
+
+// Run runs a tool.
+func (t storedTools) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if nftstate.IsTool(argv[0]) {
+		return t.nft.Run(argv, stdin, stdout, stderr)
+	}
+	return t.iptables.Run(argv, stdin, stdout, stderr)
+}
+
+// skipKernelCheck is the variable by which kube-proxy's mode nftables takes any kernel.
+const skipKernelCheck = "KUBE_PROXY_NFTABLES_SKIP_KERNEL_VERSION_CHECK"
+
+// nftOptions has mode nftables look at the release of this machine's kernel.
+func nftOptions() (nftables.Options, error) {
+	if os.Getenv(skipKernelCheck) != "" {
+		return nftables.Options{}, nil
+	}
+	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	return nftables.Options{KernelRelease: strings.TrimSpace(string(release))}, err
 }
 
 func setOOMScore(score int) error {
@@ -92,11 +131,14 @@ func (c toolCounters) Counter(name string) (packets uint64, err error) {
 	return packets, err
 }
 
-// noDevices is the network of the fake kernel.
-type noDevices struct{}
+// noDevices is the network of the fake kernel. It has the addresses of the Node object, if that is in a file.
+type noDevices struct{ addresses []netip.Addr }
 
-func (noDevices) NodeAddresses() ([]netip.Addr, error) {
-	return nil, errors.New("the fake kernel has no devices: leave nodePortAddresses empty")
+func (n noDevices) NodeAddresses() ([]netip.Addr, error) {
+	if len(n.addresses) == 0 {
+		return nil, errors.New("the fake kernel has no devices: let nodePortAddresses be \"all\", or give the Node object in a file")
+	}
+	return n.addresses, nil
 }
 
 // noConnections is the conntrack table of the fake kernel, which no packet passes.
