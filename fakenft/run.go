@@ -74,12 +74,11 @@ func (r *run) fromFile() int {
 	in := &syntax.Input{Name: r.file}
 	if r.file == "-" || r.file == stdinName {
 		in.Name = stdinName
-		text, err := io.ReadAll(r.stdin)
-		if err != nil {
+		var err error
+		if in.Text, err = readText(r.stdin); err != nil {
 			fmt.Fprintf(&r.errors, "nft: reading standard input: %v\n", err)
 			return 1
 		}
-		in.Text = string(text)
 		return r.input(in)
 	}
 	if r.tools.files().isFolder(r.file) {
@@ -93,6 +92,16 @@ func (r *run) fromFile() int {
 	}
 	in.Text = string(text)
 	return r.input(in)
+}
+
+// readText is all that there is to read, which is in memory already where its length is known.
+func readText(from io.Reader) (string, error) {
+	var text strings.Builder
+	if known, is := from.(interface{ Len() int }); is {
+		text.Grow(known.Len())
+	}
+	_, err := io.Copy(&text, from)
+	return text.String(), err
 }
 
 // nowhere is the place of what nobody wrote.
@@ -174,7 +183,8 @@ type request struct {
 
 // carryOut answers the commands that only read at once, in their order, and then gives the kernel what the others change.
 func (r *run) carryOut(commands []*syntax.Command) int {
-	var requests []request
+	requests := make([]request, 0, len(commands)+len(commands)/4)
+	var compiled []compile.Request
 	for _, c := range commands {
 		if reads(c.Op) {
 			if !r.answer(c) {
@@ -185,8 +195,8 @@ func (r *run) carryOut(commands []*syntax.Command) int {
 		if c.Op == syntax.OpRename {
 			r.identify(&c.Handle)
 		}
-		compiled, err := compile.Command(c)
-		if err != nil {
+		var err error
+		if compiled, err = compile.Append(compiled[:0], c); err != nil {
 			r.mistake(syntax.Wrong(err.Error(), c.Loc))
 			return 1
 		}

@@ -20,10 +20,13 @@ type Request struct {
 
 // Command is what a command changes, in the order in which nft sends it; nothing for one that only reads. A table's block is its chains,
 // objects and sets, and then the rules.
-func Command(c *syntax.Command) ([]Request, error) {
+func Command(c *syntax.Command) ([]Request, error) { return Append(nil, c) }
+
+// Append appends what Command gives.
+func Append(to []Request, c *syntax.Command) ([]Request, error) {
 	b := builders.Get().(*builder)
 	defer b.free()
-	b.command = c
+	b.command, b.requests = c, to
 	b.others(c.Before)
 	switch c.Op {
 	case syntax.OpAdd, syntax.OpCreate, syntax.OpInsert, syntax.OpReplace:
@@ -70,11 +73,10 @@ type builder struct {
 // others are commands that check adds to one.
 func (b *builder) others(commands []*syntax.Command) {
 	for _, c := range commands {
-		requests, err := Command(c)
-		if err != nil {
+		var err error
+		if b.requests, err = Append(b.requests, c); err != nil {
 			b.fail(err)
 		}
-		b.requests = append(b.requests, requests...)
 	}
 }
 

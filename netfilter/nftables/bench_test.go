@@ -153,3 +153,32 @@ func BenchmarkFind(b *testing.B) {
 	find("intervals", SetSpec{KeyLen: 4, Flags: SetInterval}, ranges, rangeKeys)
 	find("boxes", SetSpec{KeyLen: 8, Flags: SetInterval | SetConcat, FieldLens: []uint8{4, 1}}, boxes, boxKeys)
 }
+
+// BenchmarkAddBoxes adds so many elements to a concatenation with intervals, in three transactions. ns/element should hardly change.
+func BenchmarkAddBoxes(b *testing.B) {
+	for _, size := range []int{1000, 10000} {
+		var elements []ElementSpec
+		for n := range size {
+			n = n * 7919 % size
+			from, to := binary.BigEndian.AppendUint32(nil, uint32(n*16)), binary.BigEndian.AppendUint32(nil, uint32(n*16+8))
+			elements = append(elements, ElementSpec{Key: append(from, 0, 0, 0, 0), KeyEnd: append(to, 255, 0, 0, 0)})
+		}
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				k := benchKernel()
+				start := []Change{
+					&AddTable{TableSpec: TableSpec{Family: IPv4, Name: "t"}},
+					&AddSet{Family: IPv4, Table: "t", Set: SetSpec{Name: "s", KeyLen: 8, Flags: SetInterval | SetConcat, FieldLens: []uint8{4, 1}}},
+				}
+				for _, part := range [...][]ElementSpec{elements[:size/2], elements[size/2 : size/2+1], elements[size/2+1:]} {
+					if r := k.Commit(append(start, &AddElements{Family: IPv4, Table: "t", Set: "s", Elements: part})); len(r) > 0 {
+						b.Fatal(r)
+					}
+					start = nil
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(size), "ns/element")
+		})
+	}
+}

@@ -2,24 +2,163 @@ package nftables
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/chainwalk/chainwalk/internal/persist"
 )
 
-// box is the first live element in whose ranges the parts of a key are.
-func (m *members) box(s *SetSpec, key []byte, now time.Time) *Element {
-	if m.boxIndex != nil && len(m.boxes) > fewBoxes {
-		return m.boxIndex.find(m, s, key, now)
+// boxes are the elements of a concatenation with intervals: each is a range in every part of a key. They never change, but in the
+// transaction that makes them.
+type boxes struct {
+	list *persist.List[*Element] // in the order in which they were added
+	// trees have the elements, the larger trees first, but for the recent ones. If a tree has others than the list, dead is not 0.
+	trees  []*boxTree
+	recent []*Element
+	dead   int
+
+	asked atomic.Uint32           // how often packets have asked, while there is no whole
+	whole atomic.Pointer[boxTree] // of all elements; nil until packets have asked often
+}
+
+// mostRecent is how many elements are looked at one by one.
+const mostRecent = 16
+
+func newBoxes() *boxes { return &boxes{list: (&persist.List[*Element]{}).Edit()} }
+
+// edit are equal boxes that may be changed.
+func (b *boxes) edit() *boxes {
+	n := &boxes{list: b.list.Edit(), trees: slices.Clone(b.trees), recent: slices.Clone(b.recent), dead: b.dead}
+	if whole := b.whole.Load(); whole != nil {
+		n.trees, n.recent, n.dead = []*boxTree{whole}, nil, 0
 	}
-	for _, e := range m.boxes {
-		if e.holds(s.FieldLens, key) && e.Live(now) {
-			return e
+	return n
+}
+
+// place is where an element of that order is, or would be.
+func (b *boxes) place(order uint64) persist.Place {
+	return b.list.Search(func(e *Element) bool { return e.order < order })
+}
+
+// put adds an element, or puts it in the place of the one that it is.
+func (b *boxes) put(s *SetSpec, e, old *Element) {
+	if old != nil {
+		b.list.Set(b.place(e.order), e)
+		if i := slices.Index(b.recent, old); i >= 0 {
+			b.recent[i] = e
+		} else {
+			b.dead++
 		}
+		return
+	}
+	b.list.Append(e)
+	if b.recent = append(b.recent, e); len(b.recent) < mostRecent {
+		return
+	}
+	// A tree takes in those before it that are not much larger, so that each element moves a few times.
+	items := b.recent
+	for last := len(b.trees) - 1; last >= 0 && len(b.trees[last].items) <= 2*len(items); last-- {
+		for _, e := range b.trees[last].items {
+			if e = b.current(e); e != nil {
+				items = append(items, e)
+			}
+		}
+		b.trees = b.trees[:last]
+	}
+	b.trees, b.recent = append(b.trees, newBoxTree(s, items)), nil
+}
+
+// current is what an element of a tree is now; nil if it was removed.
+func (b *boxes) current(e *Element) *Element {
+	if b.dead == 0 {
+		return e
+	}
+	if now, found := b.list.At(b.place(e.order)); found && now.order == e.order {
+		return now
 	}
 	return nil
+}
+
+// remove takes an element out that is there.
+func (b *boxes) remove(s *SetSpec, e *Element) {
+	b.list.Remove(b.place(e.order))
+	if i := slices.Index(b.recent, e); i >= 0 {
+		b.recent = slices.Delete(b.recent, i, i+1)
+		return
+	}
+	if b.dead++; b.dead > b.list.Len()/2+mostRecent {
+		b.trees, b.recent, b.dead = []*boxTree{newBoxTree(s, b.list.Values())}, nil, 0
+	}
+}
+
+// ask is find for a packet.
+func (b *boxes) ask(s *SetSpec, key []byte, now time.Time) *Element {
+	if b.whole.Load() == nil {
+		if n := b.asked.Add(1); n >= leastAsked && int(n)*askedPerAll >= b.list.Len() {
+			b.whole.CompareAndSwap(nil, newBoxTree(s, b.list.Values()))
+		}
+	}
+	return b.find(s, key, now)
+}
+
+// find is the first live element in whose ranges the parts of a key are.
+func (b *boxes) find(s *SetSpec, key []byte, now time.Time) *Element {
+	best := newBestBox(s, key, now)
+	if whole := b.whole.Load(); whole != nil {
+		whole.look(&best, 0)
+		return best.element
+	}
+	if b.dead > 0 {
+		best.of = b
+	}
+	for _, t := range b.trees {
+		t.look(&best, 0)
+	}
+	best.of = nil
+	for _, e := range b.recent {
+		best.take(e)
+	}
+	return best.element
+}
+
+// bestBox is the best answer so far to the question for a key.
+type bestBox struct {
+	fields  []uint8
+	key     []byte
+	parts   [maxParts]uint64 // the beginning of each part of the key (prefixOf)
+	now     time.Time
+	of      *boxes // that have changed since the trees were made; nil: nothing has
+	element *Element
+}
+
+// maxParts is how many parts a key can have: one for each register that holds a part (NFT_REG32_COUNT).
+const maxParts = 16
+
+func newBestBox(s *SetSpec, key []byte, now time.Time) bestBox {
+	best := bestBox{fields: s.FieldLens, key: key, now: now}
+	at := 0
+	for i, length := range s.FieldLens {
+		best.parts[i] = prefixOf(key[at : at+int(length)])
+		at += paddedLen(length)
+	}
+	return best
+}
+
+// take takes an element if it holds the key and came before the best so far.
+func (b *bestBox) take(e *Element) {
+	if !e.holds(b.fields, b.key) {
+		return
+	}
+	if b.of != nil {
+		if e = b.of.current(e); e == nil {
+			return
+		}
+	}
+	if e.Live(b.now) && (b.element == nil || e.order < b.element.order) {
+		b.element = e
+	}
 }
 
 // holds says that each part of a key is in the element's range.
@@ -30,10 +169,13 @@ func (e *Element) holds(fields []uint8, key []byte) bool {
 		if bytes.Compare(key[at:next], e.Key[at:next]) < 0 || bytes.Compare(key[at:next], end[at:next]) > 0 {
 			return false
 		}
-		at += (int(length) + 3) &^ 3
+		at += paddedLen(length)
 	}
 	return true
 }
+
+// paddedLen is how many bytes of a key a part takes.
+func paddedLen(length uint8) int { return (int(length) + 3) &^ 3 }
 
 // last is the last key of a concatenation with intervals.
 func (e *Element) last() []byte {
@@ -43,15 +185,15 @@ func (e *Element) last() []byte {
 	return e.Key
 }
 
-// clashBox follows nft_pipapo_insert, which looks at both ends of the new element alone: it does not see one that lies within the new one.
-func (m *members) clashBox(s *SetSpec, e *Element, now time.Time) (*Element, syscall.Errno) {
-	if found := m.box(s, e.Key, now); found != nil {
+// clash follows nft_pipapo_insert, which looks at both ends of the new element alone: it does not see one that lies within the new one.
+func (b *boxes) clash(s *SetSpec, e *Element, now time.Time) (*Element, syscall.Errno) {
+	if found := b.find(s, e.Key, now); found != nil {
 		if bytes.Equal(found.Key, e.Key) && bytes.Equal(found.last(), e.last()) {
 			return found, 0
 		}
 		return nil, syscall.EEXIST
 	}
-	if m.box(s, e.last(), now) != nil {
+	if b.find(s, e.last(), now) != nil {
 		return nil, syscall.EEXIST
 	}
 	at := 0
@@ -60,64 +202,7 @@ func (m *members) clashBox(s *SetSpec, e *Element, now time.Time) (*Element, sys
 		if bytes.Compare(e.Key[at:next], e.last()[at:next]) > 0 {
 			return nil, syscall.EINVAL
 		}
-		at += (int(length) + 3) &^ 3
+		at += paddedLen(length)
 	}
 	return nil, 0
-}
-
-// fewBoxes is up to how many elements all are looked at.
-const fewBoxes = 16
-
-// boxIndex finds elements of a concatenation with intervals by one of its parts. It is made when it is first asked.
-type boxIndex struct {
-	once     sync.Once
-	from, to int        // where the part is in a key
-	sorted   []*Element // by where the part's range begins
-	reach    [][]byte   // the greatest end of the part's ranges up to each of sorted
-}
-
-// build takes the part in which the ranges begin at most different places.
-func (x *boxIndex) build(m *members, s *SetSpec) {
-	most, at := -1, 0
-	for _, length := range s.FieldLens {
-		begins := map[string]bool{}
-		for _, e := range m.boxes {
-			begins[string(e.Key[at:at+int(length)])] = true
-		}
-		if len(begins) > most {
-			most, x.from, x.to = len(begins), at, at+int(length)
-		}
-		at += (int(length) + 3) &^ 3
-	}
-	x.sorted = slices.Clone(m.boxes)
-	slices.SortStableFunc(x.sorted, func(a, b *Element) int { return bytes.Compare(a.Key[x.from:x.to], b.Key[x.from:x.to]) })
-	x.reach = make([][]byte, len(x.sorted))
-	for i, e := range x.sorted {
-		x.reach[i] = e.last()[x.from:x.to]
-		if i > 0 && bytes.Compare(x.reach[i-1], x.reach[i]) > 0 {
-			x.reach[i] = x.reach[i-1]
-		}
-	}
-}
-
-func (x *boxIndex) find(m *members, s *SetSpec, key []byte, now time.Time) *Element {
-	x.once.Do(func() { x.build(m, s) })
-	part := key[x.from:x.to]
-	low, high := 0, len(x.sorted)
-	for low < high {
-		middle := int(uint(low+high) >> 1)
-		if bytes.Compare(x.sorted[middle].Key[x.from:x.to], part) <= 0 {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	var first *Element
-	for i := low - 1; i >= 0 && bytes.Compare(x.reach[i], part) >= 0; i-- {
-		e := x.sorted[i]
-		if e.holds(s.FieldLens, key) && e.Live(now) && (first == nil || cmp.Less(e.order, first.order)) {
-			first = e
-		}
-	}
-	return first
 }

@@ -116,7 +116,6 @@ func (tx *transaction) addSet(c *AddSet) *fault {
 	own := &Set{SetSpec: c.Set, Handle: t.nextHandle(), members: &atomic.Pointer[members]{}, id: &setID{}, made: tx.edit,
 		grows: c.Set.resizable()}
 	own.members.Store(newMembers().edit(own.structure(), 0))
-	tx.noteBoxes(own)
 	own.Exprs = copies(c.Set.Exprs)
 	own.Name, own.ID = name, 0
 	if own.DataType == DataVerdict {
@@ -174,18 +173,11 @@ func (t *tableEdit) ownSet(name string, extra int) *Set {
 		grows: old.grows}
 	own.members.Store(old.members.Load().edit(own.structure(), extra))
 	entry.set = own
-	t.tx.noteBoxes(own)
 	t.setList.Set(t.setPlace(own.Handle), own)
 	if own.Flags&SetTimeout != 0 && own.structure() != hashing {
 		t.expireSet(own)
 	}
 	return own
-}
-
-func (tx *transaction) noteBoxes(s *Set) {
-	if s.structure() == boxing {
-		tx.boxes = append(tx.boxes, s)
-	}
 }
 
 func (t *tableEdit) setPlace(handle uint64) persist.Place {

@@ -111,7 +111,8 @@ func TestFindOfIntervals(t *testing.T) {
 	})
 }
 
-// TestFindOfBoxes compares what a concatenation with intervals finds with a look at all elements: the one that was added first is found.
+// TestFindOfBoxes compares what a concatenation with intervals finds with a look at all elements: the one that was added first is found,
+// and deleted. Sets are asked so often that they get a tree of all, and changed again.
 func TestFindOfBoxes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var elements []nftables.ElementSpec
@@ -121,24 +122,36 @@ func TestFindOfBoxes(t *testing.T) {
 			&nftables.AddSet{Family: nftables.IPv4, Table: "t", Set: nftables.SetSpec{Name: "s", KeyLen: 8, FieldLens: []uint8{2, 1},
 				Flags: nftables.SetInterval | nftables.SetConcat}},
 		}))
-		part := rapid.Uint8Range(0, 12)
-		for range rapid.IntRange(0, 60).Draw(t, "elements") {
-			a, b := part.Draw(t, "a"), part.Draw(t, "b")
-			e := nftables.ElementSpec{Key: []byte{0, a, 0, 0, b, 0, 0, 0}, KeyEnd: []byte{0, a + part.Draw(t, "more")/4, 0, 0, b, 0, 0, 0}}
-			add := &nftables.AddElements{Family: nftables.IPv4, Table: "t", Set: "s", Elements: []nftables.ElementSpec{e}}
-			if len(k.Commit([]nftables.Change{add})) == 0 {
-				elements = append(elements, e)
-			}
+		holding := func(a, b uint8) int {
+			return slices.IndexFunc(elements, func(e nftables.ElementSpec) bool {
+				return a >= e.Key[1] && a <= e.KeyEnd[1] && b >= e.Key[4] && b <= e.KeyEnd[4]
+			})
 		}
-		set := k.State().Table(nftables.IPv4, "t").Set("s")
-		for a := range uint8(20) {
-			for b := range uint8(14) {
-				i := slices.IndexFunc(elements, func(e nftables.ElementSpec) bool {
-					return a >= e.Key[1] && a <= e.KeyEnd[1] && b == e.Key[4]
-				})
-				found := set.Find([]byte{0, a, 0, 0, b, 0, 0, 0}, time.Time{})
-				require.Equal(t, i >= 0, found != nil)
-				require.True(t, found == nil || bytes.Equal(found.Key, elements[i].Key))
+		part, more := rapid.Uint8Range(0, 24), rapid.Uint8Range(0, 12)
+		for range rapid.IntRange(0, 5).Draw(t, "times") {
+			for range rapid.IntRange(0, 60).Draw(t, "elements") {
+				a, b := part.Draw(t, "a"), part.Draw(t, "b")
+				one := []nftables.ElementSpec{{Key: []byte{0, a, 0, 0, b, 0, 0, 0},
+					KeyEnd: []byte{0, a + more.Draw(t, "more of a")/4, 0, 0, b + more.Draw(t, "more of b")/8, 0, 0, 0}}}
+				i := holding(a, b)
+				if i >= 0 && rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
+					require.Empty(t, k.Commit([]nftables.Change{&nftables.DeleteElements{Family: nftables.IPv4, Table: "t", Set: "s", Elements: one}}))
+					elements = slices.Delete(elements, i, i+1)
+					continue
+				}
+				add := &nftables.AddElements{Family: nftables.IPv4, Table: "t", Set: "s", Elements: one}
+				if len(k.Commit([]nftables.Change{add})) == 0 && i < 0 {
+					elements = append(elements, one[0])
+				}
+			}
+			set := k.State().Table(nftables.IPv4, "t").Set("s")
+			require.Equal(t, len(elements), set.Len())
+			for a := range uint8(28) {
+				for b := range uint8(26) {
+					i, found := holding(a, b), set.Find([]byte{0, a, 0, 0, b, 0, 0, 0}, time.Time{})
+					require.Equal(t, i >= 0, found != nil)
+					require.True(t, found == nil || bytes.Equal(found.Key, elements[i].Key))
+				}
 			}
 		}
 	})

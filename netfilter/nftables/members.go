@@ -16,8 +16,7 @@ import (
 type members struct {
 	hashed   *persist.Map[*Element] // of a set without intervals
 	ordered  *persist.List[bound]   // of one with intervals: by key, an end before a beginning
-	boxes    []*Element             // of concatenations with intervals, in the order in which they were added
-	boxIndex *boxIndex              // of boxes; nil while a transaction changes them
+	boxes    *boxes                 // of concatenations with intervals
 	catchall *Element
 	added    uint64 // elements, ever
 	expires  bool   // some element may expire
@@ -48,12 +47,13 @@ func (s *SetSpec) structure() structure {
 }
 
 func newMembers() *members {
-	return &members{hashed: &persist.Map[*Element]{}, ordered: &persist.List[bound]{}}
+	return &members{hashed: &persist.Map[*Element]{}, ordered: &persist.List[bound]{}, boxes: newBoxes()}
 }
 
 // edit are equal members that may be changed, with room for some more.
 func (m *members) edit(of structure, extra int) *members {
-	n := &members{hashed: m.hashed, ordered: m.ordered, catchall: m.catchall, added: m.added, expires: m.expires, counts: m.counts}
+	n := &members{hashed: m.hashed, ordered: m.ordered, boxes: m.boxes, catchall: m.catchall, added: m.added,
+		expires: m.expires, counts: m.counts}
 	switch of {
 	case hashing:
 		n.hashed = m.hashed.Edit(extra)
@@ -61,13 +61,13 @@ func (m *members) edit(of structure, extra int) *members {
 	case ordering:
 		n.ordered = m.ordered.Edit()
 	case boxing:
-		n.boxes = slices.Grow(slices.Clone(m.boxes), extra)
+		n.boxes = m.boxes.edit()
 	}
 	return n
 }
 
 // len is the number of elements without the catch-all one.
-func (m *members) len() int { return m.hashed.Len() + m.ordered.Len() + len(m.boxes) }
+func (m *members) len() int { return m.hashed.Len() + m.ordered.Len() + m.boxes.list.Len() }
 
 // find is the live element that a packet's key meets.
 func (m *members) find(s *SetSpec, key []byte, now time.Time) *Element {
@@ -102,7 +102,7 @@ func (m *members) meets(s *SetSpec, key []byte, now time.Time) *Element {
 			}
 		}
 	case boxing:
-		return m.box(s, key, now)
+		return m.boxes.ask(s, key, now)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (m *members) each(f func(*Element)) {
 	for b := range m.ordered.All() {
 		f(b.Element)
 	}
-	for _, e := range m.boxes {
+	for e := range m.boxes.list.All() {
 		f(e)
 	}
 	if m.catchall != nil {
@@ -166,7 +166,7 @@ func (m *members) exact(s *SetSpec, e *Element) *Element {
 		}
 	case boxing:
 		// The kernel looks for the key as for that of a packet.
-		return m.box(s, e.Key, time.Time{})
+		return m.boxes.find(s, e.Key, time.Time{})
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func (m *members) clash(s *Set, e *Element, now time.Time) (*Element, syscall.Er
 	case ordering:
 		return m.clashOrdered(s, e)
 	case boxing:
-		return m.clashBox(&s.SetSpec, e, now)
+		return m.boxes.clash(&s.SetSpec, e, now)
 	}
 	return m.exact(&s.SetSpec, e), 0
 }
@@ -302,11 +302,7 @@ func (m *members) put(s *SetSpec, e *Element, old *Element) {
 		}
 		m.ordered.Insert(at, b)
 	case boxing:
-		if old != nil {
-			m.boxes[slices.Index(m.boxes, old)] = e
-			return
-		}
-		m.boxes = append(m.boxes, e)
+		m.boxes.put(s, e, old)
 	}
 }
 
@@ -323,6 +319,6 @@ func (m *members) remove(s *SetSpec, e *Element) {
 	case ordering:
 		m.ordered.Remove(m.place(e))
 	case boxing:
-		m.boxes = slices.DeleteFunc(m.boxes, func(other *Element) bool { return other == e })
+		m.boxes.remove(s, e)
 	}
 }

@@ -31,7 +31,6 @@ type transaction struct {
 	late     []func()      // what holds only when all is done
 	unbound  []func() bool // say that an anonymous set, or a chain without a name, is named by no rule
 	updates  map[*Element]*Element
-	boxes    []*Set // of concatenations with intervals, which need an index again
 }
 
 // transactionID is a number of a chain or set within a transaction.
@@ -156,9 +155,6 @@ func (tx *transaction) state() *State {
 	}
 	for _, t := range tx.edits {
 		t.register()
-	}
-	for _, s := range tx.boxes {
-		s.members.Load().boxIndex = &boxIndex{}
 	}
 	return (&State{Generation: tx.kernel.State().Generation + 1, tables: tx.tables}).sealed()
 }

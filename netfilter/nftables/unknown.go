@@ -18,7 +18,7 @@ func (s *Set) FindUnknown(key, unknown []byte) (e *Element, ok bool) {
 		}
 		return m.find(&s.SetSpec, least, time.Time{}), true
 	case boxing:
-		for _, e := range m.boxes {
+		for e := range m.boxes.list.All() {
 			if e.touches(s.FieldLens, least, most) {
 				return nil, false
 			}
@@ -54,7 +54,7 @@ func (e *Element) touches(fields []uint8, least, most []byte) bool {
 		if string(most[at:next]) < string(e.Key[at:next]) || string(least[at:next]) > string(end[at:next]) {
 			return false
 		}
-		at += (int(length) + 3) &^ 3
+		at += paddedLen(length)
 	}
 	return true
 }
