@@ -117,7 +117,7 @@ rejudge: build ## judge all stored scenarios by the specification, ignoring thei
 CHROMIUM ?= chromium
 PAGE_OUT := bin/page
 page: ## open pages (-o html) in a headless Chromium (CHROMIUM), click through them, and save pictures in bin/page; the README's is docs/trace.png
-	CHAINWALK_CHROMIUM=$(CHROMIUM) CHAINWALK_PAGE_OUT=$(abspath $(PAGE_OUT)) $(GO) test -count=1 -v -run TestPagesInABrowser ./scenarios/explain/page/report
+	CHAINWALK_CHROMIUM=$(CHROMIUM) CHAINWALK_PAGE_OUT=$(abspath $(PAGE_OUT)) $(GO) test -count=1 -v -run InABrowser ./scenarios/explain/page/report ./scenarios/users/live
 	cp $(PAGE_OUT)/readme.png docs/trace.png
 
 PLAYGROUND := bin/playground
@@ -178,9 +178,9 @@ ifdef KUBERNETES
 FROM_CHECKOUT = flags=$$($(GO) run ./internal/checkout/modfile -kubernetes "$(KUBERNETES)" $(if $(filter-out file,$(origin UPSTREAM)),-line $(UPSTREAM))) &&
 PEER_FLAGS    = $$flags
 endif
-peer: ## compare with kube-proxy's own proxier: rules, packets and metrics after PEER_CASES (1000) sequences of changes (SEED=1, UPSTREAM=1.36 or 1.35 for that version and not 1.37, KUBERNETES=DIR for a checkout)
+peer: ## compare with kube-proxy's own proxier: rules, packets and metrics after PEER_CASES (1000) sequences of changes (SEED=1, MODE=nftables, UPSTREAM=1.36 or 1.35 for that version and not 1.37, KUBERNETES=DIR for a checkout; PEER_REAL=N runs N of them on the real nft too)
 	$(FROM_CHECKOUT) cd proxier/upstream && $(if $(KUBERNETES),,$(GO) mod tidy -diff $(PEER_MOD) && $(GO) vet $(PEER_FLAGS) ./... && $(GO) test $(PEER_FLAGS) $(PEER_TESTS) &&) \
-		$(GO) run $(PEER_FLAGS) ./cmd/peer -seed $(SEED) -cases $(PEER_CASES)
+		$(GO) run $(PEER_FLAGS) ./cmd/peer $(addprefix -mode ,$(MODE)) $(addprefix -real ,$(PEER_REAL)) -seed $(SEED) -cases $(PEER_CASES)
 
 peer-matrix: ## run make peer with each version of kube-proxy that links: 1.35, 1.36 and 1.37
 	$(MAKE) peer UPSTREAM=1.35
@@ -189,11 +189,11 @@ peer-matrix: ## run make peer with each version of kube-proxy that links: 1.35, 
 
 HUNT_RUNS ?= 3000
 HUNT_OUT  ?= bin/hunt
-hunt: ## run HUNT_RUNS (3000) generated cases (SEED=1) with kube-proxy's own proxier (UPSTREAM and KUBERNETES as for peer), and judge them by the specification; failures go to HUNT_OUT
-	$(FROM_CHECKOUT) cd proxier/upstream && $(GO) run $(PEER_FLAGS) ./cmd/hunt -seed $(SEED) -runs $(HUNT_RUNS) -out $(abspath $(HUNT_OUT))
+hunt: ## run HUNT_RUNS (3000) generated cases (SEED=1) with kube-proxy's own proxier (MODE, UPSTREAM and KUBERNETES as for peer), and judge them by the specification; failures go to HUNT_OUT
+	$(FROM_CHECKOUT) cd proxier/upstream && $(GO) run $(PEER_FLAGS) ./cmd/hunt $(addprefix -mode ,$(MODE)) -seed $(SEED) -runs $(HUNT_RUNS) -out $(abspath $(HUNT_OUT))
 
-bench-peer: ## measure time, bytes and memory beside kube-proxy's own proxier in one run
-	cd proxier/upstream && $(GO) run ./cmd/bench
+bench-peer: ## measure time, bytes and memory beside kube-proxy's own proxier in one run (MODE=nftables)
+	cd proxier/upstream && $(GO) run ./cmd/bench $(addprefix -mode ,$(MODE))
 
 # Without cgo, as the nodes have the same packages without it: one build in place of two.
 E2E_OUT ?= bin/kind-e2e

@@ -28,6 +28,17 @@ type Mode string
 // NFTables is mode nftables. The zero value is mode iptables.
 const NFTables Mode = "nftables"
 
+// ModeNamed is the mode of a name: "iptables" or "nftables".
+func ModeNamed(name string) (Mode, error) {
+	switch name {
+	case "iptables":
+		return "", nil
+	case string(NFTables):
+		return NFTables, nil
+	}
+	return "", fmt.Errorf("there is no mode %q: want iptables or nftables", name)
+}
+
 // Settings are the configuration of both proxiers and of the node below them.
 type Settings struct {
 	// Mode is that of both proxiers: iptables if it is empty, or NFTables.

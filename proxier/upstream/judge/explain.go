@@ -92,6 +92,8 @@ type history struct {
 	hours int
 	// relabelled is set if a slice has changed its service.
 	relabelled bool
+	// failing is set if the tools fail in the next sync.
+	failing bool
 	// foreign is how many more events kube-proxy has counted since the last sync than ours, of slices of other proxies.
 	foreign int
 	// wasFull is set if the last sync was a full one of kube-proxy.

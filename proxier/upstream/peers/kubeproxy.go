@@ -179,7 +179,6 @@ func kubeDetector(family v1.IPFamily, detect string) proxyutil.LocalTrafficDetec
 
 // sync is one sync. kube-proxy says no more of an error than that there was one.
 func (f *kubeFamily) sync() error {
-	f.ageChains()
 	return (*field[func() error](f.runner(), "fn"))()
 }
 
@@ -217,6 +216,7 @@ func (k *KubeProxy) Sync() map[v1.IPFamily]error {
 	errs := map[v1.IPFamily]error{}
 	for _, family := range Families {
 		f := k.families[family]
+		f.ageChains()
 		if k.started {
 			errs[family] = f.sync()
 			continue

@@ -31,6 +31,7 @@ func newProcess(p simnode.Process, mends Mends) (*process, error) {
 		}
 	}
 	k := &process{process: p, mends: mends, families: map[v1.IPFamily]*processFamily{}}
+	k.leaveOther()
 	for _, family := range Families {
 		f, err := k.newFamily(c, family)
 		if err != nil {
@@ -43,26 +44,17 @@ func newProcess(p simnode.Process, mends Mends) (*process, error) {
 }
 
 func (k *process) newFamily(c *kubeproxyconfig.KubeProxyConfiguration, family v1.IPFamily) (*processFamily, error) {
-	programs := newKubeRunner(k.process.Kernel.Exec, utiliptables.Protocol(family))
-	look := newKubeRunner(unwatched(k.process.Kernel.Exec), utiliptables.Protocol(family))
-	if k.mends.has(SameNotRestored) {
-		programs = &sparingTools{Interface: programs, look: look}
-	}
-	if k.mends.has(ServicesInOrder) {
-		programs = orderedTools{programs}
-	}
 	f := &processFamily{flows: &processConntrack{table: k.process.Kernel.Conntrack}}
 	var err error
-	if f.kubeFamily, err = k.surroundings(c, f, family, programs).family(family); err != nil {
+	if k.native() {
+		f.kubeFamily, err = k.surroundings(c, f, family, nil).family(family)
+	} else {
+		f.kubeFamily, err = k.newRestoring(c, f, family)
+	}
+	if err != nil {
 		return nil, err
 	}
 	f.loop = newSyncLoop(f.runner(), k.process.Clock.Now())
-	f.monitor = monitor{programs: programs, look: look, mends: k.mends, reload: func() {
-		f.forceFullSync()
-		if err := k.sync(family); err != nil && k.mends.has(ReloadTriedAgain) { // which kube-proxy does not look at
-			f.proxier.Sync()
-		}
-	}}
 	if f.addresses, err = k.process.Kernel.Network.NodeAddresses(); err != nil {
 		return nil, err
 	}
@@ -100,7 +92,7 @@ type processFamily struct {
 func (k *process) surroundings(
 	c *kubeproxyconfig.KubeProxyConfiguration, f *processFamily, family v1.IPFamily, programs utiliptables.Interface,
 ) *kubeSurroundings {
-	return &kubeSurroundings{
+	s := &kubeSurroundings{
 		node: k.process.Node, address: k.address(family), detector: k.detector(c, family),
 		masqueradeAll: c.IPTables.MasqueradeAll, masqueradeBit: int(*c.IPTables.MasqueradeBit),
 		localhostNodePorts: *c.IPTables.LocalhostNodePorts && family == v1.IPv4Protocol,
@@ -110,6 +102,14 @@ func (k *process) surroundings(
 		conntrack:  f.flows,
 		accounting: kubeAccounting{node: proxier.NFAcctTool{Exec: k.process.Kernel.Exec}},
 	}
+	if k.native() {
+		s.native, s.masqueradeAll, s.masqueradeBit = k.process.Kernel.Exec, c.NFTables.MasqueradeAll, int(*c.NFTables.MasqueradeBit)
+		s.syncPeriod = c.NFTables.SyncPeriod.Duration
+		if len(c.NodePortAddresses) == 0 {
+			s.nodePortAddresses = k.primary()
+		}
+	}
+	return s
 }
 
 // address is the node's first one of the family, or loopback.
@@ -184,8 +184,11 @@ func (k *process) detector(c *kubeproxyconfig.KubeProxyConfiguration, family v1.
 	return proxyutil.NewNoOpLocalDetector()
 }
 
-// EnsureCanaries implements node.Proxy: the monitors look.
+// EnsureCanaries implements node.Proxy: the monitors look. Mode nftables has none.
 func (k *process) EnsureCanaries() error {
+	if k.native() {
+		return nil
+	}
 	var errs []error
 	for _, family := range Families {
 		errs = append(errs, k.families[family].monitor.turn())
@@ -258,6 +261,7 @@ func (k *process) sync(family v1.IPFamily) error { return k.timed(family, k.fami
 func (k *process) timed(family v1.IPFamily, sync func() error) error {
 	f := k.families[family]
 	f.virtual.enter(f.kubeFamily, k.process.Clock.Now())
+	f.ageChains()
 	k.mendBefore(f)
 	f.flows.looked = false
 	err := sync()

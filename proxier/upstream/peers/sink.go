@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
+	"github.com/chainwalk/chainwalk/proxier/nftables"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 )
 
@@ -20,8 +21,10 @@ type Sink struct {
 	Bytes int
 	// Saved is what every save of table nat prints.
 	Saved []byte
-	// Keep makes the sink take table nat of the next restore for Saved.
+	// Keep makes the sink take table nat of the next restore for Saved, or the next transaction of nft.
 	Keep bool
+
+	native native
 }
 
 func (s *Sink) restore(data []byte) error {
@@ -82,14 +85,25 @@ type measuredKube struct {
 	family *kubeFamily
 }
 
+// settingsOfMeasured are the settings of the measured proxiers in a mode.
+func settingsOfMeasured(mode cases.Mode) *cases.Settings {
+	s := measuredSettings
+	s.Mode = mode
+	return &s
+}
+
 // MeasuredKubeProxy returns kube-proxy's proxier of IPv4 over a sink.
-func MeasuredKubeProxy(sink *Sink) (Measured, error) {
-	n, err := newNode(&measuredSettings)
+func MeasuredKubeProxy(mode cases.Mode, sink *Sink) (Measured, error) {
+	n, err := newNode(settingsOfMeasured(mode))
 	if err != nil {
 		return nil, err
 	}
 	s := kubeSurroundingsOf(v1.IPv4Protocol, n)
-	s.programs = kubeSink{Sink: sink}
+	if mode == cases.NFTables {
+		s.native = sink.exec()
+	} else {
+		s.programs = kubeSink{Sink: sink}
+	}
 	f, err := s.family(v1.IPv4Protocol)
 	if err != nil {
 		return nil, err
@@ -106,7 +120,7 @@ func (m measuredKube) Start() error {
 func (m measuredKube) Sync() error { return m.family.sync() }
 
 func (m measuredKube) FullSync(deleteUnused bool) error {
-	if deleteUnused {
+	if deleteUnused && !m.family.native {
 		*field[time.Time](m.Provider, "lastIPTablesCleanup") = time.Time{}
 	}
 	m.family.forceFullSync()
@@ -141,13 +155,21 @@ func (ourSink) Protocol() iptables.Protocol { return iptables.ProtocolIPv4 }
 type measuredChainwalk struct{ *proxier.Proxier }
 
 // MeasuredChainwalk returns this project's proxier of IPv4 over a sink. It has a real clock, as kube-proxy's.
-func MeasuredChainwalk(sink *Sink) (Measured, error) {
-	n, err := newNode(&measuredSettings)
+func MeasuredChainwalk(mode cases.Mode, sink *Sink) (Measured, error) {
+	n, err := newNode(settingsOfMeasured(mode))
 	if err != nil {
 		return nil, err
 	}
 	c := Chainwalk{node: n}
-	config := c.config(v1.IPv4Protocol, c.counting(ourSink{Sink: sink}))
+	rules := c.counting(ourSink{Sink: sink})
+	if mode == cases.NFTables {
+		runner, err := nftables.New(sink.exec(), v1.IPv4Protocol, nftables.Options{})
+		if err != nil {
+			return nil, err
+		}
+		rules = proxier.NFTables{Tools: runner}
+	}
+	config := c.config(v1.IPv4Protocol, rules)
 	config.Clock = nil
 	p, err := proxier.New(config)
 	return measuredChainwalk{p}, err

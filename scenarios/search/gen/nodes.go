@@ -39,6 +39,9 @@ func (h *nodeEvents) restart() { h.course.change(scenarios.Step{Restart: h.cours
 
 func (h *nodeEvents) reconfigure() {
 	k := h.settings.other()
+	if h.options.Modes && h.in(1, 2) {
+		k = h.settings.otherMode()
+	}
 	h.course.change(scenarios.Step{Restart: h.course.oneOrAll(), Configure: &k})
 }
 

@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // fields are fields of a KubeProxyConfiguration by their paths, such as iptables.masqueradeAll.
@@ -19,23 +20,29 @@ type settings struct {
 // kubeProxy chooses the configuration of every node's kube-proxy.
 func (s *settings) kubeProxy() scenarios.KubeProxy {
 	f := fields{}
+	if s.options.NFTables {
+		f["mode"] = string(manifest.ModeNFTables)
+	}
+	if s.options.Modes && s.in(1, 2) {
+		f["mode"] = string(manifest.ModeNFTables)
+	}
 	if s.has.Has(DetectLocal) {
 		s.detectLocal(f)
 	}
 	if s.has.Has(MasqueradeAll) && s.in(1, 2) {
-		f["iptables.masqueradeAll"] = true
+		f[s.ofMode("masqueradeAll")] = true
 	}
 	if s.has.Has(MasqueradeBit) {
-		f["iptables.masqueradeBit"] = pick(s.draw, 0, 15, 31)
+		f[s.ofMode("masqueradeBit")] = pick(s.draw, 0, 15, 31)
 	}
-	if s.has.Has(NoLocalhostNodePorts) {
+	if s.has.Has(NoLocalhostNodePorts) && !s.options.NFTables {
 		f["iptables.localhostNodePorts"] = false
 	}
 	if s.has.Has(NodePortAddresses) {
 		f["nodePortAddresses"] = s.nodePortAddresses()
 	}
 	if s.has.Has(Time) && s.in(1, 6) {
-		f["iptables.syncPeriod"] = pick(s.draw, "10s", "5m")
+		f[s.ofMode("syncPeriod")] = pick(s.draw, "10s", "5m")
 	}
 	if s.has.Has(TCPLiberal) && s.in(1, 2) {
 		f["conntrack.tcpBeLiberal"] = true
@@ -48,15 +55,30 @@ func (s *settings) other() scenarios.KubeProxy {
 	f := fields{}
 	switch s.below(4) {
 	case 0:
-		f["iptables.masqueradeAll"] = s.in(1, 2)
+		f[s.ofMode("masqueradeAll")] = s.in(1, 2)
 	case 1:
-		f["iptables.localhostNodePorts"] = s.in(1, 2)
+		if served := s.in(1, 2); !s.options.NFTables {
+			f["iptables.localhostNodePorts"] = served
+		}
 	case 2:
-		f["iptables.masqueradeBit"] = pick(s.draw, 14, 15)
+		f[s.ofMode("masqueradeBit")] = pick(s.draw, 14, 15)
 	case 3:
 		f["nodePortAddresses"] = s.nodePortAddresses()
 	}
 	return asKubeProxy(f)
+}
+
+// otherMode chooses a mode anew, for a proxier that starts.
+func (s *settings) otherMode() scenarios.KubeProxy {
+	return asKubeProxy(fields{"mode": string(pick(s.draw, manifest.ModeIPTables, manifest.ModeNFTables))})
+}
+
+// ofMode is the path of a field that each mode has in a section of its own.
+func (s *settings) ofMode(field string) string {
+	if s.options.NFTables {
+		return "nftables." + field
+	}
+	return "iptables." + field
 }
 
 // asKubeProxy is a part of a configuration as scenarios keeps it.

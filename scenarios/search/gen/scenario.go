@@ -30,6 +30,10 @@ type Options struct {
 	HandOvers bool
 	// OldObjects has objects as former API servers kept them, which Resolve need not accept.
 	OldObjects bool
+	// NFTables has every node's kube-proxy run in mode nftables. The same draws are made as in mode iptables.
+	NFTables bool
+	// Modes draws the mode of kube-proxy, and has it change at a start.
+	Modes bool
 }
 
 // defaultSteps is enough for what happens to matter later, and few enough to judge many.

@@ -8,17 +8,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 )
 
 // cluster is the objects of so many services.
 type cluster struct {
+	mode     cases.Mode
 	services []*v1.Service
 	slices   []*discovery.EndpointSlice
 }
 
-func newCluster(size int) *cluster {
-	c := &cluster{}
+func newCluster(mode cases.Mode, size int) *cluster {
+	c := &cluster{mode: mode}
 	for i := range size {
 		name := fmt.Sprintf("service-%05d", i)
 		c.services = append(c.services, &v1.Service{
@@ -47,6 +49,7 @@ func newSlice(service string, number, endpoints int) *discovery.EndpointSlice {
 	for i := range endpoints {
 		s.Endpoints = append(s.Endpoints, discovery.Endpoint{
 			Addresses:  []string{fmt.Sprintf("10.%d.%d.%d", i+1, number>>8, number&255)},
+			NodeName:   ptr.To("node-2"),
 			Conditions: discovery.EndpointConditions{Ready: ptr.To(true)},
 		})
 	}
@@ -63,7 +66,7 @@ type side struct {
 // maker makes one of the proxiers.
 type maker struct {
 	name string
-	make func(*peers.Sink) (peers.Measured, error)
+	make func(cases.Mode, *peers.Sink) (peers.Measured, error)
 }
 
 // makers are the makers of both.
@@ -75,7 +78,7 @@ func makers() (ours, theirs maker) {
 func (c *cluster) deliver(m maker, saved []byte) (*side, error) {
 	s := &side{name: m.name, sink: &peers.Sink{Saved: saved}}
 	var err error
-	if s.Measured, err = m.make(s.sink); err != nil {
+	if s.Measured, err = m.make(c.mode, s.sink); err != nil {
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
 	for i := range c.services {
@@ -85,13 +88,21 @@ func (c *cluster) deliver(m maker, saved []byte) (*side, error) {
 	return s, nil
 }
 
-// start is deliver and the first sync.
+// start is deliver and the first sync. In mode nftables nft lists afterwards what that has written.
 func (c *cluster) start(m maker, saved []byte) (*side, error) {
 	s, err := c.deliver(m, saved)
 	if err != nil {
 		return nil, err
 	}
-	return s, s.Start()
+	if c.mode != cases.NFTables {
+		return s, s.Start()
+	}
+	s.sink.Keep = true
+	if err := s.Start(); err != nil {
+		return nil, err
+	}
+	s.sink.Keep = false
+	return s, s.sink.Hold()
 }
 
 // both starts both proxiers with the cluster. What a save prints is what kube-proxy has written in full, for both.
@@ -99,6 +110,10 @@ func (c *cluster) both() (ours, theirs *side, err error) {
 	our, their := makers()
 	if theirs, err = c.start(their, nil); err != nil {
 		return nil, nil, err
+	}
+	if c.mode == cases.NFTables {
+		ours, err = c.start(our, nil)
+		return ours, theirs, err
 	}
 	theirs.sink.Keep = true
 	if err = theirs.FullSync(true); err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/command"
 	"github.com/chainwalk/chainwalk/kindtest/onkernel/netns"
+	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/search/fuzz"
@@ -61,6 +62,11 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.DurationVar(&o.time, "time", time.Minute, "how long to play cases, if -runs is not given")
 	flags.IntVar(&o.fuzz.Workers, "workers", runtime.GOMAXPROCS(0), "how many cases to play at the same time")
 	flags.IntVar(&o.fuzz.Shrinks, "shrinks", 1000, "how many smaller cases to try for a violation")
+	flags.Func("mode", "iptables or nftables: of every kube-proxy in the cases", func(text string) error {
+		mode, err := cases.ModeNamed(text)
+		o.fuzz.Gen.NFTables = mode == cases.NFTables
+		return err
+	})
 	flags.StringVar(&o.without, "without", "", "features that no case has, by comma")
 	flags.StringVar(&o.except, "except", "", "clauses that are not looked at, by comma")
 	flags.StringVar(&o.out, "out", "", "folder to write the scenarios to")

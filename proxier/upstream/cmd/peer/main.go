@@ -49,7 +49,7 @@ func execute(args []string, out, errOut io.Writer) int {
 	flags.IntVar(&o.tries, "shrink", 400, "how many smaller cases to try when one shows a difference")
 	flags.StringVar(&o.folder, "testdata", "testdata", "the folder of the cases that are always run; empty: none are")
 	flags.IntVar(&o.real, "real", 0, "how many of the cases, from the first on, to run on the real kernel too (mode nftables; root on Linux)")
-	flags.Func("mode", "iptables or nftables", o.setMode)
+	flags.Func("mode", "iptables or nftables", func(text string) (err error) { o.mode, err = cases.ModeNamed(text); return err })
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -66,19 +66,6 @@ func execute(args []string, out, errOut io.Writer) int {
 		}
 	}
 	return o.search(report, out, errOut)
-}
-
-// setMode reads a mode.
-func (o *options) setMode(text string) error {
-	switch text {
-	case "iptables":
-		o.mode = ""
-	case string(cases.NFTables):
-		o.mode = cases.NFTables
-	default:
-		return errors.New("want iptables or nftables")
-	}
-	return nil
 }
 
 // runFiles runs cases from files and prints every difference.
