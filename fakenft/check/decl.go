@@ -22,12 +22,13 @@ func (c *Checker) evalSetDecl(s *syntax.SetDecl) bool {
 			s.Flags |= nftables.SetMap
 		}
 	}
+	var twin *syntax.SetDecl
 	if !isAnonymous(s) {
 		t := c.cache.table(tableOf(&s.Handle))
 		if t == nil {
 			return c.noTable()
 		}
-		if t.set(s.Handle.Name) == nil {
+		if twin = t.set(s.Handle.Name); twin == nil {
 			t.addSet(s)
 			if c.cmd.Op == syntax.OpAdd && isInterval(s.Flags) && !s.AutoMerge {
 				if c.sent == nil {
@@ -51,6 +52,9 @@ func (c *Checker) evalSetDecl(s *syntax.SetDecl) bool {
 	if !c.setTypes(s) {
 		return false
 	}
+	if isTwin(twin, s) {
+		return c.wrong("chainwalk does not support declaring "+s.Handle.Name+" twice in one transaction, with other types or flags, for intervals", s.Loc)
+	}
 	if s.Timeout != 0 {
 		s.Flags |= nftables.SetTimeout
 	}
@@ -65,6 +69,16 @@ func (c *Checker) evalSetDecl(s *syntax.SetDecl) bool {
 		return true
 	}
 	return c.declared(s)
+}
+
+// isTwin says whether a set with intervals was declared otherwise by the same transaction. The kernel refuses the second one, but nft mixes
+// the elements of both before, so that it says other things.
+func isTwin(first, second *syntax.SetDecl) bool {
+	if first == nil || first.Handle.Number != 0 || second.Elements == nil || !isInterval(second.Flags) || isConcatInterval(second.Flags) {
+		return false
+	}
+	const differ = nftables.SetInterval | nftables.SetMap | nftables.SetObject
+	return first.Flags&differ != second.Flags&differ || !sameType(first.Key.Info().Type, second.Key.Info().Type)
 }
 
 // declared evaluates the elements that a set is declared with.

@@ -325,9 +325,15 @@ func (b *builder) addElements(create bool) {
 		return
 	}
 	h := &c.Handle
+	places := elementPlaces(c.Set, c.Elements, h, c.Loc, true, first)
 	b.requests = append(b.requests, Request{
 		&nftables.AddElements{Family: h.Family, Table: h.Table, Set: h.Name, Elements: elements, Exclusive: create},
-		elementPlaces(c.Set, c.Elements, h, c.Loc, true, first),
+		func(part nftables.Part, index int) syntax.Loc {
+			if part == nftables.PartName {
+				return c.Loc // the set was refused itself, or nft would have missed it
+			}
+			return places(part, index)
+		},
 	})
 }
 

@@ -45,6 +45,8 @@ type context struct {
 	needs [layers + 1]int
 	// icmpNeed is the match of a type of ICMP, counted from 1, that one of a field implies that messages of no other type have.
 	icmpNeed int
+	// icmpLast: no other bytes of the packet were compared since.
+	icmpLast bool
 	// last is the last match, counted from 1.
 	last int
 }
@@ -203,6 +205,7 @@ func (r *rule) needed(l layer) *syntax.Relational {
 
 // dropNeeded leaves out what a match of a header's bytes implies, as payload_dependency_kill in nft's src/payload.c does.
 func (r *rule) dropNeeded(p *syntax.Payload) {
+	r.icmpLast = false
 	if p.Field == nil {
 		return
 	}
@@ -234,6 +237,10 @@ func (r *rule) dropByOption(x *syntax.Exthdr) {
 	switch x.Op {
 	case expr.ExthdrTCPOption:
 		r.drop(transportLayer)
+		if r.icmpLast {
+			r.leaveOut(r.icmpNeed)
+			r.icmpNeed, r.icmpLast = 0, false
+		}
 	case expr.ExthdrIPv6:
 		r.dropProtocol(nfprotoIPv6)
 	case expr.ExthdrIPv4:

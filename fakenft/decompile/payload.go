@@ -138,7 +138,7 @@ func (r *rule) needPiece(p *syntax.Payload, value uint64, at int) {
 		}
 		r.need(l, at)
 	case isICMP(p.Header) && p.Field.Name == "type":
-		r.icmpNeed = at + 1
+		r.icmpNeed, r.icmpLast = at+1, true
 	}
 }
 

@@ -99,7 +99,7 @@ func (r *rule) emit(s syntax.Stmt) int {
 	default:
 		r.last = 0
 		r.needs = [layers + 1]int{}
-		r.icmpNeed = 0
+		r.icmpNeed, r.icmpLast = 0, false
 	}
 	return len(r.stmts) - 1
 }

@@ -220,6 +220,7 @@ func (p *parser) jump(t token) syntax.Stmt {
 	begin := p.here()
 	c := &syntax.ChainDecl{Anonymous: true}
 	if !p.expect(tokLBrace) {
+		p.leaveBlock()
 		return nil
 	}
 	p.inside(6, func() syntax.Expr {
@@ -228,7 +229,7 @@ func (p *parser) jump(t token) syntax.Stmt {
 	})
 	p.expect(tokRBrace)
 	c.Loc = p.since(begin)
-	p.closeBlock()
+	p.leaveBlock()
 	s := &syntax.ChainStmt{Code: v.Code, Chain: c}
 	s.Loc = p.since(from)
 	return s

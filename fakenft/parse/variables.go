@@ -68,7 +68,14 @@ func (p *parser) open() bool {
 
 // closeBlock ends such a block.
 func (p *parser) closeBlock() {
-	if p.bad || p.vars.outer == nil {
+	if !p.bad {
+		p.leaveBlock()
+	}
+}
+
+// leaveBlock ends a block, one with a mistake as well.
+func (p *parser) leaveBlock() {
+	if p.vars.outer == nil {
 		return
 	}
 	p.nesting--

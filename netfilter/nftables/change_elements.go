@@ -239,7 +239,7 @@ func (m *members) capacity(s *SetSpec) int {
 	if s.Size == 0 {
 		return 1<<32 - 1
 	}
-	if s.structure() != ordering {
+	if s.Flags&SetInterval == 0 || s.structure() != ordering {
 		return int(s.Size)
 	}
 	most := int(s.Size) * 2 // a beginning and an end each

@@ -76,7 +76,7 @@ func (s *SetSpec) same(other *SetSpec) bool {
 func (s *SetSpec) resizable() bool {
 	const shortKey = 2 // a set of such keys is a bitmap
 	switch {
-	case s.Flags&SetInterval != 0:
+	case s.Flags&SetInterval != 0 || s.isTree():
 		return false
 	case s.Flags&(SetEval|SetTimeout) != 0:
 		return true

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -38,12 +39,29 @@ const (
 
 func (s *SetSpec) structure() structure {
 	switch {
+	case s.Flags&SetInterval == 0 && s.isTree():
+		return ordering
 	case s.Flags&SetInterval == 0:
 		return hashing
 	case len(s.FieldLens) > 1:
 		return boxing
 	}
 	return ordering
+}
+
+// isTree says whether a set without intervals is a tree nevertheless, since that takes less memory than a hash of a known size (policy
+// memory; nft_select_set_ops). It takes an element for the beginning of an interval, so that none can be added behind another.
+func (s *SetSpec) isTree() bool {
+	isBitmap := s.KeyLen == 1 && s.Flags&(SetMap|SetObject|SetTimeout) == 0
+	if s.Policy == 0 || s.Size == 0 || s.Flags&SetEval != 0 || isBitmap {
+		return false
+	}
+	if s.Flags&SetTimeout != 0 {
+		return true // a hash of a known size has none
+	}
+	// A hash is 8 bytes, 8 for each bucket and 32 for each element; a tree is 72 bytes and 40 for each element (Linux 6.18, 64 bits).
+	buckets := uint64(1) << bits.Len64(max(uint64(s.Size)*4/3, 1)-1)
+	return 72+40*uint64(s.Size) < 8+8*buckets+32*uint64(s.Size)
 }
 
 func newMembers() *members {
@@ -97,7 +115,8 @@ func (m *members) meets(s *SetSpec, key []byte, now time.Time) *Element {
 	case ordering:
 		// Of an end and a beginning at one key the beginning holds, which comes last.
 		if at, any := m.ordered.Before(m.behind(key)); any {
-			if b, _ := m.ordered.At(at); b.Flags&ElementIntervalEnd == 0 && b.Live(now) {
+			b, _ := m.ordered.At(at)
+			if b.Flags&ElementIntervalEnd == 0 && b.Live(now) && (s.Flags&SetInterval != 0 || bytes.Equal(b.Key, key)) {
 				return b.Element
 			}
 		}

@@ -46,6 +46,7 @@ type savedRule struct {
 type savedSet struct {
 	Spec     SetSpec
 	Handle   uint64
+	Grows    bool
 	Elements []savedElement
 }
 
@@ -107,7 +108,7 @@ func (t *Table) saved() savedTable {
 		saved.Chains = append(saved.Chains, chain)
 	}
 	for _, s := range t.Sets() {
-		set := savedSet{Spec: s.SetSpec, Handle: s.Handle}
+		set := savedSet{Spec: s.SetSpec, Handle: s.Handle, Grows: s.grows}
 		for _, e := range s.Elements(time.Time{}) {
 			set.Elements = append(set.Elements, savedElement{e.ElementSpec, e.Deadline})
 		}
@@ -200,7 +201,11 @@ func (r *restoring) table(t *savedTable) error {
 		elements := func() error { return r.elements(t, s) }
 		add(s.Handle, func() error {
 			err := r.do(&AddSet{Family: t.Spec.Family, Table: t.Spec.Name, Set: s.Spec})
-			if err == nil && s.Spec.Flags&SetAnonymous != 0 {
+			if err != nil {
+				return err
+			}
+			table.ownSet(s.Spec.Name, 0).grows = s.Grows // a rule may have given it a size since
+			if s.Spec.Flags&SetAnonymous != 0 {
 				err = elements()
 			}
 			return err
@@ -259,6 +264,9 @@ func (r *restoring) elements(t *savedTable, s *savedSet) error {
 	}
 	if len(add.Elements) == 0 {
 		return nil
+	}
+	if s.Spec.Flags&SetInterval == 0 && s.Spec.structure() == ordering {
+		slices.Reverse(add.Elements) // none can be added behind another
 	}
 	return r.do(add)
 }
