@@ -65,9 +65,7 @@ func judge(steps []step, fresh [2]func() (machine, error)) (*verdict, error) {
 		if theirs == ours {
 			continue
 		}
-		if v.lacks = lacks(&theirs, &ours); v.lacks == "" && isGarbage(&s, theirs, ours) {
-			v.lacks = "the real tool prints unwritten memory when it echoes concatenated intervals"
-		}
+		v.lacks = excuse(&s, theirs, ours)
 		if v.lacks != "" {
 			return v, nil
 		}
@@ -76,34 +74,6 @@ func judge(steps []step, fresh [2]func() (machine, error)) (*verdict, error) {
 		return v, nil
 	}
 	return v, nil
-}
-
-// lacks is what the fake has refused by name, or why it need not say what the real tool says.
-func lacks(theirs, ours *toolrun.Run) string {
-	if theirs.Status > toolrun.StatusSignal {
-		return fmt.Sprintf("the real tool was ended by signal %d", theirs.Status-toolrun.StatusSignal)
-	}
-	_, what, found := strings.Cut(ours.Stderr, "chainwalk does not support ")
-	if !found {
-		return ""
-	}
-	what, _, _ = strings.Cut(what, "\n")
-	return what
-}
-
-// isGarbage says whether an echo differs in nothing but elements of concatenations, of which the real tool prints, for sets of intervals, what
-// its memory happened to hold, or nothing.
-func isGarbage(s *step, theirs, ours toolrun.Run) bool {
-	if !slices.Contains(s.Args, "-e") || !strings.Contains(ours.Stdout, " . ") {
-		return false
-	}
-	for _, run := range []*toolrun.Run{&theirs, &ours} {
-		lines := slices.DeleteFunc(slices.Collect(strings.Lines(run.Stdout)), func(line string) bool {
-			return strings.HasPrefix(line, "add element ") && (run == &theirs || strings.Contains(line, " . "))
-		})
-		run.Stdout = strings.Join(lines, "")
-	}
-	return theirs == ours
 }
 
 // kindOf names a difference by its first line of each side, with numbers and names masked.

@@ -118,7 +118,7 @@ func (g *gen) match(t *genTable) string {
 		return k.text + " " + not + g.noted("form", "range") + g.rangeOf(k.kind)
 	case n == 2 && ordered(k.kind):
 		return k.text + " " + g.ask("form", g.one("<", ">", "<=", ">=")) + " " + g.value(k.kind)
-	case n == 3:
+	case n == 3 && k.kind != iface: // of operators on names nft lists what its memory happens to hold
 		return fmt.Sprintf("%s %s %s %s %s", k.text, g.ask("form", g.one("&", "and", "|", "^")), g.mask(k.kind), g.one("==", "!="), g.value(k.kind))
 	case n == 4 && (k.kind == addr4 || k.kind == addr6):
 		return k.text + " " + not + g.noted("form", "prefix") + g.value(k.kind) + "/" + fmt.Sprint(g.n(33))

@@ -9,7 +9,7 @@ import (
 func (g *gen) statement(t *genTable) string {
 	for {
 		text := g.anyStatement(t)
-		if t.family == "bridge" && (strings.HasPrefix(text, "reject") || strings.HasPrefix(text, "ct count")) {
+		if t.family == "bridge" && (strings.HasPrefix(text, "reject") || strings.HasPrefix(text, "ct ")) {
 			continue // a kernel without nft_reject_bridge and nf_conntrack_bridge takes neither, and ours does
 		}
 		return text

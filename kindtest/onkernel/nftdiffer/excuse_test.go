@@ -1,0 +1,36 @@
+package nftdiffer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
+)
+
+func TestExcuses(t *testing.T) {
+	list, echo := &step{Args: []string{"list", "ruleset"}}, &step{Args: []string{"-e", "-f", "-"}}
+	for _, c := range []struct {
+		name         string
+		step         *step
+		theirs, ours string
+		excused      bool
+	}{
+		{"flags with the same lowest bit", list, "tcp flags { syn, syn | ack }", "tcp flags { syn | ack, syn }", true},
+		{"the same in a map", list, "tcp flags vmap { syn : drop, syn | ack : accept }", "tcp flags vmap { syn | ack : accept, syn : drop }", true},
+		{
+			"the same as JSON", list, `{"nftables": [{"set": ["syn", {"|": ["syn", "ack"]}]}]}`,
+			`{"nftables": [{"set": [{"|": ["syn", "ack"]}, "syn"]}]}`, true,
+		},
+		{"other flags", list, "tcp flags { syn, syn | ack }", "tcp flags { syn, syn | fin }", false},
+		{"single flags", list, "tcp flags { syn, ack }", "tcp flags { ack, syn }", false},
+		{"single flags as JSON", list, `{"set": ["syn", "ack"]}`, `{"set": ["ack", "syn"]}`, false},
+		{"a rule behind it", list, "tcp flags { syn, syn | ack } drop", "tcp flags { syn | ack, syn } accept", false},
+		{"a chain without a name", echo, "add chain ip t __chain9\n", "add rule ip t c jump {\n", true},
+		{"such a chain in a listing", list, "add chain ip t __chain9\n", "add rule ip t c jump {\n", false},
+	} {
+		got := excuse(c.step, toolrun.Run{Stdout: c.theirs}, toolrun.Run{Stdout: c.ours})
+		assert.Equal(t, c.excused, got != "", c.name)
+	}
+	assert.Empty(t, excuse(list, toolrun.Run{Stdout: "{ syn, syn | ack }"}, toolrun.Run{Stdout: "{ syn | ack, syn }", Status: 1}), "another status")
+}
