@@ -1,10 +1,9 @@
 package changes
 
 import (
-	"maps"
+	"bytes"
 	"net/netip"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
@@ -25,34 +24,32 @@ type sliceReader struct {
 	// byPort is what the slices of one Service hold. Its lists are used again for
 	// the next Service.
 	byPort portLists
+	// texts are those by which endpoints are sorted, and ofSlice those of one slice. Both are memory that is used again.
+	texts   []byte
+	ofSlice []Endpoint
 }
 
-// found is an endpoint with the text by which it is sorted.
+// found is an endpoint and where the text by which it is sorted is in texts.
 type found struct {
-	text     string
-	endpoint Endpoint
+	start, end int
+	endpoint   Endpoint
 }
 
-// portLists are lists of endpoints by service port.
+// portLists are lists of endpoints by service port. A Service has few ports, so they are looked for one by one.
 type portLists struct {
-	places map[ServicePortName]int // in lists
-	lists  [][]found
+	ports []ServicePortName
+	lists [][]found
 }
 
 // reset empties the lists and keeps their memory.
-func (l *portLists) reset() {
-	if l.places == nil {
-		l.places = map[ServicePortName]int{}
-	}
-	clear(l.places)
-}
+func (l *portLists) reset() { l.ports = l.ports[:0] }
 
 // of returns the list of a service port, which is empty at first.
 func (l *portLists) of(port ServicePortName) *[]found {
-	place, ok := l.places[port]
-	if !ok {
-		place = len(l.places)
-		l.places[port] = place
+	place := slices.Index(l.ports, port)
+	if place < 0 {
+		place = len(l.ports)
+		l.ports = append(l.ports, port)
 		if place == len(l.lists) {
 			l.lists = append(l.lists, nil)
 		}
@@ -61,16 +58,33 @@ func (l *portLists) of(port ServicePortName) *[]found {
 	return &l.lists[place]
 }
 
+// builtEndpoints are the endpoints of the ports of one Service: a map would be many times as large.
+type builtEndpoints []portEndpoints
+
+type portEndpoints struct {
+	port ServicePortName
+	list []Endpoint
+}
+
+// of returns the place of a port, -1 where it has no endpoints.
+func (b builtEndpoints) of(port ServicePortName) int {
+	return slices.IndexFunc(b, func(p portEndpoints) bool { return p.port == port })
+}
+
 // read returns the endpoints of a Service. The slices are read in the order of
 // their names, so equal slices give equal endpoints.
-func (r *sliceReader) read(service types.NamespacedName, byName map[string]*discovery.EndpointSlice) Endpoints {
+func (r *sliceReader) read(service types.NamespacedName, applied namedSlices) builtEndpoints {
 	r.byPort.reset()
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		r.readSlice(service, byName[name])
+	r.texts = r.texts[:0]
+	for _, named := range applied {
+		r.readSlice(service, named.slice)
 	}
-	endpoints := make(Endpoints, len(r.byPort.places))
-	for port := range r.byPort.places {
-		endpoints[port] = r.merge(*r.byPort.of(port))
+	if len(r.byPort.ports) == 0 {
+		return nil
+	}
+	endpoints := make(builtEndpoints, len(r.byPort.ports))
+	for i, port := range r.byPort.ports {
+		endpoints[i] = portEndpoints{port, r.merge(r.byPort.lists[i])}
 	}
 	return endpoints
 }
@@ -97,7 +111,9 @@ func (r *sliceReader) readSlice(service types.NamespacedName, slice *discovery.E
 		list := r.byPort.of(name)
 		for _, endpoint := range endpoints {
 			endpoint.Port = number
-			*list = append(*list, found{text: endpoint.String(), endpoint: endpoint})
+			start := len(r.texts)
+			r.texts = endpoint.AddrPort().AppendTo(r.texts)
+			*list = append(*list, found{start, len(r.texts), endpoint})
 		}
 	}
 }
@@ -110,11 +126,13 @@ func (r *sliceReader) readSlice(service types.NamespacedName, slice *discovery.E
 // terminating. A terminating endpoint never replaces another one; among the rest
 // the one that was read later wins.
 func (r *sliceReader) merge(list []found) []Endpoint {
-	slices.SortStableFunc(list, func(a, b found) int { return strings.Compare(a.text, b.text) })
+	text := func(f *found) []byte { return r.texts[f.start:f.end] }
+	slices.SortStableFunc(list, func(a, b found) int { return bytes.Compare(text(&a), text(&b)) })
 	merged := make([]Endpoint, 0, len(list))
-	for i, next := range list {
+	for i := range list {
+		next := &list[i]
 		switch {
-		case i == 0 || list[i-1].text != next.text:
+		case i == 0 || !bytes.Equal(text(&list[i-1]), text(next)):
 			merged = append(merged, next.endpoint)
 		case !next.endpoint.Terminating:
 			r.marks.Hit(mark.ChangesEndpointTwice)
@@ -126,9 +144,9 @@ func (r *sliceReader) merge(list []found) []Endpoint {
 	return merged
 }
 
-// endpointsOf returns the slice's endpoints, still without a port.
+// endpointsOf returns the slice's endpoints, still without a port. They hold until the next call.
 func (r *sliceReader) endpointsOf(slice *discovery.EndpointSlice) []Endpoint {
-	endpoints := make([]Endpoint, 0, len(slice.Endpoints))
+	endpoints := r.ofSlice[:0]
 	for i := range slice.Endpoints {
 		from := &slice.Endpoints[i]
 		addr, ok := r.address(slice, from)
@@ -148,6 +166,7 @@ func (r *sliceReader) endpointsOf(slice *discovery.EndpointSlice) []Endpoint {
 		}
 		endpoints = append(endpoints, endpoint)
 	}
+	r.ofSlice = endpoints
 	return endpoints
 }
 

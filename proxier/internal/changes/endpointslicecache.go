@@ -2,6 +2,8 @@ package changes
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	discovery "k8s.io/api/discovery/v1"
@@ -28,14 +30,48 @@ type sliceCache struct {
 
 // serviceSlices holds the slices of one Service.
 type serviceSlices struct {
-	applied map[string]*discovery.EndpointSlice
+	applied namedSlices
 	// pending holds nil for a slice that goes away. A slice that is as applied
 	// is not in it.
-	pending map[string]*discovery.EndpointSlice
+	pending namedSlices
 	// built is what the applied slices were turned into.
-	built Endpoints
+	built builtEndpoints
 	// triggerTimes says what set off the pending changes.
 	triggerTimes []time.Time
+}
+
+// namedSlices are slices by name, sorted. Most Services have one: a map would be many times as large.
+type namedSlices []namedSlice
+
+type namedSlice struct {
+	name  string
+	slice *discovery.EndpointSlice
+}
+
+func (n namedSlices) place(name string) (int, bool) {
+	return slices.BinarySearchFunc(n, name, func(s namedSlice, name string) int { return strings.Compare(s.name, name) })
+}
+
+// get returns the slice of a name, and whether there is one.
+func (n namedSlices) get(name string) (*discovery.EndpointSlice, bool) {
+	if place, found := n.place(name); found {
+		return n[place].slice, true
+	}
+	return nil, false
+}
+
+func (n *namedSlices) put(name string, slice *discovery.EndpointSlice) {
+	place, found := n.place(name)
+	if !found {
+		*n = slices.Insert(*n, place, namedSlice{name: name})
+	}
+	(*n)[place].slice = slice
+}
+
+func (n *namedSlices) remove(name string) {
+	if place, found := n.place(name); found {
+		*n = slices.Delete(*n, place, place+1)
+	}
 }
 
 func newSliceCache(marks *mark.Recorder) *sliceCache {
@@ -57,10 +93,7 @@ func (c *sliceCache) put(service types.NamespacedName, slice *discovery.Endpoint
 	c.owners[name] = service
 	held := c.services[service]
 	if held == nil {
-		held = &serviceSlices{
-			applied: map[string]*discovery.EndpointSlice{},
-			pending: map[string]*discovery.EndpointSlice{},
-		}
+		held = &serviceSlices{}
 		c.services[service] = held
 	}
 	if !c.set(held, slice.Name, slice) {
@@ -113,33 +146,38 @@ func (c *sliceCache) takeChanged() sets.Set[types.NamespacedName] {
 // set makes slice (nil for none) the pending state, or drops the pending state
 // if that is as applied. It reports whether the latest state differs now.
 func (c *sliceCache) set(s *serviceSlices, name string, slice *discovery.EndpointSlice) bool {
-	latest, waits := s.pending[name]
+	applied, _ := s.applied.get(name)
+	latest, waits := s.pending.get(name)
 	if !waits {
-		latest = s.applied[name]
+		latest = applied
 	}
 	if sameContent(latest, slice) {
 		c.marks.Hit(mark.ChangesSliceSame)
 		return false
 	}
-	if sameContent(s.applied[name], slice) {
+	if sameContent(applied, slice) {
 		c.marks.Hit(mark.ChangesSliceAsApplied)
-		delete(s.pending, name)
+		s.pending.remove(name)
 	} else {
-		s.pending[name] = slice
+		s.pending.put(name, slice)
 	}
 	return true
 }
 
 // advance makes the pending slices the applied ones.
 func (s *serviceSlices) advance() {
-	for name, slice := range s.pending {
-		if slice == nil {
-			delete(s.applied, name)
+	if len(s.applied) == 0 && !slices.ContainsFunc(s.pending, func(n namedSlice) bool { return n.slice == nil }) {
+		s.applied, s.pending = s.pending, nil
+		return
+	}
+	for _, next := range s.pending {
+		if next.slice == nil {
+			s.applied.remove(next.name)
 		} else {
-			s.applied[name] = slice
+			s.applied.put(next.name, next.slice)
 		}
 	}
-	clear(s.pending)
+	s.pending = nil
 }
 
 // sameContent compares what endpoints are built from and leaves out metadata.

@@ -150,25 +150,26 @@ func (t *EndpointsTracker) apply(endpoints Endpoints, service types.NamespacedNa
 
 // replace puts current in the place of previous and reports whether they differ.
 // Lists that stay as they were are left alone.
-func (t *EndpointsTracker) replace(endpoints, previous, current Endpoints) bool {
+func (t *EndpointsTracker) replace(endpoints Endpoints, previous, current builtEndpoints) bool {
 	changed := false
-	for port := range previous {
-		if _, stays := current[port]; !stays {
+	for i := range previous {
+		if port := previous[i].port; current.of(port) < 0 {
 			t.reader.marks.Hit(mark.ChangesEndpointsGone)
 			delete(endpoints, port)
 			changed = true
 			t.noteProtocol(port.Protocol)
 		}
 	}
-	for port, list := range current {
-		if slices.EqualFunc(list, previous[port], Endpoint.equal) {
+	for i := range current {
+		port := &current[i]
+		if place := previous.of(port.port); place >= 0 && slices.EqualFunc(port.list, previous[place].list, Endpoint.equal) {
 			t.reader.marks.Hit(mark.ChangesEndpointsStay)
-			current[port] = previous[port]
+			port.list = previous[place].list
 			continue
 		}
-		endpoints[port] = list
+		endpoints[port.port] = port.list
 		changed = true
-		t.noteProtocol(port.Protocol)
+		t.noteProtocol(port.port.Protocol)
 	}
 	return changed
 }
@@ -183,12 +184,15 @@ func (t *EndpointsTracker) noteProtocol(protocol v1.Protocol) {
 // countLocalReady counts addresses: a pod that serves two ports counts once.
 // Terminating endpoints are not ready, so that a load balancer turns away from a
 // node whose last endpoints are going, though these may still serve.
-func (t *EndpointsTracker) countLocalReady(service types.NamespacedName, built Endpoints) {
-	local := sets.New[netip.Addr]()
-	for _, list := range built {
-		for i := range list {
-			if list[i].Local && list[i].Ready {
-				local.Insert(list[i].IP)
+func (t *EndpointsTracker) countLocalReady(service types.NamespacedName, built builtEndpoints) {
+	var local sets.Set[netip.Addr]
+	for i := range built {
+		for j := range built[i].list {
+			if e := &built[i].list[j]; e.Local && e.Ready {
+				if local == nil {
+					local = sets.New[netip.Addr]()
+				}
+				local.Insert(e.IP)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package changes
 
 import (
-	"cmp"
 	"net/netip"
 	"strings"
 
@@ -30,12 +29,16 @@ func (n ServicePortName) String() string {
 // Compare orders by namespace, name, port and protocol, so that the ports of a
 // Service stand together.
 func (n ServicePortName) Compare(other ServicePortName) int {
-	return cmp.Or(
-		strings.Compare(n.Namespace, other.Namespace),
-		strings.Compare(n.Name, other.Name),
-		strings.Compare(n.Port, other.Port),
-		strings.Compare(string(n.Protocol), string(other.Protocol)),
-	)
+	if c := strings.Compare(n.Namespace, other.Namespace); c != 0 {
+		return c
+	}
+	if c := strings.Compare(n.Name, other.Name); c != 0 {
+		return c
+	}
+	if c := strings.Compare(n.Port, other.Port); c != 0 {
+		return c
+	}
+	return strings.Compare(string(n.Protocol), string(other.Protocol))
 }
 
 // LowerProtocol spells a protocol as the tools of the kernel do: "tcp", "udp" or "sctp".

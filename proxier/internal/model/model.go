@@ -113,10 +113,14 @@ func Decide(config Config, services changes.Services, endpoints changes.Endpoint
 		GuardLoopback: config.ServesLocalhost() || config.RouteLocalnet && config.Family == v1.IPv4Protocol,
 		DropInvalid:   !config.TCPLiberal,
 	}
-	for name, port := range services {
-		m.Services = append(m.Services, DecideService(port, endpoints[name], node))
+	ports := make([]*changes.ServicePort, 0, len(services))
+	for _, port := range services {
+		ports = append(ports, port)
 	}
-	slices.SortFunc(m.Services, func(a, b Service) int { return a.Port.Name.Compare(b.Port.Name) })
+	slices.SortFunc(ports, func(a, b *changes.ServicePort) int { return a.Name.Compare(b.Name) })
+	for _, port := range ports {
+		m.Services = append(m.Services, DecideService(port, endpoints[port.Name], node))
+	}
 	return m
 }
 

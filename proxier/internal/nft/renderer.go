@@ -2,6 +2,7 @@ package nft
 
 import (
 	"maps"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -70,11 +71,11 @@ func (r *renderer) each(m *model.Model, visit func()) {
 
 // sizeOf is about as large as the transaction will be: growing a buffer of many megabytes costs more than to fill it.
 func (r *renderer) sizeOf(m *model.Model) int {
-	const setup, perService, perEndpoint, perStickyEndpoint = 8 << 10, 750, 45, 1100
+	const setup, perService, perChain, perEndpoint, perStickyEndpoint = 8 << 10, 200, 220, 32, 1100
 	size := setup + len(m.Services)*perService
 	for i := range m.Services {
 		s := &m.Services[i]
-		size += len(s.Endpoints.Reachable) * perEndpoint
+		size += bits.OnesCount8(uint8(chainsOf(s)))*perChain + len(s.Endpoints.Reachable)*perEndpoint
 		if s.Port.SessionAffinityClientIP {
 			size += len(s.Endpoints.Reachable) * perStickyEndpoint
 		}
