@@ -39,6 +39,7 @@ type builder struct {
 	boxes    map[any]*boxes
 	typed    map[string]diagram.Set
 	like     map[likeKey]int32
+	looked   map[fibKey]diagram.ID
 	terrain  []diagram.Value // where the terrain may change
 	needs    needs
 	depth    int
@@ -46,8 +47,7 @@ type builder struct {
 
 // needs are what the rules of the host ask for that costs something to keep.
 type needs struct {
-	original   bool // destinations before their translation
-	translated bool // whether a destination is translated
+	original bool // destinations before their translation
 }
 
 // targetKey is the way behind a translation, and its target.
@@ -60,7 +60,7 @@ func newBuilder(w *world, t *packetsim.Terrain, class Class, o *Options) *builde
 	b := &builder{w: w, s: w.newStore(), t: t, six: w.six, class: class, chance: o.Chance, ignore: o.Ignore, devices: t.Devices(), number: map[string]int{},
 		tracks: t.Tracks(), chains: map[any]*chain{}, walks: map[state]diagram.ID{}, cutsIn: map[routeKey]diagram.ID{},
 		cutsOut: map[routeKey]diagram.ID{}, targeted: map[targetKey]diagram.ID{}, sums: map[sumKey]diagram.ID{}, boxes: map[any]*boxes{},
-		typed: map[string]diagram.Set{}, like: map[likeKey]int32{}}
+		typed: map[string]diagram.Set{}, like: map[likeKey]int32{}, looked: map[fibKey]diagram.ID{}}
 	for i, name := range w.devices {
 		b.number[name] = i + 1
 	}

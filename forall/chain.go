@@ -122,7 +122,7 @@ func (b *builder) chain(c *chain, st state) diagram.ID {
 			after.way, after.routed = st.way, st.routed
 		}
 		if after.to == plain.to {
-			after.view, after.orig, after.to = st.view, st.orig, st.to
+			after.view, after.orig = st.view, st.orig
 		}
 		return b.is(k, after)
 	})
@@ -268,6 +268,10 @@ func (b *builder) jump(c *chain, name string, isGoto bool, st state) diagram.ID 
 	})
 }
 
+// fewGoals is up to how many targets of translations are told from the other destinations, so that a packet that is for one already is known to
+// stay as it is.
+const fewGoals = 256
+
 // scan looks at all chains that packets can come to, and cuts the destinations by what they ask for.
 func (b *builder) scan() {
 	late := map[*chain]bool{}
@@ -288,7 +292,7 @@ func (b *builder) scan() {
 			}
 		}
 	}
-	if b.needs.translated {
+	if len(b.goals) <= fewGoals {
 		b.wanted = append(b.wanted, b.goals...)
 	}
 	b.cutPlaces()

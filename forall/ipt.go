@@ -126,9 +126,10 @@ func (b *builder) iptAsks(r *iptRule) (asks []diagram.Interval, read reads) {
 			add(m.ReplSrc)
 			if m.OrigDst != nil || m.OrigDstPort != nil {
 				b.needs.original = true
+				read |= readsView
 			}
 			if m.States&match.CTDNAT != 0 {
-				b.needs.translated, b.needs.original = true, true
+				read |= readsView
 			}
 		case *match.Devgroup, *match.Physdev, *match.Owner, *match.RPFilter, *match.Realm, *match.PktType:
 			read |= readsDevices | readsHook | readsWay

@@ -61,25 +61,18 @@ func (q *cond) ctStates(m *match.Conntrack) {
 func (b *builder) changes(st *state, side conntrack.Side) diagram.ID {
 	s := b.s
 	switch {
-	case !st.rel.tracked() || !st.translated(side):
+	case !st.rel.tracked():
 		return s.One(no)
 	case st.rel != fresh:
 		return b.unmodelled("whether the connection is translated")
 	case side == conntrack.Source && st.anyPort:
 		return b.unmodelled("whether the kernel chose another source port")
-	case side == conntrack.Source:
-		return s.Choose(vSrc, diagram.Set{diagram.Point(valueOf(b.sources.at(st.src)))}, s.One(no), s.One(yes))
-	case st.to == someTarget || st.orig == 0:
+	case side == conntrack.Source && st.src == 0, side == conntrack.Destination && st.moved == unmoved:
+		return s.One(no)
+	case side == conntrack.Destination && st.moved == mayBeOne:
 		return b.unmodelled("whether the translation of the destination makes it another one")
 	}
-	to := b.targets.at(st.to)
-	if to.addr.IsValid() && to.addr != b.views[st.orig].addr {
-		return s.One(yes)
-	}
-	if !to.hasPort {
-		return s.One(no)
-	}
-	return s.Choose(vDstPort, diagram.Set{diagram.Point(diagram.Number(uint64(to.port)))}, s.One(no), s.One(yes))
+	return s.One(yes) // a source that is the same is not translated
 }
 
 // tuples asks for the addresses and ports of the connection: of its first packet as it came, and of what is expected in answer.

@@ -131,17 +131,44 @@ func (b *builder) bindDst(to destination, st state) diagram.ID {
 	without := to
 	without.port, without.hasPort = 0, false
 	if !to.hasPort {
-		return b.is(accepted, b.withTarget(to, st))
+		return b.moveTo(to, st)
 	}
 	q := b.newCond(&st)
 	q.protos(false, inet.TCP, inet.UDP, inet.SCTP)
-	return b.then(q.id(), b.is(accepted, b.withTarget(to, st)), b.is(accepted, b.withTarget(without, st)))
+	return b.then(q.id(), b.moveTo(to, st), b.moveTo(without, st))
+}
+
+// moveTo gives the packet a destination. What it has already stays as in the packet.
+func (b *builder) moveTo(to destination, st state) diagram.ID {
+	st.moved = b.movedBy(to, st.view)
+	if st.moved != unmoved {
+		return b.is(accepted, b.withTarget(to, st))
+	}
+	if !to.hasPort {
+		return b.is(accepted, st)
+	}
+	same := st
+	st.moved = isMoved
+	other := b.is(accepted, b.withTarget(to, st))
+	return b.then(b.s.Choose(vDstPort, diagram.Set{diagram.Point(diagram.Number(uint64(to.port)))}, b.s.One(yes), b.s.One(no)), b.is(accepted, same), other)
+}
+
+// movedBy says whether the address of a target is another one than the destination of a view.
+func (b *builder) movedBy(to destination, view int32) moved {
+	if !to.addr.IsValid() {
+		return unmoved
+	}
+	in := &b.slices[b.sliceOf(valueOf(to.addr))]
+	switch {
+	case in.view != view:
+		return isMoved
+	case in.First == in.Last && b.views[view].alone:
+		return unmoved
+	}
+	return mayBeOne
 }
 
 func (b *builder) withTarget(to destination, st state) state {
-	if !to.addr.IsValid() && !to.hasPort {
-		return st
-	}
 	if to.addr.IsValid() {
 		st.view = b.viewOf(to.addr)
 	}

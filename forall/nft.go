@@ -1,20 +1,203 @@
 package forall
 
 import (
+	"fmt"
+
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-type boxes struct{}
-
-type nftRule struct{ *nftables.Rule }
-
-func (r *nftRule) destinations() diagram.Set { return nil }
-func (r *nftRule) leadsTo() []string         { return nil }
-func (r *nftRule) run(b *builder, c *chain, number int, st state) diagram.ID {
-	return b.unmodelled("nft")
+// nftRule is a rule of nf_tables.
+type nftRule struct {
+	*nftables.Rule
+	table *nftables.Table
+	dst   diagram.Set // the destinations that it may match
+	any   bool        // all
+	leads []string
 }
+
+func (r *nftRule) destinations() diagram.Set {
+	if r.any {
+		return nil
+	}
+	return r.dst
+}
+
+func (r *nftRule) leadsTo() []string { return r.leads }
+
+// nftChain is a chain of a table.
 func (b *builder) nftChain(t *nftables.Table, c *nftables.Chain) *chain {
-	return &chain{}
+	if known := b.chains[c]; known != nil {
+		return known
+	}
+	made := &chain{name: t.Family.String() + " " + t.Name + " " + c.Name, nftTable: t, rules: make([]rule, len(c.Rules))}
+	room := make([]nftRule, len(c.Rules))
+	for i, r := range c.Rules {
+		room[i] = nftRule{Rule: r, table: t, any: true}
+		made.rules[i] = &room[i]
+	}
+	b.chains[c] = made
+	return made
 }
-func (b *builder) nftAsks(c *chain, r *nftRule) ([]diagram.Interval, reads) { return nil, 0 }
+
+// run is what the rule does.
+func (r *nftRule) run(b *builder, c *chain, number int, st state) diagram.ID {
+	x := &nftRun{b: b, c: c, r: r, number: number, st: st}
+	return x.from(0)
+}
+
+// nftRun is a rule that packets in a state are run through, up to one of its expressions.
+type nftRun struct {
+	b      *builder
+	c      *chain
+	r      *nftRule
+	number int
+	st     state
+	regs   registers
+}
+
+// fork is the same run, to be changed.
+func (x *nftRun) fork() *nftRun {
+	other := *x
+	return &other
+}
+
+// breaks is the rule that does not hold.
+func (x *nftRun) breaks() diagram.ID { return x.b.is(fell, x.st) }
+
+// from is what the rule does from an expression on.
+func (x *nftRun) from(i int) diagram.ID {
+	if i == len(x.r.Exprs) {
+		return x.b.is(fell, x.st)
+	}
+	switch e := x.r.Exprs[i].(type) {
+	case *expr.Immediate:
+		if v := e.Data.Verdict; v != nil {
+			return x.verdict(v)
+		}
+		x = x.fork()
+		x.regs.put(e.Dreg, constant(e.Data.Bytes))
+		return x.from(i + 1)
+	case *expr.Payload:
+		if e.Writes {
+			return x.writes(e, i)
+		}
+		return x.payload(e, i)
+	case *expr.Meta:
+		if e.Writes {
+			return x.setMeta(e, i)
+		}
+		return x.meta(e, i)
+	case *expr.CT:
+		if e.Writes {
+			return x.setCT(e, i)
+		}
+		return x.ct(e, i)
+	case *expr.Cmp:
+		return x.tested(x.compare(e), i)
+	case *expr.Range:
+		return x.tested(x.inRange(e), i)
+	case *expr.Bitwise:
+		return x.bitwise(e, i)
+	case *expr.Byteorder:
+		return x.byteorder(e, i)
+	case *expr.Lookup:
+		return x.lookup(e, i)
+	case *expr.Fib:
+		return x.fib(e, i)
+	case *expr.Numgen:
+		return x.numgen(e, i)
+	}
+	return x.fromMore(i)
+}
+
+// fromMore is from for statements.
+func (x *nftRun) fromMore(i int) diagram.ID {
+	switch e := x.r.Exprs[i].(type) {
+	case *expr.Counter, *expr.Log, *expr.Last:
+		return x.from(i + 1)
+	case *expr.Limit, *expr.Quota, *expr.Connlimit:
+		return x.tested(x.named(expr.Text(x.r.Exprs[i])+" in "+place(x.c, x.number)), i)
+	case *expr.Objref:
+		return x.object(e, i)
+	case *expr.Dynset:
+		return x.dynset(e, i)
+	case *expr.Notrack:
+		x = x.fork()
+		x.st = untrackedState(x.st)
+		return x.from(i + 1)
+	case *expr.Reject:
+		return x.reject(e)
+	case *expr.NAT:
+		return x.nat(e)
+	case *expr.Masq:
+		return x.masquerade(e)
+	case *expr.Redir:
+		return x.redirect(e)
+	}
+	return x.b.unmodelled("the expression " + expr.Text(x.r.Exprs[i]))
+}
+
+// tested goes on where a condition holds.
+func (x *nftRun) tested(condition diagram.ID, i int) diagram.ID {
+	if condition == x.b.s.One(no) {
+		return x.breaks()
+	}
+	return x.b.then(condition, x.from(i+1), x.breaks())
+}
+
+// named is a condition with a name.
+func (x *nftRun) named(name string) diagram.ID {
+	q := x.b.newCond(&x.st)
+	q.named(name)
+	return q.id()
+}
+
+// verdict is a verdict of the rule or of an element.
+func (x *nftRun) verdict(v *expr.Verdict) diagram.ID {
+	b := x.b
+	switch v.Code {
+	case expr.Accept:
+		return b.is(accepted, x.st)
+	case expr.Drop:
+		return b.dropped()
+	case expr.Return:
+		return b.is(returned, x.st)
+	case expr.Continue:
+		return b.is(fell, x.st)
+	case expr.Jump, expr.Goto:
+		return b.jump(x.c, v.Chain, v.Code == expr.Goto, x.st)
+	}
+	return b.unmodelled(fmt.Sprintf("verdict %d", v.Code))
+}
+
+// object is what an object of the table says.
+func (x *nftRun) object(e *expr.Objref, i int) diagram.ID {
+	kind, name := e.Type, e.Object
+	if e.Set != "" {
+		return x.b.unmodelled("a map of objects")
+	}
+	switch kind {
+	case expr.ObjectCounter, expr.ObjectSecmark:
+		return x.from(i + 1)
+	case expr.ObjectQuota, expr.ObjectLimit, expr.ObjectConnlimit:
+		return x.tested(x.named(fmt.Sprintf("object %s of %s %s", name, x.r.table.Family, x.r.table.Name)), i)
+	}
+	return x.b.unmodelled("the object " + name)
+}
+
+// dynset goes on, where the set has room.
+func (x *nftRun) dynset(e *expr.Dynset, i int) diagram.ID {
+	set := x.r.table.Set(e.Set)
+	if set == nil {
+		return x.b.unmodelled("set " + e.Set + ", which is not there")
+	}
+	if len(e.Exprs)+len(set.Exprs) > 0 {
+		return x.tested(x.named(expr.Text(e)+" in "+place(x.c, x.number)), i)
+	}
+	if e.Invert && e.Op != expr.DynsetDelete {
+		return x.breaks()
+	}
+	return x.from(i + 1)
+}

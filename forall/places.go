@@ -33,6 +33,7 @@ type view struct {
 	value diagram.Value
 	place int32 // the part of the terrain
 	slice int32
+	alone bool // no other slice has it
 }
 
 // cutPlaces makes the slices.
@@ -48,6 +49,9 @@ func (b *builder) cutPlaces() {
 		class := all.class[i]
 		if viewOf[class] == 0 {
 			viewOf[class] = b.newView(first, int32(i))
+			b.views[viewOf[class]].alone = true
+		} else {
+			b.views[viewOf[class]].alone = false
 		}
 		b.slices = append(b.slices, slice{diagram.Interval{First: first, Last: last}, viewOf[class]})
 	}
@@ -56,7 +60,7 @@ func (b *builder) cutPlaces() {
 
 func (b *builder) newView(v diagram.Value, slice int32) int32 {
 	place := sort.Search(len(b.terrain), func(i int) bool { return v.Less(b.terrain[i]) })
-	b.views = append(b.views, view{addrOf(v, b.six), v, int32(place), slice})
+	b.views = append(b.views, view{addr: addrOf(v, b.six), value: v, place: int32(place), slice: slice})
 	return int32(len(b.views) - 1)
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // origin is how a packet came to the hook where it is.
@@ -50,9 +49,19 @@ type state struct {
 	view    int32 // of views: the destination, as far as rules can tell
 	orig    int32 // of views: that when it came, if rules ask for it behind a translation; otherwise 0
 	port    int32 // the destination port; asIs: as in the packet
+	moved   moved // whether the translation of the destination makes it another one
 	to      int32 // of targets: what the destination is translated to; 0: nothing
 	src     int32 // of sources: what the source is translated to; 0: nothing
 }
+
+// moved says whether a translation makes a destination another one.
+type moved uint8
+
+const (
+	unmoved  moved = iota
+	isMoved        // it does
+	mayBeOne       // the destination may be the target itself
+)
 
 // asIs says that a port is the packet's own.
 const asIs = -1
@@ -79,8 +88,8 @@ const (
 	no  diagram.Atom = 1
 )
 
-// firstValue is the first atom that is a value in a register; those before it are conditions and states.
-const firstValue diagram.Atom = 1 << 29
+// isValue is what atoms that are values in registers have in the place of a kind.
+const isValue = 3
 
 // destination is what a destination is translated to.
 type destination struct {
@@ -166,12 +175,4 @@ func (n *numbered[T]) at(id int32) T {
 		return zero
 	}
 	return n.all[id]
-}
-
-// translated says whether a side of the packet's connection is translated, as far as a rule has said so.
-func (st *state) translated(side conntrack.Side) bool {
-	if side == conntrack.Source {
-		return st.src != 0
-	}
-	return st.to != 0
 }

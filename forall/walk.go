@@ -11,7 +11,7 @@ const loopback = "lo"
 
 // walk is the fates of packets in a state, from the hook's entry at which they are on.
 func (b *builder) walk(st state) diagram.ID {
-	if st.to > 0 && !b.needs.translated {
+	if st.to > 0 {
 		return b.walkTarget(st)
 	}
 	if known, is := b.walks[st]; is {

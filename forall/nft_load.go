@@ -1,0 +1,481 @@
+package forall
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
+
+// The families of packets (NFPROTO_*), and their protocols of Ethernet.
+const (
+	nfproto4 = 2
+	nfproto6 = 10
+)
+
+// put is the run behind an expression that loads a value.
+func (x *nftRun) put(to expr.Register, l *load, i int) diagram.ID {
+	x = x.fork()
+	x.regs.put(to, l)
+	return x.from(i + 1)
+}
+
+// opaque is a value that only conditions with names can be about.
+func opaque(e expr.Expr, size int) *load {
+	return &load{kind: loadOpaque, size: size, name: expr.Text(e)}
+}
+
+// addrSize is the length of an address.
+func (b *builder) addrSize() int {
+	if b.six {
+		return 16
+	}
+	return 4
+}
+
+// source is the source as it is now.
+func (x *nftRun) source() *load {
+	if x.st.src != 0 {
+		return constant(x.b.sources.at(x.st.src).AsSlice())
+	}
+	return &load{kind: loadField, v: vSrc, size: x.b.addrSize()}
+}
+
+// destination is the destination of a view.
+func (x *nftRun) destination(view int32) *load {
+	return &load{kind: loadDst, v: vDst, size: x.b.addrSize(), view: view}
+}
+
+func (x *nftRun) dstPort() *load {
+	if x.st.port != asIs {
+		return constant(binary.BigEndian.AppendUint16(nil, uint16(x.st.port)))
+	}
+	return &load{kind: loadField, v: vDstPort, size: 2}
+}
+
+func (x *nftRun) srcPort() *load {
+	if x.st.anyPort {
+		return &load{kind: loadOpaque, size: 2, name: "the source port that the kernel chose"}
+	}
+	return &load{kind: loadField, v: vSrcPort, size: 2}
+}
+
+// unknown is bytes that first packets do not say.
+var unknown = &load{kind: loadUnknown, size: 64}
+
+var protocol = &load{kind: loadField, v: vProto, size: 1}
+
+// field is a value and where it is in a header.
+type field struct {
+	at int
+	*load
+}
+
+// payload loads bytes of a header.
+func (x *nftRun) payload(e *expr.Payload, i int) diagram.ID {
+	switch {
+	case e.Base == expr.TransportHeader:
+		return x.transport(e, i)
+	case e.Base != expr.NetworkHeader:
+		return x.put(e.Dreg, opaque(e, int(e.Len)), i)
+	case x.b.six:
+		return x.taken(e, i, field{6, protocol}, field{8, x.source()}, field{24, x.destination(x.st.view)})
+	}
+	return x.taken(e, i, field{9, protocol}, field{12, x.source()}, field{16, x.destination(x.st.view)})
+}
+
+// taken loads bytes of a header that has these fields, and others that no variable is about.
+func (x *nftRun) taken(e *expr.Payload, i int, fields ...field) diagram.ID {
+	return x.takenOf(opaque(e, int(e.Len)), e, i, fields...)
+}
+
+// takenOf is taken with what the other bytes are.
+func (x *nftRun) takenOf(other *load, e *expr.Payload, i int, fields ...field) diagram.ID {
+	x = x.fork()
+	at := e.Dreg.Offset()
+	for k := range int(e.Len) {
+		x.regs[at+k] = byteOf{other, uint8(k)}
+		for _, f := range fields {
+			if off := int(e.Offset) + k - f.at; off >= 0 && off < f.size {
+				x.regs[at+k] = byteOf{f.load, uint8(off)}
+			}
+		}
+	}
+	for k := int(e.Len); k%4 != 0; k++ {
+		x.regs[at+k] = byteOf{zero, 0}
+	}
+	return x.from(i + 1)
+}
+
+// transport loads bytes of the header behind IP, which differs by protocols.
+func (x *nftRun) transport(e *expr.Payload, i int) diagram.ID {
+	const withPorts, tcp, pings, others = 0, 1, 2, 3
+	s := x.b.s
+	proto := func(p ...inet.Proto) diagram.Set {
+		q := x.b.newCond(&x.st)
+		q.protos(false, p...)
+		return q.sets[vProto]
+	}
+	ping, echo := inet.ICMP, byte(inet.ICMPEcho)
+	if x.b.six {
+		ping, echo = inet.ICMPv6, inet.ICMPv6Echo
+	}
+	kinds := s.Choose(vProto, proto(ping), s.One(pings), s.One(others))
+	for kind, of := range []diagram.Set{withPorts: proto(inet.UDP, inet.SCTP), tcp: proto(inet.TCP)} {
+		kinds = x.b.then(s.Choose(vProto, of, s.One(yes), s.One(no)), s.One(diagram.Atom(kind)), kinds)
+	}
+	return s.Replace(kinds, func(a diagram.Atom) diagram.ID {
+		switch a {
+		case withPorts:
+			return x.taken(e, i, field{0, x.srcPort()}, field{2, x.dstPort()})
+		case tcp:
+			fields := []field{{0, x.srcPort()}, {2, x.dstPort()}}
+			if flags, known := x.b.flags(); known {
+				fields = append(fields, field{13, constant([]byte{flags})})
+			}
+			return x.taken(e, i, fields...)
+		case pings:
+			if x.b.class == New || x.b.class == Established {
+				return x.takenOf(unknown, e, i, field{0, constant([]byte{echo, 0})})
+			}
+		}
+		return x.takenOf(unknown, e, i)
+	})
+}
+
+// meta loads what the kernel knows beside the packet's bytes.
+func (x *nftRun) meta(e *expr.Meta, i int) diagram.ID {
+	b := x.b
+	switch e.Key {
+	case expr.MetaProtocol:
+		if b.six {
+			return x.put(e.Dreg, constant([]byte{0x86, 0xdd}), i)
+		}
+		return x.put(e.Dreg, constant([]byte{0x08, 0x00}), i)
+	case expr.MetaNfproto:
+		if b.six {
+			return x.put(e.Dreg, constant([]byte{nfproto6}), i)
+		}
+		return x.put(e.Dreg, constant([]byte{nfproto4}), i)
+	case expr.MetaL4proto:
+		if !b.six {
+			return x.put(e.Dreg, protocol, i)
+		}
+		q := b.newCond(&x.st) // headers of IPv6 behind which another one comes
+		q.protos(false, 0, 43, 44, inet.AH, 60)
+		return b.then(q.id(), b.unmodelled("the protocol behind an extension header"), x.put(e.Dreg, protocol, i))
+	case expr.MetaMark:
+		return x.put(e.Dreg, constant(binary.LittleEndian.AppendUint32(nil, x.st.mark)), i)
+	case expr.MetaIif, expr.MetaIiftype, expr.MetaIifgroup, expr.MetaOif, expr.MetaOiftype, expr.MetaOifgroup:
+		return x.device(e, 4, i)
+	case expr.MetaIifname, expr.MetaOifname, expr.MetaIifkind, expr.MetaOifkind:
+		return x.device(e, 16, i)
+	case expr.MetaSkuid, expr.MetaSkgid:
+		if x.st.origin == fromWire {
+			return x.breaks()
+		}
+	case expr.MetaSecpath, expr.MetaSdif:
+		return x.put(e.Dreg, constant(make([]byte, 4)), i)
+	case expr.MetaPRandom:
+		return b.unmodelled("meta random")
+	case expr.MetaTimeNS:
+		return x.put(e.Dreg, opaque(e, 8), i)
+	}
+	return x.put(e.Dreg, opaque(e, 4), i)
+}
+
+// given loads a function whose atoms are values; where it breaks the rule, its atom is no.
+func (x *nftRun) given(f diagram.ID, to expr.Register, size, i int) diagram.ID {
+	broken := false
+	for _, a := range x.b.s.Open(f) {
+		broken = broken || a == no
+	}
+	if !broken {
+		return x.put(to, &load{kind: loadGiven, f: f, size: size}, i)
+	}
+	s := x.b.s
+	holds := s.Replace(f, func(a diagram.Atom) diagram.ID {
+		if a == no {
+			return s.One(no)
+		}
+		return s.One(yes)
+	})
+	some := x.b.valueAtom(make([]byte, size)) // never met: those that break are gone
+	whole := s.Replace(f, func(a diagram.Atom) diagram.ID {
+		if a == no {
+			a = some
+		}
+		return s.One(a)
+	})
+	return x.b.then(holds, x.put(to, &load{kind: loadGiven, f: whole, size: size}, i), x.breaks())
+}
+
+// asked is what a walk loads, as a leaf.
+func (x *nftRun) asked(e expr.Expr, to expr.Register, size int, p *packetsim.Place) diagram.ID {
+	switch data, ok, err := x.b.t.Load(e, to, size, p); {
+	case err != nil:
+		return x.b.unmodelled(err.Error())
+	case !ok:
+		return x.b.s.One(no)
+	default:
+		return x.b.s.One(x.b.valueAtom(data))
+	}
+}
+
+// device loads something of a device.
+func (x *nftRun) device(e *expr.Meta, size, i int) diagram.ID {
+	f := x.b.eachIn(&x.st, func(in *packetsim.Device) diagram.ID { return x.asked(e, e.Dreg, size, x.b.placeOf(&x.st, in)) })
+	return x.given(f, e.Dreg, size, i)
+}
+
+// fibKey is what a look-up of the routing tables depends on, beside the source and the device by which the packet came.
+type fibKey struct {
+	e    *expr.Fib
+	st   state
+	part int32
+}
+
+// fib loads what the routing tables say of an address.
+func (x *nftRun) fib(e *expr.Fib, i int) diagram.ID {
+	b, st := x.b, x.st
+	size := 4
+	if e.Result == expr.FibOifname && e.Flags&expr.FibPresent == 0 {
+		size = 16
+	}
+	view := &b.views[st.view]
+	key := fibKey{e, state{hook: st.hook, origin: st.origin, out: st.out, mark: st.mark, src: st.src}, view.place}
+	f, known := b.looked[key]
+	if !known {
+		of := func(src netip.Addr) diagram.ID {
+			ask := func(in *packetsim.Device) diagram.ID {
+				p := b.placeOf(&st, in)
+				p.Packet.Src, p.Packet.Proto = src, inet.TCP
+				return x.asked(e, e.Dreg, size, p)
+			}
+			if e.Result == expr.FibType && e.Flags&expr.FibIif == 0 && !b.six {
+				return ask(nil)
+			}
+			return b.eachIn(&st, ask)
+		}
+		if st.src != 0 {
+			f = of(b.sources.at(st.src))
+		} else {
+			f = b.bySource(of)
+		}
+		b.looked[key] = f
+	}
+	return x.given(f, e.Dreg, size, i)
+}
+
+// mostDrawn is up to how many numbers a drawn one may be of.
+const mostDrawn = 1 << 12
+
+// numgen loads a number that is drawn.
+func (x *nftRun) numgen(e *expr.Numgen, i int) diagram.ID {
+	if !e.Random || e.Modulus > mostDrawn || e.Modulus == 0 {
+		return x.b.unmodelled(expr.Text(e))
+	}
+	shares := make([]diagram.Share, e.Modulus)
+	for n := range shares {
+		value := binary.LittleEndian.AppendUint32(nil, uint32(n)+e.Offset)
+		shares[n] = diagram.Share{Atom: x.b.valueAtom(value), Weight: diagram.Fraction(1, uint64(e.Modulus))}
+	}
+	// One draw may be asked for several times: all that comes behind it is for one number at a time.
+	return x.b.s.Replace(x.b.s.Leaf(shares), func(a diagram.Atom) diagram.ID { return x.put(e.Dreg, constant(x.b.valueBytes(a)), i) })
+}
+
+// The bits of states (NF_CT_STATE_*_BIT), and of a connection's status (enum ip_conntrack_status).
+var stateBits = [...]uint32{unseen: 1, established: 2, related: 4, fresh: 8, untracked: 64}
+
+const (
+	statusConfirmed = 1 << 3
+	statusSrcNAT    = 1 << 4
+	statusDstNAT    = 1 << 5
+	statusSrcDone   = 1 << 7
+	statusDstDone   = 1 << 8
+)
+
+// ct loads something of the connection.
+func (x *nftRun) ct(e *expr.CT, i int) diagram.ID {
+	word := func(n uint32) *load { return constant(binary.LittleEndian.AppendUint32(nil, n)) }
+	b, st := x.b, &x.st
+	switch {
+	case e.Key == expr.CTState:
+		return x.put(e.Dreg, word(stateBits[st.rel]), i)
+	case !st.rel.tracked() || e.Key == expr.CTHelper:
+		return x.breaks()
+	case e.Key == expr.CTL3Protocol && b.six:
+		return x.put(e.Dreg, constant([]byte{nfproto6}), i)
+	case e.Key == expr.CTL3Protocol:
+		return x.put(e.Dreg, constant([]byte{nfproto4}), i)
+	case e.Key == expr.CTProtocol:
+		return x.put(e.Dreg, protocol, i)
+	case e.Key == expr.CTDirection && st.rel != related:
+		if st.reply {
+			return x.put(e.Dreg, constant([]byte{1}), i)
+		}
+		return x.put(e.Dreg, constant([]byte{0}), i)
+	case st.rel != fresh:
+		return x.put(e.Dreg, opaque(e, 16), i)
+	case e.Key == expr.CTMark:
+		return x.put(e.Dreg, word(st.ctmark), i)
+	case e.Key == expr.CTStatus:
+		return x.status(e, i)
+	}
+	return x.tuple(e, i)
+}
+
+// status loads the status of a new connection.
+func (x *nftRun) status(e *expr.CT, i int) diagram.ID {
+	b, bits := x.b, uint32(0)
+	for _, is := range [...]struct {
+		set bool
+		bit uint32
+	}{{x.st.origin == fromLo, statusConfirmed}, {x.st.bound[conntrack.Source], statusSrcDone}, {x.st.bound[conntrack.Destination], statusDstDone}} {
+		if is.set {
+			bits |= is.bit
+		}
+	}
+	value := func(n uint32) diagram.ID { return b.s.One(b.valueAtom(binary.LittleEndian.AppendUint32(nil, n))) }
+	src, dst := b.changes(&x.st, conntrack.Source), b.changes(&x.st, conntrack.Destination)
+	f := b.then(src,
+		b.then(dst, value(bits|statusSrcNAT|statusDstNAT), value(bits|statusSrcNAT)),
+		b.then(dst, value(bits|statusDstNAT), value(bits)))
+	return x.given(f, e.Dreg, 4, i)
+}
+
+// tuple loads a part of the addresses of a new connection: as its first packet came, or as its answer is expected.
+func (x *nftRun) tuple(e *expr.CT, i int) diagram.ID {
+	b := x.b
+	came := x.fork()
+	came.st.src, came.st.port, came.st.anyPort = 0, asIs, false
+	if came.st.orig != 0 {
+		came.st.view = came.st.orig
+	}
+	answer := e.Dir != nil && *e.Dir == 1
+	var l *load
+	switch e.Key {
+	case expr.CTSrcIP, expr.CTDstIP, expr.CTSrcIP6, expr.CTDstIP6, expr.CTSrc, expr.CTDst:
+		of4, of6 := e.Key == expr.CTSrcIP || e.Key == expr.CTDstIP, e.Key == expr.CTSrcIP6 || e.Key == expr.CTDstIP6
+		if of4 && b.six || of6 && !b.six {
+			return x.breaks()
+		}
+		isSrc := e.Key == expr.CTSrc || e.Key == expr.CTSrcIP || e.Key == expr.CTSrcIP6
+		switch {
+		case isSrc && answer:
+			l = x.destination(x.st.view)
+		case isSrc:
+			l = came.source()
+		case answer:
+			l = x.source()
+		default:
+			l = came.destination(came.st.view)
+		}
+	case expr.CTProtoSrc, expr.CTProtoDst:
+		switch isSrc := e.Key == expr.CTProtoSrc; {
+		case isSrc && answer:
+			l = x.dstPort()
+		case isSrc:
+			l = came.srcPort()
+		case answer:
+			l = x.srcPort()
+		default:
+			l = came.dstPort()
+		}
+		q := b.newCond(&x.st)
+		q.protos(false, inet.TCP, inet.UDP, inet.SCTP)
+		return b.then(q.id(), x.put(e.Dreg, l, i), b.unmodelled("the ports of a connection of a protocol without ports"))
+	default:
+		return x.put(e.Dreg, opaque(e, 16), i)
+	}
+	return x.put(e.Dreg, l, i)
+}
+
+// known is a register's value, if it is one that is the same for all packets.
+func (x *nftRun) known(from expr.Register, size int) ([]byte, bool) {
+	runs := x.regs.runs(from.Offset(), size)
+	if len(runs) != 1 || runs[0].of.kind != loadConst {
+		return nil, false
+	}
+	return runs[0].constant, true
+}
+
+// valued calls of with each value that a register may have, where these are few.
+func (x *nftRun) valued(from expr.Register, size int, of func(x *nftRun, value []byte) diagram.ID) diagram.ID {
+	if value, is := x.known(from, size); is {
+		return of(x, value)
+	}
+	runs := x.regs.runs(from.Offset(), size)
+	for k := range runs {
+		r := &runs[k]
+		if r.of.kind != loadGiven {
+			continue
+		}
+		return x.b.s.Replace(r.of.f, func(a diagram.Atom) diagram.ID {
+			other := x.fork()
+			other.regs.fix(r.of, constant(x.b.valueBytes(a)))
+			return other.valued(from, size, of)
+		})
+	}
+	return x.b.unmodelled("a value that is taken from an address or a port")
+}
+
+// fix puts a value in the place of another one.
+func (r *registers) fix(was, is *load) {
+	for i := range r {
+		if r[i].of == was {
+			r[i].of = is
+		}
+	}
+}
+
+// setMeta writes what the kernel keeps beside the packet.
+func (x *nftRun) setMeta(e *expr.Meta, i int) diagram.ID {
+	switch e.Key {
+	case expr.MetaMark:
+		return x.valued(e.Sreg, 4, func(x *nftRun, value []byte) diagram.ID {
+			x = x.fork()
+			x.st.mark = binary.LittleEndian.Uint32(value)
+			return x.from(i + 1)
+		})
+	case expr.MetaPriority, expr.MetaNftrace, expr.MetaSecmark:
+		return x.from(i + 1)
+	}
+	return x.b.unmodelled(expr.Text(e))
+}
+
+// setCT writes something of the connection.
+func (x *nftRun) setCT(e *expr.CT, i int) diagram.ID {
+	switch e.Key {
+	case expr.CTMark:
+		if !x.st.rel.tracked() {
+			return x.from(i + 1)
+		}
+		return x.valued(e.Sreg, 4, func(x *nftRun, value []byte) diagram.ID {
+			x = x.fork()
+			x.st.ctmark = binary.LittleEndian.Uint32(value)
+			return x.from(i + 1)
+		})
+	case expr.CTEventmask, expr.CTLabels:
+		return x.from(i + 1)
+	}
+	return x.b.unmodelled(expr.Text(e))
+}
+
+// writes changes bytes of the packet.
+func (x *nftRun) writes(e *expr.Payload, i int) diagram.ID {
+	size := uint32(20)
+	if x.b.six {
+		size = 8
+	}
+	if e.Base == expr.NetworkHeader && (e.Offset+e.Len <= 12 && !x.b.six && e.Offset != 9 || x.b.six && e.Offset+e.Len <= size && e.Offset != 6) {
+		x = x.fork()
+		x.st.altered = true
+		return x.from(i + 1)
+	}
+	return x.b.unmodelled("a write of addresses or ports")
+}

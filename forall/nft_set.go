@@ -1,0 +1,375 @@
+package forall
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+)
+
+// boxes are the elements of a set, each as the first and the last key that meets it.
+type boxes struct {
+	all      []box
+	parts    []keyPart // of a concatenation; otherwise one
+	catchall *nftables.Element
+	index    map[int]map[string][]int32 // by where a part is in the key: the elements that have one value there
+	ranged   map[int][]int32            // and those that have a range
+}
+
+// box is an element.
+type box struct {
+	first, last []byte
+	element     *nftables.Element
+}
+
+// keyPart is where a part of a key is.
+type keyPart struct{ at, size int }
+
+// changes says whether packets or time change the elements of a set.
+func setChanges(s *nftables.Set) bool { return s.Flags&(nftables.SetEval|nftables.SetTimeout) != 0 }
+
+// boxesOf is the elements of a set.
+func (b *builder) boxesOf(s *nftables.Set) *boxes {
+	if known := b.boxes[s]; known != nil {
+		return known
+	}
+	made := &boxes{index: map[int]map[string][]int32{}, ranged: map[int][]int32{}}
+	intervals := s.Flags&nftables.SetInterval != 0
+	var from *nftables.Element
+	greatest := bytes.Repeat([]byte{0xff}, int(s.KeyLen))
+	for _, e := range s.Elements(time.Time{}) {
+		switch {
+		case e.Flags&nftables.ElementCatchall != 0:
+			made.catchall = e
+		case !intervals:
+			made.all = append(made.all, box{e.Key, e.Key, e})
+		case len(s.FieldLens) > 1:
+			last := e.KeyEnd
+			if last == nil {
+				last = e.Key
+			}
+			made.all = append(made.all, box{e.Key, last, e})
+		default: // beginnings and ends in turn
+			if from != nil {
+				made.all = append(made.all, box{from.Key, before(e.Key), from})
+			}
+			if from = e; e.Flags&nftables.ElementIntervalEnd != 0 {
+				from = nil
+			}
+		}
+	}
+	if from != nil {
+		made.all = append(made.all, box{from.Key, greatest, from})
+	}
+	at := 0
+	for _, size := range s.FieldLens {
+		made.parts = append(made.parts, keyPart{at, int(size)})
+		at += (int(size) + 3) &^ 3
+	}
+	b.boxes[s] = made
+	return made
+}
+
+// before is the key before another one.
+func before(key []byte) []byte {
+	out := bytes.Clone(key)
+	for i := len(out) - 1; i >= 0; i-- {
+		if out[i]--; out[i] != 0xff {
+			break
+		}
+	}
+	return out
+}
+
+// with are the elements that a key may meet that has a value at a place.
+func (x *boxes) with(at int, value []byte) []int32 {
+	index := x.index[at]
+	if index == nil {
+		index = map[string][]int32{}
+		for i := range x.all {
+			first, last := x.all[i].first[at:at+len(value)], x.all[i].last[at:at+len(value)]
+			if bytes.Equal(first, last) {
+				index[string(first)] = append(index[string(first)], int32(i))
+			} else {
+				x.ranged[at] = append(x.ranged[at], int32(i))
+			}
+		}
+		x.index[at] = index
+	}
+	out := slices.Clone(index[string(value)])
+	for _, i := range x.ranged[at] {
+		if bytes.Compare(x.all[i].first[at:at+len(value)], value) <= 0 && bytes.Compare(value, x.all[i].last[at:at+len(value)]) <= 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// lookup goes on where a set has the value, or does what a map has for it.
+func (x *nftRun) lookup(e *expr.Lookup, i int) diagram.ID {
+	set := x.r.table.Set(e.Set)
+	switch {
+	case set == nil:
+		return x.b.unmodelled("set " + e.Set + ", which is not there")
+	case setChanges(set):
+		return x.lookupChanging(e, set, i)
+	}
+	runs := x.regs.runs(e.Sreg.Offset(), int(set.KeyLen))
+	for k := range runs { // a function is looked up value by value
+		if r := &runs[k]; r.of.kind == loadGiven {
+			return x.b.s.Replace(r.of.f, func(a diagram.Atom) diagram.ID {
+				other := x.fork()
+				other.regs.fix(r.of, constant(x.b.valueBytes(a)))
+				return other.lookup(e, i)
+			})
+		}
+	}
+	l := looking{x: x, e: e, i: i, set: x.b.boxesOf(set), outcomes: map[string]diagram.Atom{}}
+	l.ways = []diagram.ID{l.missed()}
+	found, known := l.find(runs)
+	if !known {
+		return x.b.unmodelled("a look-up of some bits of an address or a port in set " + set.Name)
+	}
+	return x.b.s.Replace(found, func(a diagram.Atom) diagram.ID { return l.ways[a] })
+}
+
+// lookupChanging is a look-up in a set that changes with packets and time: a condition with a name.
+func (x *nftRun) lookupChanging(e *expr.Lookup, set *nftables.Set, i int) diagram.ID {
+	var key []string
+	for _, r := range x.regs.runs(e.Sreg.Offset(), int(set.KeyLen)) {
+		switch r.of.kind {
+		case loadConst:
+			key = append(key, fmt.Sprintf("%x", r.constant))
+		case loadOpaque:
+			key = append(key, r.of.name)
+		default:
+			key = append(key, [...]string{vDst: "daddr", vDstPort: "dport", vProto: "protocol", vSrc: "saddr", vSrcPort: "sport", vIn: "device"}[r.of.v])
+		}
+	}
+	has := x.named(fmt.Sprintf("set %s of %s %s has %s", set.Name, x.r.table.Family, x.r.table.Name, strings.Join(key, " . ")))
+	hit := x.from(i + 1)
+	if set.Flags&nftables.SetMap != 0 && e.Map {
+		hit = x.b.unmodelled("what the map " + set.Name + " has, which packets change")
+	}
+	if e.Invert {
+		return x.b.then(has, x.breaks(), x.from(i+1))
+	}
+	return x.b.then(has, hit, x.breaks())
+}
+
+// looking is a look-up. ways are what it may lead to: the first is that no element is met.
+type looking struct {
+	x        *nftRun
+	e        *expr.Lookup
+	i        int
+	set      *boxes
+	ways     []diagram.ID
+	unknown  bool // some bytes of the key
+	outcomes map[string]diagram.Atom
+}
+
+func (l *looking) missed() diagram.ID {
+	if l.set.catchall != nil {
+		return l.met(l.set.catchall)
+	}
+	if l.e.Invert {
+		return l.x.from(l.i + 1)
+	}
+	return l.x.breaks()
+}
+
+// met is what happens where an element is met.
+func (l *looking) met(e *nftables.Element) diagram.ID {
+	if l.unknown {
+		return l.x.b.unmodelled(behindIP)
+	}
+	if l.e.Invert {
+		return l.x.breaks()
+	}
+	x := l.x
+	for _, own := range e.Exprs {
+		switch own.(type) {
+		case *expr.Counter, *expr.Last:
+		default:
+			return x.b.unmodelled("an element with " + expr.Text(own))
+		}
+	}
+	if !l.e.Map || e.Data == nil {
+		return x.from(l.i + 1)
+	}
+	if v := e.Data.Verdict; v != nil {
+		return x.verdict(v)
+	}
+	return x.put(l.e.Dreg, constant(e.Data.Bytes), l.i)
+}
+
+// outcome is the way to which an element leads; those that do the same lead the same way.
+func (l *looking) outcome(e *nftables.Element) diagram.Atom {
+	key := ""
+	if l.e.Map && e.Data != nil && len(e.Exprs) == 0 {
+		if v := e.Data.Verdict; v != nil {
+			key = fmt.Sprintf("verdict %d %s", v.Code, v.Chain)
+		} else {
+			key = "data " + string(e.Data.Bytes)
+		}
+	} else if len(e.Exprs) > 0 {
+		key = fmt.Sprintf("element %p", e)
+	}
+	a, known := l.outcomes[key]
+	if !known {
+		a = diagram.Atom(len(l.ways))
+		l.ways = append(l.ways, l.met(e))
+		l.outcomes[key] = a
+	}
+	return a
+}
+
+// find is the ways as a function of the variables that are in the key. It is false where the key has bits of a value that are no intervals.
+func (l *looking) find(runs []run) (diagram.ID, bool) {
+	candidates := make([]int32, len(l.set.all))
+	for i := range candidates {
+		candidates[i] = int32(i)
+	}
+	var open []run
+	for k := range runs {
+		r := &runs[k]
+		value, is := l.certain(r)
+		switch {
+		case !is && r.of.kind == loadUnknown && !l.e.Invert && l.set.catchall == nil:
+			l.unknown = true // it matters only if an element agrees with the rest
+			continue
+		case !is && (r.from != 0 || r.of.mask != nil || r.of.kind >= loadOpaque):
+			return 0, false
+		case !is:
+			open = append(open, *r)
+			continue
+		}
+		if len(runs) > 1 && len(l.set.parts) == 0 && !l.exact() {
+			return 0, false
+		}
+		candidates = intersect(candidates, l.withValue(r, value), len(l.set.all))
+	}
+	slices.SortFunc(open, func(a, b run) int { return int(a.of.v) - int(b.of.v) })
+	for k := 1; k < len(open); k++ {
+		if open[k].of.v == open[k-1].of.v {
+			return 0, false
+		}
+	}
+	if len(open) > 1 && len(l.set.parts) == 0 && !l.exact() {
+		return 0, false
+	}
+	return l.decide(open, candidates), true
+}
+
+// exact says whether each element is one key.
+func (l *looking) exact() bool {
+	return !slices.ContainsFunc(l.set.all, func(e box) bool { return !bytes.Equal(e.first, e.last) })
+}
+
+// certain is the value of a run that all packets in the state have, or that cannot be told from it.
+func (l *looking) certain(r *run) ([]byte, bool) {
+	switch r.of.kind {
+	case loadConst:
+		return r.constant, true
+	case loadDst:
+		if r.of.mask != nil {
+			return nil, false
+		}
+		return bytesOf(l.x.b.views[r.of.view].value, r.of.size)[r.from : r.from+r.n], r.from == 0
+	}
+	return nil, false
+}
+
+// withValue are the elements that a value meets in its place. Its bytes may be of several parts of the key.
+func (l *looking) withValue(r *run, value []byte) []int32 {
+	if len(l.set.parts) == 0 {
+		return l.set.with(r.at, value)
+	}
+	var out []int32
+	for k, p := range l.set.parts {
+		low, high := max(p.at, r.at), min(p.at+p.size, r.at+r.n)
+		if low >= high {
+			continue
+		}
+		these := l.set.with(low, value[low-r.at:high-r.at])
+		if slices.Sort(these); out == nil || k == 0 {
+			out = these
+		} else {
+			out = intersect(out, these, len(l.set.all))
+		}
+	}
+	if out == nil { // zeros between two parts
+		for i := range l.set.all {
+			out = append(out, int32(i))
+		}
+	}
+	return out
+}
+
+// intersect is the numbers that are in both lists, of which the first is ascending and the second below count.
+func intersect(a, b []int32, count int) []int32 {
+	if len(a) == count {
+		slices.Sort(b)
+		return b
+	}
+	in := map[int32]bool{}
+	for _, i := range b {
+		in[i] = true
+	}
+	return slices.DeleteFunc(slices.Clone(a), func(i int32) bool { return !in[i] })
+}
+
+// decide is the ways of the elements as a function of the variables of open runs: of elements that overlap the first counts.
+func (l *looking) decide(open []run, candidates []int32) diagram.ID {
+	s := l.x.b.s
+	if len(candidates) == 0 {
+		return s.One(0)
+	}
+	if len(open) == 0 {
+		return s.One(l.outcome(l.set.all[candidates[0]].element))
+	}
+	r := &open[0]
+	type edge struct {
+		at    diagram.Value
+		begin bool
+		id    int32
+	}
+	limit := s.Limit(r.of.v)
+	edges := make([]edge, 0, 2*len(candidates))
+	for _, i := range candidates {
+		in := spread(l.set.all[i].first[r.at:r.at+r.n], l.set.all[i].last[r.at:r.at+r.n], r.of.size)
+		edges = append(edges, edge{in.First, true, i})
+		if in.Last != limit {
+			edges = append(edges, edge{in.Last.Next(), false, i})
+		}
+	}
+	slices.SortStableFunc(edges, func(a, b edge) int { return a.at.Compare(b.at) })
+	var last []diagram.Value
+	var kids []diagram.ID
+	if edges[0].at != (diagram.Value{}) {
+		last, kids = append(last, edges[0].at.Prev()), append(kids, s.One(0))
+	}
+	var active []int32
+	for k, e := range edges {
+		at, is := slices.BinarySearch(active, e.id)
+		if e.begin && !is {
+			active = slices.Insert(active, at, e.id)
+		} else if !e.begin && is {
+			active = slices.Delete(active, at, at+1)
+		}
+		if k+1 < len(edges) && edges[k+1].at == e.at {
+			continue
+		}
+		end := limit
+		if k+1 < len(edges) {
+			end = edges[k+1].at.Prev()
+		}
+		last, kids = append(last, end), append(kids, l.decide(open[1:], slices.Clone(active)))
+	}
+	return s.Node(r.of.v, last, kids)
+}

@@ -1,0 +1,191 @@
+// Package walked compares the fates of all packets with what becomes of single ones that are walked through the host.
+package walked
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
+
+// Report is what a comparison found.
+type Report struct {
+	// Boxes are those of the function, Asked the packets whose fates were compared.
+	Boxes, Asked int
+	// Unmodelled are packets whose fate is not known, Named those of boxes that a condition with a name must hold for, and Impossible those that
+	// cannot be sent.
+	Unmodelled, Named, Impossible int
+	// Wrong are disagreements.
+	Wrong []string
+}
+
+// String is the numbers.
+func (r *Report) String() string {
+	return fmt.Sprintf("%d boxes, %d packets walked, %d not modelled, %d under a condition with a name, %d impossible, %d disagreements", r.Boxes, r.Asked,
+		r.Unmodelled, r.Named, r.Impossible, len(r.Wrong))
+}
+
+// Text is the numbers and the disagreements.
+func (r *Report) Text() string { return r.String() + "\n" + strings.Join(r.Wrong, "\n") }
+
+// mostWrong is the number of disagreements after which a comparison ends.
+const mostWrong = 5
+
+// Compare walks random packets of random boxes, about so many, and compares their fates. The fates must have been worked out with forall.Exact, and of
+// the host as it is.
+func Compare(f *forall.Fates, r *rand.Rand, packets int) *Report {
+	report := &Report{}
+	stride := f.Size().Boxes / float64(packets)
+	each := max(1, min(16, int(1/stride)))
+	next := 0.0
+	for space, want := range f.Boxes() {
+		if report.Boxes++; float64(report.Boxes) < next {
+			continue
+		}
+		next = float64(report.Boxes) + stride*(0.5+r.Float64())
+		for range each {
+			report.one(f, &space, want, r)
+		}
+		if len(report.Wrong) >= mostWrong {
+			break
+		}
+	}
+	return report
+}
+
+// one walks a random packet of a box.
+func (r *Report) one(f *forall.Fates, space *forall.Space, want forall.Distribution, random *rand.Rand) {
+	if slices.ContainsFunc(space.Names, func(n forall.Named) bool { return n.Holds || !strings.HasPrefix(n.Name, "-m recent") }) {
+		r.Named++ // nobody has told the walk whether it holds
+		return
+	}
+	in, possible := Draw(space, random)
+	switch {
+	case !possible:
+		r.Impossible++
+	case !want.Known():
+		r.Unmodelled++
+	default:
+		r.compare(f, &in, space, want)
+	}
+}
+
+// compare walks a packet and compares.
+func (r *Report) compare(f *forall.Fates, in *inet.Input, space *forall.Space, want forall.Distribution) {
+	outcomes, err := f.Host().Verdicts(*in)
+	if err != nil && len(space.Names) > 0 {
+		r.Named++ // the walk does not know whether the condition holds
+		return
+	}
+	r.Asked++
+	if err != nil {
+		r.Wrong = append(r.Wrong, fmt.Sprintf("%s\n  the walk fails: %v\n  forall: %s", in.Full(), err, want))
+		return
+	}
+	have, should := map[string]float64{}, map[string]float64{}
+	for i := range outcomes {
+		have[walkedTo(&outcomes[i])] += outcomes[i].Probability
+	}
+	for _, s := range want {
+		should[endOf(s.Fate, in)] += s.Probability
+	}
+	if !alike(have, should) {
+		r.Wrong = append(r.Wrong, fmt.Sprintf("%s\n  walked %v\n  forall %v\n  in %s", in.Full(), have, should, space))
+	}
+}
+
+// alike says whether two distributions are the same but for rounding.
+func alike(a, b map[string]float64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, p := range a {
+		if math.Abs(b[k]-p) > 1e-8 {
+			return false
+		}
+	}
+	return true
+}
+
+// walkedTo is an outcome in the words of endOf.
+func walkedTo(o *packetsim.Outcome) string {
+	f := forall.Fate{Verdict: o.Verdict, To: o.To, RejectWith: o.RejectWith, Out: o.Out}
+	if o.Verdict == packetsim.Accept {
+		f.Dst, f.DstPort, f.Src, f.Mark = o.Final.Dst, o.Final.DstPort, o.Final.Src, o.Final.Mark
+	}
+	return fmt.Sprintf("%+v", f)
+}
+
+// endOf is a fate with what a packet has that nothing translates.
+func endOf(f forall.Fate, in *inet.Input) string {
+	if f.Verdict == packetsim.Accept {
+		if !f.Dst.IsValid() {
+			f.Dst = in.Dst
+		}
+		if !f.Src.IsValid() {
+			f.Src = in.Src
+		}
+		if f.DstPort == 0 {
+			f.DstPort = in.DstPort
+		}
+	}
+	return fmt.Sprintf("%+v", f)
+}
+
+// Draw is a random packet of a box; false if it is one that cannot be sent.
+func Draw(s *forall.Space, r *rand.Rand) (in inet.Input, possible bool) {
+	port := func(p forall.Ports) uint16 { return p.First + uint16(r.IntN(int(p.Last-p.First)+1)) }
+	p := inet.Packet{Proto: inet.Proto(port(s.Protos)), Dst: drawAddr(s.Dst, r), Src: drawAddr(s.Src, r), DstPort: port(s.DstPorts),
+		SrcPort: port(s.SrcPorts)}
+	usual := [...]inet.Proto{inet.TCP, inet.UDP, inet.SCTP, inet.ICMP, inet.ICMPv6}
+	if u := usual[r.IntN(len(usual))]; s.Protos.Has(uint16(u)) {
+		p.Proto = u
+	}
+	in = inet.Input{Packet: forall.Usual(p, s.Class), In: s.In[r.IntN(len(s.In))]}
+	in.Local = in.In == ""
+	return in, !noPacket(p.Dst.Is6(), p.Proto) && !p.Dst.Is4In6() && !p.Src.Is4In6()
+}
+
+// noPacket says whether a protocol is none of a family's packets: that of the other family, or a header of IPv6 behind which another one comes.
+func noPacket(six bool, p inet.Proto) bool {
+	switch p {
+	case inet.ICMP, 0, 43, 44, inet.AH, 60:
+		return six
+	case inet.ICMPv6:
+		return !six
+	}
+	return false
+}
+
+// drawAddr is a random address, every second time one of the ends.
+func drawAddr(a forall.Addrs, r *rand.Rand) netip.Addr {
+	switch r.IntN(4) {
+	case 0:
+		return a.First
+	case 1:
+		return a.Last
+	}
+	first, last := a.First.As16(), a.Last.As16()
+	drawn := first
+	if high, end := binary.BigEndian.Uint64(first[:8]), binary.BigEndian.Uint64(last[:8]); high != end {
+		binary.BigEndian.PutUint64(drawn[:8], high+r.Uint64N(end-high))
+		binary.BigEndian.PutUint64(drawn[8:], r.Uint64())
+	} else if low, end := binary.BigEndian.Uint64(first[8:]), binary.BigEndian.Uint64(last[8:]); end-low < math.MaxUint64 {
+		binary.BigEndian.PutUint64(drawn[8:], low+r.Uint64N(end-low+1))
+	}
+	out := netip.AddrFrom16(drawn)
+	if a.First.Is4() {
+		out = out.Unmap()
+	}
+	if !a.Has(out) {
+		return a.First
+	}
+	return out
+}
