@@ -87,7 +87,7 @@ func (s *nftSample) ask(t *testing.T) nftAnswer {
 	_, listed, _ := runNFT(tools, "", "list", "ruleset")
 	a := nftAnswer{read: true, listed: listed == s.listing()}
 	table := tools.Kernel().State().Tables()[0]
-	static := NFTWalks(table)
+	static := nftWalks(table)
 	if static != nil {
 		_, a.says, _ = strings.Cut(static.Error(), "expression ")
 		a.says, _, _ = strings.Cut(a.says, " (chain ")
@@ -100,7 +100,7 @@ func (s *nftSample) ask(t *testing.T) nftAnswer {
 	named := &ExpressionError{}
 	switch {
 	case errors.As(err, &named) && strings.HasPrefix(named.Expression, "not supported: "):
-		assert.NotNil(t, static, "%s: NFTWalks says nothing of: %s", s.name, named.Expression)
+		assert.NotNil(t, static, "%s: nftWalks says nothing of: %s", s.name, named.Expression)
 		a.says = strings.TrimPrefix(named.Expression, "not supported: expression ")
 		return a
 	case errors.As(err, &named):
@@ -231,8 +231,8 @@ to the fake tool, lists what came of it, and walks a packet to its rule
 
 - **read**: the fake tool ` + "`nft`" + ` ([tools.md](tools.md)) takes the example, as does the real one.
 - **listed**: ` + "`nft list ruleset`" + ` prints it as the real tool does.
-- **walked**: chainwalk walks packets through such a rule. Without a walk, a packet that reaches the rule ends in an error that names the
-  expression; a table with such a rule is not walked in a node snapshot and is a doubt there ([live.md](live.md#doubts)).
+- **walked**: chainwalk walks packets through such a rule. Without a walk, the rule is unknown to a packet that reaches it and that the rest of the
+  rule lets through: ` + "`trace`" + ` follows both answers ([trace.md](trace.md#rules-with-unknown-extensions)). To other packets it does not matter.
 - **error**: what is said instead. Where the walk is supported, it is what the packet of the test lacks.
 `)
 	for _, part := range nftSamples {

@@ -16,7 +16,7 @@ type nftQuick [8]uint64
 
 // pick draws a number and looks it up.
 func (t *nftWalk) pick(op *nftOp) {
-	if quick := op.quick.Load(); quick != nil {
+	if quick := op.quick.Load(); quick != nil && !t.tells() {
 		t.regs.put8(op.dreg, quick[drawOneOf(t.chance, op.want)%uint32(len(quick))])
 		return
 	}

@@ -11,7 +11,7 @@ import (
 // rule runs the operations of the rule that is looked at.
 func (t *nftWalk) rule() {
 	r := &t.at.program.rules[t.at.next]
-	t.code, t.to, t.element, t.rejected = expr.Continue, nil, nil, nil
+	t.code, t.to, t.element, t.rejected, t.looked = expr.Continue, nil, nil, nil, t.looked[:0]
 	for i := range r.ops {
 		op := &r.ops[i]
 		if op.kind <= nftLoad && !t.regs.tainted {
@@ -32,7 +32,7 @@ func (t *nftWalk) rule() {
 		}
 	}
 	if t.err != nil {
-		t.blame()
+		t.notKnown(r)
 	}
 }
 

@@ -12,19 +12,32 @@ import (
 type OpaqueError struct {
 	// Host is the one whose rule it is.
 	Host string
-	// Extension is what is not known: "match NAME" or "target NAME".
+	// Extension is what is not known: "match NAME" or "target NAME", or "expression NAME" of a rule of nftables.
 	Extension string
 	// Table, Chain and Number (from 1) are the place of the rule now.
 	Table, Chain string
 	Number       int
-	// Rule is its text, and where it was loaded from.
+	// Rule is its text, and where it was loaded from; nil of a rule of nftables.
 	Rule *xtables.OpaqueRule
+	// Native is the rule if it is one of nftables.
+	Native *ExpressionError
 }
 
 // Error names the extension, the rule, and where it is from.
 func (e *OpaqueError) Error() string {
+	if e.Native != nil {
+		return e.Native.Error()
+	}
 	return fmt.Sprintf("not supported: an extension that is not known: %s of %s:%s:rule:%d (%s, line %d: -A %s %s)",
 		e.Extension, e.Table, e.Chain, e.Number, e.Rule.Source, e.Rule.Line, e.Chain, e.Rule.Text)
+}
+
+// Unwrap is Native.
+func (e *OpaqueError) Unwrap() error {
+	if e.Native != nil {
+		return e.Native
+	}
+	return nil
 }
 
 // MarshalText gives Error.

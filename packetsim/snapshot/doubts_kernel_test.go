@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,7 @@ func (r *router) trace(t *testing.T, packet string, forget bool) packetsim.Trace
 	var err error
 	r.node.In(t).Do(func() { s, err = Take(t.Context(), exec.New()) })
 	require.NoError(t, err)
+	unread(s)
 	if forget {
 		s.Sysctls, s.Unread = nil, append(s.Unread, Unread{What: UnreadSysctls, Why: "a test takes them away"})
 	}
@@ -104,9 +106,16 @@ func walkedTable(hook, rule string) []string {
 		"nft add rule inet fw c " + rule}
 }
 
-// notWalked are the commands that give a table what no walk has a meaning for, so that it is not walked, though no packet comes there.
-func notWalked(table string) []string {
-	return []string{"nft add chain " + table + " unwalked", "nft add rule " + table + " unwalked meta cpu 1 accept"}
+// notWalked are the commands that mark a table of which the snapshot is to lack the rules (unread), though no packet comes to the mark.
+func notWalked(table string) []string { return []string{"nft add chain " + table + " unread"} }
+
+// unread takes the rules of marked tables away, as if they could not be read.
+func unread(s *NodeSnapshot) {
+	for i := range s.NFTables {
+		if strings.Contains(s.NFTables[i].Rules, "chain unread ") {
+			s.NFTables[i].Rules = ""
+		}
+	}
 }
 
 func fw(hook, rule string) []string { return append(walkedTable(hook, rule), notWalked("inet fw")...) }

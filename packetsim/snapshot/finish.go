@@ -19,7 +19,7 @@ func (s *NodeSnapshot) Finish(whyNoOrder string) error {
 	if len(s.Order) == 0 && (s.sharesTable(netfilter.IPv4) || s.sharesTable(netfilter.IPv6)) {
 		s.Unread = append(s.Unread, Unread{What: orderUnread, Why: whyNoOrder})
 	}
-	s.keepWalked()
+	s.keepReadable()
 	return s.check()
 }
 

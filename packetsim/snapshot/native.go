@@ -8,7 +8,6 @@ import (
 	"github.com/chainwalk/chainwalk/fakenft"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
-	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // nftTools are the tool nft in a namespace of the node, which knows its devices.
@@ -68,19 +67,16 @@ func (s *NodeSnapshot) loadTable(tools *fakenft.Tools, number int) error {
 		return err
 	}
 	for _, table := range tools.Kernel().State().Tables() {
-		if table.Family.String() != t.Family || table.Name != t.Name {
-			continue
+		if table.Family.String() == t.Family && table.Name == t.Name {
+			return nil
 		}
-		if err := packetsim.NFTWalks(table); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		return nil
 	}
 	return fmt.Errorf("%s: has no table %s %s", path, t.Family, t.Name)
 }
 
-// keepWalked takes the rules away of tables that packets cannot be walked through, and says in Unread which these are and why.
-func (s *NodeSnapshot) keepWalked() {
+// keepReadable takes the rules away of tables that cannot be read, and says in Unread which these are and why. A rule with an expression that
+// is not walked stays: it is unknown to packets that meet it.
+func (s *NodeSnapshot) keepReadable() {
 	for i := range s.NFTables {
 		if t := &s.NFTables[i]; t.Rules != "" {
 			if err := s.loadTable(s.nftTools(netfilter.New(nil)), i); err != nil {

@@ -64,7 +64,7 @@ func (t *taker) take() (*NodeSnapshot, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, fmt.Errorf("take snapshot: %w", err)
 	}
-	t.snapshot.keepWalked()
+	t.snapshot.keepReadable()
 	if err := t.snapshot.check(); err != nil {
 		return nil, fmt.Errorf("take snapshot: the machine says what a snapshot cannot hold: %w", err)
 	}

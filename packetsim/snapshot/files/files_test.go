@@ -286,8 +286,6 @@ func TestFilesNotUnderstood(t *testing.T) {
 		{"iptables -L", "f", "Chain INPUT (policy ACCEPT)\ntarget     prot opt source               destination\n",
 			`file f: what "iptables -L" prints does not say all of a rule: take "iptables-save -c"`},
 		{"ipset list", "i", "Name: s\nType: hash:ip\n", `file i: what "ipset list" prints is for people: take "ipset save"`},
-		{"nft list ruleset with what no walk has", "n", "table inet firewall {\n\tchain input {\n\t\tmeta cpu 1 drop\n\t}\n}\n",
-			"nftables table inet firewall: not supported: expression meta cpu (chain input, handle 2)"},
 		{"nft list ruleset with what nft does not know", "n", "table inet firewall {\n\tchain input {\n\t\tnosuch 1 drop\n\t}\n}\n",
 			"nftables table inet firewall: not supported: 3:"},
 		{"nft list ruleset that is cut off", "n", "table inet firewall {\n\tchain input {\n",

@@ -7,9 +7,9 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// NFTWalks says whether packets can be walked through a table: nil if each expression of its rules has a meaning here, otherwise the first
+// nftWalks says whether packets can be walked through a table: nil if each expression of its rules has a meaning here, otherwise the first
 // that has none, with its chain and handle. A packet may still lack what a rule asks for, as the user of a socket.
-func NFTWalks(table *nftables.Table) error {
+func nftWalks(table *nftables.Table) error {
 	for _, chain := range table.Chains() {
 		for _, rule := range chain.Rules {
 			for i, x := range rule.Exprs {
