@@ -83,3 +83,25 @@ func BenchmarkServices(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLoad loads listings of what kube-proxy writes, as text and as JSON.
+func BenchmarkLoad(b *testing.B) {
+	for _, n := range []int{1000, 10000} {
+		tools := New(Options{})
+		var errors, text, json bytes.Buffer
+		require.Zero(b, tools.Run([]string{"nft", "-f", "-"}, strings.NewReader(services(n)), io.Discard, &errors), &errors)
+		require.Zero(b, tools.Run([]string{"nft", "list", "ruleset"}, nil, &text, &errors), &errors)
+		require.Zero(b, tools.Run([]string{"nft", "-j", "list", "ruleset"}, nil, &json, &errors), &errors)
+		for _, of := range []struct {
+			name    string
+			listing []byte
+		}{{"text", text.Bytes()}, {"json", json.Bytes()}} {
+			b.Run(fmt.Sprintf("%s-%d", of.name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					require.NoError(b, New(Options{}).Load(of.name, bytes.NewReader(of.listing), nil))
+				}
+			})
+		}
+	}
+}

@@ -1,10 +1,6 @@
 package fakenft
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -66,12 +62,12 @@ func IsListing(text string) bool {
 // Load gives the kernel the tables of what "nft list ruleset" has printed, as text or with -j, of this version or a newer one. In JSON maps
 // come before the chains that they lead to, so that nft itself would not take it. Tables that skip names, if it is not nil, are left out.
 func (t *Tools) Load(name string, listing io.Reader, skip func(TableName) bool) error {
-	text, err := io.ReadAll(listing)
+	text, err := readText(listing)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	in := &syntax.Input{Name: name, Text: string(text)}
-	commands, err := readListing(in, text)
+	in := &syntax.Input{Name: name, Text: text}
+	commands, err := readListing(in)
 	if err != nil {
 		return err
 	}
@@ -83,23 +79,11 @@ func (t *Tools) Load(name string, listing io.Reader, skip func(TableName) bool) 
 }
 
 // readListing reads the commands that make what a listing has.
-func readListing(in *syntax.Input, text []byte) ([]*syntax.Command, error) {
-	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
-		ordered, handles, err := orderedJSON(text)
+func readListing(in *syntax.Input) ([]*syntax.Command, error) {
+	if strings.HasPrefix(strings.TrimLeft(in.Text, " \t\r\n"), "{") {
+		commands, mistakes, err := jsontext.Listing(in)
 		if err != nil {
 			return nil, &LoadError{Name: in.Name, Text: err.Error()}
-		}
-		in.Text = ordered
-		commands, mistakes, isJSON := jsontext.Commands(in)
-		if !isJSON {
-			return nil, &LoadError{Name: in.Name, Text: "is no JSON"}
-		}
-		number := 0
-		for _, c := range commands {
-			if c.Rule != nil && number < len(handles) {
-				c.Rule.Want = handles[number]
-				number++
-			}
 		}
 		return commands, loadError(in, mistakes)
 	}
@@ -161,16 +145,16 @@ func (t *Tools) load(in *syntax.Input, commands []*syntax.Command) error {
 	if err := loadError(in, checker.Commands(commands)); err != nil {
 		return err
 	}
-	var requests []compile.Request
-	var changes []nftables.Change
+	requests := make([]compile.Request, 0, len(commands)+len(commands)/4)
 	for _, c := range commands {
-		compiled, err := compile.Command(c)
-		if err != nil {
+		var err error
+		if requests, err = compile.Append(requests, c); err != nil {
 			return loadError(in, []*syntax.Mistake{syntax.Wrong(err.Error(), c.Loc)})
 		}
-		for _, one := range compiled {
-			requests, changes = append(requests, one), append(changes, one.Change)
-		}
+	}
+	changes := make([]nftables.Change, len(requests))
+	for i := range requests {
+		changes[i] = requests[i].Change
 	}
 	refusals := t.kernel.Commit(changes)
 	if len(refusals) == 0 {
@@ -179,48 +163,4 @@ func (t *Tools) load(in *syntax.Input, commands []*syntax.Command) error {
 	first := &refusals[0]
 	at := requests[first.Change].Places(first.Part, first.Index)
 	return loadError(in, []*syntax.Mistake{syntax.Wrong("the kernel refuses this: "+first.Errno.Error(), at)})
-}
-
-// ranks are the kinds of objects in JSON in the order in which the kernel takes them: what is named before what names it.
-var ranks = map[string]int{
-	"table": 1, "chain": 2, "counter": 3, "quota": 3, "limit": 3, "ct helper": 3, "ct timeout": 3, "ct expectation": 3, "synproxy": 3, "secmark": 3,
-	"flowtable": 3, "set": 4, "map": 4, "meter": 4, "element": 5, "rule": 6,
-}
-
-// orderedJSON is a listing with its objects in the order of ranks, and the handles of its rules, which are left out of it: there they would
-// say where to put the rules.
-func orderedJSON(text []byte) (ordered string, handles []uint64, err error) {
-	var listing struct {
-		Objects []map[string]json.RawMessage `json:"nftables"`
-	}
-	if err := json.Unmarshal(text, &listing); err != nil {
-		return "", nil, err
-	}
-	if listing.Objects == nil {
-		return "", nil, errors.New(`is no listing of nft: it has no list "nftables"`)
-	}
-	for _, o := range listing.Objects {
-		if rule, is := o["rule"]; is {
-			var fields map[string]json.RawMessage
-			if err := json.Unmarshal(rule, &fields); err != nil {
-				return "", nil, err
-			}
-			handle, _ := strconv.ParseUint(string(fields["handle"]), 10, 64)
-			handles = append(handles, handle)
-			delete(fields, "handle")
-			if o["rule"], err = json.Marshal(fields); err != nil {
-				return "", nil, err
-			}
-		}
-	}
-	slices.SortStableFunc(listing.Objects, func(a, b map[string]json.RawMessage) int { return cmp.Compare(rankOf(a), rankOf(b)) })
-	out, err := json.Marshal(listing)
-	return string(out), handles, err
-}
-
-func rankOf(object map[string]json.RawMessage) int {
-	for kind := range object {
-		return ranks[kind]
-	}
-	return 0
 }
