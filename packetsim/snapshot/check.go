@@ -314,6 +314,9 @@ func (s *NodeSnapshot) checkRules() error {
 // checkHooks checks what is said of hooks beside the rules in them.
 func (s *NodeSnapshot) checkHooks() error {
 	seen, hooks := map[place]bool{}, netfilter.HookNames()
+	if err := s.checkHookChains(); err != nil {
+		return err
+	}
 	for i, o := range s.Order {
 		path := fmt.Sprintf("order[%d]", i)
 		if err := checkFamily(path, o.Family); err != nil {

@@ -29,6 +29,9 @@ type Doubter struct {
 	// turned is the host with the rules of the other backend first, made once it is asked for; nil as well if it cannot be made.
 	turned *packetsim.Host
 	tried  bool
+	// reversedHost is the same with the chains of one priority in the other order, native ones among them.
+	reversedHost  *packetsim.Host
+	triedReversed bool
 }
 
 // Doubter finds the doubts about packets through a Host of the snapshot.
@@ -41,6 +44,7 @@ func (of *Doubter) Doubts(in inet.Input, outcomes []packetsim.Outcome) []packets
 	d.extensions()
 	d.nativeTables()
 	d.order()
+	d.chainOrder()
 	d.settings()
 	d.unread()
 	return d.found
@@ -49,7 +53,8 @@ func (of *Doubter) Doubts(in inet.Input, outcomes []packetsim.Outcome) []packets
 // MayDoubt says whether there is anything in the snapshot that is a doubt about some packet. Rules with extensions that are not known are
 // not looked for.
 func (s *NodeSnapshot) MayDoubt() bool {
-	if len(s.unknownSettings()) > 0 || len(s.Dialects()) > 1 {
+	read := slices.ContainsFunc(s.NFTables, func(t NFTable) bool { return t.Rules != "" })
+	if len(s.unknownSettings()) > 0 || len(s.Dialects()) > 1 || read && len(s.Hooks) == 0 {
 		return true
 	}
 	passes := func(c *NFChain) bool { return len(c.May) == 1 && c.May[0] == EffectPass }

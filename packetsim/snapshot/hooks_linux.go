@@ -22,13 +22,15 @@ const (
 	hookInfoType     = 2
 	hookTypeNFTables = 1
 	hookChainTable   = 1
+	hookChainFamily  = 2
 	hookChainName    = 3
 )
 
-// order asks the kernel which of both backends' chains go first, where both have one table.
+// order asks the kernel which of both backends' chains go first, where both have one table, and in which order native chains come.
 func (t *taker) order() {
+	native := slices.ContainsFunc(t.snapshot.NFTables, func(n NFTable) bool { return n.Rules != "" })
 	for _, family := range netfilter.Families() {
-		if !t.snapshot.sharesTable(family) {
+		if !t.snapshot.sharesTable(family) && !native {
 			continue
 		}
 		for number, hook := range netfilter.HookNames() {
@@ -37,7 +39,10 @@ func (t *taker) order() {
 				t.unread(orderUnread, "the kernel does not list its hooks (nfnetlink_hook): %v", err)
 				return
 			}
-			t.snapshot.Order = append(t.snapshot.Order, orderOf(family, hook, messages)...)
+			if t.snapshot.sharesTable(family) {
+				t.snapshot.Order = append(t.snapshot.Order, orderOf(family, hook, messages)...)
+			}
+			t.snapshot.Hooks = append(t.snapshot.Hooks, hookChainsOf(family, hook, messages)...)
 		}
 	}
 }
@@ -70,6 +75,55 @@ func orderOf(family netfilter.Family, hook string, messages [][]byte) []HookOrde
 		}
 	}
 	return order
+}
+
+// hookChainsOf are the chains of one priority of a hook, where several have it and one of them is native.
+func hookChainsOf(family netfilter.Family, hook string, messages [][]byte) []HookChains {
+	var out []HookChains
+	for len(messages) > 0 {
+		list, native, priority := HookChains{Family: family, Hook: hook}, false, hookPriorityOf(messages[0])
+		for len(messages) > 0 && hookPriorityOf(messages[0]) == priority {
+			name, own := hookedName(messages[0], hook)
+			if name != "" {
+				list.Chains, native = append(list.Chains, name), native || own
+			}
+			messages = messages[1:]
+		}
+		if native && len(list.Chains) > 1 {
+			out = append(out, list)
+		}
+	}
+	return out
+}
+
+// hookPriorityOf is the priority of a function of a hook; 0 if it says none.
+func hookPriorityOf(message []byte) int32 {
+	attrs, err := attributesByType(message[min(nfgenmsgHeader, len(message)):])
+	if err != nil {
+		return 0
+	}
+	priority, _ := attrs[hookPriority].Uint32()
+	return int32(priority)
+}
+
+// hookedName is the name of a function of a hook in HookChains, and whether it is a native chain; empty if it is no chain.
+func hookedName(message []byte, hook string) (name string, native bool) {
+	if table, dialect := hookedTable(message, hook); table != "" {
+		return "iptables-" + string(dialect) + " " + table, false
+	}
+	attrs, err := attributesByType(message[min(nfgenmsgHeader, len(message)):])
+	if err != nil {
+		return "", false
+	}
+	info, err := attributesByType(attrs[hookChainInfo].Value)
+	if err != nil {
+		return "", false
+	}
+	chain, err := attributesByType(info[hookInfoDesc].Value)
+	if err != nil || len(chain[hookChainFamily].Value) == 0 || chain[hookChainName].Text() == "" {
+		return "", false
+	}
+	return nftFamily(chain[hookChainFamily].Value[0]) + " " + chain[hookChainTable].Text() + " " + chain[hookChainName].Text(), true
 }
 
 // hookedTable is the table and the backend that a function of a hook belongs to; empty if it is another one's.

@@ -52,6 +52,33 @@ func TestOrderOfHooks(t *testing.T) {
 	assert.Empty(t, orderOf(netfilter.IPv4, "OUTPUT", nil))
 }
 
+// nativeHook is what nfnetlink_hook says of a native chain.
+func nativeHook(priority int32, family uint8, table, chain string) []byte {
+	data := nlattr.AppendUint32([]byte{2, 0, 0, 0}, hookPriority, uint32(priority))
+	return nlattr.AppendNested(data, hookChainInfo, func(data []byte) []byte {
+		data = nlattr.AppendNested(data, hookInfoDesc, func(data []byte) []byte {
+			data = nlattr.Append(data, hookChainTable, append([]byte(table), 0)...)
+			data = nlattr.Append(data, hookChainFamily, family)
+			return nlattr.Append(data, hookChainName, append([]byte(chain), 0)...)
+		})
+		return nlattr.AppendUint32(data, hookInfoType, hookTypeNFTables)
+	})
+}
+
+// TestOrderOfNativeChains reads the chains of one priority, in the order of the kernel's list.
+func TestOrderOfNativeChains(t *testing.T) {
+	messages := [][]byte{
+		nativeHook(-150, 1, "fw", "mangle"),
+		hookMessage(-100, "nf_nat_ipv4_in", "", ""), nativeHook(-100, 2, "kube-proxy", "nat-prerouting"),
+		hookMessage(-100, "nft_nat_do_chain", "nat", "PREROUTING"), hookMessage(-100, "iptable_nat_do_chain", "", ""),
+		hookMessage(0, "nft_do_chain_ipv4", "filter", "PREROUTING"), hookMessage(0, "iptable_filter_hook", "", ""), nil,
+	}
+	assert.Equal(t, []HookChains{{Family: netfilter.IPv4, Hook: "PREROUTING",
+		Chains: []string{"ip kube-proxy nat-prerouting", "iptables-nft nat", "iptables-legacy nat"}}},
+		hookChainsOf(netfilter.IPv4, "PREROUTING", messages))
+	assert.Empty(t, hookChainsOf(netfilter.IPv4, "PREROUTING", nil))
+}
+
 func TestNFTHookNames(t *testing.T) {
 	for _, row := range []struct {
 		family uint8

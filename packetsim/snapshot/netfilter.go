@@ -36,7 +36,10 @@ func (s *NodeSnapshot) netfilter(options HostOptions) (*netfilter.Namespace, err
 		}
 	}
 	s.register(kernels, options.First)
-	return namespace, s.loadNative(namespace, options.Forget)
+	if err := s.loadNative(namespace, options.Forget); err != nil {
+		return nil, err
+	}
+	return namespace, registerAgain(namespace, s.Hooks)
 }
 
 func (s *NodeSnapshot) loadRules(kernel *fakeipt.Kernel) error {

@@ -36,6 +36,8 @@ type NodeSnapshot struct {
 	// Order says, where both backends have a chain of the same table in a hook, which of the two packets meet first. What it leaves out is not
 	// known.
 	Order []HookOrder `json:"order,omitempty"`
+	// Hooks says the same where native chains of nftables hang at a hook beside others of their priority.
+	Hooks []HookChains `json:"hooks,omitempty"`
 	// NFTables are the tables of nf_tables that iptables-nft-save does not show, and of those that it shows the chains that it does not.
 	// Packets are walked through those that have Rules.
 	NFTables []NFTable `json:"nftables,omitempty"`
