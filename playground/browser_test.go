@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +91,7 @@ func TestPlayground(t *testing.T) {
 		{"first trace", (*page).firstTrace},
 		{"rules", (*page).rules},
 		{"mistakes in rules", (*page).mistakes},
+		{"a listing of nft", (*page).listing},
 		{"completion", (*page).completion},
 		{"a keystroke at 1000 rules", (*page).keystroke},
 		{"link", (*page).link},
@@ -193,49 +193,4 @@ func (p *page) completion(t *testing.T) {
 	require.True(t, p.Soon(options+`.includes("10.96.0.80:")`), p.Text(options))
 	p.write("packet-editor", "tcp 10.244.1.2:40000 > 10.96.0.80:8")
 	require.True(t, p.Soon(options+`.includes("80")`), p.Text(options))
-}
-
-// thousand are rules of a thousand services' kind: a chain that all packets go through.
-func thousand() string {
-	var b strings.Builder
-	b.WriteString("*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n")
-	for i := range 1000 {
-		fmt.Fprintf(&b, "-A FORWARD -d 10.%d.%d.1/32 -p tcp -m tcp --dport 80 -m comment --comment \"rule %d\" -j DROP\n", i/250, i%250, i)
-	}
-	return b.String() + "COMMIT\n"
-}
-
-// keystroke prints what a key costs at 1,000 rules: in the packet, and in the rules.
-func (p *page) keystroke(t *testing.T) {
-	p.start("")
-	p.shown(t, "rules-way", "shop/web:http")
-	p.write("rules-editor", thousand())
-	require.True(t, p.Soon(`document.getElementById("rules-read").textContent.startsWith("1000 rules")`))
-	for _, editor := range []string{"packet-editor", "rules-editor"} {
-		p.write("packet-editor", "tcp 10.0.0.1:40000 > 10.3.200.1:80 in eth0")
-		p.shown(t, "rules-way", "10.3.200.1")
-		p.Ask(in(fmt.Sprintf(`(shadow(%q, ".cm-content").focus(), true)`, editor)), new(bool))
-		p.Press("End")
-		var times []float64
-		for i := range 12 {
-			p.Ask(`(performance.clearMeasures(), true)`, new(bool))
-			switch {
-			case editor != "packet-editor":
-				p.Type("#")
-				p.Press("Backspace")
-			case i%2 == 0:
-				p.Type("1")
-			default:
-				p.Press("Backspace")
-			}
-			if editor == "packet-editor" && i%2 == 0 {
-				continue // there is no device of that name, which is no trace
-			}
-			require.True(t, p.Soon(`performance.getEntriesByName("chainwalk-answer").length > 0`))
-			times = append(times, p.Number(`performance.getEntriesByName("chainwalk-answer").at(-1).duration`))
-		}
-		t.Logf("%s: from a key to its trace at 1,000 rules, in ms: %.1f", editor, times)
-	}
-	// Chromium gives what is typed into a long text styles of its own, which the policy refuses.
-	p.Complaints = slices.DeleteFunc(p.Complaints, func(c string) bool { return strings.Contains(c, "Applying inline style violates") })
 }

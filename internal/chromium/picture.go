@@ -97,3 +97,16 @@ func fewColours(full image.Image) image.Image {
 	}
 	return few
 }
+
+// Lightness is an expression: how light the page's ground is, from 0 to 1.
+const Lightness = `(() => { const c = getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g).map(Number); return (c[0] + c[1] + c[2]) / 765; })()`
+
+// Sideways unfolds all that is folded, and names the elements that a hand could then move sideways, and the page itself if it is wider than
+// its window.
+func (b *Browser) Sideways() (out []string) {
+	b.t.Helper()
+	b.Ask(`(document.querySelectorAll("details").forEach(d => { d.open = true }), [...document.querySelectorAll("body, body *")]
+		.filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(e).overflowX))
+		.map(e => e.tagName + "." + e.className).concat(document.documentElement.scrollWidth > innerWidth ? ["the page"] : []))`, &out)
+	return out
+}

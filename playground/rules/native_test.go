@@ -67,7 +67,7 @@ func TestPacketsAreThoseThatAListingAsksFor(t *testing.T) {
 	assert.Equal(t, []string{"eth0", "lan0", "lo", "wan0"}, named.Devices)
 	assert.Contains(t, named.Ports, 8443)
 	assert.Contains(t, named.Addresses, "192.168.1.10")
-	tried := tab.Try("")
+	tried := tryAll(tab, "")
 	assert.Equal(t, 14, tried.Rules)
 	assert.NotContains(t, tried.Unmet, lineOf(t, listed(t), "reject with tcp reset"))
 }

@@ -67,6 +67,7 @@ type Tab struct {
 	lines   map[place]int // by the rule that is written there
 	tables  []table
 	packets []About
+	trying  *trying
 }
 
 // Read reads rules in the place of those that were read before. Where they cannot be read, the tab has none.

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -75,15 +76,48 @@ func TestPacketsAreThoseThatRulesAskFor(t *testing.T) {
 		"no address of the node is known, so it sends none")
 }
 
+// tryAll tries until there is no more.
+func tryAll(tab *Tab, asked string) Tried {
+	out := tab.Try(asked)
+	for out.More {
+		out = tab.Try(asked)
+	}
+	return out
+}
+
+// TestTryingGoesOnWhereItWas: a call tries some packets; another packet, or other rules, begin anew.
+func TestTryingGoesOnWhereItWas(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("*filter\n:FORWARD ACCEPT [0:0]\n")
+	for i := range 100 {
+		fmt.Fprintf(&b, "-A FORWARD -d 10.0.0.%d/32 -j DROP\n", i)
+	}
+	b.WriteString("COMMIT\n")
+	tab := &Tab{}
+	tab.Read(Paste{Text: b.String()})
+	first := tab.Try("")
+	assert.True(t, first.More)
+	assert.Equal(t, callPackets, first.Packets)
+	assert.Len(t, first.Unmet, 100-callPackets)
+	assert.Equal(t, 2*callPackets, tab.Try("").Packets)
+	assert.Equal(t, callPackets, tab.Try("tcp 10.0.0.1:1 > 10.9.9.9:2").Packets, "another packet")
+	all := tryAll(tab, "tcp 10.0.0.1:1 > 10.9.9.9:2")
+	assert.Equal(t, 102, all.Packets, "one for each rule, one that no rule names, and the one that was asked for")
+	assert.Empty(t, all.Unmet)
+	assert.True(t, tab.Try("").More)
+	tab.Read(Paste{Text: shop})
+	assert.Equal(t, 5, tab.Try("").Rules, "other rules")
+}
+
 // TestUnmetAreRulesThatNoPacketOfTheListMeets: of a chain that nothing leads to, and of replies, which need not come back through a node
 // that forwards by the one device that it has.
 func TestUnmetAreRulesThatNoPacketOfTheListMeets(t *testing.T) {
 	tab := &Tab{}
 	tab.Read(Paste{Text: shop})
-	tried := tab.Try("")
+	tried := tryAll(tab, "")
 	assert.Equal(t, 5, tried.Rules)
 	assert.Equal(t, []int{11, 12}, tried.Unmet)
-	assert.Equal(t, []int{11, 12}, tab.Try("tcp 10.0.0.1:1 >").Unmet, "a packet that somebody is writing")
+	assert.Equal(t, []int{11, 12}, tryAll(tab, "tcp 10.0.0.1:1 >").Unmet, "a packet that somebody is writing")
 }
 
 // TestLinesOfATableThatOtherCommandsFillAreNotKnown: -I makes the numbers of rules others than the order of the lines.
@@ -94,7 +128,7 @@ func TestLinesOfATableThatOtherCommandsFillAreNotKnown(t *testing.T) {
 	require.Nil(t, walked.Problem)
 	assert.Contains(t, walked.Sentence, "dropped")
 	assert.Empty(t, walked.Lines)
-	assert.Zero(t, tab.Try("").Rules)
+	assert.Zero(t, tryAll(tab, "").Rules)
 }
 
 func TestHostileNamesAreText(t *testing.T) {

@@ -122,56 +122,86 @@ type Tried struct {
 	Unmet []int `json:"unmet"`
 	// Left are packets that were not tried, since there are too many.
 	Left int `json:"left"`
+	// More says that this is what was tried so far: the next call goes on.
+	More bool `json:"more"`
 }
 
-// Packets and steps that Try makes at most, so that it ends in time.
+// Bounds of what is tried in all, and by one call: who types does not wait for more.
 const (
 	triedPackets = 2_000
 	triedSteps   = 2_000_000
+	callPackets  = 40
+	callSteps    = 10_000
 )
 
-// Try walks the packets that the rules are about, and the one that was asked for, which may be empty.
+// trying is what is tried, and how far it is.
+type trying struct {
+	asked   string
+	packets []About // that are left
+	steps   int     // that may still be made
+	met     map[int]bool
+	so      Tried
+}
+
+// Try walks the packets that the rules are about, and the one that was asked for, which may be empty. Each call walks some of them, until
+// there are no more.
 func (t *Tab) Try(asked string) Tried {
-	out := Tried{Rules: len(t.lines), Unmet: []int{}}
 	if t.saved == nil {
-		return out
+		return Tried{Unmet: []int{}}
 	}
-	met := map[int]bool{}
-	packets := t.about()
-	if asked != "" {
-		packets = append([]About{{Packet: asked}}, packets...)
+	if t.trying == nil || t.trying.asked != asked || !t.trying.so.More {
+		t.begin(asked)
 	}
-	steps := triedSteps
-	for i := range packets {
-		if out.Packets == triedPackets || steps <= 0 {
-			out.Left = len(packets) - i
+	now := t.trying
+	most, least := now.so.Packets+callPackets, now.steps-callSteps
+	for len(now.packets) > 0 && now.so.Packets < most && now.steps > least {
+		if now.so.Packets == triedPackets || now.steps <= 0 {
+			now.so.Left, now.packets = len(now.packets), nil
 			break
 		}
-		in, err := inet.ParseInput(packets[i].Packet)
-		if err != nil {
-			continue // what somebody is writing
-		}
-		if in.In == "" && !in.Local {
-			in.In = snapshot.RulesDevice
-		}
-		out.Packets++
-		outcomes, err := t.ways(in)
-		if err != nil {
-			out.Unknown++
-			continue
-		}
-		for j := range outcomes {
-			steps -= len(outcomes[j].Steps)
-			t.note(met, inet.FamilyOf(in.Src), &outcomes[j])
-		}
+		t.tryOne(now.packets[0].Packet)
+		now.packets = now.packets[1:]
 	}
+	now.so.More = len(now.packets) > 0
+	out := now.so
+	out.Unmet = []int{}
 	for _, line := range t.lines {
-		if !met[line] {
+		if !now.met[line] {
 			out.Unmet = append(out.Unmet, line)
 		}
 	}
 	slices.Sort(out.Unmet)
 	return out
+}
+
+// begin has everything tried anew.
+func (t *Tab) begin(asked string) {
+	t.trying = &trying{asked: asked, packets: t.about(), steps: triedSteps, met: map[int]bool{}, so: Tried{Rules: len(t.lines)}}
+	if asked != "" {
+		t.trying.packets = append([]About{{Packet: asked}}, t.trying.packets...)
+	}
+}
+
+// tryOne walks a packet, if it is one: it may be what somebody is writing.
+func (t *Tab) tryOne(packet string) {
+	in, err := inet.ParseInput(packet)
+	if err != nil {
+		return
+	}
+	if in.In == "" && !in.Local {
+		in.In = snapshot.RulesDevice
+	}
+	now := t.trying
+	now.so.Packets++
+	outcomes, err := t.ways(in)
+	if err != nil {
+		now.so.Unknown++
+		return
+	}
+	for i := range outcomes {
+		now.steps -= len(outcomes[i].Steps)
+		t.note(now.met, inet.FamilyOf(in.Src), &outcomes[i])
+	}
 }
 
 func (t *Tab) ways(in inet.Input) ([]packetsim.Outcome, error) {

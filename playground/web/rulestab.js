@@ -11,7 +11,7 @@ const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 export function rulesTab() {
   const client = new Client("rules", "read");
   const shown = way(at("rules-way"));
-  let read = {}, named = {}, idle;
+  let read = {}, named = {}, idle, turn = 0;
 
   const rules = editor(at("rules-editor"), { label: "Rules", language: rulesLanguage, changed: () => ask(), tooLong: text => tell(text) });
   const packet = editor(at("packet-editor"), {
@@ -82,6 +82,7 @@ export function rulesTab() {
 
   async function walk(began = performance.now(), isNew = false) {
     clearTimeout(idle);
+    turn++;
     idle = setTimeout(() => later(isNew), 300);
     const text = packet.text().trim();
     for (const button of at("about-list").querySelectorAll("button")) {
@@ -113,15 +114,17 @@ export function rulesTab() {
     await tried(packet.text().trim());
   }
 
-  /** tried says which rules no packet of the list met, nor the one that is asked for. */
+  /** tried says which rules no packet of the list met, nor the one that is asked for. It is asked for part by part, until somebody types. */
   async function tried(text) {
+    const mine = turn;
     let out;
     try {
-      out = await client.call("try", { packet: text });
+      do out = await client.call("try", { packet: text }); while (out.more && mine === turn);
     } catch (error) {
       if (!(error instanceof Superseded)) at("unmet-claim").textContent = error.message;
       return;
     }
+    if (mine !== turn) return;
     const number = out.unmet.length, doc = rules.view.state.doc;
     at("unmet-summary").textContent = `Rules that no packet met (${number} of ${out.rules})`;
     at("unmet-claim").textContent = `Tried: ${out.packets} packets, those of the list${out.left ? ` (${out.left} more were left out)` : ""} and yours, each as the first ` +

@@ -43,6 +43,9 @@ func (s *Story) Alike(first int) []Alike {
 
 // alike are the places of outcomes that are alike, in the order of their first. Up to few of them stay alone.
 func alike(outcomes []Outcome, few int) [][]int {
+	if len(outcomes) == 1 {
+		return [][]int{{0}}
+	}
 	var order []string
 	same := map[string][]int{}
 	for i := range outcomes {
@@ -86,9 +89,11 @@ func (o *Outcome) likeness() string {
 // unlikeness is what an outcome may have of its own and still be like others.
 type unlikeness struct {
 	endpoint netip.Addr
+	address  string            // the endpoint's
 	names    *strings.Replacer // of the endpoint, and of the host that it is on
 	chain    string            // where the decision fell
 	devices  []string
+	words    []string // the last three: a text with none of them has no word that is the outcome's own
 }
 
 func unlikenessOf(o *Outcome) *unlikeness {
@@ -115,7 +120,8 @@ func unlikenessOf(o *Outcome) *unlikeness {
 			u.chain = words[1]
 		}
 	}
-	u.names = strings.NewReplacer(names...)
+	u.names, u.address = strings.NewReplacer(names...), u.endpoint.String()
+	u.words = slices.DeleteFunc(append(slices.Clone(u.devices), u.chain, u.address), func(word string) bool { return word == "" })
 	return u
 }
 
@@ -130,9 +136,19 @@ var (
 	ruleNumber = regexp.MustCompile(`:rule:\d+$`)
 )
 
-// blank is text with a word in the place of each thing that is the outcome's own.
+// blank is text with a word in the place of each thing that is the outcome's own. Most texts have none: they are looked through before they are
+// taken apart.
 func (u *unlikeness) blank(text string) string {
-	text = handed.ReplaceAllString(chance.ReplaceAllString(u.names.Replace(text), ""), "$1 DEVICE")
+	text = u.names.Replace(text)
+	if strings.Contains(text, " --probability ") {
+		text = chance.ReplaceAllString(text, "")
+	}
+	if strings.Contains(text, " to ") {
+		text = handed.ReplaceAllString(text, "$1 DEVICE")
+	}
+	if !slices.ContainsFunc(u.words, func(word string) bool { return strings.Contains(text, word) }) {
+		return text
+	}
 	return ruleWord.ReplaceAllStringFunc(text, func(word string) string {
 		address, _, _ := strings.Cut(word, ":")
 		switch {
@@ -140,9 +156,9 @@ func (u *unlikeness) blank(text string) string {
 			return "CHAIN"
 		case slices.Contains(u.devices, word):
 			return "DEVICE"
-		case word == u.endpoint.String():
+		case word == u.address:
 			return "ENDPOINT"
-		case u.endpoint.Is4() && address == u.endpoint.String():
+		case u.endpoint.Is4() && address == u.address:
 			return "ENDPOINT" + strings.TrimPrefix(word, address)
 		}
 		return word

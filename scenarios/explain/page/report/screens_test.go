@@ -121,7 +121,7 @@ func TestPagesInABrowser(t *testing.T) {
 			for _, colours := range []string{"light", "dark"} {
 				b.Screen(1280, colours)
 				b.Open(paths[name])
-				assert.Equal(t, colours == "dark", b.Number(lightness) < 0.5, "the colours that the system asks for")
+				assert.Equal(t, colours == "dark", b.Number(chromium.Lightness) < 0.5, "the colours that the system asks for")
 				assert.Empty(t, b.Unreadable(), colours)
 				b.Picture(filepath.Join(out, name+"-"+colours+".png"), 0)
 			}
@@ -147,11 +147,6 @@ func TestPagesInABrowser(t *testing.T) {
 	assert.Empty(t, b.Complaints)
 }
 
-// scrolled are the elements that a hand could move sideways, with all that is folded unfolded.
-const scrolled = `(document.querySelectorAll("details").forEach(d => { d.open = true }), [...document.querySelectorAll("body, body *")]
-	.filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(e).overflowX))
-	.map(e => e.tagName + "." + e.className))`
-
 // beside are the hosts of ways that stand beside another one rather than below it.
 const beside = `[...document.querySelectorAll(".direction > .grid")].filter(g => g.checkVisibility()).filter(g => new Set([...g.querySelectorAll(".stop")]
 	.map(s => s.getBoundingClientRect().left)).size > 1).length`
@@ -161,17 +156,11 @@ func (b browser) narrow(t *testing.T, path, picture string) {
 	t.Helper()
 	b.Screen(390, "light")
 	b.Open(path)
-	var moved []string
-	b.Ask(scrolled, &moved)
-	assert.Empty(t, moved, "what moves sideways")
+	assert.Empty(t, b.Sideways(), "what moves sideways")
 	assert.Zero(t, b.Number(beside), "hosts beside one another")
-	assert.LessOrEqual(t, b.Number("document.documentElement.scrollWidth"), 390.0)
 	b.Open(path)
 	b.Picture(picture, 0)
 }
-
-// lightness is how light the page's ground is, from 0 to 1.
-const lightness = `(() => { const c = getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g).map(Number); return (c[0] + c[1] + c[2]) / 765; })()`
 
 // withoutScript: all outcomes stand below one another.
 func (b browser) withoutScript(t *testing.T, path string) {
@@ -229,14 +218,14 @@ func (b browser) jump(t *testing.T, path string) {
 func (b browser) themes(t *testing.T, path string) {
 	b.Screen(1280, "light")
 	b.Open(path)
-	light := b.Number(lightness)
+	light := b.Number(chromium.Lightness)
 	b.Click(`#themes [data-theme=dark]`)
-	assert.True(t, b.Soon(lightness+" < 0.5"))
+	assert.True(t, b.Soon(chromium.Lightness+" < 0.5"))
 	assert.Equal(t, "true", b.Text(`document.querySelector("#themes [data-theme=dark]").getAttribute("aria-pressed")`))
 	b.Open(path)
-	assert.Less(t, b.Number(lightness), 0.5, "it stays so")
+	assert.Less(t, b.Number(chromium.Lightness), 0.5, "it stays so")
 	b.Click(`#themes [data-theme=""]`)
-	assert.True(t, b.Soon(fmt.Sprintf("%s == %v", lightness, light)))
+	assert.True(t, b.Soon(fmt.Sprintf("%s == %v", chromium.Lightness, light)))
 }
 
 const listed = `[...document.querySelectorAll(".scenarios > .scenario")].filter(s => s.checkVisibility()).length`
