@@ -130,6 +130,12 @@ func (r *reader) expr(v *value) syntax.Expr {
 	return k.read(r, of.key, of)
 }
 
+// protocols are the words that nft's language has for protocols. On the right they are these protocols whatever is on the left, and whatever the machine
+// calls them: most machines call ICMPv6 ipv6-icmp. Other names are looked up.
+var protocols = map[string]uint64{
+	"icmp": 1, "tcp": 6, "udp": 17, "dccp": 33, "esp": 50, "ah": 51, "icmpv6": 58, "comp": 108, "sctp": 132, "udplite": 136,
+}
+
 // immediate reads a constant: a word or a number is a symbol, "@name" a set, "*" any element.
 func (r *reader) immediate(v *value) syntax.Expr {
 	switch v.kind {
@@ -139,6 +145,11 @@ func (r *reader) immediate(v *value) syntax.Expr {
 			return &syntax.SetRef{Common: here(), Name: v.text[1:]}
 		case v.text == "*" && r.context&onRight != 0:
 			return &syntax.Catchall{Common: here()}
+		}
+		if n, is := protocols[v.text]; is && r.context&(onRight|setRight) != 0 {
+			e := typed(syntax.TypeInetProto)
+			e.Num.Lo = n
+			return e
 		}
 		return symbol(v.text)
 	case integer:
