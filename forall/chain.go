@@ -121,7 +121,7 @@ func (b *builder) chain(c *chain, st state) diagram.ID {
 		if c.reads&readsWay == 0 {
 			after.way, after.routed = st.way, st.routed
 		}
-		if after.to == plain.to {
+		if after.to == plain.to || after.to > 0 && !b.targets.all[after.to].addr.IsValid() {
 			after.view, after.orig = st.view, st.orig
 		}
 		return b.is(k, after)
@@ -139,6 +139,9 @@ func (b *builder) plainFor(c *chain, st state) state {
 	}
 	if c.reads&readsWay == 0 {
 		st.way, st.routed = 0, false
+	}
+	if c.reads&translates != 0 && b.goalViews[st.view] {
+		return st // whether it is moved depends on the view
 	}
 	if c.reads&readsView == 0 && !c.many && len(c.asks) == 0 {
 		st.view, st.orig = anyView, 0

@@ -12,13 +12,14 @@ import (
 // places are the destinations as far as the host can tell them apart. Rules and routing ask for sets of destinations; those that are in the same sets
 // are one view, and are walked once.
 type places struct {
-	slices  []slice
-	views   []view // from 1 on
-	wanted  []diagram.Interval
-	late    []diagram.Interval // those that are asked for behind the translation of destinations
-	goals   []diagram.Interval // what destinations are translated to
-	classes classes            // by late
-	lateOf  map[int32]int32    // the view of a class of late
+	slices    []slice
+	views     []view // from 1 on
+	wanted    []diagram.Interval
+	late      []diagram.Interval // those that are asked for behind the translation of destinations
+	goals     []diagram.Interval // what destinations are translated to
+	goalViews map[int32]bool     // the views that have one of these
+	classes   classes            // by late
+	lateOf    map[int32]int32    // the view of a class of late
 }
 
 // slice is destinations that lie together and have one view.
@@ -38,7 +39,7 @@ type view struct {
 
 // cutPlaces makes the slices.
 func (b *builder) cutPlaces() {
-	all := classify(b.wanted, b.terrain)
+	all := classify(b.wanted, b.terrain, b.s.Limit(vDst))
 	b.views = make([]view, 1)
 	viewOf := map[int32]int32{}
 	for i, first := range all.first {
@@ -55,7 +56,11 @@ func (b *builder) cutPlaces() {
 		}
 		b.slices = append(b.slices, slice{diagram.Interval{First: first, Last: last}, viewOf[class]})
 	}
-	b.classes, b.lateOf = classify(b.late, b.terrain), map[int32]int32{}
+	b.goalViews = map[int32]bool{}
+	for _, goal := range b.goals {
+		b.goalViews[b.slices[b.sliceOf(goal.First)].view] = true
+	}
+	b.classes, b.lateOf = classify(b.late, b.terrain, b.s.Limit(vDst)), map[int32]int32{}
 }
 
 func (b *builder) newView(v diagram.Value, slice int32) int32 {
@@ -92,8 +97,8 @@ func (c *classes) of(v diagram.Value) int32 {
 	return c.class[sort.Search(len(c.first), func(i int) bool { return v.Less(c.first[i]) })-1]
 }
 
-// classify makes classes of the values that are in the same intervals, and between the same two of the cuts, which are ascending and begin at 0.
-func classify(intervals []diagram.Interval, cuts []diagram.Value) classes {
+// classify makes classes of the values up to a limit that are in the same intervals, and between the same two of the cuts, which are ascending and begin at 0.
+func classify(intervals []diagram.Interval, cuts []diagram.Value, limit diagram.Value) classes {
 	type event struct {
 		at    diagram.Value
 		id    int32
@@ -109,8 +114,8 @@ func classify(intervals []diagram.Interval, cuts []diagram.Value) classes {
 	events := make([]event, 0, 2*len(intervals)+len(cuts))
 	for i, iv := range intervals {
 		events = append(events, event{iv.First, int32(i), true})
-		if next := iv.Last.Next(); next != (diagram.Value{}) {
-			events = append(events, event{next, int32(i), false})
+		if iv.Last.Less(limit) {
+			events = append(events, event{iv.Last.Next(), int32(i), false})
 		}
 	}
 	for _, c := range cuts {

@@ -1,0 +1,107 @@
+package differ
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/forall/walked"
+	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+var (
+	forallRulesets = flag.Int("forall-rulesets", 6, "random rulesets of each language and family whose fates are compared with walks")
+	forallPackets  = flag.Int("forall-packets", 200, "packets of each")
+	forallSeed     = flag.Uint64("forall-seed", 1, "of the rulesets and packets")
+)
+
+// TestFatesOfRandomRulesets compares the fates of all packets with those of single ones, by the rulesets that are compared with the kernel.
+func TestFatesOfRandomRulesets(t *testing.T) {
+	if race.Enabled {
+		t.Skip("it has no goroutines")
+	}
+	for _, language := range []string{"legacy", "nft", "nftables"} {
+		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+			t.Run(fmt.Sprintf("%s/%d", language, family), func(t *testing.T) {
+				var all walked.Report
+				g := &gen{r: rand.New(rand.NewPCG(*forallSeed, uint64(family))), w: worlds[family]}
+				for n := range *forallRulesets {
+					h, text := drawnHost(t, g, language)
+					if h == nil {
+						continue
+					}
+					f, err := forall.Of(h, forall.Options{Chance: forall.Exact, Families: []netfilter.Family{family}})
+					require.NoError(t, err)
+					r := walked.Compare(f, rand.New(rand.NewPCG(*forallSeed, uint64(n))), *forallPackets)
+					if !assert.Empty(t, r.Wrong, "ruleset %d: %s\n%s", n, r.Text(), text) {
+						return
+					}
+					all.Add(r)
+				}
+				t.Log(&all)
+			})
+		}
+	}
+}
+
+// drawnHost is the walk's node with a random ruleset without sets of ipset and accounting objects; nil if the tools refuse it.
+func drawnHost(t *testing.T, g *gen, language string) (*packetsim.Host, string) {
+	t.Helper()
+	dialect, draw, argv := netfilter.Dialect(language), g.ruleset, []string{"iptables-restore"}
+	switch {
+	case language == "nftables":
+		dialect, draw, argv = netfilter.NFT, g.nativeRuleset, []string{"nft", "-f", "-"}
+	case g.w.family == netfilter.IPv6:
+		argv[0] = "ip6tables-restore"
+	}
+	text := draw()
+	for g.usesAccounts || g.usesSets {
+		text = draw()
+	}
+	kernel, text := loadedKernel(t, dialect, argv, text)
+	if kernel == nil {
+		return nil, text
+	}
+	template, err := newHost(fakeipt.New(fakeipt.Options{Dialect: netfilter.Legacy}))
+	require.NoError(t, err)
+	config := template.Config()
+	config.Netfilter = kernel.Namespace()
+	h, err := packetsim.NewHost(config)
+	require.NoError(t, err)
+	return h, text
+}
+
+// loadedKernel is a kernel with the rules of a text that its tools do not refuse; nil if they refuse all of it.
+func loadedKernel(t *testing.T, dialect netfilter.Dialect, argv []string, text string) (*fakekernel.Kernel, string) {
+	t.Helper()
+	for range mostRefusals {
+		kernel := fakekernel.New(fakekernel.Options{Dialect: dialect})
+		command := kernel.Exec().Command(argv[0], argv[1:]...)
+		command.SetStdin(strings.NewReader(text))
+		out, err := command.CombinedOutput()
+		if err == nil {
+			return kernel, text
+		}
+		lines := strings.SplitAfter(text, "\n")
+		wrong := refusedRules(lines, string(out))
+		if len(wrong) == 0 {
+			return nil, text
+		}
+		for _, n := range slices.Backward(wrong) {
+			lines = slices.Delete(lines, n, n+1)
+		}
+		text = strings.Join(lines, "")
+	}
+	return nil, text
+}
