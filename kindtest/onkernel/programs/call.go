@@ -57,6 +57,24 @@ func readsInput(argv []string) bool {
 		return !namesFile(argv[1:])
 	case name == "ipset":
 		return readsSets(argv[1:])
+	case name == "nft":
+		return readsCommands(argv[1:])
+	}
+	return false
+}
+
+// readsCommands says that nft reads commands: by -f, which may stand behind other letters, or --file, with - or /dev/stdin as the file.
+func readsCommands(args []string) bool {
+	isInput := func(name string) bool { return name == "-" || name == "/dev/stdin" }
+	for i, arg := range args {
+		option, file, attached := strings.Cut(arg, "=")
+		if attached && option == "--file" && isInput(file) {
+			return true
+		}
+		short := strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.HasSuffix(arg, "f")
+		if (short || arg == "--file") && i+1 < len(args) && isInput(args[i+1]) {
+			return true
+		}
 	}
 	return false
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -122,6 +123,11 @@ func (l *life) prepare(recorder string) (stage string, err error) {
 		stage: first, filepath.Join(shared, "life"): []byte(script), filepath.Join(shared, dialectFile): []byte(string(l.dialect)),
 	} {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return "", err
+		}
+	}
+	if slices.Contains(natives, l.program) {
+		if err := os.WriteFile(filepath.Join(shared, nativeFile), nil, 0o600); err != nil {
 			return "", err
 		}
 	}

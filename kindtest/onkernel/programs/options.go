@@ -29,7 +29,12 @@ type Options struct {
 }
 
 // names are the programs, those first that nodes have most.
-var names = []string{"ufw", "fail2ban", "ferm", "shorewall", "shorewall6", "firewalld", "kube-proxy", "docker"}
+var names = []string{
+	"ufw", "fail2ban", "ferm", "shorewall", "shorewall6", "firewalld", "kube-proxy", "docker", "nft-firewall", "firewalld-nftables",
+}
+
+// natives are those that write tables of nft.
+var natives = []string{"nft-firewall", "firewalld-nftables"}
 
 // packages of Debian that the lives need: the programs, the tools, and what they ask for when they run.
 var packages = []string{

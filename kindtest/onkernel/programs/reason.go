@@ -1,9 +1,11 @@
 package programs
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
@@ -32,7 +34,7 @@ func explain(theirs, ours *toolrun.Run) string {
 
 // counters is how the tools print what was counted: in save, in the head of a listed chain, in a listed rule, in -S -v.
 var counters = regexp.MustCompile(`\[([0-9]+):([0-9]+)\]|\(policy [A-Z]+ ([0-9]+[KMGTP]?) packets, ([0-9]+[KMGTP]?) bytes\)|` +
-	`(?m:^(?:[0-9]+ )? *([0-9]+[KMGTP]?) +([0-9]+[KMGTP]?) )|-c ([0-9]+) ([0-9]+)\b`)
+	`(?m:^(?:[0-9]+ )? *([0-9]+[KMGTP]?) +([0-9]+[KMGTP]?) )|-c ([0-9]+) ([0-9]+)\b|packets ([0-9]+) bytes ([0-9]+)|"packets": ([0-9]+), "bytes": ([0-9]+)`)
 
 // blanks are what a wide number takes from the column beside it.
 var blanks = regexp.MustCompile(` +`)
@@ -82,8 +84,8 @@ func count(digits string) uint64 {
 	return n
 }
 
-// timeouts is what is left of the time of a set's element.
-var timeouts = regexp.MustCompile(`( timeout )([0-9]+)`)
+// timeouts is what is left of the time of a set's element: in ipset, in nft, in its JSON.
+var timeouts = regexp.MustCompile(`( timeout | expires |"expires": )([0-9dhms]+)`)
 
 // onlyPassed says that the answers differ in what is left of timeouts alone, by at most a second.
 func onlyPassed(theirs, ours *toolrun.Run) bool {
@@ -93,15 +95,26 @@ func onlyPassed(theirs, ours *toolrun.Run) bool {
 	}
 	left := timeouts.FindAllStringSubmatch(ours.Stdout, -1)
 	for i, found := range timeouts.FindAllStringSubmatch(theirs.Stdout, -1) {
-		if apart(found[2], left[i][2]) > 1 {
+		if (seconds(found[2]) - seconds(left[i][2])).Abs() > time.Second {
 			return false
 		}
 	}
 	return true
 }
 
-// apart is how far two numbers are from one another.
-func apart(a, b string) uint64 {
-	m, n := count(a), count(b)
-	return max(m, n) - min(m, n)
+// seconds is a time as ipset writes it, a number of seconds, or as nft does: 1d2h3m4s5ms.
+func seconds(text string) time.Duration {
+	if n, err := strconv.Atoi(text); err == nil {
+		return time.Duration(n) * time.Second
+	}
+	days, rest, is := strings.Cut(text, "d")
+	if !is {
+		days, rest = "0", text
+	}
+	n, errDays := strconv.Atoi(days)
+	left, err := time.ParseDuration(cmp.Or(rest, "0"))
+	if errDays != nil || err != nil {
+		return 0 // no time is as long
+	}
+	return time.Duration(n)*24*time.Hour + left
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/toolstate"
+	"github.com/chainwalk/chainwalk/fakenft/nftstate"
+	"github.com/chainwalk/chainwalk/internal/toolexec"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -36,6 +38,17 @@ var saves = [][]string{
 	{"ipset", "save"},
 }
 
+// nativeFile is there in the life of a program that writes nft's own tables: these are compared too.
+const nativeFile = "native"
+
+// saves are what is compared in this life.
+func (r Recorder) saves() [][]string {
+	if _, err := os.Stat(filepath.Join(r.Folder, nativeFile)); err != nil {
+		return saves
+	}
+	return append([][]string{{"nft", "list", "ruleset"}, {"nft", "-j", "list", "ruleset"}, {"nft", "-a", "list", "ruleset"}}, saves...)
+}
+
 // Recorder runs tools on both kernels.
 type Recorder struct {
 	// Folder is that of the life.
@@ -49,7 +62,7 @@ func (r Recorder) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) 
 		if len(argv) != 2 {
 			return broken(stderr, errors.New("phase: want one name"))
 		}
-		for _, save := range saves {
+		for _, save := range r.saves() {
 			if _, err := r.record(&call{Phase: argv[1], Argv: save}); err != nil {
 				return broken(stderr, err)
 			}
@@ -167,13 +180,20 @@ func (r Recorder) fake(c *call) (toolrun.Run, error) {
 		return toolrun.Run{}, err
 	}
 	store := toolstate.New(filepath.Join(r.Folder, stateFolder), netfilter.Dialect(name), os.DirFS("/etc"))
+	if nftstate.IsTool(c.Argv[0]) {
+		here, err := os.Getwd()
+		if err != nil {
+			return toolrun.Run{}, err
+		}
+		return runFake(&nftstate.Store{Dir: store.Dir(), Files: os.DirFS("/"), WorkDir: here, Etc: os.DirFS("/etc"), Join: store.Join}, c), nil
+	}
 	if err := r.shareAccounts(c, store); err != nil {
 		return toolrun.Run{}, err
 	}
 	return runFake(store, c), nil
 }
 
-func runFake(store *toolstate.Store, c *call) toolrun.Run {
+func runFake(store toolexec.Tools, c *call) toolrun.Run {
 	var stdout, stderr bytes.Buffer
 	status := store.Run(slices.Clone(c.Argv), strings.NewReader(c.Stdin), &stdout, &stderr)
 	return toolrun.Run{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}

@@ -28,6 +28,7 @@ for device in null zero full random urandom tty; do
 	mount --bind "/dev/$device" "$new/dev/$device"
 done
 ln -s /proc/self/fd "$new/dev/fd"
+ln -s /proc/self/fd/0 "$new/dev/stdin"
 mkdir "$new/dev/shm" "$new/dev/pts" "$new/run/lock"
 # Of the machine's settings those of the network alone can be written: they are the namespace's.
 mkdir "$folder/mnt/net"
@@ -42,7 +43,7 @@ if [ -n "$kubernetes" ]; then
 	mount --bind "$kubernetes" "$new/opt"
 fi
 
-mv "$new/usr/sbin/ipset" "$new/usr/sbin/nfacct" "$folder/shared/real/"
+mv "$new/usr/sbin/ipset" "$new/usr/sbin/nfacct" "$new/usr/sbin/nft" "$folder/shared/real/"
 for family in iptables ip6tables; do
 	for kind in '' -save -restore; do
 		ln -s "/usr/sbin/xtables-$dialect-multi" "$folder/shared/real/$family$kind"
@@ -55,6 +56,7 @@ for family in iptables ip6tables; do
 done
 ln -s /chainwalk/recorder "$new/usr/sbin/ipset"
 ln -s /chainwalk/recorder "$new/usr/sbin/nfacct"
+ln -s /chainwalk/recorder "$new/usr/sbin/nft"
 ln -s /chainwalk/recorder "$new/usr/sbin/phase"
 
 # Two sides for what has interfaces in its configuration. Nobody is there, and the kernel has nothing to say to them by itself.

@@ -29,12 +29,12 @@ shows() {
 
 lacks() { ! shows "$@"; }
 
-# firewalld_bus: a message bus and the iptables backend, which firewalld needs. firewalld_start, firewalld_stop: its daemon.
+# firewalld_bus [BACKEND]: a message bus, and the backend of firewalld: iptables if none is named. firewalld_start, firewalld_stop: its daemon.
 firewalld_bus() {
 	mkdir -p /run/dbus /run/firewalld
 	dbus-uuidgen --ensure
 	dbus-daemon --system --fork --nopidfile
-	sed -i 's/^FirewallBackend=.*/FirewallBackend=iptables/' /etc/firewalld/firewalld.conf
+	sed -i "s/^FirewallBackend=.*/FirewallBackend=${1:-iptables}/" /etc/firewalld/firewalld.conf
 }
 firewalld_start() {
 	firewalld --nofork --nopid >>/chainwalk/firewalld 2>&1 &
