@@ -100,20 +100,8 @@ func asRange(key syntax.Expr) syntax.Expr {
 			return key
 		}
 		least, most := *of, *of
-		most.Num = lastOf(of.Num, of.Bits-k.Len)
+		most.Num = of.Num.Or(syntax.Ones(of.Bits - k.Len))
 		return &syntax.Range{Common: k.Common, Min: &least, Max: &most}
 	}
 	return key
-}
-
-// lastOf is a number with its last bits set.
-func lastOf(n syntax.Num, bits int) syntax.Num {
-	switch {
-	case bits >= 128:
-		return syntax.Num{Hi: ^uint64(0), Lo: ^uint64(0)}
-	case bits >= 64:
-		return syntax.Num{Hi: n.Hi | 1<<(bits-64) - 1, Lo: ^uint64(0)}
-	}
-	n.Lo |= 1<<bits - 1
-	return n
 }

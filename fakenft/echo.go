@@ -25,6 +25,8 @@ type echoing struct {
 	known map[*nftables.Rule]bool
 	// lives are the times to live that elements were first given, by their set and key.
 	lives map[string]time.Duration
+	// bounds are the ends of intervals that were printed: nft sends some elements twice.
+	bounds map[*nftables.Element]bool
 }
 
 // echoed prints what requests have added, if that was asked for.
@@ -32,7 +34,9 @@ func (r *run) echoed(requests []request) {
 	if !r.echo || r.check {
 		return
 	}
-	e := &echoing{run: r, before: r.state, after: r.tools.kernel.State(), told: map[string]bool{}, known: map[*nftables.Rule]bool{}, lives: map[string]time.Duration{}}
+	e := &echoing{
+		run: r, before: r.state, after: r.tools.kernel.State(), told: map[string]bool{}, known: map[*nftables.Rule]bool{}, lives: map[string]time.Duration{}, bounds: map[*nftables.Element]bool{},
+	}
 	for _, t := range e.before.Tables() {
 		for _, c := range t.Chains() {
 			for _, rule := range c.Rules {
@@ -43,9 +47,20 @@ func (r *run) echoed(requests []request) {
 	for i := range requests {
 		e.change(requests[i].Change)
 	}
-	if e.said {
+	if e.said && asksForEcho(requests[0].Change) {
 		fmt.Fprintf(&r.out, "# new generation %d by process %d (nft)\n", e.after.Generation, os.Getpid())
 	}
+}
+
+// asksForEcho says whether nft asks for an echo of a change. The kernel reports the generation if the first change of a transaction asks.
+func asksForEcho(change nftables.Change) bool {
+	switch c := change.(type) {
+	case *nftables.AddChain:
+		return c.Handle == 0
+	case *nftables.AddTable, *nftables.AddSet, *nftables.AddElements, *nftables.AddObject, *nftables.AddRule:
+		return true
+	}
+	return false
 }
 
 func (e *echoing) change(change nftables.Change) {
@@ -206,7 +221,8 @@ func (e *echoing) addedIntervals(old, set *nftables.Set, specs []nftables.Elemen
 			return bytes.Equal(key, is.Key) && flags == is.Flags
 		}
 		isNew := !slices.ContainsFunc(before, func(o *nftables.Element) bool { return same(o.Key, o.Flags) })
-		if isNew && slices.ContainsFunc(specs, func(s nftables.ElementSpec) bool { return same(s.Key, s.Flags) }) {
+		if isNew && slices.ContainsFunc(specs, func(s nftables.ElementSpec) bool { return same(s.Key, s.Flags) }) && !e.bounds[is] {
+			e.bounds[is] = true
 			added = append(added, is)
 		}
 	}
@@ -271,10 +287,14 @@ func byKey(set *nftables.Set, now time.Time) map[string]*nftables.Element {
 // rule prints the first rule of a chain that was not there before and was not printed yet.
 func (e *echoing) rule(c *nftables.AddRule) {
 	t := e.after.Table(c.Family, c.Table)
-	if t == nil || t.Chain(c.Chain) == nil {
+	if t == nil {
 		return
 	}
-	rules := t.Chain(c.Chain).Rules
+	chain := e.chainNow(t, c.Chain)
+	if chain == nil {
+		return
+	}
+	rules := chain.Rules
 	at := slices.IndexFunc(rules, func(r *nftables.Rule) bool { return !e.known[r] && len(r.Exprs) == len(c.Exprs) && sameExprs(r, c) })
 	if at < 0 {
 		return
@@ -286,7 +306,7 @@ func (e *echoing) rule(c *nftables.AddRule) {
 		verb = "insert"
 	}
 	if c.Place == nftables.Instead {
-		e.say("delete rule %s %s %s handle %d", c.Family, c.Table, c.Chain, c.Handle)
+		e.say("delete rule %s %s %s handle %d", c.Family, c.Table, chain.Name, c.Handle)
 	}
 	if at > 0 && at < len(rules)-1 {
 		place = fmt.Sprintf("handle %d ", rules[at-1].Handle)
@@ -295,8 +315,22 @@ func (e *echoing) rule(c *nftables.AddRule) {
 	o.Family, o.Sorted = c.Family, true // as they were sent
 	text, err := print.AppendRule(nil, e.decompiler(t).Rule(rule), o)
 	if err == nil {
-		e.say("%s rule %s %s %s %s%s%s", verb, c.Family, c.Table, c.Chain, place, text, e.handle(rule.Handle))
+		e.say("%s rule %s %s %s %s%s%s", verb, c.Family, c.Table, chain.Name, place, text, e.handle(rule.Handle))
 	}
+}
+
+// chainNow is the chain that had a name when the transaction began, or that it made; nil if it is not there any more.
+func (e *echoing) chainNow(t *nftables.Table, name string) *nftables.Chain {
+	if was := e.before.Table(t.Family, t.Name); was != nil {
+		if old := was.Chain(name); old != nil {
+			for _, c := range t.Chains() {
+				if c.Handle == old.Handle {
+					return c
+				}
+			}
+		}
+	}
+	return t.Chain(name)
 }
 
 // sameExprs says that a rule is made of the very expressions of a change.

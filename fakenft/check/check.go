@@ -1,6 +1,8 @@
 package check
 
 import (
+	"fmt"
+
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 )
 
@@ -15,8 +17,9 @@ type Checker struct {
 	ids   uint32
 	// placesRules: a rule of the transaction is placed by another one, so that nft follows what becomes of the rules of all chains.
 	placesRules bool
-	// sent are the sets of intervals that the transaction adds: nft sends elements that it adds to them with the set as well.
-	sent map[*syntax.SetDecl]bool
+	// sent are the sets of intervals that the transaction adds: nft sends elements that it adds to them with the set as well. They have the
+	// number of elements that they are declared with, or -1 until it is asked for.
+	sent map[*syntax.SetDecl]int
 
 	mistakes []*syntax.Mistake
 	state
@@ -52,6 +55,11 @@ const MaxMistakes = 10
 // Commands checks all commands of a transaction.
 func (c *Checker) Commands(commands []*syntax.Command) []*syntax.Mistake {
 	for _, cmd := range commands {
+		if m := tooLong(&cmd.Handle); m != nil {
+			return []*syntax.Mistake{m}
+		}
+	}
+	for _, cmd := range commands {
 		if cmd.Kind != syntax.KindRule {
 			continue
 		}
@@ -72,6 +80,23 @@ func (c *Checker) Commands(commands []*syntax.Command) []*syntax.Mistake {
 		}
 	}
 	return all
+}
+
+// longestName is NFT_NAME_MAXLEN of nft.
+const longestName = 256
+
+// tooLong is about the first name of a command that is too long: nft looks at nothing else then (nft_handle_validate in src/cache.c).
+func tooLong(h *syntax.Handle) *syntax.Mistake {
+	at := h.NameLoc
+	switch {
+	case len(h.Table) > longestName:
+		at = h.TableLoc
+	case len(h.Chain) > longestName:
+		at = h.ChainLoc
+	case len(h.Name) <= longestName:
+		return nil
+	}
+	return syntax.Wrong(fmt.Sprintf("name too long, %d characters maximum allowed", longestName), at)
 }
 
 // Command checks one command and types all that is in it.

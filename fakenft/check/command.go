@@ -274,12 +274,22 @@ func (c *Checker) elements(cmd *syntax.Command) bool {
 // send puts elements that are added to a set of intervals of the same transaction among those that the set is sent with. That is why create
 // says of them that they exist, and why a mistake in them is told twice.
 func (c *Checker) send(cmd *syntax.Command, set *syntax.SetDecl, elements *syntax.Set) bool {
-	if !c.sent[set] || cmd.Op != syntax.OpAdd && cmd.Op != syntax.OpCreate {
+	create := cmd.Op == syntax.OpCreate
+	declared, sent := c.sent[set]
+	if !sent || cmd.Op != syntax.OpAdd && !create || set.AutoMerge && !create {
 		return true
 	}
 	all := &syntax.Set{Common: elements.Common}
 	if have, ok := set.Elements.(*syntax.Set); ok {
 		*all = *have
+	}
+	if declared < 0 {
+		declared = len(all.Items)
+		c.sent[set] = declared
+	}
+	if create {
+		elements.Items = append(elements.Items, all.Items[:declared]...) // which nft says again
+		sortRanges(elements.Items)
 	}
 	all.Items = append(slices.Clip(all.Items), elements.Items...)
 	set.Elements = all

@@ -14,6 +14,9 @@ func (c *Checker) evalSetDecl(s *syntax.SetDecl) bool {
 	if s.ID == 0 {
 		s.ID = c.nextID()
 	}
+	if s.Map && s.Data == nil && s.Object == 0 {
+		s.Flags &^= nftables.SetMap // nft finds out by the type of the data
+	}
 	if s.Map && s.Data != nil && !isMap(s.Flags) || s.Object != 0 {
 		s.Flags &^= nftables.SetMap
 		if s.Object != 0 {
@@ -30,11 +33,11 @@ func (c *Checker) evalSetDecl(s *syntax.SetDecl) bool {
 		}
 		if twin = t.set(s.Handle.Name); twin == nil {
 			t.addSet(s)
-			if c.cmd.Op == syntax.OpAdd && isInterval(s.Flags) && !s.AutoMerge {
+			if c.cmd.Op == syntax.OpAdd && isInterval(s.Flags) {
 				if c.sent == nil {
-					c.sent = map[*syntax.SetDecl]bool{}
+					c.sent = map[*syntax.SetDecl]int{}
 				}
-				c.sent[s] = true
+				c.sent[s] = -1
 			}
 		}
 	}
@@ -157,6 +160,8 @@ func (c *Checker) typeOnly(e syntax.Expr) bool {
 		}
 	case *syntax.Concat:
 		return c.typeConcat(e)
+	case *syntax.Symbol:
+		e.Type = syntax.TypeInvalid
 	case *syntax.Payload:
 		c.typePayload(e)
 		if e.Type.ID == syntax.TypeInteger.ID && len(e.Type.Parts) == 0 && e.Type.Bits == 0 {
@@ -215,7 +220,7 @@ func (c *Checker) typeRare(e syntax.Expr) bool {
 
 func (c *Checker) typeConcat(e *syntax.Concat) bool {
 	var types []*syntax.Datatype
-	e.Bits = 0
+	e.Bits, e.Type = 0, syntax.TypeInvalid
 	for _, part := range e.Parts {
 		if isPlainCTAddress(part) {
 			return c.wrong("specify either ip or ip6 for address matching", loc(part))

@@ -111,14 +111,22 @@ func (r *rule) setPayload(e *expr.Payload) {
 	if p.Field == nil {
 		if n, ok := r.setBits(p, value); ok {
 			r.dropNeeded(p)
-			r.emit(&syntax.SetPayload{Field: p, Value: n})
+			r.emit(&syntax.SetPayload{Field: p, Value: flagsOr(n)})
 			return
 		}
 	}
 	r.dropNeeded(p)
 	value = r.post(value)
 	settle(value, p.Type, p.Order)
-	r.emit(&syntax.SetPayload{Field: p, Value: value})
+	r.emit(&syntax.SetPayload{Field: p, Value: flagsOr(value)})
+}
+
+// flagsOr is a value of flags as they are written with "|"; others stay as they are.
+func flagsOr(e syntax.Expr) syntax.Expr {
+	if v, isValue := e.(*syntax.Value); isValue && isFlags(v.Type) {
+		return joined(v)
+	}
+	return e
 }
 
 // setBits finds the field that is written with a mask of what stays and the bits that are set.

@@ -138,8 +138,13 @@ func (r *rule) needPiece(p *syntax.Payload, value uint64, at int) {
 		}
 		r.need(l, at)
 	case isICMP(p.Header) && p.Field.Name == "type":
-		r.icmpNeed, r.icmpLast = at+1, true
+		r.icmpNeed, r.icmpLast = at+1, !isEcho(p.Header, value)
 	}
+}
+
+// isEcho says whether a type of ICMP is that of an echo, or of its reply.
+func isEcho(h *syntax.Header, number uint64) bool {
+	return slices.Contains(icmpFields[h]["id"], number)
 }
 
 // pieces are the fields that a payload's bytes are, one behind the other; what is no field stays bytes.

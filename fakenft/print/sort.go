@@ -73,7 +73,13 @@ func keyOf(item syntax.Expr, intervals bool) sortKey {
 		}
 		k.hi, k.lo = e.Num.Hi, e.Num.Lo
 	case *syntax.Catchall:
-		k.hi, k.lo = ^uint64(0), ^uint64(0)
+		all := syntax.Ones(128)
+		if t := e.Type; t != nil && len(t.Parts) == 0 && !t.Is(syntax.TypeString) && e.Bits > 0 {
+			all = syntax.Ones(e.Bits) // as the greatest value
+			k.hi, k.lo = all.Hi, all.Lo
+			break
+		}
+		k.hi, k.lo = all.Hi, all.Lo
 		k.long = bytes.Repeat([]byte{0xff}, 64)
 	}
 	return k

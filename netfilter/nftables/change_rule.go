@@ -154,6 +154,11 @@ func (t *tableEdit) flushChain(chain *Chain) {
 // takeExprs are expressions as a rule has them: with the sets that they name, and counters of their own. The things they name are in use
 // from then on.
 func (t *tableEdit) takeExprs(given []expr.Expr) ([]expr.Expr, *fault) {
+	for i, e := range given {
+		if t.lacksModule(e) {
+			return nil, &fault{errno: syscall.ENOENT, part: PartExpr, index: i}
+		}
+	}
 	taken := make([]expr.Expr, len(given))
 	for i, e := range given {
 		x, errno := t.takeExpr(e)
@@ -164,6 +169,17 @@ func (t *tableEdit) takeExprs(given []expr.Expr) ([]expr.Expr, *fault) {
 		taken[i] = x
 	}
 	return taken, nil
+}
+
+// lacksModule says that no module has an expression for the family, which the kernel finds out before it looks at what others ask for.
+func (t *tableEdit) lacksModule(e expr.Expr) bool {
+	switch e.(type) {
+	case *expr.Fib:
+		return t.Family == ARP || t.Family == Bridge
+	case *expr.FlowOffload:
+		return t.Family == ARP || t.Family == Bridge || t.Family == Netdev
+	}
+	return false
 }
 
 // takeExpr is the initialisation of one expression (the init functions of nft_*.c).

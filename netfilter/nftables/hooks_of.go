@@ -32,7 +32,10 @@ func contextsOf(e expr.Expr, f Family) contexts {
 	case *expr.RT:
 		const tcpmss = 3
 		if e.Key == tcpmss {
-			return at(forward, localOut, postRouting)
+			return ofIP(f, at(forward, localOut, postRouting))
+		}
+		if !f.isIP() {
+			return 0
 		}
 	case *expr.Socket:
 		return ofIP(f, at(preRouting, localIn, localOut))

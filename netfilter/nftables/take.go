@@ -211,6 +211,7 @@ func (t *tableEdit) takeDynset(e *expr.Dynset) (expr.Expr, syscall.Errno) {
 	}
 	if set.Size == 0 {
 		t.ownSet(set.Name, 0).Size = dynsetSize
+		t.tx.sized = append(t.tx.sized, sizedSet{t.Family, t.Name, set.Name, t.Handle, set.Handle})
 	}
 	own := *e
 	own.Set, own.SetID, own.Exprs = set.Name, 0, copies(e.Exprs)

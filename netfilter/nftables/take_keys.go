@@ -40,12 +40,12 @@ func (t *tableEdit) checkKeys(e expr.Expr) syscall.Errno {
 		if t.Family != IPv4 && t.Family != IPv6 && t.Family != Inet {
 			return syscall.EPROTO
 		}
-	case *expr.Fib:
-		if t.Family == ARP || t.Family == Bridge {
-			return syscall.ENOENT // no module has it for these families
-		}
 	case *expr.FlowOffload:
 		return syscall.ENOENT // there are no flowtables
+	case *expr.Exthdr:
+		if e.Writes && (e.Op != expr.ExthdrTCPOption || e.Len != 2 && e.Len != 4) {
+			return syscall.EOPNOTSUPP // nft_exthdr_tcp_set_init
+		}
 	case *expr.Cmp:
 		if len(e.Data) > maxConstant {
 			return syscall.EOVERFLOW

@@ -12,14 +12,14 @@ import (
 type transaction struct {
 	// restores: what was there is made again, so that rules may look into a constant set before it has its elements.
 	restores bool
-	kernel  *Kernel
-	now     time.Time
-	edit    *edit
-	tables  []*Table // as those of a State; copied before the first one is written to
-	owned   bool
-	edits   []*tableEdit
-	last    *tableEdit // that was asked for
-	changed bool
+	kernel   *Kernel
+	now      time.Time
+	edit     *edit
+	tables   []*Table // as those of a State; copied before the first one is written to
+	owned    bool
+	edits    []*tableEdit
+	last     *tableEdit // that was asked for
+	changed  bool
 	// Each rule and element is checked against its table at once, to find the one that does not fit: in the table of this handle, and in
 	// those that are made.
 	checking bool
@@ -31,6 +31,7 @@ type transaction struct {
 	late     []func()      // what holds only when all is done
 	unbound  []func() bool // say that an anonymous set, or a chain without a name, is named by no rule
 	updates  map[*Element]*Element
+	sized    []sizedSet
 }
 
 // transactionID is a number of a chain or set within a transaction.
@@ -94,10 +95,46 @@ func (k *Kernel) transact(changes []Change, keep bool) []Refusal {
 		tx.checking, tx.suspect = true, invalid.Handle
 		refusals = tx.run(changes)
 	}
-	if len(refusals) == 0 && keep && tx.changed {
-		k.state.Store(tx.state())
+	if len(refusals) == 0 && keep {
+		if tx.changed {
+			k.state.Store(tx.state())
+		}
+		return refusals
 	}
+	k.keepSizes(tx.sized)
 	return refusals
+}
+
+// keepSizes gives sets the size that a rule of a transaction gave them, which the kernel does not take back when it undoes the rest
+// (nft_dynset_init).
+func (k *Kernel) keepSizes(sized []sizedSet) {
+	if len(sized) == 0 {
+		return
+	}
+	tx := k.begin()
+	for _, s := range sized {
+		t := tx.table(s.family, s.table)
+		if t == nil || t.Handle != s.tableHandle {
+			continue
+		}
+		if entry := t.sets.Ref(s.set); entry != nil && entry.set.Handle == s.handle && entry.set.Size == 0 {
+			t.ownSet(s.set, 0).Size = dynsetSize
+			tx.changed = true
+		}
+	}
+	if !tx.changed {
+		return
+	}
+	state := tx.state()
+	state.Generation = k.State().Generation
+	k.state.Store(state)
+}
+
+// sizedSet is a set that a rule gave a size.
+type sizedSet struct {
+	family              Family
+	table, set          string
+	tableHandle, handle uint64
 }
 
 func (k *Kernel) begin() *transaction {

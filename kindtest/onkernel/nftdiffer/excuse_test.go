@@ -28,6 +28,9 @@ func TestExcuses(t *testing.T) {
 		{"a rule behind it", list, "tcp flags { syn, syn | ack } drop", "tcp flags { syn | ack, syn } accept", false},
 		{"a chain without a name", echo, "add chain ip t __chain9\n", "add rule ip t c jump {\n", true},
 		{"such a chain in a listing", list, "add chain ip t __chain9\n", "add rule ip t c jump {\n", false},
+		{"elements of IPv6 intervals", echo, "add element ip t s { ::1-::4,\n\t\t\t     ::5 }\n", "add element ip t s { ::1 }\n", true},
+		{"elements of other intervals", echo, "", "add element ip t s { 1.1.1.1 }\n", false},
+		{"such elements in a listing", list, "", "add element ip t s { ::1 }\n", false},
 	} {
 		got := excuse(c.step, toolrun.Run{Stdout: c.theirs}, toolrun.Run{Stdout: c.ours})
 		assert.Equal(t, c.excused, got != "", c.name)
