@@ -95,6 +95,7 @@ Exit status: 0 passed, or the answer is yes; 1 failed, or no; 2 bad usage or inp
 		newScenarioCommand(s),
 		newWhyCommand(s),
 		newDoctorCommand(s),
+		newMigrateCommand(s),
 		newGatherCommand(s),
 		newAnonymiseCommand(s),
 		newFuzzCommand(s),

@@ -258,6 +258,7 @@ func (l *lab) tell(spec *oracle.Spec, p errand) ([]story, error) {
 func (l *lab) connect(spec *oracle.Spec, p errand, tell bool) ([]oracle.Violation, []story, error) {
 	if !tell {
 		ways, err := l.reach(p.attempt)
+		l.seen = ways
 		return spec.Judge(p.attempt, ways), nil, err
 	}
 	connect := sim.ConnectOf(l.Plan, p.attempt)
@@ -304,6 +305,7 @@ func (l *lab) again(spec *oracle.Spec, p errand, first oracle.Way, tell bool) ([
 	if err != nil {
 		return nil, nil, err
 	}
+	l.seen = ways
 	wrong := affinity.Judge(spec, next, now, ways)
 	if !tell {
 		return wrong, nil, nil
@@ -339,6 +341,7 @@ func (l *lab) answer(spec *oracle.Spec, p errand, flow *network.Flow, first orac
 		return nil, nil, err
 	}
 	ways := sim.LaterWaysOf(reached, scenarios.SideServer)
+	l.seen = ways
 	return judged.Judge(oracle.Later{From: oracle.FromServer, OutOfWindow: packet.OutOfWindow}, ways), told, nil
 }
 
@@ -372,6 +375,7 @@ func (l *lab) inject(spec *oracle.Spec, p errand) ([]oracle.Violation, []story, 
 		ways = append(ways, way)
 		told = append(told, storyOf(node.Name(), in, o))
 	}
+	l.seen = ways
 	return spec.Judge(p.attempt, ways), told, nil
 }
 

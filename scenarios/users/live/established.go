@@ -136,6 +136,7 @@ func (l *lab) goOn(spec *oracle.Spec, p errand) ([]oracle.Violation, []story, er
 	if p.live.side == scenarios.SideServer {
 		later.From = oracle.FromServer
 	}
+	l.seen = ways
 	return spec.Keep(p.attempt, p.live.first).Judge(later, ways), told, nil
 }
 

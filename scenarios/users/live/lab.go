@@ -19,6 +19,7 @@ type lab struct {
 	segments map[string]int // of the hosts behind nodes' devices: see segment
 	courses  map[oracle.Attempt][]course
 	memory   *network.Memory // for connections that are told; nil: new memory
+	seen     []oracle.Way    // those of the last act of the last errand that was tried
 }
 
 // newLab joins the hosts of the nodes that are known, by name, with everything else.

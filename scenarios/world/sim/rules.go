@@ -34,6 +34,8 @@ type RulesInput struct {
 	// Host is a node with rules already, over which the proxier writes its own. If it is nil, the kernel is a fresh one
 	// of the Dialect, with the addresses of Node.
 	Host *packetsim.Host
+	// StartOnly says that the proxier starts, which removes what the other mode has left, and does not sync.
+	StartOnly bool
 }
 
 // NodeRules are the rules that a proxier has written.
@@ -68,8 +70,10 @@ func Rules(in RulesInput) (*NodeRules, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := n.Sync(); err != nil {
-		return nil, err
+	if !in.StartOnly {
+		if err := n.Sync(); err != nil {
+			return nil, err
+		}
 	}
 	return &NodeRules{Warnings: warnings, Logged: log.Lines(), RestoreInputs: n.Inputs(), node: n}, nil
 }

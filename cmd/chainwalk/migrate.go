@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
+)
+
+type migrateOptions struct {
+	live     liveOptions
+	to       string
+	toConfig string
+	output   string
+	verbose  bool
+}
+
+func newMigrateCommand(s streams) *cobra.Command {
+	var o migrateOptions
+	cmd := &cobra.Command{
+		Use:   "migrate (-f OBJECTS --node SNAPSHOT... | --saved FOLDER | -A) [--to iptables|nftables] [--to-config FILE]",
+		Short: "Say what changes for packets when kube-proxy changes its mode or its configuration",
+		Long: `Walks a packet of every class (see doctor) through the given nodes twice: as they are, and as they are after kube-proxy has
+started and synced in the other mode, or by another configuration. Each class is the same afterwards, or differs as a document of Kubernetes
+says, or is a finding: with the packet, what becomes of it before and after, what stops it, and what to set. It also walks the steps of the
+change and the way back. It changes nothing on any node.
+
+The exit status is 0 if all is the same or documented, 1 if there is a finding, 2 if something could not be judged.`,
+		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml > objects.yaml
+  chainwalk migrate -f objects.yaml --node node1.yaml --node node2.yaml
+  chainwalk migrate --saved cluster --to nftables -v
+  chainwalk migrate --saved cluster --to-config new.yaml`,
+		Args:    noArgs,
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return o.live.checkSources(cmd, true) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runMigrate(cmd.Context(), s, o)
+		},
+	}
+	o.live.addFlags(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&o.to, "to", "", "the mode to change to, iptables or nftables; by default the other one than a node has")
+	flags.StringVar(&o.toConfig, "to-config", "", "the new KubeProxyConfiguration (v1alpha1); by default the old one in the new mode")
+	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print all differences, with the way of each example rule by rule")
+	completeWords(cmd, "to", string(manifest.ModeIPTables), string(manifest.ModeNFTables))
+	completeWords(cmd, "output", "text", "json")
+	return cmd
+}
+
+func runMigrate(ctx context.Context, s streams, o migrateOptions) error {
+	target, err := o.target(s)
+	if err != nil {
+		return err
+	}
+	defer collect(collectOften)()
+	cluster, err := o.live.read(ctx, s)
+	if err != nil {
+		return err
+	}
+	result, err := cluster.Migrate(ctx, target)
+	if errors.Is(err, live.ErrBothDialects) {
+		return fmt.Errorf("%w (--tools)", err)
+	}
+	if err != nil {
+		return err
+	}
+	if o.output == "json" {
+		err = result.WriteJSON(s.out)
+	} else {
+		err = result.WriteText(s.out, o.verbose)
+	}
+	if err != nil {
+		return err
+	}
+	switch result.State() {
+	case live.MigrationFinds:
+		return errNotHeld
+	case live.MigrationUnknown:
+		return toolStatus(exitUsage) // the answer says what is not known
+	}
+	return nil
+}
+
+// target is what the flags say that the cluster changes to.
+func (o *migrateOptions) target(s streams) (live.Target, error) {
+	var out live.Target
+	switch mode := kubeproxyconfig.ProxyMode(o.to); mode {
+	case "", manifest.ModeIPTables, manifest.ModeNFTables:
+		out.Mode = mode
+	default:
+		return out, fmt.Errorf("--to %s: want iptables or nftables", o.to)
+	}
+	if o.output != "text" && o.output != "json" {
+		return out, fmt.Errorf("-o %s: want text or json", o.output)
+	}
+	var err error
+	if o.toConfig != "" {
+		out.Config, err = readProxyConfig(s, o.toConfig)
+	}
+	return out, err
+}

@@ -1,0 +1,277 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/world/plan"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
+)
+
+// Migrate says what becomes of packets when the kube-proxies change to the target: it walks every class of packets through the nodes as
+// they are, and as they are after kube-proxy has started and synced by its new configuration. It changes nothing in any cluster.
+func (c *Cluster) Migrate(ctx context.Context, to Target) (*Migration, error) {
+	m := &migration{cluster: c, target: to, configs: map[string]*kubeproxyconfig.KubeProxyConfiguration{}, out: &Migration{
+		Version: migrationVersion, Kind: migrationKind, Nodes: []MigratedNode{}, Findings: []Moved{}, Documented: []Moved{}, Moments: []Moment{},
+	}}
+	var err error
+	if m.before, err = c.exam(); err != nil {
+		return nil, err
+	}
+	m.out.Notes = m.before.report.Notes
+	if err := m.choose(); err != nil {
+		return nil, err
+	}
+	if m.after, err = m.examAfter(); err != nil {
+		return nil, err
+	}
+	if err := m.compare(ctx); err != nil {
+		return nil, err
+	}
+	if err := m.walkMoments(ctx); err != nil {
+		return nil, err
+	}
+	m.know()
+	m.conclude()
+	return m.out, nil
+}
+
+// migration is a Migration in the making.
+type migration struct {
+	cluster       *Cluster
+	target        Target
+	before, after *exam
+	// configs are the new configurations of the nodes that change.
+	configs map[string]*kubeproxyconfig.KubeProxyConfiguration
+	errands []errand
+	// was are the fates before of the errands that were tried, by their place.
+	was map[int]past
+	out *Migration
+}
+
+// past is what became of an errand before the change.
+type past struct {
+	fates  distribution
+	served bool
+}
+
+// choose finds what each node changes from and to.
+func (m *migration) choose() error {
+	for i := range m.before.topology.Nodes {
+		name := m.before.topology.Nodes[i].Name
+		node := MigratedNode{Name: name, Why: "no snapshot" + prefixed(": ", oneLine(m.cluster.NoSnapshot[name]))}
+		config := m.before.topology.Configs[name]
+		if m.before.nodes[name] != nil {
+			found := m.before.proxies[name]
+			node.From, node.Seen, node.Why = found.Mode, found.Seen, ""
+			if !found.InRules {
+				node.Why = fmt.Sprintf("it runs %s (%s), whose work chainwalk does not walk", found.Name, found.Seen)
+			}
+		}
+		if config == nil {
+			config = &kubeproxyconfig.KubeProxyConfiguration{}
+		}
+		mode := m.modeFrom(node.From)
+		node.To = string(mode)
+		own := m.target.Config
+		if own == nil {
+			own = config
+		}
+		if node.Why == "" {
+			m.configs[name] = manifest.InMode(own, mode)
+		}
+		m.out.Nodes = append(m.out.Nodes, node)
+	}
+	if len(m.configs) == 0 {
+		return m.nothing()
+	}
+	return nil
+}
+
+// modeFrom is the mode that a node in another one changes to.
+func (m *migration) modeFrom(from string) kubeproxyconfig.ProxyMode {
+	switch {
+	case m.target.Mode != "":
+		return m.target.Mode
+	case m.target.Config != nil:
+		return cmp.Or(m.target.Config.Mode, manifest.ModeIPTables)
+	case from == provenance.ModeNFTables:
+		return manifest.ModeIPTables
+	}
+	return manifest.ModeNFTables
+}
+
+// nothing is the error that no node can be walked.
+func (m *migration) nothing() error {
+	var why string
+	for i := range m.out.Nodes {
+		why += fmt.Sprintf("\n  %s: %s", m.out.Nodes[i].Name, m.out.Nodes[i].Why)
+	}
+	return errors.New("nothing can be said of any node:" + why + "\ngive snapshots of the nodes that change (chainwalk snapshot, --node)")
+}
+
+// examAfter is the examination of the nodes after the change.
+func (m *migration) examAfter() (*exam, error) {
+	own := *m.cluster
+	own.NodeConfigs = maps.Clone(own.NodeConfigs)
+	if own.NodeConfigs == nil {
+		own.NodeConfigs = map[string]*kubeproxyconfig.KubeProxyConfiguration{}
+	}
+	maps.Copy(own.NodeConfigs, m.configs)
+	e, err := own.prepared(isLive)
+	if err != nil {
+		return nil, err
+	}
+	d, _, err := own.draft()
+	if err != nil {
+		return nil, err
+	}
+	for name, config := range m.configs {
+		config = config.DeepCopy()
+		e.topology.Configs[name] = config
+		e.proxies[name] = provenance.ServiceProxy{Name: "kube-proxy in mode " + modeOf(config), InRules: true, Mode: modeOf(config)}
+		delete(e.others, name)
+	}
+	e.spec = oracle.New(e.oracleCluster(plan.Of(e.topology), d.objects))
+	hosts, err := m.hostsAfter(e, m.configs, true)
+	if err != nil {
+		return nil, err
+	}
+	e.lab, err = newLab(e.topology, e.nodes, hosts)
+	return e, err
+}
+
+// hostsAfter are the nodes after kube-proxy has started by configurations, and has synced if that is asked.
+func (m *migration) hostsAfter(e *exam, configs map[string]*kubeproxyconfig.KubeProxyConfiguration, synced bool) (
+	map[string]*packetsim.Host, error,
+) {
+	hosts, err := e.hosts(m.cluster.hostOptions)
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range m.cluster.nodes() {
+		if config := configs[object.Name]; config != nil && hosts[object.Name] != nil {
+			if err := m.start(hosts[object.Name], object, config, synced); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return hosts, nil
+}
+
+// start starts a kube-proxy on a host.
+func (m *migration) start(host *packetsim.Host, node *corev1.Node, config *kubeproxyconfig.KubeProxyConfiguration, synced bool) error {
+	own := config.DeepCopy()
+	own.HostnameOverride = node.Name
+	_, err := sim.Rules(sim.RulesInput{Objects: m.cluster.Objects, Configuration: own, Node: node, Host: host, StartOnly: !synced})
+	if err != nil {
+		return fmt.Errorf("what kube-proxy would write on %s: %w", node.Name, err)
+	}
+	return nil
+}
+
+// collect finds the errands of both sides, each once.
+func (m *migration) collect() {
+	type key struct {
+		attempt oracle.Attempt
+		act     act
+		pick    string
+	}
+	seen := map[key]bool{}
+	for i, e := range []*exam{m.before, m.after} {
+		for _, p := range e.split(e.errands()) {
+			k := key{p.attempt, p.act, p.pick.String()}
+			if p.live == nil && seen[k] || p.live != nil && i > 0 {
+				continue
+			}
+			seen[k] = true
+			m.errands = append(m.errands, p)
+		}
+	}
+}
+
+// try makes an errand on one side.
+func (m *migration) try(e *exam, l *lab, p errand) (wrong []oracle.Violation, ways []oracle.Way, err error) {
+	l.seen = nil
+	wrong, _, err = l.try(e.spec, p, false)
+	return wrong, l.seen, err
+}
+
+// compare makes every errand on both sides.
+func (m *migration) compare(ctx context.Context) error {
+	m.collect()
+	m.was = map[int]past{}
+	g := movedGroups{migration: m, by: map[string]*Moved{}}
+	for i, p := range m.errands {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		wrong, ways, err := m.try(m.before, m.before.lab, p)
+		var broken []oracle.Violation
+		var now []oracle.Way
+		if err == nil {
+			broken, now, err = m.try(m.after, m.after.lab, p)
+		}
+		var opaque *packetsim.OpaqueError
+		if errors.As(err, &opaque) {
+			m.before.report.leaveOut(fmt.Sprintf("which meet a rule of %s: %s", opaque.Host, opaque), 1)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if len(ways) == 0 && len(now) == 0 {
+			continue // the connection before the last act is not made on either side: another errand is about that
+		}
+		m.out.Ways++
+		was, is := distributionOf(ways), distributionOf(now)
+		m.was[i] = past{was, served(ways)}
+		switch {
+		case was.same(is):
+			m.out.Same++
+		case len(ways) == 0 || len(now) == 0:
+			// the connection before it is made on one side only, which its own errand tells
+		default:
+			err = g.add(&movedErrand{errand: p, was: was, is: is, wrong: wrong, broken: broken, unserved: served(ways) && !served(now)})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	g.conclude()
+	for _, e := range []*exam{m.before, m.after} {
+		if err := e.doubt(m.errands); err != nil {
+			return err
+		}
+	}
+	m.takeReports()
+	return nil
+}
+
+// takeReports takes over what both sides have not judged, and what they doubt.
+func (m *migration) takeReports() {
+	for _, e := range []*exam{m.before, m.after} {
+		for _, u := range e.report.Unjudged {
+			if !slices.ContainsFunc(m.out.Unjudged, func(o Unjudged) bool { return o.Why == u.Why }) {
+				m.out.Unjudged = append(m.out.Unjudged, u)
+			}
+		}
+		for i := range e.report.Doubts {
+			d := &e.report.Doubts[i]
+			if !slices.ContainsFunc(m.out.Doubts, func(o Doubt) bool { return o.Doubt == d.Doubt }) {
+				m.out.Doubts = append(m.out.Doubts, *d)
+			}
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+)
+
+const migratedNode = "demo-worker"
+
+func migrated(t *testing.T, c *Cluster, to Target) *Migration {
+	m, err := c.Migrate(context.Background(), to)
+	require.NoError(t, err)
+	return m
+}
+
+// asRecorded is the change of the recorded cluster to mode nftables. Nobody changes it.
+var asRecorded = sync.OnceValues(func() (*Migration, error) {
+	return recorded(nil, "legacy", dumpNodes...).Migrate(context.Background(), Target{})
+})
+
+// documented is the difference by a clause; nil if there is none.
+func (m *Migration) documented(clause string) *Moved {
+	i := slices.IndexFunc(m.Documented, func(d Moved) bool { return d.Clause == clause })
+	if i < 0 {
+		return nil
+	}
+	return &m.Documented[i]
+}
+
+// TestMigrateNamesWhatChanges has a row for each difference between the modes that users meet.
+func TestMigrateNamesWhatChanges(t *testing.T) {
+	base, err := asRecorded()
+	require.NoError(t, err)
+	for clause, wants := range map[string]struct {
+		unserved bool
+		packet   string
+	}{
+		"node-port-at-primary-addresses": {true, ".1:30"},
+		"no-node-port-at-loopback":       {true, "TCP 127.0.0.1:30"},
+		"unused-port-rejected":           {false, ":442 from"},
+		"affinity-of-another-mode":       {false, ""},
+	} {
+		t.Run(clause, func(t *testing.T) {
+			d := base.documented(clause)
+			require.NotNil(t, d)
+			assert.Equal(t, wants.unserved, d.Unserved > 0)
+			assert.NotEmpty(t, d.Document)
+			assert.NotEmpty(t, d.Set)
+			if wants.packet != "" {
+				assert.NotEmpty(t, d.Sentence)
+				assert.Contains(t, d.Example.Packet, wants.packet)
+				assert.NotEqual(t, d.Example.Before, d.Example.After)
+				assert.NotEmpty(t, d.Example.WayBefore)
+				assert.NotEmpty(t, d.Example.WayAfter)
+			}
+		})
+	}
+	assert.Nil(t, base.documented("firewall-decides"), "the node has no firewall")
+	assert.Equal(t, "iptables", base.Nodes[slices.IndexFunc(base.Nodes, func(n MigratedNode) bool { return n.Name == migratedNode })].From)
+	assert.Equal(t, MigrationFinds, base.State())
+}
+
+// A policy DROP of FORWARD is passed in mode iptables only by what kube-proxy accepts itself.
+func TestMigrateNamesTheFirewall(t *testing.T) {
+	c := recorded(t, "legacy", migratedNode)
+	edit(t, c.Snapshots[0], netfilter.IPv4, ":FORWARD ACCEPT", ":FORWARD DROP")
+	m := migrated(t, c, Target{})
+	d := m.documented("firewall-decides")
+	require.NotNil(t, d)
+	assert.Positive(t, d.Unserved)
+	assert.Equal(t, "CW101", string(d.Cause.Code))
+	assert.Contains(t, d.Set, "--ctstate DNAT,ESTABLISHED,RELATED -j ACCEPT")
+}
+
+func TestMigrateNamesWhatConfigurationsChange(t *testing.T) {
+	everywhere := &kubeproxyconfig.KubeProxyConfiguration{
+		ClusterCIDR: "10.244.0.0/16,fd00:10:244::/56", NodePortAddresses: []string{"0.0.0.0/0", "::/0"},
+	}
+	t.Run("node ports at all addresses in both modes", func(t *testing.T) {
+		c := recorded(t, "legacy", migratedNode)
+		c.Config = everywhere
+		m := migrated(t, c, Target{Mode: manifest.ModeNFTables})
+		assert.Nil(t, m.documented("node-port-at-primary-addresses"))
+		assert.NotNil(t, m.documented("no-node-port-at-loopback"), "no setting brings that back")
+	})
+	t.Run("the configuration that they have", func(t *testing.T) {
+		c := recorded(t, "legacy", migratedNode)
+		m := migrated(t, c, Target{Config: c.Config})
+		assert.Equal(t, m.Ways, m.Same)
+		assert.Empty(t, m.Findings)
+		assert.Empty(t, m.Documented)
+		for _, moment := range m.Moments {
+			if moment.Name != "the new kube-proxy has started, and has not synced" {
+				assert.Zero(t, moment.Otherwise, moment.Name)
+			}
+			assert.Zero(t, moment.Broken, moment.Name)
+		}
+	})
+	t.Run("masquerading of everything", func(t *testing.T) {
+		c := recorded(t, "legacy", migratedNode)
+		own := c.Config.DeepCopy()
+		own.IPTables.MasqueradeAll = true
+		m := migrated(t, c, Target{Config: own})
+		require.NotEmpty(t, m.Findings)
+		assert.Less(t, m.Same, m.Ways)
+	})
+}
+
+func TestMigrateWalksEachMoment(t *testing.T) {
+	m, err := asRecorded()
+	require.NoError(t, err)
+	require.Len(t, m.Moments, 4)
+	assert.Positive(t, m.Moments[1].Unserved, "nothing is served between the cleanup and the first sync")
+	assert.Less(t, m.Moments[2].Unserved, m.Moments[1].Unserved)
+	assert.Zero(t, m.Moments[3].Otherwise, "the way back leads to where it was")
+	for _, moment := range m.Moments {
+		assert.Zero(t, moment.Broken, "what is established goes on: %s", moment.Name)
+	}
+}
+
+func TestMigrateNamesWhatNoPacketTells(t *testing.T) {
+	c := recorded(t, "legacy", migratedNode)
+	c.Snapshots[0].Sysctls["net.ipv4.conf.all.route_localnet"] = "1"
+	c = withOther(t, c, migratedNode, func(node *corev1.Node) { node.Status.NodeInfo.KernelVersion = "5.10.0-28-amd64" })
+	c = withOther(t, c, "dual", func(s *corev1.Service) { s.Spec.ExternalIPs = []string{"198.51.100.77"} })
+	c = withOther(t, c, "draining", func(s *corev1.Service) { s.Spec.ExternalIPs = []string{"198.51.100.77"} })
+	m := migrated(t, c, Target{})
+	assert.Contains(t, m.Findings[len(m.Findings)-1].Says+m.Findings[0].Says, "Linux 5.10.0-28-amd64")
+	assert.True(t, slices.ContainsFunc(m.Notes, func(n string) bool { return strings.Contains(n, "route_localnet stays 1") }), m.Notes)
+	assert.True(t, slices.ContainsFunc(m.Unjudged, func(u Unjudged) bool {
+		return strings.Contains(u.Why, "tcp 198.51.100.77:80, which shop/draining and shop/dual claim")
+	}), m.Unjudged)
+}
+
+func TestMigrateSaysWhatItCannot(t *testing.T) {
+	_, err := recorded(t, "legacy").Migrate(context.Background(), Target{})
+	require.ErrorContains(t, err, "nothing can be said of any node")
+	require.ErrorContains(t, err, "chainwalk snapshot")
+	m := migrated(t, recorded(t, "legacy", migratedNode), Target{})
+	assert.Contains(t, m.Answer, "2 nodes cannot be judged")
+}
+
+func TestMigrationAsTextIsOneScreen(t *testing.T) {
+	m, err := asRecorded()
+	require.NoError(t, err)
+	var short, long, again bytes.Buffer
+	require.NoError(t, m.WriteText(&short, false))
+	require.NoError(t, m.WriteText(&long, true))
+	assert.LessOrEqual(t, strings.Count(short.String(), "\n"), 60)
+	assert.Greater(t, long.Len(), short.Len())
+	assert.Contains(t, short.String(), "step by step:")
+	require.NoError(t, m.WriteJSON(&again))
+	assert.Contains(t, again.String(), `"kind": "Migration"`)
+}

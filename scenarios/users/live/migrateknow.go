@@ -1,0 +1,171 @@
+package live
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+)
+
+// know adds what is known of a change without a packet.
+func (m *migration) know() {
+	for i := range m.out.Nodes {
+		m.kernel(&m.out.Nodes[i])
+		m.leftovers(&m.out.Nodes[i])
+	}
+	m.affinity()
+	m.shared()
+	if m.out.WrongBefore > 0 {
+		m.out.Notes = append(m.out.Notes, fmt.Sprintf("%s fare otherwise, and were not as the objects promise before the change: see "+
+			"chainwalk doctor", plural(m.out.WrongBefore, "way")))
+	}
+}
+
+// The oldest Linux that kube-proxy takes for mode nftables (KEP-3866, "Dependencies").
+const oldestMajor, oldestMinor = 5, 13
+
+// kernel says whether a node's Linux is too old for the mode that it changes to.
+func (m *migration) kernel(n *MigratedNode) {
+	if n.To != provenance.ModeNFTables || n.Why != "" {
+		return
+	}
+	version := ""
+	for _, node := range m.cluster.nodes() {
+		if node.Name == n.Name {
+			version = node.Status.NodeInfo.KernelVersion
+		}
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		m.out.Notes = append(m.out.Notes, fmt.Sprintf("%s: mode nftables needs Linux %d.%d, and the objects do not say what the node has", n.Name,
+			oldestMajor, oldestMinor))
+		return
+	}
+	if major > oldestMajor || major == oldestMajor && minor >= oldestMinor {
+		return
+	}
+	m.out.Findings = append(m.out.Findings, Moved{
+		Says: fmt.Sprintf("%s has Linux %s, and kube-proxy does not start in mode nftables before %d.%d.", n.Name, version, oldestMajor,
+			oldestMinor),
+		Set: "install a newer kernel before the change, or leave the node in its mode",
+	})
+}
+
+// leftovers notes what the old mode leaves on a node.
+func (m *migration) leftovers(n *MigratedNode) {
+	host := m.after.lab.Network.Host(n.Name)
+	if n.Why != "" || n.From == n.To || host == nil || n.To != provenance.ModeNFTables {
+		return
+	}
+	if host.Config().Sysctls["net.ipv4.conf.all.route_localnet"] == "1" {
+		m.out.Notes = append(m.out.Notes, n.Name+": net.ipv4.conf.all.route_localnet stays 1, which mode iptables has set; after the change nothing "+
+			"needs it: sysctl -w net.ipv4.conf.all.route_localnet=0, or restart the node")
+	}
+	for _, rules := range host.Rulesets(netfilter.IPv4) {
+		for _, table := range rules.Tables {
+			if _, there := table.Chain("KUBE-FIREWALL"); there {
+				m.out.Notes = append(m.out.Notes, n.Name+": chain KUBE-FIREWALL stays, which the kubelet or an older kube-proxy has made "+
+					"(kubernetes#132516); it drops what comes to loopback addresses from elsewhere, and does no harm")
+				return
+			}
+		}
+	}
+}
+
+// affinity notes the services whose clients may reach another endpoint after a change of the mode.
+func (m *migration) affinity() {
+	if !m.changesMode() {
+		return
+	}
+	var affine []string
+	for name, is := range m.before.affine() {
+		if is {
+			affine = append(affine, name)
+		}
+	}
+	if len(affine) == 0 {
+		return
+	}
+	slices.Sort(affine)
+	clause := oracle.ByName("affinity-of-another-mode")
+	m.out.Documented = append(m.out.Documented, Moved{
+		Clause: clause.Name, Says: clause.Text, Document: strings.Join(clause.Source, ", "), Services: affine,
+		Set: "nothing keeps what a node remembers of clients: connections that are established go on, new ones may reach another endpoint",
+	})
+}
+
+// shared names external addresses that several services claim: which of them serves is a matter of order or of chance.
+func (m *migration) shared() {
+	claims := map[string][]string{}
+	for _, s := range m.cluster.services() {
+		addresses := slices.Clone(s.Spec.ExternalIPs)
+		for i := range s.Status.LoadBalancer.Ingress {
+			addresses = append(addresses, s.Status.LoadBalancer.Ingress[i].IP)
+		}
+		for _, address := range addresses {
+			for i := range s.Spec.Ports {
+				p := &s.Spec.Ports[i]
+				if a, ok := parse(address); ok {
+					key := fmt.Sprintf("%s %s", strings.ToLower(string(protocolOf(p))), netip.AddrPortFrom(a, uint16(p.Port)))
+					claims[key] = append(claims[key], s.Namespace+"/"+s.Name)
+				}
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(claims)) {
+		if by := slices.Compact(slices.Sorted(slices.Values(claims[key]))); len(by) > 1 {
+			m.out.Unjudged = append(m.out.Unjudged, Unjudged{Connections: 1, Why: fmt.Sprintf("to %s, which %s claim: which of them serves is by "+
+				"chance in kube-proxy, in either mode", key, strings.Join(by, " and "))})
+		}
+	}
+}
+
+// conclude puts the answer into words.
+func (m *migration) conclude() {
+	out := m.out
+	walked, to := 0, map[string]bool{}
+	for i := range out.Nodes {
+		if out.Nodes[i].Why == "" {
+			walked++
+			to[out.Nodes[i].To] = true
+		}
+	}
+	where := fmt.Sprintf("%s of %s tried on %s that changes to mode %s", plural(out.Ways, "way"), plural(countServices([]Side{{Cluster: m.cluster}}),
+		"service"), plural(walked, "node"), strings.Join(sorted(to), " or "))
+	if walked != 1 {
+		where = strings.Replace(where, " that changes ", " that change ", 1)
+	}
+	open := ""
+	if len(out.Doubts) > 0 {
+		open = "unless " + out.Doubts[0].Unless + ", "
+	}
+	if walked < len(out.Nodes) {
+		open = fmt.Sprintf("%s cannot be judged; ", plural(len(out.Nodes)-walked, "node")) + open
+	}
+	broken := slices.IndexFunc(out.Documented, func(d Moved) bool { return d.Unserved > 0 })
+	switch {
+	case len(out.Findings) > 0:
+		out.Answer = fmt.Sprintf("%s%s: %s (%s)", open, plural(len(out.Findings), "finding"), firstLower(out.Findings[0].Says), where)
+	case broken >= 0:
+		out.Answer = fmt.Sprintf("%sno finding, and some clients are not served any longer, as documented: %s (%s)", open,
+			firstLower(out.Documented[broken].Says), where)
+	case len(out.Documented) > 0:
+		out.Answer = fmt.Sprintf("%sno finding: %s the same, the others differ as documented (%s)", open, plural(out.Same, "way"), where)
+	default:
+		out.Answer = fmt.Sprintf("%sthe same: %s", open, where)
+	}
+}
+
+// firstLower is a sentence as a part of another one.
+func firstLower(text string) string {
+	text = strings.TrimSuffix(text, ".")
+	if strings.HasPrefix(text, "After") || strings.HasPrefix(text, "Mode") || strings.HasPrefix(text, "If") || strings.HasPrefix(text, "Packets") {
+		return strings.ToLower(text[:1]) + text[1:]
+	}
+	return text
+}

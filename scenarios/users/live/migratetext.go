@@ -1,0 +1,150 @@
+package live
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteText writes the migration for people: the answer, the findings, the documented differences, the moments. Verbose writes all of it,
+// with the way of each example rule by rule.
+func (m *Migration) WriteText(w io.Writer, verbose bool) error {
+	p := &printer{w: w, verbose: verbose}
+	p.printf("%s\n", m.Answer)
+	p.differences("finding", m.Findings, toldFindings)
+	p.differences("documented", m.Documented, 1)
+	if len(m.Moments) > 0 {
+		p.printf("\nstep by step:\n")
+	}
+	for i := range m.Moments {
+		p.moment(&m.Moments[i])
+	}
+	p.printf("\n")
+	some(p, "doubts", m.Doubts, func(d Doubt) {
+		p.printf("undecided: unless %s (%s on %s)%s\n", d.Unless, plural(d.Connections, "connection"), p.names(d.Nodes), prefixed("; see ", d.See))
+	})
+	some(p, "kinds that were not judged", m.Unjudged, func(u Unjudged) {
+		p.printf("not judged: %s, %s\n", plural(u.Connections, "connection"), u.Why)
+	})
+	some(p, "notes", m.Notes, func(note string) { p.printf("note: %s\n", note) })
+	p.migrated(m.Nodes)
+	return p.err
+}
+
+// differences prints the first ones with all that belongs to them, and names the others.
+func (p *printer) differences(kind string, all []Moved, whole int) {
+	for i := range all {
+		d := &all[i]
+		if p.verbose || i < whole {
+			p.moved(kind, d)
+			continue
+		}
+		if i == whole {
+			p.printf("\n")
+		}
+		p.printf("%s: %s\n", kind, d.line())
+	}
+}
+
+// line is the difference in a line.
+func (d *Moved) line() string {
+	text := d.Says
+	if d.Clause != "" {
+		text = d.Clause
+	}
+	if d.Ways > 0 {
+		text += ", " + plural(d.Ways, "way")
+	}
+	if d.Unserved > 0 {
+		text += fmt.Sprintf(", %d not served any longer", d.Unserved)
+	}
+	return text
+}
+
+func (p *printer) moved(kind string, d *Moved) {
+	name := kind
+	if d.Clause != "" {
+		name += ": " + d.Clause
+	}
+	p.printf("\n%s\n  %s\n", name, d.Says)
+	if d.Sentence != "" {
+		p.field("document", fmt.Sprintf("%q", d.Sentence))
+		p.field("", d.Document)
+	}
+	if d.Ways > 0 {
+		text := plural(d.Ways, "way")
+		if d.Unserved > 0 {
+			text += fmt.Sprintf(", of %d of which the client is not served any longer", d.Unserved)
+		}
+		p.field("differs", text+prefixed(": ", p.names(d.Services)))
+	} else if len(d.Services) > 0 {
+		p.field("services", p.names(d.Services))
+	}
+	if d.Cause.Code != "" {
+		p.field("stopped", fmt.Sprintf("%s (%s)", d.Cause.Says, d.Cause.Code))
+	}
+	if d.Set != "" {
+		p.field("set", d.Set)
+	}
+	if d.Example == nil {
+		return
+	}
+	p.field("packet", d.Example.Packet)
+	p.field("  before", d.Example.Before)
+	p.lines(d.Example.WayBefore)
+	p.field("  after", d.Example.After)
+	p.lines(d.Example.WayAfter)
+}
+
+// lines are the steps of a way, in a verbose text.
+func (p *printer) lines(all []string) {
+	for _, line := range all {
+		if p.verbose {
+			p.printf("      %s\n", line)
+		}
+	}
+}
+
+func (p *printer) moment(m *Moment) {
+	var parts []string
+	switch {
+	case m.Unserved > 0:
+		parts = append(parts, fmt.Sprintf("%d of %s not served that were", m.Unserved, plural(m.Ways, "way")))
+	case m.Otherwise == 0:
+		parts = append(parts, "all "+plural(m.Ways, "way")+" as before")
+	}
+	if m.Otherwise > m.Unserved {
+		parts = append(parts, fmt.Sprintf("%d otherwise", m.Otherwise-m.Unserved))
+	}
+	if m.Established > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s of established connections go on", m.Established-m.Broken, plural(m.Established, "packet")))
+	}
+	p.printf("  %s: %s\n", m.Name, strings.Join(parts, "; "))
+	if m.Says != "" {
+		p.printf("      %s\n", m.Says)
+	}
+}
+
+// migrated prints the nodes, those together that change alike.
+func (p *printer) migrated(nodes []MigratedNode) {
+	text := func(n *MigratedNode) string {
+		if n.Why != "" {
+			return "not judged: " + n.Why
+		}
+		from := "no kube-proxy"
+		if n.From != "" {
+			from = "mode " + n.From
+		}
+		return fmt.Sprintf("from %s to mode %s (%s)", from, n.To, n.Seen)
+	}
+	var lines []nodeLine
+	for i := range nodes {
+		said := text(&nodes[i])
+		if len(lines) == 0 || lines[len(lines)-1].text != said {
+			lines = append(lines, nodeLine{text: said})
+		}
+		last := &lines[len(lines)-1]
+		last.nodes = append(last.nodes, nodes[i].Name)
+	}
+	some(p, "kinds of nodes", lines, func(n nodeLine) { p.printf("%s: %s\n", p.names(n.nodes), n.text) })
+}

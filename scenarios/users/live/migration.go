@@ -1,0 +1,145 @@
+package live
+
+import (
+	"encoding/json"
+	"io"
+
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+)
+
+// Target is what the kube-proxies of a cluster change to.
+type Target struct {
+	// Mode is iptables or nftables. Empty: the mode of Config, or without one the other mode than each node has.
+	Mode kubeproxyconfig.ProxyMode
+	// Config is their new configuration. Nil: the one that they have, in the new mode.
+	Config *kubeproxyconfig.KubeProxyConfiguration
+}
+
+// Migration is what becomes of packets when the kube-proxies of a cluster change their mode or their configuration. Each class of packets
+// is the same afterwards, or otherwise as a document says, or it is a finding.
+type Migration struct {
+	Version int    `json:"version"`
+	Kind    string `json:"kind"`
+	// Answer is the whole answer in one line.
+	Answer string         `json:"answer"`
+	Nodes  []MigratedNode `json:"nodes"`
+	// Ways counts the classes of packets that were tried on both sides, and Same those of them that fare alike.
+	Ways int `json:"ways"`
+	Same int `json:"same"`
+	// WrongBefore counts those that fare otherwise and were not as the objects promise before.
+	WrongBefore int `json:"wrongBefore,omitempty"`
+	// Findings are differences that no document tells of, and what keeps a node from changing.
+	Findings []Moved `json:"findings"`
+	// Documented are differences that a document tells of, those first by which somebody is not served any longer.
+	Documented []Moved `json:"documented"`
+	// Moments are the steps of the change and of the way back.
+	Moments []Moment `json:"moments"`
+	// Doubts are what was taken for granted, and may be otherwise.
+	Doubts []Doubt `json:"doubts,omitempty"`
+	// Unjudged are the classes that could not be tried.
+	Unjudged []Unjudged `json:"unjudged,omitempty"`
+	// Notes say what was assumed, and what else an operator may want to know.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// The kind and the version of a Migration's document.
+const (
+	migrationKind    = "Migration"
+	migrationVersion = 1
+)
+
+// MigratedNode is a node that changes.
+type MigratedNode struct {
+	Name string `json:"name"`
+	// From and To are the modes of its kube-proxy, From empty if it runs none that is known.
+	From string `json:"from,omitempty"`
+	To   string `json:"to"`
+	// Seen is how the first mode was seen.
+	Seen string `json:"seen,omitempty"`
+	// Why says why the node was not walked; empty if it was.
+	Why string `json:"why,omitempty"`
+}
+
+// Moved is one difference, with everything that has it.
+type Moved struct {
+	// Clause is the clause of the specification by which packets fare otherwise, or which is broken afterwards.
+	Clause string `json:"clause,omitempty"`
+	Says   string `json:"says"`
+	// Sentence is what the document says, and Document where it stands.
+	Sentence string `json:"sentence,omitempty"`
+	Document string `json:"document,omitempty"`
+	// Unserved counts the ways whose client was served before and is not afterwards.
+	Unserved int `json:"unserved,omitempty"`
+	// Ways counts the classes of packets, and Services are those whose packets they are.
+	Ways     int      `json:"ways"`
+	Services []string `json:"services,omitempty"`
+	// Set is what to set so that packets fare as before, or what to do.
+	Set string `json:"set,omitempty"`
+	// Cause is what stops the packet of the example afterwards; without a code if nothing does.
+	Cause cause.Cause `json:"cause,omitzero"`
+	// Example is one of the packets.
+	Example *MovedPacket `json:"example,omitempty"`
+
+	services map[string]bool
+}
+
+// MovedPacket is a packet before and after.
+type MovedPacket struct {
+	Packet string `json:"packet"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// WayBefore and WayAfter are its ways through the rules, step by step.
+	WayBefore []string `json:"wayBefore"`
+	WayAfter  []string `json:"wayAfter"`
+}
+
+// Moment is a step of the change.
+type Moment struct {
+	Name string `json:"name"`
+	// Ways counts the classes of packets that were tried, Otherwise those that fare otherwise than before the change, and Unserved those
+	// whose client was served before and is not now.
+	Ways      int `json:"ways"`
+	Otherwise int `json:"otherwise"`
+	Unserved  int `json:"unserved"`
+	// Established counts the connections that nodes remember, and Broken those of them that do not go on.
+	Established int    `json:"established"`
+	Broken      int    `json:"broken"`
+	Says        string `json:"says"`
+}
+
+// MigrationState is the answer of a Migration in a word.
+type MigrationState string
+
+// The states.
+const (
+	MigrationHolds   MigrationState = "holds"   // the same, or as documented
+	MigrationFinds   MigrationState = "finds"   // there are findings
+	MigrationUnknown MigrationState = "unknown" // something could not be judged
+)
+
+// State is the answer in a word.
+func (m *Migration) State() MigrationState {
+	walked := 0
+	for i := range m.Nodes {
+		if m.Nodes[i].Why == "" {
+			walked++
+		}
+	}
+	switch {
+	case len(m.Findings) > 0:
+		return MigrationFinds
+	case walked < len(m.Nodes) || m.Ways == 0 || len(m.Unjudged)+len(m.Doubts) > 0:
+		return MigrationUnknown
+	}
+	return MigrationHolds
+}
+
+// WriteJSON writes the migration as JSON.
+func (m *Migration) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(m)
+}
