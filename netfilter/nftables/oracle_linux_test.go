@@ -164,12 +164,8 @@ func writeSet(b *strings.Builder, s *nftables.SetSpec, handle uint64, elements [
 	if s.DataType == nftables.DataVerdict {
 		dataLen = 0
 	}
-	size := s.Size
-	if size == 65535 {
-		size = 0 // the kernel sets it when a packet's rule is added, even if that is refused
-	}
 	fmt.Fprintf(b, " set %s %d flags %d key %d data %d/%d object %d timeout %s size %d fields %v exprs %s\n", s.Name, handle,
-		s.Flags, s.KeyLen, s.DataType, dataLen, s.ObjectType, s.Timeout, size, s.FieldLens, texts(s.Exprs))
+		s.Flags, s.KeyLen, s.DataType, dataLen, s.ObjectType, s.Timeout, s.Size, s.FieldLens, texts(s.Exprs))
 	var lines []string
 	for _, e := range elements {
 		data := ""
