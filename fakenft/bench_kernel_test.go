@@ -29,8 +29,8 @@ const (
 // ratios of wall and processor time. A slow machine fails nothing: figures are for reading.
 func BenchmarkBesideTheRealKernel(b *testing.B) {
 	kerneltest.Need(b, "nft")
-	const runs = 3
-	for _, n := range []int{1000, 5000, 10000} {
+	for _, size := range []struct{ services, runs int }{{1000, 7}, {5000, 3}, {10000, 3}} {
+		n, runs := size.services, size.runs
 		text := services(n)
 		jobs := []struct {
 			name, stdin string

@@ -84,16 +84,12 @@ func BenchmarkEachVerdictBesideTheRealKernel(b *testing.B) {
 	memory = (heapInUse() - memory) / services
 	one.ask(b, turnsForAll)
 	each, alone := fastest(func() {}, func() { many.ask(b, synsOfRun) }), fastest(func() {}, func() { one.ask(b, synsOfRun) })
-	held := "held"
 	ratio := float64(each) / float64(alone)
-	if ratio > eachGoal {
-		held = "not held"
-	}
 	b.ReportMetric(ratio, "each-ratio")
 	b.ReportMetric(float64(first)/float64(alone), "first-ratio")
 	b.ReportMetric(float64(memory), "B/service")
 	b.Logf("Host.Verdict: each of %d services in turn %v (the first time %v, then %d bytes), one service %v: ratio %.2f; goal %.2f: %s",
-		services, each, first, memory, alone, ratio, eachGoal, held)
+		services, each, first, memory, alone, ratio, eachGoal, heldWord(ratio <= eachGoal))
 }
 
 // heapInUse is the bytes that live on.

@@ -10,6 +10,8 @@ const (
 	collectSeldom = 800
 	// collectOften is for commands that keep a whole cluster and leave much behind beside it, which would take twice as much memory.
 	collectOften = 35
+	// collectTool is for tools, which read a state, change it and end.
+	collectTool = 400
 	// collectMore is for a command that keeps a cluster as well, and reads and writes one thing of it after the other.
 	collectMore = 70
 )

@@ -55,6 +55,7 @@ func runTool(s streams, args []string) error {
 	if err != nil {
 		return fmt.Errorf("tool: %w", err)
 	}
+	defer collect(collectTool)()
 	run := store.Run
 	if nftstate.IsTool(args[0]) {
 		nft, err := nftStore(store)
