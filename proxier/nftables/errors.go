@@ -23,6 +23,9 @@ type commandError struct {
 // a hundred thousand commands.
 const shownLines = 3
 
+// shownBytes is how much of a line it shows: a command may have a thousand elements.
+const shownBytes = 300
+
 func newCommandError(argv []string, err error, complaint string) *commandError {
 	failed := &commandError{argv: argv, exitStatus: -1, complaint: complaint, err: err}
 	var exit exec.ExitError
@@ -52,10 +55,17 @@ func (e *commandError) Error() string {
 // shown is the first error of the complaint.
 func (e *commandError) shown() string {
 	lines := strings.Split(strings.TrimSpace(e.complaint), "\n")
+	more := ""
 	if len(lines) > shownLines {
-		return strings.Join(lines[:shownLines], "\n") + fmt.Sprintf("\n(and %d more lines)", len(lines)-shownLines)
+		more = fmt.Sprintf("\n(and %d more lines)", len(lines)-shownLines)
+		lines = lines[:shownLines]
 	}
-	return strings.Join(lines, "\n")
+	for i, line := range lines {
+		if len(line) > shownBytes {
+			lines[i] = line[:shownBytes] + "..."
+		}
+	}
+	return strings.Join(lines, "\n") + more
 }
 
 // hint is what to do about the failure, if the reason is known.
