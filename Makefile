@@ -51,6 +51,8 @@ mutate: ## change the proxier in many small ways, and print the changes that no 
 SEED         ?= 1
 KERNEL_TIME  ?= 300s
 KERNEL_CASES ?= 60
+# Sessions of nft in kernel: about ten seconds.
+KERNEL_SESSIONS ?= 60
 # Sessions of nft, and rulesets of its tables of each family: of up to 16 packets each, and half as many again beside legacy rules.
 NFT_SESSIONS ?= 300
 NFT_RULESETS ?= 40
@@ -67,9 +69,9 @@ kernel: ## compare the fake kernel and the walk with the real kernel and tools, 
 		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 10m -run Kernel -json ./fakenft/... ./netfilter/nftables ./internal/nftnetlink ./kindtest/onkernel/nftdiffer && \
 		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 10m -run Kernel -json ./kindtest/onkernel/differ; \
 	} 2>&1 | $(GO) run ./kindtest/onkernel/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME) \
-		-natives $(NFT_RULESETS)
+		-sessions $(KERNEL_SESSIONS) -natives $(NFT_RULESETS)
 
-# Random sessions of nft are here alone, and not in kernel: a few of them still differ from the real tool in words and places.
+# The same sessions and rulesets as in kernel, but as many as are asked for.
 kernel-nft: ## compare nft alone with the real tool and kernel: NFT_SESSIONS (300) sessions, NFT_RULESETS (40) rulesets of each family with packets, from NFT_SEED; shrunk cases go to NFT_OUT
 	$(GO) run ./kindtest/onkernel/differ/search -seed $(NFT_SEED) -rulesets 0 -sessions $(NFT_SESSIONS) -natives $(NFT_RULESETS) -out $(NFT_OUT)
 
@@ -121,7 +123,7 @@ page: ## open pages (-o html) in a headless Chromium (CHROMIUM), click through t
 	cp $(PAGE_OUT)/readme.png docs/trace.png
 
 PLAYGROUND := bin/playground
-playground: ## build the playground (docs/playground.md) into bin/playground, a folder for any server of files; needs npm
+playground: ## build the playground (docs/playground.md) into bin/playground, a folder for any server of files; needs npm and zstd
 	cd playground/web && npm ci --no-audit --no-fund --ignore-scripts
 	rm -rf $(PLAYGROUND) && $(GO) run ./playground/site $(PLAYGROUND)
 	cd playground/bundle && $(GO) run . ../web ../../scenarios/explain/page ../../$(PLAYGROUND)

@@ -42,9 +42,14 @@ var (
 
 // devicesIn are the devices that a listing names by their numbers, which must be there for it.
 func devicesIn(listing string) (names []string) {
-	for _, m := range listedDevice.FindAllStringSubmatch(listing, -1) {
-		if !slices.Contains(names, m[1]) {
-			names = append(names, m[1])
+	for line := range strings.Lines(listing) {
+		if !strings.Contains(line, "iif") && !strings.Contains(line, "oif") {
+			continue // most lines, and the expression takes its time
+		}
+		for _, m := range listedDevice.FindAllStringSubmatch(line, -1) {
+			if !slices.Contains(names, m[1]) {
+				names = append(names, m[1])
+			}
 		}
 	}
 	return names

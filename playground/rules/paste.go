@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
@@ -68,6 +69,8 @@ type Tab struct {
 	tables  []table
 	packets []About
 	trying  *trying
+	last    *packetsim.Host // of the packet before, which came by the device
+	device  string
 }
 
 // Read reads rules in the place of those that were read before. Where they cannot be read, the tab has none.

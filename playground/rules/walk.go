@@ -60,7 +60,7 @@ func (t *Tab) Walk(packet string) Walked {
 
 // trace walks a packet, and notes where the node's addresses would decide.
 func (t *Tab) trace(in inet.Input, o packetsim.WalkOptions) (packetsim.TraceResult, error) {
-	host, err := t.saved.Host(in)
+	host, err := t.host(in)
 	if err != nil {
 		return packetsim.TraceResult{}, err
 	}
@@ -205,9 +205,23 @@ func (t *Tab) tryOne(packet string) {
 }
 
 func (t *Tab) ways(in inet.Input) ([]packetsim.Outcome, error) {
-	host, err := t.saved.Host(in)
+	host, err := t.host(in)
 	if err != nil {
 		return nil, err
 	}
 	return host.WalkWith(in, packetsim.WalkOptions{Back: true})
+}
+
+// host is one with the device that a packet comes by: that of the packet before, if it is the same. A walk leaves nothing behind in it but what
+// it has found out of the rules.
+func (t *Tab) host(in inet.Input) (*packetsim.Host, error) {
+	if t.last != nil && t.device == in.In {
+		return t.last, nil
+	}
+	host, err := t.saved.Host(in)
+	if err != nil {
+		return nil, err
+	}
+	t.last, t.device = host, in.In
+	return host, nil
 }
