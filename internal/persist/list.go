@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// List is values in an order. It never changes but by who has called Edit; its zero value is empty.
+// List is values in an order. It never changes but by who has called Edit; its zero value is empty, and All and Len take a nil pointer for an
+// empty one, too.
 type List[V any] struct {
 	pages []*listPage[V] // none of them empty
 	count int
@@ -21,7 +22,12 @@ type listPage[V any] struct {
 const listPageSize = 128
 
 // Len is the number of values.
-func (l *List[V]) Len() int { return l.count }
+func (l *List[V]) Len() int {
+	if l == nil {
+		return 0
+	}
+	return l.count
+}
 
 // Edit is an equal list that may be changed without changing this one.
 func (l *List[V]) Edit() *List[V] {
@@ -31,6 +37,9 @@ func (l *List[V]) Edit() *List[V] {
 // All are the values in their order.
 func (l *List[V]) All() iter.Seq[V] {
 	return func(yield func(V) bool) {
+		if l == nil {
+			return
+		}
 		for _, p := range l.pages {
 			for _, v := range p.values {
 				if !yield(v) {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Map is a hash map from texts to values. It never changes but by who has called Edit; its zero value is empty.
+// Map is a hash map from texts to values. It never changes but by who has called Edit; its zero value is empty, and so is a nil pointer for
+// those who only read.
 type Map[V any] struct {
 	pages []*mapPage[V]
 	mask  uint32 // number of buckets minus one
@@ -61,11 +62,16 @@ func mix(h, word uint64) uint64 {
 }
 
 // Len is the number of entries.
-func (m *Map[V]) Len() int { return m.count }
+func (m *Map[V]) Len() int {
+	if m == nil {
+		return 0
+	}
+	return m.count
+}
 
 // Get is the value of a key.
 func (m *Map[V]) Get(key string) (V, bool) {
-	if m.count > 0 {
+	if m.Len() > 0 {
 		h := hash(key)
 		entries := m.bucket(h).entries
 		for i := range entries {
@@ -80,7 +86,7 @@ func (m *Map[V]) Get(key string) (V, bool) {
 
 // GetBytes is Get of a key that is no string.
 func (m *Map[V]) GetBytes(key []byte) (V, bool) {
-	if m.count > 0 {
+	if m.Len() > 0 {
 		h := hash(key)
 		entries := m.bucket(h).entries
 		for i := range entries {
@@ -204,6 +210,9 @@ func (m *Map[V]) Remove(key string) bool {
 
 // Each calls f for every entry until it says no, in no order that means anything.
 func (m *Map[V]) Each(f func(key string, v V) bool) {
+	if m == nil {
+		return
+	}
 	for _, p := range m.pages {
 		for i := range p.buckets {
 			for _, e := range p.buckets[i].entries {

@@ -26,7 +26,13 @@ type boxes struct {
 // mostRecent is how many elements are looked at one by one.
 const mostRecent = 16
 
-func newBoxes() *boxes { return &boxes{list: (&persist.List[*Element]{}).Edit()} }
+// len is the number of elements; those of a set of another kind are nil.
+func (b *boxes) len() int {
+	if b == nil {
+		return 0
+	}
+	return b.list.Len()
+}
 
 // edit are equal boxes that may be changed.
 func (b *boxes) edit() *boxes {

@@ -325,7 +325,7 @@ func (t *tableEdit) flushSet(set *Set) {
 	}
 	t.releaseElements(set)
 	set = t.ownSet(set.Name, 0)
-	set.members.Store(newMembers().edit(set.structure(), 0))
+	set.members.Store(newMembers(set.structure()))
 	t.tx.changed = true
 }
 

@@ -115,7 +115,7 @@ func (tx *transaction) addSet(c *AddSet) *fault {
 	}
 	own := &Set{SetSpec: c.Set, Handle: t.nextHandle(), members: &atomic.Pointer[members]{}, id: &setID{}, made: tx.edit,
 		grows: c.Set.resizable()}
-	own.members.Store(newMembers().edit(own.structure(), 0))
+	own.members.Store(newMembers(own.structure()))
 	own.Exprs = copies(c.Set.Exprs)
 	own.Name, own.ID = name, 0
 	if own.DataType == DataVerdict {

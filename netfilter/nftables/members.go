@@ -13,7 +13,8 @@ import (
 	"github.com/chainwalk/chainwalk/internal/persist"
 )
 
-// members are the elements of a set. They never change, but in the transaction that makes them.
+// members are the elements of a set, in one of three structures; the other two are nil. They never change, but in the transaction that makes
+// them.
 type members struct {
 	hashed   *persist.Map[*Element] // of a set without intervals
 	ordered  *persist.List[bound]   // of one with intervals: by key, an end before a beginning
@@ -64,8 +65,18 @@ func (s *SetSpec) isTree() bool {
 	return 72+40*uint64(s.Size) < 8+8*buckets+32*uint64(s.Size)
 }
 
-func newMembers() *members {
-	return &members{hashed: &persist.Map[*Element]{}, ordered: &persist.List[bound]{}, boxes: newBoxes()}
+// newMembers are none yet, which may be changed.
+func newMembers(of structure) *members {
+	m := &members{}
+	switch of {
+	case hashing:
+		m.hashed = (&persist.Map[*Element]{}).Edit(0)
+	case ordering:
+		m.ordered = (&persist.List[bound]{}).Edit()
+	case boxing:
+		m.boxes = &boxes{list: (&persist.List[*Element]{}).Edit()}
+	}
+	return m
 }
 
 // edit are equal members that may be changed, with room for some more.
@@ -85,7 +96,7 @@ func (m *members) edit(of structure, extra int) *members {
 }
 
 // len is the number of elements without the catch-all one.
-func (m *members) len() int { return m.hashed.Len() + m.ordered.Len() + m.boxes.list.Len() }
+func (m *members) len() int { return m.hashed.Len() + m.ordered.Len() + m.boxes.len() }
 
 // find is the live element that a packet's key meets.
 func (m *members) find(s *SetSpec, key []byte, now time.Time) *Element {
@@ -146,8 +157,10 @@ func (m *members) each(f func(*Element)) {
 	for b := range m.ordered.All() {
 		f(b.Element)
 	}
-	for e := range m.boxes.list.All() {
-		f(e)
+	if m.boxes != nil {
+		for e := range m.boxes.list.All() {
+			f(e)
+		}
 	}
 	if m.catchall != nil {
 		f(m.catchall)
