@@ -72,6 +72,8 @@ type Answer struct {
 	odd     *Clause // what else plays a part
 	// silenced says why the client need not hear an answer, and nil if it must.
 	silenced *Clause
+	// mode is the one of the node.
+	mode Mode
 	// unaccepted says that the node accepts nothing for rules of others.
 	unaccepted bool
 }
@@ -87,10 +89,19 @@ func (a *Answer) Source(endpoint int) Source {
 		return Kept
 	case a.decide.has(at):
 		return Either // it never leaves the node, so nothing needs to bring its answer back
+	case a.hairpinsElsewhere(endpoint):
+		return Either
 	case at == a.from:
 		return Masqueraded
 	}
 	return a.source
+}
+
+// hairpinsElsewhere says whether the endpoint at a place of Endpoints has sent the packet, and is on another node than the one that decides,
+// which need not know of it.
+func (a *Answer) hairpinsElsewhere(endpoint int) bool {
+	at := a.net.byAddr[a.Endpoints[endpoint].Addr()]
+	return a.mode == NFTables && at != nil && a.Endpoints[endpoint].Addr() == a.from && at.node != a.decide.node && a.source == Kept
 }
 
 // Heard says whether the client must hear the answer of the endpoint at a place of Endpoints;
@@ -101,7 +112,7 @@ func (a *Answer) Heard(endpoint int) bool {
 	}
 	at := a.net.byAddr[a.Endpoints[endpoint].Addr()]
 	switch {
-	case at == nil || a.stoppedAt(endpoint) != "":
+	case at == nil || a.stoppedAt(endpoint) != "" || a.hairpinsElsewhere(endpoint):
 		return false
 	case a.Source(endpoint) == Masqueraded, a.client.node == a.decide.node, at.node == a.decide.node:
 		return true
@@ -185,6 +196,8 @@ func (a *Answer) ofEndpoints(add func(*Clause)) {
 		switch {
 		case a.decide.has(at.Addr()):
 			add(ownProcess)
+		case a.hairpinsElsewhere(i):
+			add(hairpinElsewhere)
 		case at.Addr() == a.from:
 			add(hairpin)
 		}

@@ -38,7 +38,7 @@ var (
 	}
 	unservedNodePort = &Clause{
 		Name: "unserved-node-port-blocked", Law: "I5", Force: Unspecified,
-		Text: "At an address of the node that serves no node ports, a packet to a node port of a service without a usable " +
+		Text: "In mode iptables, at an address of the node that serves no node ports, a packet to a node port of a service without a usable " +
 			"endpoint may be rejected, and a packet to a service of externalTrafficPolicy Local without a local endpoint may " +
 			"be dropped, as if the address served node ports.",
 		Source: []string{"KubeProxyConfiguration.nodePortAddresses", "chainwalk"},

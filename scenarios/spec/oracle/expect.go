@@ -146,8 +146,11 @@ func (s *Spec) refuses(q *question, node int) (Answer, bool) {
 	known := s.known[node]
 	k, v := known.spec.services, &known.spec.views[known.node]
 	here := &s.network.hosts[node]
-	if v.mode != NFTables || q.protocol == 0 || here.has(q.To.Addr()) || q.To.Addr().IsLoopback() {
+	if v.mode != NFTables || here.has(q.To.Addr()) || q.To.Addr().IsLoopback() {
 		return Answer{}, false
+	}
+	if q.protocol == 0 {
+		return Answer{Open: true, odd: pingOfClusterIP}, q.Protocol == ICMP && k.clusterIPs[q.To.Addr()]
 	}
 	a := Answer{Node: v.name, client: q.client, from: q.from, net: s.network, decide: here}
 	switch {
@@ -194,6 +197,8 @@ func (s *Spec) notServedHere(q *question, node int, at *served, why *Clause) []A
 	blocked := a
 	blocked.Node, blocked.chosen = known.spec.views[known.node].name, unservedNodePort
 	switch {
+	case known.spec.views[known.node].mode == NFTables: // its rules are for the addresses that serve node ports
+		return []Answer{a}
 	case !endpoints.any:
 		blocked.Fate = Reject
 	case at.port.externalLocal && len(endpoints.local) == 0:
@@ -287,7 +292,7 @@ func (s *Spec) answer(q *question, node, next int, at *served) Answer {
 	p := at.port
 	a := Answer{
 		Node: view.name, Service: p.service, Port: p.name,
-		port: p, client: q.client, from: q.from, net: s.network, decide: &s.network.hosts[node],
+		port: p, client: q.client, from: q.from, net: s.network, decide: &s.network.hosts[node], mode: view.mode,
 	}
 	if p.open {
 		a.Open, a.odd = true, endpointIsDestination

@@ -90,11 +90,11 @@ func (s *Spec) filterOne(a *Answer, q *question, first, second int) {
 			return
 		}
 	}
+	s.silences(a, q.To.Addr().Is6(), first, second)
 	if a.Fate != ToEndpoint || a.Open {
 		return
 	}
 	a.unaccepted = s.modeOn(a.decide.node) == NFTables
-	s.silences(a, q.To.Addr().Is6())
 	a.stopped = make([]string, len(a.Endpoints))
 	for i := range a.Endpoints {
 		a.stopped[i] = s.stopsToEndpoint(a, q, i)
@@ -116,10 +116,13 @@ func (s *Spec) stopsReplies(node int, v6 bool) bool {
 	return f.Forward != nil && !f.Replies && s.modeOn(node) == NFTables
 }
 
-// silences notes that rules of others may stop the answers on their way, where no proxy lets them pass.
-func (s *Spec) silences(a *Answer, v6 bool) {
-	for node := range s.views {
-		if s.stopsReplies(node, v6) {
+// silences notes that rules of others may stop the answers at the nodes that a packet passes, where no proxy lets them pass.
+func (s *Spec) silences(a *Answer, v6 bool, nodes ...int) {
+	for i := range a.Endpoints {
+		nodes = append(nodes, s.network.nodeBefore(a.Endpoints[i].Addr()))
+	}
+	for _, node := range nodes {
+		if node >= 0 && s.stopsReplies(node, v6) {
 			a.silenced = firewallDecides
 		}
 	}

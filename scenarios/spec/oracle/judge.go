@@ -119,6 +119,9 @@ func (s *Spec) reaches(answer *Answer, w *Way) (*Clause, string) {
 		}
 		return answer.served, "nobody has the address of the endpoint"
 	}
+	if w.End == Lost && answer.hairpinsElsewhere(i) {
+		return nil, ""
+	}
 	if w.End != end || w.Host != host {
 		return answer.misses(i, w), fmt.Sprintf("want it to be %s by %s", end, host)
 	}
@@ -211,7 +214,7 @@ func passes(a *Attempt, answer *Answer, w *Way) (*Clause, string) {
 		return nil, ""
 	case w.End != answer.End || w.Host != answer.Host:
 		return answer.served, ""
-	case !w.Heard && !answer.Loose && !answer.later && answer.client.has(w.Sender.Addr()):
+	case !w.Heard && !answer.Loose && !answer.later && answer.silenced == nil && answer.client.has(w.Sender.Addr()):
 		return answer.served, "the client does not hear the answer"
 	}
 	return nil, ""

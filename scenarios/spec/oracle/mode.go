@@ -61,6 +61,9 @@ func (s *Spec) Difference(other *Spec, a Attempt) *Clause {
 
 // hearsAs says whether clients must hear the answers of the same endpoints.
 func (a *Answer) hearsAs(o *Answer) bool {
+	if a.silenced != o.silenced {
+		return false
+	}
 	if a.Fate != ToEndpoint || o.Fate != ToEndpoint || a.Open || o.Open || len(a.Endpoints) != len(o.Endpoints) {
 		return true
 	}
@@ -124,6 +127,18 @@ var (
 			"it was sent.",
 		Source:   []string{"KEP-3866"},
 		Sentence: Sentence{virtualIPs, "The nftables mode does not install any workaround by default"},
+	}
+	pingOfClusterIP = &Clause{
+		Name: "ping-of-cluster-ip", Law: "I5", Force: Unspecified, Mode: NFTables,
+		Text: "In mode nftables an echo request to a cluster IP may pass as it was sent or masqueraded, or be rejected like a port that no " +
+			"service has there.",
+		Source: []string{"KEP-3866 (\"invalid ports\")", "chainwalk"},
+	}
+	hairpinElsewhere = &Clause{
+		Name: "hairpin-of-another-node", Law: "I4", Force: Unspecified, Mode: NFTables,
+		Text: "In mode nftables a packet that goes back to the endpoint that sent it by a node that does not have the endpoint may keep its " +
+			"source, and be lost then.",
+		Source: []string{"kubernetes#135800", "kubernetes#136499"},
 	}
 	affinityOfOtherMode = &Clause{
 		Name: "affinity-of-another-mode", Law: "I10", Force: Unspecified, Mode: NFTables,
