@@ -120,6 +120,9 @@ func (c *checker) expect(e *Expect, about subject) {
 	for i := range e.AnyOf {
 		c.expect(&e.AnyOf[i], about)
 	}
+	if e.NFTables != nil {
+		c.expect(e.NFTables, about)
+	}
 	if e.Out != "" && about != ofSinglePacket {
 		c.errorf(e.Pos, "out says nothing about a %s", about)
 	}

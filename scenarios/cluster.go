@@ -31,6 +31,8 @@ type Cluster struct {
 	// Configs are the kube-proxy configurations by node name.
 	Configs map[string]*kubeproxyconfig.KubeProxyConfiguration
 	Preload []Preload
+	// mode is the one that every node is to keep, whatever steps say of its configuration; empty: what they say.
+	mode Mode
 	// Flushed says that a step flushes tables or chains: a real proxy looks only now and then whether somebody has, as often as its
 	// configuration says.
 	Flushed bool

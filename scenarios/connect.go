@@ -199,7 +199,7 @@ func (r *runner) connections(ctx context.Context, s *Step) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		seen, err := r.session.Connect(ctx, r.attempt(c))
+		seen, err := r.session.Connect(ctx, r.unkept(r.attempt(c)))
 		if err != nil {
 			return err
 		}
@@ -213,7 +213,7 @@ func (r *runner) connections(ctx context.Context, s *Step) error {
 func (r *runner) table(ctx context.Context, t TableSession, s *Step, all []*Connect) error {
 	attempts := make([]Attempt, len(all))
 	for i, c := range all {
-		attempts[i] = r.attempt(c)
+		attempts[i] = r.unkept(r.attempt(c))
 	}
 	seen, err := t.ConnectAll(ctx, attempts)
 	if err != nil {
@@ -240,9 +240,17 @@ func (r *runner) attempt(c *Connect) Attempt {
 // connected judges what became of a connection.
 func (r *runner) connected(s *Step, c *Connect, seen *Observed) {
 	packet := fmt.Sprintf("%s from %s", c.To, c.From)
-	j := judge{expect: &c.Expect, called: c.To.AddrPort, kept: r.kept, seen: seen, first: true}
+	attempt := r.attempt(c)
+	j := judge{
+		expect: &c.Expect, called: c.To.AddrPort, kept: r.kept, seen: seen, first: true,
+		documented: func() *Documented { return r.documented(attempt, seen.Ways) },
+	}
 	r.judge(c.Expect.Pos, s.caseName(c, packet), packet, j)
+	if c.As != "" && r.play.other() && (r.unkept(attempt).Keep == "" || c.Expect.NFTables != nil && !c.Expect.NFTables.arrives()) {
+		r.unmade[c.As] = true
+		return
+	}
 	if c.As != "" && seen.Kept >= 0 && seen.Kept < len(seen.Ways) {
-		r.kept[c.As] = keptConnection{called: c.To.AddrPort, endpoint: seen.Ways[seen.Kept].Server}
+		r.kept[c.As] = keptConnection{called: c.To.AddrPort, endpoint: seen.Ways[seen.Kept].Server, attempt: &attempt}
 	}
 }

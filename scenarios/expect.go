@@ -35,6 +35,8 @@ type Expect struct {
 	Rule    string   `json:"rule" doc:"A part of the rule that decided."`
 	Through []string `json:"through" doc:"Steps that the packet takes, as the kernel's TRACE spells them (nat:KUBE-SERVICES:rule:1), or parts of rules that it matches."`
 
+	NFTables *Expect `json:"nftables" doc:"What is expected in place of all else where every node's kube-proxy is in mode nftables."`
+
 	RulesWalked *Bound `json:"rulesWalked" doc:"How many rules are held against the packet on its way, matching or not: a number, or a bound such as \"<= 40\"."`
 }
 
@@ -49,6 +51,9 @@ func (e *Expect) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	d.Decode(n, (*fields)(e))
 	if d.Count() > before {
 		return
+	}
+	if e.NFTables != nil && e.NFTables.NFTables != nil {
+		d.Errorf(n, "nftables: holds no other one")
 	}
 	switch kinds := e.kinds(); len(kinds) {
 	case 1:
@@ -87,8 +92,8 @@ func (e Expect) spell() (*yaml.Node, error) {
 
 // check refuses what narrows nothing.
 func (e *Expect) check(d *document.Decoder, n *yaml.Node, kind *expectKind) {
-	if alone := (Expect{Located: e.Located, AnyOf: e.AnyOf}); len(e.AnyOf) > 0 {
-		if !reflect.DeepEqual(*e, alone) || slices.ContainsFunc(e.AnyOf, func(one Expect) bool { return len(one.AnyOf) > 0 }) {
+	if alone := (Expect{Located: e.Located, AnyOf: e.AnyOf, NFTables: e.NFTables}); len(e.AnyOf) > 0 {
+		if !reflect.DeepEqual(*e, alone) || slices.ContainsFunc(e.AnyOf, func(one Expect) bool { return len(one.AnyOf) > 0 || one.NFTables != nil }) {
 			d.Errorf(n, "anyOf stands alone, and holds no other one (write what narrows it into each of its expectations)")
 		}
 		return
@@ -99,6 +104,19 @@ func (e *Expect) check(d *document.Decoder, n *yaml.Node, kind *expectKind) {
 	if e.OneWay && !kind.answered {
 		d.Errorf(n, "oneWay says nothing with %s (leave it out)", kind.name)
 	}
+}
+
+// in is what is expected in a mode.
+func (e *Expect) in(mode Mode) *Expect {
+	if mode == ModeNFTables && e.NFTables != nil {
+		return e.NFTables
+	}
+	return e
+}
+
+// arrives says whether a server sees the packet.
+func (e *Expect) arrives() bool {
+	return len(e.AnyOf) > 0 && e.AnyOf[0].arrives() || len(e.AnyOf) == 0 && e.kind().arrives
 }
 
 // String says in one line what is expected.

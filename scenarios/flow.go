@@ -52,7 +52,7 @@ func (c *checker) flow(s *Step) {
 	if f.Pick.IsValid() && f.From == SideServer {
 		c.errorf(f.Pos, "pick says nothing about a packet from the server")
 	}
-	if f.Expect.Source.Masqueraded {
+	if f.Expect.Source.Masqueraded || f.Expect.NFTables != nil && f.Expect.NFTables.Source.Masqueraded {
 		c.errorf(f.Expect.Pos, "source: a later packet of a connection meets no MASQUERADE rule (want kept or the address that the server sees)")
 	}
 }
@@ -63,6 +63,9 @@ func (e *Expect) ofLater() *Expect {
 	out.AnyOf = slices.Clone(e.AnyOf)
 	for i := range out.AnyOf {
 		out.AnyOf[i] = *out.AnyOf[i].ofLater()
+	}
+	if e.NFTables != nil {
+		out.NFTables = e.NFTables.ofLater()
 	}
 	out.OneWay = e.OneWay || len(e.AnyOf) == 0 && e.kind().of[ofConnection] > 0
 	return &out
@@ -76,6 +79,11 @@ func (r *runner) follow(ctx context.Context, s *Step) error {
 	if p.Send == "" {
 		p.Send = PacketData
 	}
+	if r.unmade[p.Of] {
+		r.add(p.Expect.Pos, Check{Name: cmp.Or(s.Name, fmt.Sprintf("%s of %s", p.Send, p.Of)), Passed: true, OfMode: []string{"flow"},
+			Skipped: fmt.Sprintf("connection %s is not made in mode %s", p.Of, r.play.mode)})
+		return nil
+	}
 	seen, err := r.session.Follow(ctx, p)
 	if err != nil {
 		return err
@@ -83,9 +91,15 @@ func (r *runner) follow(ctx context.Context, s *Step) error {
 	packet := fmt.Sprintf("%s from the %s of %s", p.Send, p.From, p.Of)
 	r.judge(p.Expect.Pos, cmp.Or(s.Name, packet), packet, judge{
 		expect: p.Expect.ofLater(), called: r.kept[p.Of].called, kept: r.kept, seen: seen,
+		documented: func() *Documented {
+			if p.Send == PacketOutOfWindow {
+				return r.documentedInvalid(&p.Expect, seen.Ways)
+			}
+			return r.documentedLater(r.kept[p.Of].attempt, seen.Ways)
+		},
 	})
 	if kept := seen.Kept; p.From == SideClient && kept >= 0 && kept < len(seen.Ways) && seen.Ways[kept].End == Delivered {
-		r.kept[p.Of] = keptConnection{called: r.kept[p.Of].called, endpoint: seen.Ways[kept].Server}
+		r.kept[p.Of] = keptConnection{called: r.kept[p.Of].called, endpoint: seen.Ways[kept].Server, attempt: r.kept[p.Of].attempt}
 	}
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Test runs scenario files in a Go test: those that LoadEach finds at the paths, on a backend such as sim.Backend{}. Each file is a
@@ -38,21 +36,25 @@ func (r *Result) test(t *testing.T) {
 	if r.Skipped != "" {
 		t.Skip(r.Skipped)
 	}
-	byTool := map[netfilter.Dialect][]*Check{}
-	var tools []netfilter.Dialect
+	byTool := map[string][]*Check{}
+	var tools []string
 	for i := range r.Checks {
 		c := &r.Checks[i]
-		if byTool[c.Dialect] == nil {
-			tools = append(tools, c.Dialect)
+		tool := string(c.Dialect)
+		if c.Mode != "" {
+			tool = c.tools()
 		}
-		byTool[c.Dialect] = append(byTool[c.Dialect], c)
+		if byTool[tool] == nil {
+			tools = append(tools, tool)
+		}
+		byTool[tool] = append(byTool[tool], c)
 	}
 	for _, tool := range tools {
 		if tool == "" { // of no variant: the scenario as a whole
 			testAll(t, byTool[tool])
 			continue
 		}
-		t.Run(testName(string(tool)), func(t *testing.T) { testAll(t, byTool[tool]) })
+		t.Run(testName(tool), func(t *testing.T) { testAll(t, byTool[tool]) })
 	}
 }
 
@@ -70,7 +72,7 @@ func (c *Check) test(t *testing.T) {
 		t.Skip(c.Skipped)
 	case !c.Passed:
 		var b strings.Builder
-		textCheck(&b, c, string(c.Dialect), places(min(len(c.Ways), fewWays)))
+		textCheck(&b, c, c.tools(), places(min(len(c.Ways), fewWays)))
 		t.Error("\n" + b.String())
 	}
 }

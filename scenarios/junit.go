@@ -139,7 +139,7 @@ func junitOf(r *Result, names map[[2]junitText]int) junitSuite {
 
 // check is the case of a check, which the suite counts.
 func (s *junitSuite) check(c *Check) junitCase {
-	one := junitCase{Name: junitText(c.Name + inBrackets(string(c.Dialect))), Time: secondsOf(c.Duration)}
+	one := junitCase{Name: junitText(c.Name + inBrackets(c.tools())), Time: secondsOf(c.Duration)}
 	if c.Skipped != "" {
 		one.Skipped = messageOf(c.Skipped, c.Skipped)
 		s.Skipped++
@@ -148,7 +148,7 @@ func (s *junitSuite) check(c *Check) junitCase {
 		return one
 	}
 	var text strings.Builder
-	textCheck(&text, c, string(c.Dialect), places(len(c.Ways)))
+	textCheck(&text, c, c.tools(), places(len(c.Ways)))
 	textPredicted(&text, c.PredictedWays)
 	why := messageOf(c.Wrong, strings.TrimSpace(text.String()))
 	if c.Error {

@@ -10,7 +10,7 @@ type Player struct{ r runner }
 
 // NewPlayer returns a player for a session, and the cluster that the session was started with. Steps change the cluster.
 func NewPlayer(c *Cluster, s Session) *Player {
-	p := &Player{runner{cluster: c, session: s, dialect: c.Dialect, result: &Result{}}}
+	p := &Player{runner{cluster: c, session: s, play: play{mode: c.Mode(), dialect: c.Dialect}, result: &Result{}}}
 	p.r.objects.put(c.Objects)
 	return p
 }

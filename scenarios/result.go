@@ -39,14 +39,22 @@ func (r *Result) Failed() bool {
 type Check struct {
 	Position document.Position `json:"-"`
 	At       string            `json:"at"` // file:line:column of the expectation
-	Dialect  netfilter.Dialect `json:"tool"`
-	Step     int               `json:"step"` // counted from 1; 0 is the start of the cluster
-	Name     string            `json:"name"`
-	Passed   bool              `json:"passed"`
+	// Mode is the mode of kube-proxy on every node; empty in mode iptables, and in a scenario with nodes of several modes.
+	Mode Mode `json:"mode,omitempty"`
+	// Dialect is the one of the tools of iptables; empty in mode nftables on nodes without rules of iptables.
+	Dialect netfilter.Dialect `json:"tool"`
+	Step    int               `json:"step"` // counted from 1; 0 is the start of the cluster
+	Name    string            `json:"name"`
+	Passed  bool              `json:"passed"`
 	// Error says that nothing could be looked at: the step itself failed, or the scenario was not read. The check has not passed then.
 	Error bool `json:"error,omitempty"`
 	// Skipped says why nothing was looked at, empty if something was. The check has passed then.
 	Skipped string `json:"skipped,omitempty"`
+	// OfMode is what of the expectation was not looked at, since it is about rules that another mode writes.
+	OfMode []string `json:"ofOtherMode,omitempty"`
+	// Documented says which document allows the mode to differ from what was expected; nil where what was expected came. The check has passed
+	// then.
+	Documented *Documented `json:"documented,omitempty"`
 	// Packet is what was sent, in the words of the scenario.
 	Packet   string `json:"packet,omitempty"`
 	Expected string `json:"expected,omitempty"`

@@ -18,6 +18,7 @@ type RulesCheck struct {
 	Name     string         `json:"name" doc:"What is looked at."`
 	Nodes    []string       `json:"nodes" doc:"The nodes to look at; all if not given."`
 	Family   IPFamily       `json:"family" enum:"ipv4 ipv6" doc:"ipv4 or ipv6; the cluster's first family if not given."`
+	Mode     Mode           `json:"mode" enum:"iptables nftables" doc:"Whose rules: those of iptables, as iptables-save prints them (if not given), or kube-proxy's table of nftables, as nft list table prints it."`
 	Table    string         `json:"table" enum:"raw mangle nat filter security" doc:"Only the rules of this table."`
 	Chain    string         `json:"chain" doc:"Only the rules of this chain."`
 	Contains []string       `json:"contains" doc:"Each of these texts is part of a rule, as iptables-save prints it."`
@@ -36,6 +37,12 @@ func (c *checker) rules(s *Step) {
 		c.errorf(r.Pos, "rules: nothing is looked for (want contains, absent, times, counters, nfacct, chains or noChains)")
 	}
 	c.family(r.Pos, r.Family)
+	if r.Mode == ModeNFTables && len(r.Counters)+len(r.NFAcct) > 0 {
+		c.errorf(r.Pos, "rules: mode nftables has no counters and no accounting objects")
+	}
+	if r.Mode == ModeNFTables && r.Table != "" {
+		c.errorf(r.Pos, "table says nothing in mode nftables, where kube-proxy has one")
+	}
 }
 
 func (r *runner) rules(ctx context.Context, s *Step) error {
@@ -43,6 +50,9 @@ func (r *runner) rules(ctx context.Context, s *Step) error {
 	family := want.Family
 	if family == "" {
 		family = familyName(r.cluster.IPFamily == FamilyIPv6)
+	}
+	if want.Mode == ModeNFTables {
+		return r.nftRules(ctx, s, family)
 	}
 	for _, node := range r.orAll(want.Nodes) {
 		text, err := r.session.Save(ctx, node, family)
@@ -60,9 +70,8 @@ func (r *runner) rules(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// verdict compares what iptables-save printed with what is looked for.
-func (c *RulesCheck) verdict(save string) []string {
-	rules, chains, packets := c.lines(save)
+// wrongIn says what of rules and chains is not as looked for.
+func (c *RulesCheck) wrongIn(rules, chains []string) []string {
 	var wrong []string
 	for _, text := range c.Contains {
 		if !slices.ContainsFunc(rules, func(rule string) bool { return strings.Contains(rule, text) }) {
@@ -95,6 +104,13 @@ func (c *RulesCheck) verdict(save string) []string {
 			wrong = append(wrong, fmt.Sprintf("a chain %s", chain))
 		}
 	}
+	return wrong
+}
+
+// verdict compares what iptables-save printed with what is looked for.
+func (c *RulesCheck) verdict(save string) []string {
+	rules, chains, packets := c.lines(save)
+	wrong := c.wrongIn(rules, chains)
 	counted := map[string]int{}
 	for text := range c.Counters {
 		if i := slices.IndexFunc(rules, func(rule string) bool { return strings.Contains(rule, text) }); i >= 0 {

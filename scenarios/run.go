@@ -20,9 +20,14 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
 )
 
-// Run runs a scenario on a backend, once with each of its iptables tools.
+// Run runs a scenario on a backend in the mode that it names, once with each of its iptables tools.
 // Whatever goes wrong, even a panic, is a failed check of the result.
-func Run(ctx context.Context, s *Scenario, b Backend) *Result { return run(ctx, s, b, standing{}) }
+func Run(ctx context.Context, s *Scenario, b Backend) *Result { return RunIn(ctx, s, b) }
+
+// RunIn is Run in some modes, one after the other; none: the one that the scenario names.
+func RunIn(ctx context.Context, s *Scenario, b Backend, modes ...Mode) *Result {
+	return run(ctx, s, b, standing{}, modes)
+}
 
 // standing is a clock that does not go, for runs whose time nobody asks for.
 type standing struct{}
@@ -31,7 +36,7 @@ func (standing) Now() time.Time                { return time.Time{} }
 func (standing) Since(time.Time) time.Duration { return 0 }
 
 // run is Run, timed by a clock.
-func run(ctx context.Context, s *Scenario, b Backend, clock clock.PassiveClock) *Result {
+func run(ctx context.Context, s *Scenario, b Backend, clock clock.PassiveClock, modes []Mode) *Result {
 	result := &Result{Name: s.Name, File: s.Pos.File, Backend: b.Name(), Checks: []Check{}, Started: clock.Now()}
 	var log logbook.Book
 	ctx = klog.NewContext(ctx, log.Logger())
@@ -41,23 +46,23 @@ func run(ctx context.Context, s *Scenario, b Backend, clock clock.PassiveClock) 
 		result.Checks = append(result.Checks, unread(s.Pos, errs))
 		return result
 	}
-	tools, why := s.dialectsOn(b)
+	plays, why := s.playsOn(b, cluster, modes)
 	if why != "" {
 		result.Skipped = why
 		return result
 	}
-	for i, tool := range tools {
+	for i, p := range plays {
 		r := &runner{
-			scenario: s, cluster: cluster.With(tool), dialect: tool, result: result,
-			kept: map[string]keptConnection{}, clock: clock, since: clock.Now(),
+			scenario: s, cluster: p.of(cluster), play: p, result: result, kept: map[string]keptConnection{}, unmade: map[string]bool{},
+			clock: clock, since: clock.Now(),
 		}
 		r.run(ctx, b)
 		if ctx.Err() == nil {
 			continue
 		}
-		if i+1 < len(tools) && !result.Failed() {
-			r.dialect = tools[i+1]
-			r.fail(s.Pos, "go on with iptables-"+string(r.dialect), r.because(ctx, nil).Error())
+		if i+1 < len(plays) && !result.Failed() {
+			r.play = plays[i+1]
+			r.fail(s.Pos, "go on with "+r.play.String(), r.because(ctx, nil).Error())
 		}
 		return result
 	}
@@ -71,6 +76,15 @@ func run(ctx context.Context, s *Scenario, b Backend, clock clock.PassiveClock) 
 // unread is the check of a scenario that could not be read.
 func unread(pos document.Position, why error) Check {
 	return Check{Position: pos, At: pos.String(), Name: "read the scenario", Error: true, Wrong: why.Error()}
+}
+
+// playsOn are the runs of a scenario on a backend, or why it does not run there.
+func (s *Scenario) playsOn(b Backend, c *Cluster, modes []Mode) (plays []play, why string) {
+	dialects, why := s.dialectsOn(b)
+	if why != "" {
+		return nil, why
+	}
+	return s.plays(c, modes, dialects)
 }
 
 // toolsOn are the variants of the tools that a scenario runs with on a backend, or why it does not run there.
@@ -123,7 +137,7 @@ type runner struct {
 	scenario *Scenario
 	cluster  *Cluster
 	session  Session
-	dialect  netfilter.Dialect
+	play     play
 	result   *Result
 	step     int
 	kept     map[string]keptConnection
@@ -131,6 +145,8 @@ type runner struct {
 	held     []string                  // the nodes that are not told of changes
 	book     *names.Book               // of a run with a failed check
 	why      func([]Way) whynot.Answer // of a state with a failed check; nil elsewhere
+	specs    specs                     // of a state with a check that may differ as documented
+	unmade   map[string]bool           // connections that the mode does not make, by the names that they were to be kept under
 	nth      string                    // which of a step's connections is made, for a run that ends
 	point    string                    // within a sync: when, for the names of checks
 	clock    clock.PassiveClock
@@ -138,7 +154,10 @@ type runner struct {
 }
 
 // keptConnection is what later steps say of a connection that was kept.
-type keptConnection struct{ called, endpoint netip.AddrPort }
+type keptConnection struct {
+	called, endpoint netip.AddrPort
+	attempt          *Attempt // by which it was made
+}
 
 // errStopped ends a run whose next steps would say nothing; why was noted.
 var errStopped = errors.New("stopped")
@@ -177,7 +196,11 @@ func (r *runner) run(ctx context.Context, b Backend) {
 
 // do makes one step. An error stops the run; it was noted as a failed check.
 func (r *runner) do(ctx context.Context, s *Step) error {
-	r.why = nil
+	r.why, r.specs = nil, specs{}
+	if why := r.play.unread(s); why != "" {
+		r.add(s.Pos, Check{Name: s.describe(), Passed: true, Skipped: why, OfMode: []string{s.action().name}})
+		return r.sync(ctx, s)
+	}
 	if why := r.unseen(s); why != "" {
 		r.add(s.Pos, Check{Name: s.describe(), Passed: true, Skipped: why})
 		return r.sync(ctx, s)
@@ -246,7 +269,7 @@ func (r *runner) restart(ctx context.Context, s *Step) error {
 	nodes := s.Restart.of(r.cluster)
 	for _, name := range nodes {
 		if s.Configure != nil {
-			s.Configure.Over(r.cluster.Configs[name])
+			r.cluster.Configure(name, s.Configure)
 		}
 	}
 	return r.session.Restart(ctx, nodes)
@@ -281,12 +304,20 @@ func (r *runner) sync(ctx context.Context, s *Step) error {
 }
 
 func (r *runner) judge(pos document.Position, name, packet string, j judge) {
+	written := j.expect
+	j.expect = written.in(r.cluster.Mode())
+	j.texts = r.play.other() && j.expect == written
 	j.nodes = func(a netip.Addr) bool { return r.cluster.nodeWith(a) != nil }
 	check := Check{Name: name, Packet: packet, Expected: j.expect.String(), Got: describeWays(j.seen.Ways)}
 	check.Wrong, check.faulty = j.verdict()
 	check.difference = j.difference
 	check.Passed, check.Ways, check.Rules = check.Wrong == "", j.seen.Ways, j.seen.Rules
+	check.OfMode = j.unread
 	check.foretold(&j)
+	if !check.Passed && j.documented != nil && check.Predicted == "" {
+		check.Documented = j.documented()
+		check.Passed = check.Documented != nil
+	}
 	if !check.Passed && j.first {
 		why := r.whyNot(j.seen.Ways)
 		check.Unreached, check.Notes = why.Unreached, why.Notes
@@ -299,7 +330,7 @@ func (r *runner) fail(pos document.Position, name, wrong string) {
 }
 
 func (r *runner) add(pos document.Position, c Check) {
-	c.Position, c.At, c.Dialect, c.Step, c.Name = pos, pos.String(), r.dialect, r.step, r.point+c.Name
+	c.Position, c.At, c.Mode, c.Dialect, c.Step, c.Name = pos, pos.String(), r.play.mode.other(), r.play.tools(), r.step, r.point+c.Name
 	c.Duration, r.since = r.clock.Since(r.since), r.clock.Now()
 	r.name(&c)
 	r.result.Checks = append(r.result.Checks, c)

@@ -55,6 +55,9 @@ func (e *Expect) ofSingle() *Expect {
 	for i := range out.AnyOf {
 		out.AnyOf[i].OneWay = true
 	}
+	if e.NFTables != nil {
+		out.NFTables = e.NFTables.ofSingle()
+	}
 	return &out
 }
 
@@ -67,6 +70,10 @@ func (r *runner) send(ctx context.Context, s *Step) error {
 	packet := in.String() + " at " + s.Send.Node
 	expect := s.Send.Expect.ofSingle()
 	called := netip.AddrPortFrom(in.Dst, in.DstPort)
-	r.judge(expect.Pos, cmp.Or(s.Send.Name, s.Name, packet), packet, judge{expect: expect, called: called, seen: seen, first: true})
+	j := judge{expect: expect, called: called, seen: seen, first: true}
+	if in.Proto == inet.TCP && in.TCPFlags != inet.SYN { // of no connection that is known
+		j.documented = func() *Documented { return r.documentedInvalid(expect, seen.Ways) }
+	}
+	r.judge(expect.Pos, cmp.Or(s.Send.Name, s.Name, packet), packet, j)
 	return nil
 }

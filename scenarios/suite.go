@@ -18,6 +18,8 @@ type Suite struct {
 	Backend Backend
 	// Clock times the runs and their limit.
 	Clock clock.WithDelayedExecution
+	// Modes are the modes of kube-proxy to run in, one after the other; none: what each scenario names.
+	Modes []Mode
 	// Parallel is how many scenarios run at once, at least one. A backend of which only one cluster can be there takes 1.
 	Parallel int
 	// Timeout is how long a scenario may take; 0: as long as it does.
@@ -73,7 +75,7 @@ func (s *Suite) one(ctx context.Context, f *File) *Result {
 		defer timer.Stop()
 		ctx = limited
 	}
-	return run(ctx, f.Scenario, s.Backend, s.Clock)
+	return run(ctx, f.Scenario, s.Backend, s.Clock, s.Modes)
 }
 
 // queue hands out the files of a suite, and reports what came of them in their order.

@@ -31,6 +31,8 @@ type TextReport struct {
 	held   []heldFolder
 	failed []*Result
 	tally  tally
+	ofMode ofMode
+	differ differing
 }
 
 // heldFolder are the scenarios of a folder that held.
@@ -45,7 +47,7 @@ func NewTextReport(w io.Writer, ways Ways, detail Detail) *TextReport {
 	if ways == WaysAll && detail == Normal {
 		detail = Each // a way needs the name of its scenario above it
 	}
-	return &TextReport{w: w, ways: ways, detail: detail}
+	return &TextReport{w: w, ways: ways, detail: detail, differ: differing{}}
 }
 
 // WriteText writes a report for people at once.
@@ -62,6 +64,8 @@ func WriteText(w io.Writer, results []*Result, ways Ways) error {
 // Add writes what came of a scenario.
 func (t *TextReport) Add(r *Result) error {
 	t.tally.add(r)
+	t.ofMode.add(r)
+	t.differ.add(r)
 	t.sample.look(r)
 	var b strings.Builder
 	switch {
@@ -86,7 +90,7 @@ func (t *TextReport) End() error {
 	}
 	if c := t.sample.check; t.ways == WaysOne && t.detail != Quiet && c != nil && c.Passed {
 		b.WriteByte('\n')
-		textCheck(&b, c, string(c.Dialect), []int{t.sample.way})
+		textCheck(&b, c, c.tools(), []int{t.sample.way})
 		b.WriteByte('\n')
 	}
 	if groups := FailureGroups(t.failed); len(t.failed) > 1 {
@@ -95,6 +99,8 @@ func (t *TextReport) End() error {
 			fmt.Fprintf(&b, "  %s\n", groups[i].String())
 		}
 	}
+	b.WriteString(t.differ.String())
+	b.WriteString(t.ofMode.String())
 	b.WriteString(t.tally.String())
 	_, err := io.WriteString(t.w, b.String())
 	return err
@@ -226,8 +232,13 @@ func (t *TextReport) more(b *strings.Builder, c *Check, shown int) {
 // textHeld is a check that held, or was not made, in a line.
 func textHeld(b *strings.Builder, g group) {
 	word, why := "ok  ", ""
-	if g.check.Skipped != "" {
+	switch {
+	case g.check.Skipped != "":
 		word, why = "skip", ": "+g.check.Skipped
+	case g.check.Documented != nil:
+		word, why = "ok  ", ": "+g.check.Documented.String()
+	case len(g.check.OfMode) > 0:
+		why = ", but for what is about rules of mode iptables: " + strings.Join(g.check.OfMode, ", ")
 	}
 	fmt.Fprintf(b, "  %s  %s%s%s\n", word, g.check.Name, inBrackets(g.tools), why)
 }
@@ -252,25 +263,28 @@ func agreed(checks []Check) []group {
 			skipped: c.Skipped, step: c.Step,
 			unreached: fmt.Sprint(c.Unreached, c.Notes)}
 		own := k
-		own.skipped += "\x00" + string(c.Dialect)
+		own.skipped += "\x00" + c.tools()
 		k.nth = nth[own]
 		nth[own]++
 		if at, known := place[k]; known {
-			out[at].tools += " and -" + string(c.Dialect)
+			out[at].tools += " and " + strings.TrimPrefix(c.tools(), "iptables")
 			continue
 		}
 		place[k] = len(out)
-		out = append(out, group{c, string(c.Dialect)})
+		out = append(out, group{c, c.tools()})
 	}
 	return out
 }
+
+// tools names the mode and the variant of the tools that a check was made with.
+func (c *Check) tools() string { return toolsIn(c.Mode, c.Dialect) }
 
 // inBrackets names variants of the tools behind a check's name.
 func inBrackets(tools string) string {
 	if tools == "" {
 		return ""
 	}
-	return " (iptables-" + tools + ")"
+	return " (" + tools + ")"
 }
 
 // checksOf is how many checks were made of a scenario, and how many were not.

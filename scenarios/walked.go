@@ -25,6 +25,12 @@ func rulesIn(steps []TraceStep) int {
 	sum := 0
 	var stack []visit
 	for i := range steps {
+		if isNativeStep(&steps[i]) {
+			if steps[i].Rule != "" {
+				sum++ // its number is the rule's handle, and not its place
+			}
+			continue
+		}
 		chain, rules := placeOf(&steps[i])
 		stack = enter(stack, chain)
 		last := &stack[len(stack)-1]
@@ -34,6 +40,12 @@ func rulesIn(steps []TraceStep) int {
 		}
 	}
 	return sum
+}
+
+// isNativeStep says whether a step is one of nftables, whose table has its family before its name.
+func isNativeStep(s *TraceStep) bool {
+	table, _, _ := strings.Cut(s.At, ":")
+	return strings.Contains(table, " ")
 }
 
 // placeOf is a step's chain with its table, and how many of the chain's rules come before the packet leaves the place.

@@ -138,6 +138,11 @@ func (w *Way) Decide(d packetsim.Decision) {
 	}
 }
 
+// isNative says whether the rule that decided is one of nftables, and neither a rule of iptables nor a policy.
+func (w *Way) isNative() bool {
+	return w.Rule != "" && !strings.HasPrefix(w.Rule, "-A ") && !strings.Contains(w.Rule, ":policy:")
+}
+
 // Describe says in one line how a way ends.
 func (w *Way) Describe() string {
 	switch w.End {

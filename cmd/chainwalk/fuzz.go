@@ -33,6 +33,7 @@ type fuzzOptions struct {
 	out     string
 	output  string
 	without []string
+	mode    string
 	workers int
 	shrinks int
 	until   bool
@@ -75,12 +76,14 @@ runs depends on the machine. The search passes if no case failed, and if a run o
 	flags.IntVar(&o.first, "case", -1, "judge this case only")
 	flags.StringVar(&o.out, "out", "", "folder for the result and the scenarios that fail")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json or html (a page for a browser)")
+	flags.StringVar(&o.mode, "mode", string(scenarios.ModeIPTables), "the mode of kube-proxy: iptables, nftables, or both: drawn, and changed at starts")
 	flags.StringSliceVar(&o.without, "without", nil, "leave out these features")
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many cases run at the same time")
 	flags.IntVar(&o.shrinks, "shrinks", 1000, "how many smaller cases to try for each failure; -1: none")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, verboseFuzz)
 	flags.BoolVar(&o.until, "until-found", false, "stop after the first case that fails")
 	completeWords(cmd, "output", fuzzOutputs...)
+	completeWords(cmd, "mode", string(scenarios.ModeIPTables), string(scenarios.ModeNFTables), "both")
 	cmd.AddCommand(newFuzzMergeCommand(s), newFuzzJudgeCommand(s))
 	return cmd
 }
@@ -119,6 +122,12 @@ func (o *fuzzOptions) options() (fuzz.Options, error) {
 	if err := checkFuzzOutput(o.output); err != nil {
 		return out, err
 	}
+	modes, err := scenarios.ParseModes(o.mode)
+	if err != nil {
+		return out, fmt.Errorf("--mode: %w", err)
+	}
+	out.Gen.Modes = len(modes) > 1
+	out.Gen.NFTables = len(modes) == 1 && modes[0] == scenarios.ModeNFTables
 	if o.runs < 0 || o.time < 0 {
 		return out, errors.New("--runs and --time: want more than 0")
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 
 type runOptions struct {
 	backend        string
+	mode           string
 	match          string
 	diff           string
 	list           bool
@@ -56,6 +58,9 @@ Folders are searched for *.yaml and *.yml files; files of Kubernetes objects are
 input. A file that cannot be read is a failure, and the others still run. Likely mistakes in objects are printed as warnings, as by
 "chainwalk check".
 
+With --mode, files that name no mode of kube-proxy run in this one, or in both. What a file says of rules of mode iptables (rules, drop,
+rule, through, points within a sync) is not looked at in mode nftables, and counted; -v names it.
+
 With --diff BUILD1 BUILD2, two builds of chainwalk run the scenarios, and the expectations do not count. It lists the packets whose
 endpoint, probability or source address differs. The exit status is 0 if there is none.
 
@@ -85,6 +90,9 @@ Exit status: 0 all passed, 1 a scenario failed or the run was interrupted, 2 a f
 	flags := cmd.Flags()
 	flags.StringVar(&o.backend, "on", scenarios.BackendSim,
 		"the backend to run on: sim, netns for this machine's kernel (Linux, root), or kind for a kind cluster (Docker)")
+	flags.StringVar(&o.mode, "mode", "",
+		"the mode of kube-proxy: iptables, nftables or both, for files that name none; a file that names one runs in that (default: what the file "+
+			"names, or else iptables)")
 	flags.StringVar(&o.match, "run", "", "run only scenarios with this regular expression in their name or the path of their file")
 	flags.StringVar(&o.diff, "diff", "",
 		"BUILD1, followed by BUILD2 and the paths: list the packets that change between two builds; or BEFORE and AFTER: between objects")
@@ -105,6 +113,7 @@ Exit status: 0 all passed, 1 a scenario failed or the run was interrupted, 2 a f
 	o.kind.addFlags(flags)
 	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
 	completeWords(cmd, "on", scenarios.BackendSim, scenarios.BackendNetns, scenarios.BackendKind)
+	completeWords(cmd, "mode", string(scenarios.ModeIPTables), string(scenarios.ModeNFTables), "both")
 	completeWords(cmd, "output", "text", "json", "junit", "html", "markdown")
 	completeWords(cmd, "ways", "none", "failed", "one", "all")
 	completeWords(cmd, "progress", progresses...)
@@ -147,6 +156,9 @@ func (o *runOptions) check(paths []string) error {
 	if _, err := o.reporter(streams{}); err != nil {
 		return err
 	}
+	if _, err := scenarios.ParseModes(o.mode); err != nil {
+		return fmt.Errorf("--mode: %w", err)
+	}
 	if _, err := regexp.Compile(o.match); err != nil {
 		return fmt.Errorf("--run: %w", err)
 	}
@@ -160,6 +172,8 @@ func (o *runOptions) check(paths []string) error {
 		return fmt.Errorf("--parallel %d: want at least 1, or 0 for one for each core", o.parallel)
 	case o.parallel > 1 && o.backend == scenarios.BackendKind:
 		return fmt.Errorf("--parallel %d: on kind scenarios run one after the other (sim and netns run several at once)", o.parallel)
+	case o.mode == "both" && o.backend == scenarios.BackendKind:
+		return errors.New("--mode both: on kind the proxies of a cluster have one mode (want iptables or nftables)")
 	case o.timeout < 0:
 		return fmt.Errorf("--timeout %s: want a time such as 30s", o.timeout)
 	case !slices.Contains(progresses, o.progress):
@@ -226,10 +240,14 @@ func runFiles(ctx context.Context, s streams, backend scenarios.Backend, files [
 		return err
 	}
 	warnOfMistakes(s, files)
+	modes, err := scenarios.ParseModes(o.mode)
+	if err != nil {
+		return fmt.Errorf("--mode: %w", err)
+	}
 	progress := newProgressLine(s.errOut, len(files), o)
 	var failed []error
 	suite := scenarios.Suite{
-		Backend: backend, Clock: o.clock, Parallel: o.workers(), Timeout: o.timeout, FailFast: o.failFast,
+		Backend: backend, Clock: o.clock, Modes: modes, Parallel: o.workers(), Timeout: o.timeout, FailFast: o.failFast,
 		Begin: progress.begin,
 		Done: func(r *scenarios.Result) {
 			progress.clear()
@@ -288,6 +306,7 @@ func startBackend(ctx context.Context, s streams, o runOptions) (b scenarios.Bac
 		}
 		return netns.Backend{}, nothing, nil
 	case scenarios.BackendKind:
+		o.kind.proxy.Mode = cmp.Or(o.mode, string(scenarios.ModeIPTables))
 		return o.kind.startKind(ctx, s)
 	}
 	return sim.Backend{}, nothing, nil

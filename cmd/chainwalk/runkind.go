@@ -31,7 +31,6 @@ func (o *kindOptions) addFlags(flags *pflag.FlagSet) {
 		"with --on kind: the image of the nodes; kind's own if not given (NODE_IMAGE)")
 	flags.StringVar(&o.tool, "tool", string(netfilter.NFT), "with --on kind: the nodes' variant of iptables, nft or legacy")
 	flags.StringVar(&o.proxy.Name, "proxy", cluster.Chainwalk, "with --on kind: the service proxy, chainwalk or kube-proxy")
-	flags.StringVar(&o.proxy.Mode, "mode", "iptables", "with --on kind: the mode of the proxy, iptables or nftables")
 }
 
 // closingTime is how long a cluster may take to go.

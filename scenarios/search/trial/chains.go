@@ -2,6 +2,7 @@ package trial
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -12,19 +13,28 @@ import (
 )
 
 // staleChains looks for chains that no rule leads to.
-func (r *run) staleChains(n *nodeState) error {
+func (r *run) staleChains(ctx context.Context, n *nodeState) error {
 	if endpointsOf(n.ruled) > maxFewEndpoints {
 		return nil
 	}
 	r.exercised(oracle.NoStaleChain)
 	for _, family := range tools.Families(r.cluster.IPFamily) {
+		check := &scenarios.RulesCheck{Nodes: []string{n.name}, Family: family}
 		chain := leaked(r.ruleset(n, family))
+		if n.inNFTables() {
+			lines, err := r.listed(ctx, n, family)
+			if err != nil {
+				return err
+			}
+			check.Mode, chain = scenarios.ModeNFTables, leakedNFT(lines)
+		}
 		if chain == "" {
 			continue
 		}
+		check.NoChains = []string{chain}
 		return r.add(Violation{
 			Clause: oracle.NoStaleChain, Node: n.name, Want: "no chain that no rule leads to", Got: "chain " + chain,
-			Check: []scenarios.Step{{Rules: &scenarios.RulesCheck{Nodes: []string{n.name}, Family: family, NoChains: []string{chain}}}},
+			Check: []scenarios.Step{{Rules: check}},
 		})
 	}
 	return nil

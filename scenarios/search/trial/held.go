@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"time"
 
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -29,7 +30,7 @@ func (r *run) rulesHeld(ctx context.Context, nodes []*nodeState) error {
 		if r.unsaved {
 			continue // chains out of use are known again after the next full sync
 		}
-		if err := r.staleChains(n); err != nil {
+		if err := r.staleChains(ctx, n); err != nil {
 			return err
 		}
 		if !r.sampled(n) {
@@ -70,7 +71,7 @@ func (r *run) laws(ctx context.Context, n *nodeState) error {
 	if err := r.secondSync(ctx, n); err != nil {
 		return err
 	}
-	if err := r.staleChains(n); err != nil {
+	if err := r.staleChains(ctx, n); err != nil {
 		return err
 	}
 	before, err := r.rulesOf(ctx, n)
@@ -83,12 +84,21 @@ func (r *run) laws(ctx context.Context, n *nodeState) error {
 	return r.asFresh(ctx, n, before)
 }
 
+// syncPeriod is the one of the proxier's mode.
+func (n *nodeState) syncPeriod() time.Duration {
+	c := proxier.WithDefaults(n.config)
+	if n.inNFTables() {
+		return c.NFTables.SyncPeriod.Duration
+	}
+	return c.IPTables.SyncPeriod.Duration
+}
+
 // secondSync syncs a node once more: nothing has changed, so nothing is written.
 func (r *run) secondSync(ctx context.Context, n *nodeState) error {
 	if err := r.world.Sync(ctx, []string{n.name}); err != nil {
 		return r.syncFailed(n, err)
 	}
-	if n.large && n.sync.took >= proxier.WithDefaults(n.config).IPTables.SyncPeriod.Duration {
+	if n.large && n.sync.took >= n.syncPeriod() {
 		return nil // the chains that went out of use with the sync before have waited long enough to be deleted
 	}
 	r.exercised(oracle.SecondSyncWritesNothing)

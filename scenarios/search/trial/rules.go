@@ -44,7 +44,15 @@ func (r *run) rulesOf(ctx context.Context, n *nodeState) ([]saved, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, saved{family, text, linesOf(r.ruleset(n, family))})
+		lines := linesOf(r.ruleset(n, family))
+		if n.inNFTables() {
+			listed, err := r.listed(ctx, n, family)
+			if err != nil {
+				return nil, err
+			}
+			lines = append(lines, listed...)
+		}
+		out = append(out, saved{family, text, lines})
 	}
 	return out, nil
 }
@@ -143,6 +151,13 @@ func (r *run) fromEmptyKernel(n *nodeState, rules []saved) (is, should saved, di
 	for _, is := range rules {
 		ruleset := kernel.Rules(familyOf(is.family))
 		should := saved{family: is.family, lines: linesOf(&ruleset)}
+		if n.inNFTables() {
+			listed, err := listedOf(kernel, is.family)
+			if err != nil {
+				return is, should, "", err
+			}
+			should.lines = append(should.lines, listed...)
+		}
 		is.lines = should.own(is.lines)
 		should.lines = should.own(should.lines)
 		if difference := firstDifference(is.lines, should.lines); difference != "" {
@@ -164,7 +179,7 @@ func (s *saved) own(lines []line) []line {
 	}
 	var out []line
 	for _, l := range lines {
-		if chains[place{l.table, l.chain}] || chains[place{l.table, l.jump}] {
+		if l.table == tableNFT || chains[place{l.table, l.chain}] || chains[place{l.table, l.jump}] {
 			out = append(out, l)
 		}
 	}
@@ -246,7 +261,11 @@ func timesCheck(n *nodeState, is, should saved) *scenarios.RulesCheck {
 				times++
 			}
 		}
-		return &scenarios.RulesCheck{Nodes: []string{n.name}, Family: is.family, Table: l.table, Times: map[string]int{l.text: times}}
+		check := &scenarios.RulesCheck{Nodes: []string{n.name}, Family: is.family, Table: l.table, Times: map[string]int{l.text: times}}
+		if l.table == tableNFT {
+			check.Mode, check.Table = scenarios.ModeNFTables, ""
+		}
+		return check
 	}
 	return nil
 }
@@ -257,10 +276,14 @@ func rulesCheck(n *nodeState, is, should saved) *scenarios.RulesCheck {
 		return times
 	}
 	check := &scenarios.RulesCheck{Nodes: []string{n.name}, Family: is.family}
-	for _, l := range onlyIn(is.lines, should.lines) {
+	more, less := onlyIn(is.lines, should.lines), onlyIn(should.lines, is.lines)
+	if slices.ContainsFunc(append(slices.Clone(more), less...), func(l line) bool { return l.table == tableNFT }) {
+		check.Mode = scenarios.ModeNFTables
+	}
+	for _, l := range more {
 		l.addTo(&check.Absent, &check.NoChains)
 	}
-	for _, l := range onlyIn(should.lines, is.lines) {
+	for _, l := range less {
 		l.addTo(&check.Contains, &check.Chains)
 	}
 	return check

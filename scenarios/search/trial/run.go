@@ -244,7 +244,12 @@ func addressesOf(before, after []scenarios.Pod) []netip.Addr {
 // started notes that a node's proxier begins, with the configuration that the cluster now has for it.
 func (r *run) started(n *nodeState) {
 	n.restarted()
+	had := n.config
 	n.config = r.cluster.Configs[n.name].DeepCopy() // a restart changes it in its place
+	if had != nil && oracle.ModeOf(had) != oracle.ModeOf(n.config) {
+		n.damage.flushed = true // until the first sync there are no rules of a proxier
+		r.kept.affinity.Forget(n.name)
+	}
 	n.object = r.world.Knowledge(n.name).Node
 	r.kept.restarted(n.name)
 }

@@ -130,10 +130,15 @@ func (r *run) within(p scenarios.Point) {
 	}
 	m := r.moment()
 	m.point = &p
-	v6 := strings.HasPrefix(string(p.Command), "ip6")
+	families := []bool{strings.HasPrefix(string(p.Command), "ip6")}
+	if p.Command == scenarios.CommandNFT {
+		families = []bool{false, true}
+	}
 	r.failed = r.guarded(func() error {
-		if err := m.judge(m.of(n.sync.concerned, n.name, v6)); err != nil {
-			return err
+		for _, v6 := range families {
+			if err := m.judge(m.of(n.sync.concerned, n.name, v6)); err != nil {
+				return err
+			}
 		}
 		return m.judgeFlows()
 	})
@@ -144,7 +149,7 @@ func (r *run) within(p scenarios.Point) {
 func (r *run) matters(n *nodeState, p scenarios.Point) bool {
 	family := scenarios.FamilyIPv4
 	switch p.Command {
-	case scenarios.CommandConntrackDelete:
+	case scenarios.CommandConntrackDelete, scenarios.CommandNFT:
 		return p.After
 	case scenarios.CommandIP6Tables, scenarios.CommandIP6TablesRestore:
 		family = scenarios.FamilyIPv6

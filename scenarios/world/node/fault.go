@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
@@ -20,21 +21,37 @@ func (n *Node) fault(f scenarios.Fault, families []scenarios.IPFamily, name func
 	if f.Family != "" {
 		families = []scenarios.IPFamily{f.Family}
 	}
-	var lines [][]string
-	for _, table := range f.Flush {
-		for _, family := range families {
-			tool := tools.Name(family, "")
-			lines = append(lines, []string{tool, "-t", table, "-F"}, []string{tool, "-t", table, "-X"})
-		}
-	}
-	for _, line := range f.Run {
-		lines = append(lines, strings.Fields(line))
-	}
-	for _, line := range lines {
+	for _, line := range append(n.flushes(f.Flush, families), fieldsOf(f.Run)...) {
 		line[0] = name(line[0])
 		if _, err := n.Run("", line...); err != nil {
 			return fmt.Errorf("fault: %w", err)
 		}
 	}
 	return nil
+}
+
+// flushes are the command lines that remove tables of iptables, and, of a proxier in mode nftables, its own table.
+func (n *Node) flushes(tables []string, families []scenarios.IPFamily) (lines [][]string) {
+	if len(tables) == 0 {
+		return nil
+	}
+	for _, family := range families {
+		for _, table := range tables {
+			tool := tools.Name(family, "")
+			lines = append(lines, []string{tool, "-t", table, "-F"}, []string{tool, "-t", table, "-X"})
+		}
+		if n.process.Configuration.Mode == manifest.ModeNFTables {
+			// To delete what is not there would be an error.
+			own := []string{"table", tools.NFTFamily(family), tools.NFTTable}
+			lines = append(lines, append([]string{"nft", "add"}, own...), append([]string{"nft", "delete"}, own...))
+		}
+	}
+	return lines
+}
+
+func fieldsOf(lines []string) (out [][]string) {
+	for _, line := range lines {
+		out = append(out, strings.Fields(line))
+	}
+	return out
 }

@@ -13,7 +13,7 @@ import (
 // knows now.
 func (n *Node) Fresh(kernel Kernel) error {
 	process := n.process
-	process.Kernel, process.Health = kernel, unheard{}
+	process.Kernel, process.unwatched, process.Health = kernel, kernel.Exec, unheard{}
 	proxy, _, err := n.make(process)
 	if err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -18,13 +20,14 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/proxier/healthcheck"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/world/api"
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
 // Kernel is a node's kernel as its proxier meets it.
 type Kernel struct {
-	// Exec runs the iptables tools and nfacct.
+	// Exec runs the iptables tools, nfacct and nft.
 	Exec      exec.Interface
 	Sysctls   proxier.Sysctls
 	Network   proxier.Network
@@ -85,11 +88,11 @@ func (n *Node) Start(
 		n.remove = nil
 	}
 	n.health = healthcheck.NewProxyServer(healthcheck.ProxyOptions{
-		Timeout: 2 * proxier.WithDefaults(c).IPTables.SyncPeriod.Duration, Clock: n.clock, Node: n, Metrics: uncounted{},
+		Timeout: 2 * syncPeriod(c), Clock: n.clock, Node: n, Metrics: uncounted{},
 	})
 	n.process = Process{
 		Node: n.name, Configuration: c, Object: object, family: n.process.family,
-		Kernel: n.proxied(), Clock: n.clock, Health: heard{n.health, &n.due}, logger: klog.FromContext(ctx),
+		Kernel: n.proxied(), unwatched: n.kernel.Exec, Clock: n.clock, Health: heard{n.health, &n.due}, logger: klog.FromContext(ctx),
 	}
 	if n.proxy, warnings, err = n.make(n.process); err != nil {
 		return nil, err
@@ -100,6 +103,15 @@ func (n *Node) Start(
 	}
 	n.queue.Hold(n.holds)
 	return warnings, nil
+}
+
+// syncPeriod is the one of a configuration's mode.
+func syncPeriod(c *kubeproxyconfig.KubeProxyConfiguration) time.Duration {
+	c = proxier.WithDefaults(c)
+	if c.Mode == manifest.ModeNFTables {
+		return c.NFTables.SyncPeriod.Duration
+	}
+	return c.IPTables.SyncPeriod.Duration
 }
 
 // proxied is the kernel with what goes wrong there.
@@ -171,6 +183,16 @@ func (n *Node) Run(stdin string, argv ...string) (string, error) {
 // save is what iptables-save -c prints, ip6tables-save for ipv6.
 func (n *Node) save(family scenarios.IPFamily) (string, error) {
 	return n.Run("", tools.Name(family, "-save"), "-c")
+}
+
+// list is what nft list table prints of kube-proxy's table; empty if there is none.
+func (n *Node) list(family scenarios.IPFamily) (string, error) {
+	of := tools.NFTFamily(family)
+	tables, err := n.Run("", "nft", "list", "tables", of)
+	if err != nil || !slices.Contains(strings.Split(tables, "\n"), "table "+of+" "+tools.NFTTable) {
+		return "", err
+	}
+	return n.Run("", "nft", "list", "table", of, tools.NFTTable)
 }
 
 // serviceHealth is what the proxier of a family tells its health check server.

@@ -202,6 +202,11 @@ func (s *Nodes) Save(_ context.Context, node string, family scenarios.IPFamily) 
 	return s.nodes[node].save(family)
 }
 
+// List is what nft list table prints of kube-proxy's table on a node; empty if there is none.
+func (s *Nodes) List(_ context.Context, node string, family scenarios.IPFamily) (string, error) {
+	return s.nodes[node].list(family)
+}
+
 // Accounting are the packets that a node's accounting objects have counted, by name.
 func (s *Nodes) Accounting(_ context.Context, node string) (map[string]int, error) {
 	return s.nodes[node].accounting()

@@ -8,11 +8,14 @@ import (
 	"k8s.io/klog/v2"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
+	"github.com/chainwalk/chainwalk/proxier/nftables"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // Proxy is the proxier of a node, of both families.
@@ -36,6 +39,8 @@ type Process struct {
 	family corev1.IPFamily
 	// Kernel is the node's with what goes wrong there.
 	Kernel Kernel
+	// unwatched runs its tools for what is no part of a sync: nothing goes wrong there, and nobody counts. Nil: as Kernel does.
+	unwatched exec.Interface
 	Clock  *clocktesting.FakeClock
 	// Health is told whether the rules follow the API.
 	Health proxier.Health
@@ -89,18 +94,45 @@ func (p *Process) start(settings *proxier.Settings) (Proxy, error) {
 
 // complete fills in what a configuration cannot say.
 func (p *Process) complete(c *proxier.Config) error {
-	protocol := iptables.ProtocolIPv4
-	if c.Family == corev1.IPv6Protocol {
-		protocol = iptables.ProtocolIPv6
-	}
-	tools, err := iptables.New(p.Kernel.Exec, protocol, iptables.Options{Clock: p.Clock, TimeLimit: -1})
+	rules, err := p.ofMode(p.Configuration.Mode, c.Family, p.Kernel.Exec)
 	if err != nil {
 		return fmt.Errorf("the tools: %w", err)
 	}
-	c.Rules = proxier.IPTables{Tools: tools, Counters: proxier.NFAcctTool{Exec: p.Kernel.Exec}}
+	p.leaveOther(c.Family)
+	c.Rules = rules
 	c.Sysctls, c.Network, c.Conntrack = p.Kernel.Sysctls, p.Kernel.Network, p.Kernel.Conntrack
 	c.Clock, c.Health, c.Marks, c.Logger = p.Clock, p.Health, p.marks, p.logger
 	return nil
+}
+
+// ofMode are the rules that a proxier writes in a mode.
+func (p *Process) ofMode(mode kubeproxyconfig.ProxyMode, family corev1.IPFamily, tool exec.Interface) (proxier.Rules, error) {
+	if mode == manifest.ModeNFTables {
+		tools, err := nftables.New(tool, family, nftables.Options{Clock: p.Clock, TimeLimit: -1})
+		return proxier.NFTables{Tools: tools}, err
+	}
+	protocol := iptables.ProtocolIPv4
+	if family == corev1.IPv6Protocol {
+		protocol = iptables.ProtocolIPv6
+	}
+	tools, err := iptables.New(tool, protocol, iptables.Options{Clock: p.Clock, TimeLimit: -1})
+	return proxier.IPTables{Tools: tools, Counters: proxier.NFAcctTool{Exec: tool}}, err
+}
+
+// leaveOther removes what a proxier in the other mode has left, as kube-proxy does when it starts. A node without the tools of that mode has
+// nothing of it.
+func (p *Process) leaveOther(family corev1.IPFamily) {
+	other := manifest.ModeNFTables
+	if p.Configuration.Mode == other {
+		other = manifest.ModeIPTables
+	}
+	tool := p.unwatched
+	if tool == nil {
+		tool = p.Kernel.Exec
+	}
+	if rules, err := p.ofMode(other, family, tool); err == nil {
+		proxier.Cleanup(p.logger, rules)
+	}
 }
 
 // dualStack is this project's proxier as a Proxy.

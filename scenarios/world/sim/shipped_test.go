@@ -45,6 +45,24 @@ func TestCases(t *testing.T) {
 	assert.Greater(t, int(asked.Load()), 5000*len(some)/len(all)/2, "of all files, or of those that are taken")
 }
 
+// TestCasesInModeNFTables plays all shipped scenarios in mode nftables too: what comes of each packet is as the file says, or as a document
+// tells users of that mode.
+func TestCasesInModeNFTables(t *testing.T) {
+	all, err := scenarios.Load("../../testdata")
+	require.NoError(t, err)
+	for _, s := range race.Some(all, 6) {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			result := scenarios.RunIn(t.Context(), s, Backend{Options{Direct: true}}, scenarios.ModeNFTables)
+			if result.Failed() {
+				var report strings.Builder
+				require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysFailed))
+				t.Error(report.String())
+			}
+		})
+	}
+}
+
 // rewritten is a scenario as it is after it was written and read.
 func rewritten(t *testing.T, s *scenarios.Scenario) *scenarios.Scenario {
 	var text strings.Builder

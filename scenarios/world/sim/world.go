@@ -11,6 +11,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/world/api"
 	"github.com/chainwalk/chainwalk/scenarios/world/node"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
@@ -44,7 +46,10 @@ type World struct {
 	breaks  bool
 }
 
-var _ scenarios.Session = (*World)(nil)
+var (
+	_ scenarios.SpecifiedSession = (*World)(nil)
+	_ scenarios.NFTSession       = (*World)(nil)
+)
 
 // NewWorld builds the network of a cluster, fills the API and starts the proxiers, none of which has synced when it
 // returns. Steps change the cluster: give each world its own (Cluster.With).
@@ -82,6 +87,9 @@ func (w *World) Host(name string) *packetsim.Host {
 
 // Knowledge is what a node's proxier knows.
 func (w *World) Knowledge(node string) *api.Knowledge { return w.Node(node).Knowledge() }
+
+// Specified is the cluster by which the specification judges the world.
+func (w *World) Specified(objects []manifest.Object) *oracle.Cluster { return w.plan.Oracle(objects) }
 
 // Plan is the network of the cluster.
 func (w *World) Plan() *plan.Plan { return w.plan }

@@ -15,6 +15,17 @@ func Name(family scenarios.IPFamily, suffix string) string {
 	return "iptables" + suffix
 }
 
+// NFTTable is kube-proxy's table of nftables, one in each family.
+const NFTTable = "kube-proxy"
+
+// NFTFamily is what nft calls a family.
+func NFTFamily(family scenarios.IPFamily) string {
+	if family == scenarios.FamilyIPv6 {
+		return "ip6"
+	}
+	return "ip"
+}
+
 // Families lists the one or two families of a cluster.
 func Families(f scenarios.IPFamily) []scenarios.IPFamily {
 	if f == scenarios.FamilyDual {

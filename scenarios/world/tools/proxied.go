@@ -43,7 +43,7 @@ func (p *Proxied) Command(name string, args ...string) exec.Cmd {
 func (p *Proxied) CommandContext(ctx context.Context, name string, args ...string) exec.Cmd {
 	tool := path.Base(name)
 	c := &command{proxied: p, ctx: ctx, name: name, args: args, tool: scenarios.Command(tool), family: scenarios.FamilyIPv4}
-	if strings.HasPrefix(tool, "ip6") {
+	if strings.HasPrefix(tool, "ip6") || slices.Contains(args, NFTFamily(scenarios.FamilyIPv6)) {
 		c.family = scenarios.FamilyIPv6
 	}
 	return c
@@ -162,6 +162,9 @@ func (c *command) Run() error {
 func (c *command) locks() bool { return slices.Contains(c.args, "-w") }
 
 func (c *command) run() error {
+	if c.tool == scenarios.CommandNFT {
+		return c.nft()
+	}
 	switch {
 	case strings.HasSuffix(string(c.tool), "-restore") && c.stdin != nil:
 		return c.restore()
@@ -174,20 +177,30 @@ func (c *command) run() error {
 // restore runs the tool as a whole, or each of its tables if somebody looks.
 func (c *command) restore() error {
 	input := readAll(c.stdin)
+	c.writes(input)
+	if fault := c.proxied.Faults.take(c.family, restoreFails); fault != nil {
+		input = broken(input, fault.Commits)
+	}
+	err := c.tables(input)
+	c.takes()
+	return err
+}
+
+// writes notes the input of a restore.
+func (c *command) writes(input []byte) {
 	p := c.proxied
 	p.Written.Restores++
 	p.Written.Bytes += len(input)
 	if p.KeepInputs {
 		p.Inputs = append(p.Inputs, input)
 	}
-	if fault := p.Faults.take(c.family, restoreFails); fault != nil {
-		input = broken(input, fault.Commits)
+}
+
+// takes lets the time pass that a restore takes.
+func (c *command) takes() {
+	if takes := c.proxied.Faults.restoreTakes(c.family); takes > 0 {
+		c.proxied.Sleep(takes)
 	}
-	err := c.tables(input)
-	if takes := p.Faults.restoreTakes(c.family); takes > 0 {
-		p.Sleep(takes)
-	}
-	return err
 }
 
 func (c *command) tables(input []byte) error {

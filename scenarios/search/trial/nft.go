@@ -1,0 +1,89 @@
+package trial
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/world/tools"
+)
+
+// tableNFT is what lines of kube-proxy's table of nftables have for the name of their table.
+const tableNFT = "nft"
+
+// inNFTables says whether the proxier of a node runs in mode nftables.
+func (n *nodeState) inNFTables() bool { return oracle.ModeOf(n.config) == oracle.NFTables }
+
+// listed are the lines of kube-proxy's table on a node: rules, elements, and the chains, sets and maps themselves.
+func (r *run) listed(ctx context.Context, n *nodeState, family scenarios.IPFamily) ([]line, error) {
+	text, err := r.world.List(ctx, n.name, family)
+	return linesOfList(text), err
+}
+
+// listedOf are those on a kernel.
+func listedOf(kernel *fakekernel.Kernel, family scenarios.IPFamily) ([]line, error) {
+	text, err := tools.Run(kernel.Exec(), "", "nft", "list", "table", tools.NFTFamily(family), tools.NFTTable)
+	return linesOfList(text), err
+}
+
+// leadsTo is the chain that a rule or an element leads to.
+var leadsTo = regexp.MustCompile(`\b(?:goto|jump) (\S+)`)
+
+// linesOfList are the lines of a table that nft has listed. What sets of affinity remember of clients is left out.
+func linesOfList(list string) (out []line) {
+	within := ""
+	for text := range strings.Lines(list) {
+		text = strings.TrimSpace(text)
+		kind, rest, _ := strings.Cut(text, " ")
+		if name, opens := strings.CutSuffix(rest, " {"); opens && kind != "table" {
+			if within = name; kind == "chain" {
+				out = append(out, line{table: tableNFT, chain: name, text: ":" + name})
+			}
+			continue
+		}
+		text = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(text, "elements = { "), ","), " }")
+		if text == "" || text == "}" || kind == "table" || strings.HasPrefix(within, "affinity-") && strings.Contains(text, " expires ") {
+			continue
+		}
+		for part := range strings.SplitSeq(text, ", ") {
+			l := line{table: tableNFT, chain: within, text: part}
+			if kind != "elements" && !isElement(part) { // a rule may have commas of its own
+				l.text = text
+			}
+			if m := leadsTo.FindStringSubmatch(l.text); m != nil {
+				l.jump = strings.TrimSuffix(m[1], ",")
+			}
+			if !slices.Contains(out, l) {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
+}
+
+// isElement says whether a line of a list is one of a set of addresses, of which there are several in a line.
+func isElement(text string) bool {
+	return !strings.Contains(text, " ") && strings.ContainsAny(text, ".:")
+}
+
+// leakedNFT is the first chain by name of a service or an endpoint that no rule and no element leads to; empty if there is none.
+func leakedNFT(lines []line) string {
+	led := map[string]bool{}
+	for i := range lines {
+		for _, m := range leadsTo.FindAllStringSubmatch(lines[i].text, -1) {
+			led[strings.TrimSuffix(m[1], ",")] = true
+		}
+	}
+	var out string
+	for i := range lines {
+		l := &lines[i]
+		if strings.HasPrefix(l.text, ":") && strings.Contains(l.chain, "/") && !led[l.chain] && (out == "" || l.chain < out) {
+			out = l.chain
+		}
+	}
+	return out
+}
