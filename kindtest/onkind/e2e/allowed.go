@@ -4,9 +4,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// allowance is a difference between a mode and mode iptables that a document tells users of.
+// allowance is a difference between a mode and mode iptables that a document tells users of, as the specification has it.
 type allowance struct {
 	Clause   clause `yaml:"clause"`
 	Mode     string `yaml:"mode"`
@@ -19,44 +21,26 @@ type allowance struct {
 	asCalled bool
 }
 
-// The documents.
-const (
-	virtualIPs = "https://kubernetes.io/docs/reference/networking/virtual-ips/#migrating-from-iptables-mode-to-nftables"
-	kep3866    = "https://github.com/kubernetes/enhancements/blob/master/keps/sig-network/3866-nftables-proxy/README.md"
-)
-
 // nobodyListens is what a host says where nobody listens.
 const nobodyListens = `refused with (tcp-reset|icmp-port-unreachable|sctp-abort)`
 
-// allowances are all that is allowed. What the documents do not say is a finding: an echo request to a cluster IP, say, which mode
-// nftables refuses as it does ports that are not used. docs/findings.md has them.
+// allowances are all that is allowed: what a probe may come to where the specification has a clause of the mode with the sentence that tells
+// users. What no document says is a finding. docs/findings.md has them.
 var allowances = []allowance{
-	{
-		Clause: localhostNodePort, Mode: "nftables", Document: virtualIPs,
-		Sentence: "NodePort services on 127.0.0.1: [...] In nftables mode (and ipvs mode), this will not work.",
-		outcomes: regexp.MustCompile(`^` + nobodyListens + `$`), asCalled: true,
-	},
-	{
-		Clause: otherNodePort, Mode: "nftables", Document: virtualIPs,
-		Sentence: "the nftables mode defaults to --nodeport-addresses primary, meaning NodePort services are only reachable on the node's primary " +
-			"IPv4 and/or IPv6 addresses",
-		outcomes: regexp.MustCompile(`^` + nobodyListens + `$`), asCalled: true,
-	},
-	{
-		Clause: unusedPort, Mode: "nftables", Document: kep3866 + "#behavior-of-service-ips",
-		Sentence: "Traffic to invalid ports on active cluster IPs will be rejected by the nftables proxy.",
-		outcomes: regexp.MustCompile(`^refused with icmp-port-unreachable$`),
-	},
-	{
-		Clause: unallocatedIP, Mode: "nftables", Document: kep3866 + "#behavior-of-service-ips",
-		Sentence: "If the MultiServiceCIDRAllocator feature gate is enabled, it will additionally drop traffic to unassigned cluster IPs.",
-		outcomes: regexp.MustCompile(`^silent$`),
-	},
-	{
-		Clause: invalidPacket, Mode: "nftables", Document: virtualIPs,
-		Sentence: "The nftables mode does not install any workaround by default", // so that such a segment goes on, untranslated
-		outcomes: regexp.MustCompile(`^(silent|refused( with tcp-reset)?|leaves .*|answered by .*)$`),
-	},
+	allowed(localhostNodePort, "no-node-port-at-loopback", `^`+nobodyListens+`$`, true),
+	allowed(otherNodePort, "node-port-at-primary-addresses", `^`+nobodyListens+`$`, true),
+	allowed(unusedPort, "unused-port-rejected", `^refused with icmp-port-unreachable$`, false),
+	allowed(unallocatedIP, "unassigned-cluster-ip-dropped", `^silent$`, false),
+	allowed(invalidPacket, "invalid-packet-passes", `^(silent|refused( with tcp-reset)?|leaves .*|answered by .*)$`, false),
+}
+
+// allowed is what a clause of the specification, by its name, allows a probe of packets to come to.
+func allowed(of clause, name, outcomes string, asCalled bool) allowance {
+	c := oracle.ByName(name)
+	return allowance{
+		Clause: of, Mode: string(c.Mode), Document: c.Sentence.Document, Sentence: c.Sentence.Text,
+		outcomes: regexp.MustCompile(outcomes), asCalled: asCalled,
+	}
 }
 
 // allowedBy finds what allows a mode to let a probe of a packet about these clauses come to these outcomes; nil if nothing does.

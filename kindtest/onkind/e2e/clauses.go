@@ -70,11 +70,11 @@ func (a *asked) step(s *scenarios.Step) {
 	}
 	if s.Restart != nil && s.Configure != nil {
 		for _, name := range s.Restart.Names {
-			s.Configure.Over(a.cluster.Configs[name])
+			a.cluster.Configure(name, s.Configure)
 		}
 		for name := range a.cluster.Configs {
 			if s.Restart.All {
-				s.Configure.Over(a.cluster.Configs[name])
+				a.cluster.Configure(name, s.Configure)
 			}
 		}
 	}
