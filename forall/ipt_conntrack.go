@@ -14,6 +14,11 @@ func (q *cond) conntrack(m *match.Conntrack, c *chain, number int) {
 		q.ctStates(m)
 	}
 	switch {
+	case q.st.rel == templated:
+		if asksTuples(m) || m.Status != nil || m.Expire != nil || m.Direction != match.CTDirAny {
+			q.fails(ofTemplate)
+		}
+		return
 	case !q.st.rel.tracked():
 		q.holds(m.States != 0)
 		return
@@ -34,6 +39,9 @@ func (q *cond) conntrack(m *match.Conntrack, c *chain, number int) {
 		q.named(c.matchText(&match.Conntrack{Expire: m.Expire}))
 	}
 }
+
+// ofTemplate is what is asked of a packet that -j CT has met and conntrack has not.
+const ofTemplate = "the connection of a packet that CT has met, before conntrack looks at it"
 
 func asksTuples(m *match.Conntrack) bool {
 	return m.Proto != nil || m.OrigSrc != nil || m.OrigDst != nil || m.ReplSrc != nil || m.ReplDst != nil || m.OrigSrcPort != nil ||

@@ -87,7 +87,7 @@ func (q *cond) matchMore(m xtables.Match, c *chain, number int) {
 
 // bit is how --state and --ctstate call the relation.
 func (r relation) bit() match.CTState {
-	return [...]match.CTState{unseen: match.CTInvalid, untracked: match.CTUntracked, fresh: match.CTNew, established: match.CTEstablished,
+	return [...]match.CTState{unseen: match.CTInvalid, untracked: match.CTUntracked, templated: match.CTNew, fresh: match.CTNew, established: match.CTEstablished,
 		related: match.CTRelated}[r]
 }
 
@@ -160,6 +160,8 @@ func (q *cond) addrRange(m *match.AddrRange, ask func(*cond, diagram.Set, bool))
 
 func (q *cond) connmark(m *match.Connmark, c *chain) {
 	switch {
+	case q.st.rel == templated:
+		q.fails(ofTemplate)
 	case !q.st.rel.tracked():
 		q.holds(false)
 	case q.st.rel != fresh:

@@ -90,11 +90,14 @@ func (b *builder) ctTarget(t *target.CT, st state) diagram.ID {
 	case t.Timeout != "" || t.Zone != 0 || t.ZoneMark:
 		return b.unmodelled("CT with a zone or a timeout policy")
 	}
+	st.rel = templated
 	return b.is(fell, st)
 }
 
 func (b *builder) connmark(t *target.Connmark, st state) diagram.ID {
 	switch {
+	case st.rel == templated:
+		return b.unmodelled(ofTemplate)
 	case !st.rel.tracked():
 		return b.is(fell, st)
 	case t.Shift != 0:

@@ -289,7 +289,7 @@ func (x *nftRun) numgen(e *expr.Numgen, i int) diagram.ID {
 }
 
 // The bits of states (NF_CT_STATE_*_BIT), and of a connection's status (enum ip_conntrack_status).
-var stateBits = [...]uint32{unseen: 1, established: 2, related: 4, fresh: 8, untracked: 64}
+var stateBits = [...]uint32{unseen: 1, established: 2, related: 4, fresh: 8, untracked: 64, templated: 8}
 
 const (
 	statusConfirmed = 1 << 3
@@ -306,6 +306,8 @@ func (x *nftRun) ct(e *expr.CT, i int) diagram.ID {
 	switch {
 	case e.Key == expr.CTState:
 		return x.put(e.Dreg, word(stateBits[st.rel]), i)
+	case st.rel == templated:
+		return b.unmodelled(ofTemplate)
 	case !st.rel.tracked() || e.Key == expr.CTHelper:
 		return x.breaks()
 	case e.Key == expr.CTL3Protocol && b.six:
@@ -452,7 +454,7 @@ func (x *nftRun) setMeta(e *expr.Meta, i int) diagram.ID {
 func (x *nftRun) setCT(e *expr.CT, i int) diagram.ID {
 	switch e.Key {
 	case expr.CTMark:
-		if !x.st.rel.tracked() {
+		if !x.st.rel.tracked() { // a template keeps its own
 			return x.from(i + 1)
 		}
 		return x.valued(e.Sreg, 4, func(x *nftRun, value []byte) diagram.ID {

@@ -23,6 +23,7 @@ type relation uint8
 const (
 	unseen relation = iota // by conntrack, which tells nobody from an invalid one
 	untracked
+	templated // -j CT has said how conntrack is to take it
 	fresh
 	established
 	related

@@ -52,7 +52,7 @@ func (b *builder) step(st state) diagram.ID {
 	e := &entries[st.at]
 	switch e.Kind {
 	case packetsim.EntryConntrack:
-		if st.rel == unseen {
+		if st.rel == unseen || st.rel == templated {
 			st.rel, st.reply = b.relationOf()
 		}
 		return b.next(st)

@@ -1,0 +1,88 @@
+package forall_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+)
+
+// services are rules like kube-proxy's for so many services of five endpoints: one of ten has a node port, and one of eleven is of UDP.
+type services struct {
+	count int
+	// port is that of an endpoint of the service in the middle; 0: 8080, as of the others.
+	port int
+	// unmarked leaves the mark for masquerading out of that service.
+	unmarked bool
+	// reversed writes chains and disjoint rules in the other order.
+	reversed bool
+}
+
+const endpoints = 5
+
+func (s *services) text() string {
+	var heads, jumps, nodePorts, chains []string
+	for i := range s.count {
+		ip, proto := fmt.Sprintf("10.96.%d.%d", i/250, i%250+1), "tcp"
+		if i%11 == 0 {
+			proto = "udp"
+		}
+		heads = append(heads, fmt.Sprintf(":KUBE-SVC-%d - [0:0]\n", i))
+		jumps = append(jumps, fmt.Sprintf("-A KUBE-SERVICES -d %s/32 -p %s -m %s --dport 80 -j KUBE-SVC-%d\n", ip, proto, proto, i))
+		if i%10 == 0 {
+			heads = append(heads, fmt.Sprintf(":KUBE-EXT-%d - [0:0]\n", i))
+			nodePorts = append(nodePorts, fmt.Sprintf("-A KUBE-NODEPORTS -p %s -m %s --dport %d -j KUBE-EXT-%d\n", proto, proto, 30000+i/10, i))
+			chains = append(chains, fmt.Sprintf("-A KUBE-EXT-%d -j KUBE-MARK-MASQ\n-A KUBE-EXT-%d -j KUBE-SVC-%d\n", i, i, i))
+		}
+		var b strings.Builder
+		if !s.unmarked || i != s.count/2 {
+			fmt.Fprintf(&b, "-A KUBE-SVC-%d ! -s 10.244.0.0/16 -d %s/32 -p %s -m %s --dport 80 -j KUBE-MARK-MASQ\n", i, ip, proto, proto)
+		}
+		for e := range endpoints {
+			pod, port, draw := fmt.Sprintf("10.244.%d.%d", (i*endpoints+e)/250, (i*endpoints+e)%250+2), 8080, ""
+			if s.port != 0 && i == s.count/2 && e == 0 {
+				port = s.port
+			}
+			if left := endpoints - e; left > 1 {
+				draw = fmt.Sprintf(" -m statistic --mode random --probability %.11f", 1/float64(left))
+			}
+			heads = append(heads, fmt.Sprintf(":KUBE-SEP-%d-%d - [0:0]\n", i, e))
+			fmt.Fprintf(&b, "-A KUBE-SVC-%d%s -j KUBE-SEP-%d-%d\n", i, draw, i, e)
+			fmt.Fprintf(&b, "-A KUBE-SEP-%d-%d -s %s/32 -j KUBE-MARK-MASQ\n-A KUBE-SEP-%d-%d -p %s -m %s -j DNAT --to-destination %s:%d\n", i, e, pod, i, e,
+				proto, proto, pod, port)
+		}
+		chains = append(chains, b.String())
+	}
+	if s.reversed {
+		for _, list := range [][]string{heads, jumps, nodePorts, chains} {
+			for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+				list[i], list[j] = list[j], list[i]
+			}
+		}
+	}
+	return "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:KUBE-FORWARD - [0:0]\n:KUBE-FIREWALL - [0:0]\n" +
+		"-A INPUT -j KUBE-FIREWALL\n-A OUTPUT -j KUBE-FIREWALL\n-A FORWARD -j KUBE-FORWARD\n" +
+		"-A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP\n" +
+		"-A KUBE-FORWARD -m conntrack --ctstate INVALID -j DROP\n-A KUBE-FORWARD -m mark --mark 0x4000/0x4000 -j ACCEPT\n" +
+		"-A KUBE-FORWARD -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT\nCOMMIT\n" +
+		"*nat\n:PREROUTING ACCEPT [0:0]\n:INPUT ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n:KUBE-SERVICES - [0:0]\n" +
+		":KUBE-NODEPORTS - [0:0]\n:KUBE-MARK-MASQ - [0:0]\n:KUBE-POSTROUTING - [0:0]\n" + strings.Join(heads, "") +
+		"-A PREROUTING -j KUBE-SERVICES\n-A OUTPUT -j KUBE-SERVICES\n-A POSTROUTING -j KUBE-POSTROUTING\n" +
+		"-A KUBE-MARK-MASQ -j MARK --set-xmark 0x4000/0x4000\n-A KUBE-POSTROUTING -m mark ! --mark 0x4000/0x4000 -j RETURN\n" +
+		"-A KUBE-POSTROUTING -j MARK --set-xmark 0x4000/0x0\n-A KUBE-POSTROUTING -j MASQUERADE --random-fully\n" +
+		strings.Join(jumps, "") + "-A KUBE-SERVICES -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS\n" + strings.Join(nodePorts, "") +
+		strings.Join(chains, "") + "COMMIT\n"
+}
+
+func (s *services) host(t testing.TB) *packetsim.Host {
+	t.Helper()
+	h, err := snapshot.HostOfSave("services", strings.NewReader(s.text()), snapshot.RulesOptions{Devices: []string{"veth1", "cni0", "docker0"},
+		Local: []netip.Addr{netip.MustParseAddr("172.18.0.3")}})
+	require.NoError(t, err)
+	return h
+}
