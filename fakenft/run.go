@@ -134,11 +134,14 @@ func (r *run) input(in *syntax.Input) int {
 	r.tools.namespace.Lock()
 	defer r.tools.namespace.Unlock()
 	r.state, r.guests = r.tools.kernel.State(), r.tools.guests()
-	wrong := isWrong(mistakes)
+	wrong, most := isWrong(mistakes), check.MaxMistakes
+	if len(mistakes) >= most {
+		most += check.MaxMistakes // nft has passed the number at which it stops
+	}
 	found := check.New(&world{run: r, need: needOf(commands, r.echo)}).Commands(commands)
 	wrong = wrong || isWrong(found)
-	if mistakes = append(mistakes, found...); len(mistakes) > check.MaxMistakes {
-		mistakes = mistakes[:check.MaxMistakes]
+	if mistakes = append(mistakes, found...); len(mistakes) > most {
+		mistakes = mistakes[:most]
 	}
 	for _, m := range mistakes {
 		r.mistake(m)

@@ -381,6 +381,7 @@ func (c *Checker) flushes(cmd *syntax.Command) bool {
 		return false
 	}
 	t.members[set.Handle.Name] = &members{}
+	set.Elements = nil // nft does not even send those that the same transaction declares
 	cmd.Set = set
 	return true
 }

@@ -298,7 +298,9 @@ func (c *Checker) wholeBytes(at *syntax.Expr, offset int, set func(offset, bits 
 		by := &syntax.Value{
 			Common: syntax.Common{Loc: k.Loc, Type: syntax.TypeInteger, Order: syntax.HostOrder, Bits: 8}, Num: syntax.NumOf(uint64(shift)),
 		}
-		*at = &syntax.Binop{Common: masked, Op: syntax.OpRight, Left: and, Right: by}
+		result := masked
+		result.Bits = k.Bits + shift // an operator that sets bits masks as many
+		*at = &syntax.Binop{Common: result, Op: syntax.OpRight, Left: and, Right: by}
 	}
 }
 

@@ -308,6 +308,17 @@ func elementPlaces(
 	}
 }
 
+// unlessSet are places but for that of the set: if it is not there it was refused itself, as nft would have missed it, and the whole command
+// is pointed at.
+func unlessSet(whole syntax.Loc, places func(nftables.Part, int) syntax.Loc) func(nftables.Part, int) syntax.Loc {
+	return func(part nftables.Part, index int) syntax.Loc {
+		if part == nftables.PartName {
+			return whole
+		}
+		return places(part, index)
+	}
+}
+
 func (b *builder) addElements(create bool) {
 	c := b.command
 	if c.Set == nil {
@@ -328,12 +339,7 @@ func (b *builder) addElements(create bool) {
 	places := elementPlaces(c.Set, c.Elements, h, c.Loc, true, first)
 	b.requests = append(b.requests, Request{
 		&nftables.AddElements{Family: h.Family, Table: h.Table, Set: h.Name, Elements: elements, Exclusive: create},
-		func(part nftables.Part, index int) syntax.Loc {
-			if part == nftables.PartName {
-				return c.Loc // the set was refused itself, or nft would have missed it
-			}
-			return places(part, index)
-		},
+		unlessSet(c.Loc, places),
 	})
 }
 

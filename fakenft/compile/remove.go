@@ -43,9 +43,9 @@ func (b *builder) removeElements() {
 		b.fail(err)
 		return
 	}
+	places := elementPlaces(c.Set, c.Elements, h, c.Loc, false, false)
 	b.requests = append(b.requests, Request{
-		&nftables.DeleteElements{Family: h.Family, Table: h.Table, Set: h.Name, Elements: elements},
-		elementPlaces(c.Set, c.Elements, h, c.Loc, false, false),
+		&nftables.DeleteElements{Family: h.Family, Table: h.Table, Set: h.Name, Elements: elements}, unlessSet(c.Loc, places),
 	})
 }
 

@@ -38,7 +38,7 @@ func (g *generator) stmt(s syntax.Stmt) {
 			return
 		}
 		reg := g.value(s.Value)
-		g.emit(at, &expr.Exthdr{
+		g.emit(field.Loc, &expr.Exthdr{
 			Op: field.Op, Type: field.RawType, Offset: uint32(field.Offset / 8), Len: uint32(syntax.Bytes(bitsOf(field))), Writes: true, Sreg: reg,
 		})
 	case *syntax.NAT:

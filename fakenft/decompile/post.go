@@ -22,6 +22,12 @@ func (r *rule) relational(at int, rel *syntax.Relational) {
 	}
 	if b, isBinop := rel.Left.(*syntax.Binop); isBinop {
 		if field, ok := r.shiftedField(b); ok {
+			// nft has given the value the type of bytes before it sees which field they are.
+			bytes := syntax.Sized(syntax.TypeBytes, bitsOf(field))
+			if _, isExthdr := field.(*syntax.Exthdr); isExthdr {
+				bytes = syntax.TypeInvalid
+			}
+			settle(rel.Right, bytes, syntax.BigEndian)
 			rel.Left = field
 		}
 	}

@@ -178,7 +178,11 @@ func search(ctx context.Context, b Bounds, fresh [2]func() (machine, error), log
 			continue
 		}
 		steps, v = shrink(steps, v, fresh)
-		fmt.Fprintf(log, "DIFFERENCE %d (seed %d, session %d): %s\n%s%s\n", n.Differ, b.Seed, n.Sessions, v.kind, text(steps[:len(steps)-1]), v.text)
+		before := steps // those before the one that differs, which may list what is left in the end
+		if len(v.runs) <= len(steps) {
+			before = steps[:len(v.runs)-1]
+		}
+		fmt.Fprintf(log, "DIFFERENCE %d (seed %d, session %d): %s\n%s%s\n", n.Differ, b.Seed, n.Sessions, v.kind, text(before), v.text)
 		if b.Folder != "" {
 			name := filepath.Join(b.Folder, fmt.Sprintf("nft-%d-%d", b.Seed, n.Sessions))
 			if err := os.MkdirAll(b.Folder, 0o755); err != nil {
