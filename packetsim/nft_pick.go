@@ -11,7 +11,8 @@ import (
 // mostChoices is up to how many drawn numbers what a map has for them is kept with the rule.
 const mostChoices = 1024
 
-// nftQuick is what a map without a name, which nobody changes, has for each of a few drawn numbers: an endpoint of IPv4, or its address.
+// nftQuick is what a map without a name, which nobody changes, has for each of a few drawn numbers: five to eight bytes, as an endpoint of
+// IPv4 has.
 type nftQuick [8]uint64
 
 // pick draws a number and looks it up.

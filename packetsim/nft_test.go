@@ -38,6 +38,26 @@ func TestWalkOfNFTServices(t *testing.T) {
 	}, way)
 }
 
+// TestNFTVerdictsAreThoseOfWalks compares verdicts, which take endpoints from where they lie together, with walks, which tell the elements that
+// they met.
+func TestNFTVerdictsAreThoseOfWalks(t *testing.T) {
+	h, _ := testNode{}.build(t)
+	kubeProxy(3).into(t, h.Netfilter())
+	in := parse(t, lastService(3))
+	for range 2 { // of which the second finds all compiled
+		walks, err := h.Walk(in)
+		require.NoError(t, err)
+		verdicts, err := h.Verdicts(in)
+		require.NoError(t, err)
+		require.Len(t, verdicts, len(walks))
+		for i := range walks {
+			assert.Equal(t, walks[i].DNAT, verdicts[i].DNAT)
+			assert.Equal(t, walks[i].Final, verdicts[i].Final)
+			assert.Equal(t, walks[i].Probability, verdicts[i].Probability)
+		}
+	}
+}
+
 // TestNFTWalksWhileCommitting walks on two hosts of one kernel while chains, rules and elements change.
 func TestNFTWalksWhileCommitting(t *testing.T) {
 	const services = 20
