@@ -75,6 +75,13 @@ kernel: ## compare the fake kernel and the walk with the real kernel and tools, 
 kernel-nft: ## compare nft alone with the real tool and kernel: NFT_SESSIONS (300) sessions, NFT_RULESETS (40) rulesets of each family with packets, from NFT_SEED; shrunk cases go to NFT_OUT
 	$(GO) run ./kindtest/onkernel/differ/search -seed $(NFT_SEED) -rulesets 0 -sessions $(NFT_SESSIONS) -natives $(NFT_RULESETS) -out $(NFT_OUT)
 
+FORALL_RULESETS ?= 2000
+FORALL_PACKETS ?= 850
+FORALL_SEED ?= 1
+.PHONY: forall
+forall: ## compare the fates of all packets (package forall) with concrete walks: FORALL_RULESETS (2000) random rulesets of each language and family, FORALL_PACKETS (850) packets of each, from FORALL_SEED: ten million
+	$(GO) test ./kindtest/onkernel/differ -run TestFatesOfRandomRulesets -timeout 0 -v -args -forall-rulesets $(FORALL_RULESETS) -forall-packets $(FORALL_PACKETS) -forall-seed $(FORALL_SEED)
+
 kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps
 	GOGC=400 CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns
 
