@@ -51,3 +51,11 @@ func (t *Terrain) Load(x expr.Expr, dreg expr.Register, size int, p *Place) (dat
 	w.nft.regs = nftRegisters{}
 	return data, w.nft.code == expr.Continue, w.err
 }
+
+// RejectWord is how an answer of nf_tables is called, in the words of --reject-with; empty for a code that nobody knows.
+func RejectWord(x *expr.Reject, six bool) string {
+	if x.Kind == expr.RejectICMPX && int(x.Code) >= len(rejectCodesX) {
+		return ""
+	}
+	return rejectText(x, six)
+}
