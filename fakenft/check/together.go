@@ -9,7 +9,7 @@ func sameElements(commands []*syntax.Command) int {
 		return 1
 	}
 	for i, cmd := range commands[1:] {
-		if !addsElements(cmd) || tableOf(&cmd.Handle) != tableOf(&first.Handle) || cmd.Handle.Name != first.Handle.Name {
+		if !addsElements(cmd) || cmd.Op != first.Op || tableOf(&cmd.Handle) != tableOf(&first.Handle) || cmd.Handle.Name != first.Handle.Name {
 			return i + 1
 		}
 	}
@@ -18,7 +18,7 @@ func sameElements(commands []*syntax.Command) int {
 
 func addsElements(cmd *syntax.Command) bool {
 	_, ok := cmd.Elements.(*syntax.Set)
-	return ok && cmd.Op == syntax.OpAdd && cmd.Kind == syntax.KindElements
+	return ok && (cmd.Op == syntax.OpAdd || cmd.Op == syntax.OpCreate) && cmd.Kind == syntax.KindElements
 }
 
 // together checks commands that add elements to one set as if they were one, as nft does: the first mistake is told alone, and intervals of
@@ -51,6 +51,10 @@ func (c *Checker) together(commands []*syntax.Command) []*syntax.Mistake {
 	all.Items = own
 	for _, cmd := range commands[1:] {
 		cmd.Set = first.Set
+		if first.Set != nil && first.Op == syntax.OpCreate && len(own) > 0 {
+			cmd.Set = new(*first.Set)
+			cmd.Set.Elements = all // so that compile does not say again that its first interval does not begin at 0
+		}
 		cmd.Elements.(*syntax.Set).Common = all.Common
 	}
 	return mistakes
