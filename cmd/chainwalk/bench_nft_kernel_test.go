@@ -20,55 +20,60 @@ import (
 	"github.com/chainwalk/chainwalk/internal/namespace"
 )
 
-// BenchmarkNFTProgramBesideTheRealKernel gives one line to the real nft and to the fake one as a program that keeps a folder, over the rules
-// of so many services: the fake one reads all of its state, and writes it if the line changes something. There is no goal: the real kernel
+// BenchmarkNFTProgramBesideTheRealKernel gives one line to the real nft and to the fake one as a program that keeps a folder, over the
+// rules of so many services: the fake one reads all of its state, and writes it if the line changes something. There is no goal: the real kernel
 // keeps its rules.
 func BenchmarkNFTProgramBesideTheRealKernel(b *testing.B) {
 	kerneltest.Need(b, "nft")
 	program := filepath.Join(toolPrograms(b), "chainwalk")
-	const runs = 5
 	for _, services := range []int{1000, 10000} {
 		b.Setenv("CHAINWALK_STATE", b.TempDir())
 		ns, err := namespace.New()
 		require.NoError(b, err)
-		run := func(stdin string, args ...string) (took, used time.Duration) {
-			var errors bytes.Buffer
-			cmd := exec.Command(args[0], args[1:]...)
-			cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Environ(), strings.NewReader(stdin), io.Discard, &errors
-			start := time.Now()
-			require.NoError(b, ns.Do(cmd.Run), &errors)
-			return time.Since(start), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		}
+		beside := nftBeside{b, ns, program}
 		rules := manyNFTServices(services)
-		run(rules, "nft", "-f", "-")
-		run(rules, program, "tool", "nft", "-f", "-")
-		for _, job := range []struct {
-			name, line string
-			args       []string
-		}{
-			{"a line that adds an element", "add element ip kube-proxy cluster-ips { 10.0.%d.1 }\n", []string{"nft", "-f", "-"}},
-			{"list of one chain", "", []string{"nft", "list", "chain", "ip", "kube-proxy", "services"}},
-		} {
-			var wall, cpu, fakes []float64
-			for i := range runs {
-				line := job.line
-				if line != "" {
-					line = fmt.Sprintf(line, i)
-				}
-				realTook, realUsed := run(line, job.args...)
-				took, used := run(line, slices.Concat([]string{program, "tool"}, job.args)...)
-				wall, cpu = append(wall, float64(took)/float64(realTook)), append(cpu, float64(used)/float64(max(realUsed, time.Millisecond)))
-				fakes = append(fakes, float64(took))
-			}
-			slices.Sort(wall)
-			slices.Sort(cpu)
-			slices.Sort(fakes)
-			b.ReportMetric(wall[runs/2], fmt.Sprintf("%s-%d-ratio", strings.ReplaceAll(job.name, " ", "-"), services))
-			b.Logf("%s over %5d services, as a program: %v, time ratio %.1f (%.1f to %.1f), processor ratio %.1f (%.1f to %.1f), %d runs", job.name,
-				services, time.Duration(fakes[runs/2]).Round(time.Millisecond), wall[runs/2], wall[0], wall[runs-1], cpu[runs/2], cpu[0], cpu[runs-1], runs)
-		}
+		beside.run(rules, "nft", "-f", "-")
+		beside.run(rules, program, "tool", "nft", "-f", "-")
+		beside.compare("a line that adds an element", services, "add element ip kube-proxy cluster-ips { 10.0.%d.1 }\n", "nft", "-f", "-")
+		beside.compare("list of one chain", services, "# %d\n", "nft", "list", "chain", "ip", "kube-proxy", "services")
 		require.NoError(b, ns.Close())
 	}
+}
+
+// nftBeside is the real nft in a network namespace, and the fake one as a program.
+type nftBeside struct {
+	b       *testing.B
+	ns      *namespace.Namespace
+	program string
+}
+
+// run runs a program, and says how long it took and how much of the processor's time.
+func (n nftBeside) run(stdin string, args ...string) (took, used time.Duration) {
+	var errors bytes.Buffer
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Environ(), strings.NewReader(stdin), io.Discard, &errors
+	start := time.Now()
+	require.NoError(n.b, n.ns.Do(cmd.Run), &errors)
+	return time.Since(start), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+}
+
+// compare runs a command line on both in turn, with the number of the run in its input, and prints medians and their spread.
+func (n nftBeside) compare(about string, services int, input string, args ...string) {
+	const runs = 5
+	var wall, cpu, fakes []float64
+	for i := range runs {
+		line := fmt.Sprintf(input, i)
+		realTook, realUsed := n.run(line, args...)
+		took, used := n.run(line, slices.Concat([]string{n.program, "tool"}, args)...)
+		wall, cpu = append(wall, float64(took)/float64(realTook)), append(cpu, float64(used)/float64(max(realUsed, time.Millisecond)))
+		fakes = append(fakes, float64(took))
+	}
+	for _, all := range [][]float64{wall, cpu, fakes} {
+		slices.Sort(all)
+	}
+	n.b.ReportMetric(wall[runs/2], fmt.Sprintf("%s-%d-ratio", strings.ReplaceAll(about, " ", "-"), services))
+	n.b.Logf("%s over %5d services, as a program: %v, time ratio %.1f (%.1f to %.1f), processor ratio %.1f (%.1f to %.1f), %d runs", about,
+		services, time.Duration(fakes[runs/2]).Round(time.Millisecond), wall[runs/2], wall[0], wall[runs-1], cpu[runs/2], cpu[0], cpu[runs-1], runs)
 }
 
 // manyNFTServices is a table with the chains, rules and elements of so many services of five endpoints each.
