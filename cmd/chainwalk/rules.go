@@ -24,6 +24,7 @@ type rulesOptions struct {
 	node         string
 	nodeIPs      []string
 	tools        string
+	mode         string
 	family       string
 	clusterCIDR  string
 	diff         string
@@ -37,7 +38,8 @@ func newRulesCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rules -f OBJECTS",
 		Short: "Print the rules that kube-proxy writes for these objects",
-		Long: `Syncs the proxier once on the fake kernel and prints what iptables-save and then ip6tables-save print there.
+		Long: `Syncs the proxier once on the fake kernel and prints what iptables-save and then ip6tables-save print there. In mode
+nftables, which --mode or the configuration names, it prints what "nft list ruleset" prints of each family.
 
 The objects are Services, EndpointSlices and Nodes as "kubectl get -o yaml" prints them. The Node object
 gives the node's addresses, pod CIDRs and labels; without one, --node-ip gives the addresses.
@@ -51,6 +53,7 @@ status is 1 if there is any difference.`,
 		Example: `  kubectl get services,endpointslices,nodes -A -o yaml | chainwalk rules -f - --node worker1
   chainwalk rules -f objects.yaml | chainwalk trace --rules - 'tcp 10.244.0.11:40000 > 10.96.0.10:53'
   chainwalk rules -f objects.yaml --config kube-proxy.yaml --node worker1 --restore-input
+  chainwalk rules -f objects.yaml --mode nftables --family 4
   chainwalk rules -f objects.yaml --cluster-cidr 10.244.0.0/16 --node worker1 --diff dump.txt
   chainwalk rules -f objects.yaml --node worker1 --diff node.yaml -o json`,
 		Args: noArgs,
@@ -64,15 +67,17 @@ status is 1 if there is any difference.`,
 	flags.StringVar(&o.clusterCIDR, "cluster-cidr", "", "the range of the pods' addresses, or one of each family with a comma between")
 	flags.StringVar(&o.node, "node", "", "the node to write rules for (default: hostnameOverride, or the only Node)")
 	flags.StringSliceVar(&o.nodeIPs, "node-ip", nil, "the node's addresses, instead of those of the Node object")
+	flags.StringVar(&o.mode, "mode", "", "iptables or nftables: the mode instead of that of the configuration")
 	flags.StringVar(&o.tools, "tools", "", "the iptables tools to imitate: legacy or nft (default: legacy, with --diff those of the dump)")
 	flags.StringVar(&o.diff, "diff", "", "file with iptables-save text or a NodeSnapshot of the node: print how the node differs (- is stdin)")
 	flags.StringVarP(&o.output, "output", "o", "text", "with --diff: how to print the differences: text or json")
 	flags.StringVar(&o.family, "family", "", "4 or 6: the only family whose rules to print (default: both)")
-	flags.BoolVar(&o.restoreInput, "restore-input", false, "print the bytes given to iptables-restore instead")
+	flags.BoolVar(&o.restoreInput, "restore-input", false, "print the bytes given to iptables-restore, or to nft, instead")
 	o.ignored.addFlag(flags)
 	_ = cmd.MarkFlagRequired("filename") // the flag is there
 	cmd.MarkFlagsMutuallyExclusive("family", "restore-input")
 	cmd.MarkFlagsMutuallyExclusive("diff", "restore-input")
+	completeWords(cmd, "mode", "iptables", "nftables")
 	completeWords(cmd, "tools", "legacy", "nft")
 	completeWords(cmd, "family", "4", "6")
 	completeWords(cmd, "output", "text", "json")
@@ -107,6 +112,9 @@ func runRules(s streams, o rulesOptions) error {
 	if err != nil {
 		return err
 	}
+	if config, err = o.inMode(config); err != nil {
+		return err
+	}
 	in := sim.RulesInput{Objects: objects, Configuration: config, Node: node, Dialect: dialect}
 	if o.diff != "" {
 		if err := needSlices(objects); err != nil {
@@ -125,12 +133,37 @@ func runRules(s streams, o rulesOptions) error {
 		_, err = s.out.Write(bytes.Join(rules.RestoreInputs, nil))
 		return err
 	}
+	write := rules.Save
+	if config.Mode == manifest.ModeNFTables {
+		write = rules.Listing
+	}
 	for _, family := range families {
-		if err := rules.Save(family, s.out); err != nil {
+		if err := write(family, s.out); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inMode returns the configuration in the mode of the flag --mode, and refuses what is not done in its mode.
+func (o *rulesOptions) inMode(config *kubeproxyconfig.KubeProxyConfiguration) (*kubeproxyconfig.KubeProxyConfiguration, error) {
+	switch mode := kubeproxyconfig.ProxyMode(o.mode); mode {
+	case "":
+	case manifest.ModeIPTables, manifest.ModeNFTables:
+		config = manifest.InMode(config, mode)
+	default:
+		return nil, fmt.Errorf("--mode %s: want iptables or nftables", o.mode)
+	}
+	if config.Mode != manifest.ModeNFTables {
+		return config, nil
+	}
+	switch {
+	case o.diff != "":
+		return nil, errors.New("--diff compares rules of iptables only, and the mode is nftables: compare two listings, or give --mode iptables")
+	case o.tools != "":
+		return nil, errors.New("--tools names tools of iptables, and the mode is nftables: leave it out, or give --mode iptables")
+	}
+	return config, nil
 }
 
 // parseFamilies reads the flag --family; empty is both.
