@@ -257,6 +257,9 @@ func (b *builder) addSet(s *syntax.SetDecl, key syntax.Expr, create bool) {
 			if s.Loc.Written() && (part == nftables.PartName || part == nftables.PartTable && isAnonymous(s)) {
 				return s.Loc // of a set that was refused itself
 			}
+			if part == nftables.PartElement && index == 0 && elements[0].Flags&nftables.ElementIntervalEnd != 0 && !isAnonymous(s) {
+				return syntax.Loc{In: &syntax.Input{Name: "internal", NoText: true}} // the end at 0, which nobody wrote
+			}
 			return places(part, index)
 		}})
 	}

@@ -106,20 +106,6 @@ func isPortOfCT(e syntax.Expr) bool {
 	return is && (ct.Key == expr.CTProtoSrc || ct.Key == expr.CTProtoDst)
 }
 
-// isUnsized says whether a type, or one of its parts, does not say its size.
-func isUnsized(number uint32) bool {
-	t := syntax.TypeOf(syntax.TypeID(number))
-	if t == nil || len(t.Parts) < 2 {
-		return t == syntax.TypeInteger
-	}
-	for _, part := range t.Parts {
-		if part.Bits == 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // isShort says whether a concatenation has fewer parts than fit into a key: user data has no room for many.
 func isShort(typeof syntax.Expr, size int) bool {
 	c, isConcat := typeof.(*syntax.Concat)

@@ -71,8 +71,10 @@ func (p *parser) setOption(s *syntax.SetDecl, t token) {
 		if s.Map {
 			flags |= s.Flags // in a set the last ones hold alone
 		}
-		s.Flags = flags
 		p.separator(tokComma)
+		if !p.bad {
+			s.Flags = flags
+		}
 	case tokTimeout, tokGcInterval:
 		if t == tokGcInterval && s.Map {
 			p.unexpected(anything...)
