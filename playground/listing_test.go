@@ -2,7 +2,10 @@ package playground
 
 import (
 	"fmt"
+	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,9 +65,21 @@ func thousand(nft bool) string {
 // keyTime is how many milliseconds may pass from a key to its trace at 1,000 rules.
 const keyTime = 50
 
-// keystroke prints what a key costs at 1,000 rules: in the packet, and in the rules. The fastest of several has to be in time, since others
-// may be at work on this machine.
+// isBusy says whether others have so much work for this machine that a time says nothing of the page.
+func isBusy() bool {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return false // another system
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	load, err := strconv.ParseFloat(first, 64)
+	return err == nil && load > float64(2*runtime.NumCPU())
+}
+
+// keystroke prints what a key costs at 1,000 rules: in the packet, and in the rules. The fastest of several has to be in time, unless this
+// machine is busy.
 func (p *page) keystroke(t *testing.T) {
+	busy := isBusy()
 	for _, nft := range []bool{false, true} {
 		p.start("")
 		p.shown(t, "rules-way", "shop/web:http")
@@ -78,7 +93,9 @@ func (p *page) keystroke(t *testing.T) {
 			p.Press("End")
 			times := p.keys(t, editor)
 			t.Logf("nft %-5v %s: from a key to its trace at 1,000 rules, in ms: %.1f", nft, editor, times)
-			assert.LessOrEqual(t, slices.Min(times), float64(keyTime), "nft %v, %s", nft, editor)
+			if !busy {
+				assert.LessOrEqual(t, slices.Min(times), float64(keyTime), "nft %v, %s", nft, editor)
+			}
 		}
 	}
 	p.writesLongLines()
