@@ -99,7 +99,8 @@ func fewColours(full image.Image) image.Image {
 }
 
 // Lightness is an expression: how light the page's ground is, from 0 to 1.
-const Lightness = `(() => { const c = getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g).map(Number); return (c[0] + c[1] + c[2]) / 765; })()`
+const Lightness = `(() => { const c = getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g).map(Number);
+	return (c[0] + c[1] + c[2]) / 765; })()`
 
 // Sideways unfolds all that is folded, and names the elements that a hand could then move sideways, and the page itself if it is wider than
 // its window.
