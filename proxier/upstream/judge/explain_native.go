@@ -96,7 +96,7 @@ func (r *run) idleFirewall(d *Difference, all []*Difference) bool {
 
 // idle says whether the service port of a chain is there and has no endpoint that is used: none that is ready, or terminates and serves.
 func (r *run) idle(chain string, family v1.IPFamily) bool {
-	service, port := r.ofChain(chain)
+	service, port := ofChain(r.objects, chain)
 	if service == nil {
 		return false
 	}

@@ -24,10 +24,10 @@ func explanations() []Explanation {
 					return claimed > 1
 				}
 				if d.Kind == "rules" {
-					return r.settings.Mode == cases.NFTables && r.contestedParts(d)
+					return r.settings.Mode == cases.NFTables && contestedParts(r.objects, d.family, d)
 				}
 				return d.contested && !slices.ContainsFunc(all, func(other *Difference) bool {
-					return other.Kind == "rules" && !r.oldTools(other) && !r.contestedParts(other) && !r.explainedNatively(other, d.family, all)
+					return other.Kind == "rules" && !r.oldTools(other) && !contestedParts(r.objects, d.family, other) && !r.explainedNatively(other, d.family, all)
 				})
 			},
 		},

@@ -131,9 +131,11 @@ func (h *handedOver) fresh() (fresh peers.Peer, errs map[v1.IPFamily]error, err 
 func (h *handedOver) differences(family v1.IPFamily, fresh peers.Peer, errs map[v1.IPFamily]error, report *Report) ([]*Difference, error) {
 	rules, differences := compareRules(written(h.settings.Mode, h.started, family), written(h.settings.Mode, fresh, family))
 	report.Rules += rules
-	// Of two elements of mode nftables that are the same but for their comment, kube-proxy keeps the former one.
+	// Of two elements of mode nftables that are the same but for their comment, kube-proxy keeps the former one; which service has an address that
+	// several claim is chance in it.
 	differences = slices.DeleteFunc(differences, func(d *Difference) bool {
-		return h.settings.Mode == cases.NFTables && h.back && d.onlyComments && strings.HasPrefix(d.where, "map ")
+		native := h.back && h.settings.Mode == cases.NFTables
+		return native && (d.onlyComments && strings.HasPrefix(d.where, "map ") || contestedParts(h.objects, family, d))
 	})
 	if fmt.Sprint(h.errs[family]) != fmt.Sprint(errs[family]) {
 		differences = append(differences, &Difference{

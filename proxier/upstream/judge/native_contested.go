@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 )
 
 // dispatching are the sets and maps that lead from addresses and ports to services.
@@ -18,20 +19,19 @@ var dispatching = []string{
 
 // contestedParts says whether two parts of a table differ only because more than one service port claims an address and port, or a node port: a map in
 // its elements, or a chain of a service port that claims one.
-func (r *run) contestedParts(d *Difference) bool {
-	if service, port := r.ofChain(d.where); service != nil {
-		own := claimsOf(service, port, d.family)
-		_, claimed := destinationsOf(r.objects, d.family)
+func contestedParts(objects *cases.Objects, family v1.IPFamily, d *Difference) bool {
+	_, claimed := destinationsOf(objects, family)
+	if service, port := ofChain(objects, d.where); service != nil {
+		own := claimsOf(service, port, family)
 		return slices.ContainsFunc(own, func(at destination) bool { return claimed[at] > 1 })
 	}
 	if !slices.Contains(dispatching, d.where) {
 		return false
 	}
 	ours, theirs := elementsOf(d.ours), elementsOf(d.theirs)
-	_, claimed := destinationsOf(r.objects, d.family)
 	for _, list := range [][2]map[string]string{{ours, theirs}, {theirs, ours}} {
 		for key, value := range list[0] {
-			if list[1][key] != value && !claimed.contests(key, d.family) {
+			if list[1][key] != value && !claimed.contests(key, family) {
 				return false
 			}
 		}
@@ -43,6 +43,9 @@ func (r *run) contestedParts(d *Difference) bool {
 func elementsOf(lines []string) map[string]string {
 	all := map[string]string{}
 	for _, line := range lines {
+		if strings.HasPrefix(line, "type ") {
+			continue
+		}
 		line = strings.TrimSuffix(strings.TrimPrefix(line, "elements = { "), " }")
 		for element := range strings.SplitSeq(line, ", ") {
 			if key, value, is := strings.Cut(strings.TrimSuffix(element, ","), " : "); is {
@@ -71,7 +74,7 @@ func (c claims) contests(key string, family v1.IPFamily) bool {
 
 // ofChain is the service port that has a chain of mode nftables, "chain KIND-HASH-NAMESPACE/NAME/PROTOCOL/PORT", or a set of affinity; nil if there is
 // none.
-func (r *run) ofChain(part string) (*v1.Service, *v1.ServicePort) {
+func ofChain(objects *cases.Objects, part string) (*v1.Service, *v1.ServicePort) {
 	words := strings.Split(part, "/")
 	if len(words) < 4 {
 		return nil, nil
@@ -81,7 +84,7 @@ func (r *run) ofChain(part string) (*v1.Service, *v1.ServicePort) {
 		_, namespace, _ = strings.Cut(namespace, "-")
 	}
 	name, _, _ := strings.Cut(words[3], "__")
-	for _, service := range r.objects.SortedServices() {
+	for _, service := range objects.SortedServices() {
 		for i := range service.Spec.Ports {
 			port := &service.Spec.Ports[i]
 			if service.Namespace == namespace && service.Name == words[1] && strings.EqualFold(string(port.Protocol), words[2]) && port.Name == name {

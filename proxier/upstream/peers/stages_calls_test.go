@@ -16,6 +16,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/exec"
 
@@ -191,6 +192,7 @@ func onPATH(t *testing.T) map[string]stage {
 	own, err := os.Executable()
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(own, path.Join(folder, nft)))
+	withoutNetlink(t)
 	book, seen := &notebook{file: path.Join(folder, "calls")}, map[string]stage{}
 	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
 	t.Setenv("CHAINWALK_STATE", path.Join(folder, "state"))
@@ -201,6 +203,16 @@ func onPATH(t *testing.T) map[string]stage {
 		seen[name] = s
 	})
 	return seen
+}
+
+// withoutNetlink has knftables list with the program, and not by netlink, which reaches no fake: v1.37 has a gate for that, which is on by default.
+func withoutNetlink(t *testing.T) {
+	gates := utilfeature.DefaultMutableFeatureGate
+	if _, has := gates.GetAll()["NFTablesNetlink"]; !has {
+		return
+	}
+	require.NoError(t, gates.Set("NFTablesNetlink=false"))
+	t.Cleanup(func() { assert.NoError(t, gates.Set("NFTablesNetlink=true")) })
 }
 
 func ruleset(t *testing.T, programs exec.Interface) string {
