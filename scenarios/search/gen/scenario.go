@@ -45,6 +45,11 @@ func Scenario(o Options) *rapid.Generator[*scenarios.Scenario] {
 	if o.Steps == 0 {
 		o.Steps = defaultSteps
 	}
+	if o.NFTables || o.Modes {
+		// What changes kube-proxy's chains of iptables, or stops between its tables, is of mode iptables; who guards loopback addresses is open.
+		o.Without |= Of(ChainGone, HalfApplied, LockHeld)
+		o.OwnSysctls = true
+	}
 	return rapid.Custom(func(t *rapid.T) *scenarios.Scenario {
 		d := &draw{t: t, bit: rapid.Bool()}
 		return newGenerator(mixture{draw: d, has: swarm(d, o), options: o}).scenario()

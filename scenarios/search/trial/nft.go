@@ -62,7 +62,21 @@ func linesOfList(list string) (out []line) {
 			}
 		}
 	}
-	return out
+	var kept []line
+	for i := range out {
+		if !out[i].isWaiting(out) {
+			kept = append(kept, out[i])
+		}
+	}
+	return kept
+}
+
+// isWaiting says whether a line is a chain without rules to which nothing leads, among others: it is deleted some time after it went out of
+// use, since kernels before 6.2 count a chain as used for a moment longer.
+func (l *line) isWaiting(all []line) bool {
+	return strings.HasPrefix(l.text, ":") && strings.Contains(l.chain, "/") && !slices.ContainsFunc(all, func(o line) bool {
+		return o.jump == l.chain || o.chain == l.chain && o.text != l.text || strings.Contains(o.text, " "+l.chain)
+	})
 }
 
 // isElement says whether a line of a list is one of a set of addresses, of which there are several in a line.

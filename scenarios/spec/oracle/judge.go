@@ -83,7 +83,7 @@ func (s *Spec) way(a *Attempt, answer *Answer, w *Way) (*Clause, string) {
 		if w.End != Rejected {
 			return answer.chosen, ""
 		}
-		if !w.Heard && !answer.later {
+		if !w.Heard && !answer.later && answer.silenced == nil {
 			return answer.chosen, "the client does not hear it"
 		}
 	case Drop:

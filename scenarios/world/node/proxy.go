@@ -41,7 +41,7 @@ type Process struct {
 	Kernel Kernel
 	// unwatched runs its tools for what is no part of a sync: nothing goes wrong there, and nobody counts. Nil: as Kernel does.
 	unwatched exec.Interface
-	Clock  *clocktesting.FakeClock
+	Clock     *clocktesting.FakeClock
 	// Health is told whether the rules follow the API.
 	Health proxier.Health
 	// marks counts the decisions of this project's own proxier. Nil: nobody counts.

@@ -19,13 +19,14 @@ func (c *command) nft() error {
 	return c.make(c.stdin, c.name, c.args...).Run()
 }
 
-// transaction has nft carry out what it reads. One without a command writes nothing, and is not counted.
+// transaction has nft carry out what it reads. One without a command, and one that only deletes chains that are out of use, changes nothing
+// for packets, and is not counted.
 func (c *command) transaction() error {
 	input := readAll(c.stdin)
 	if bytes.Contains(firstLine(input), []byte(" ip6 ")) {
 		c.family = scenarios.FamilyIPv6
 	}
-	if len(bytes.TrimSpace(input)) > 0 {
+	if !onlyDeletesChains(input) {
 		c.writes(input)
 		if c.proxied.Faults.take(c.family, restoreFails) != nil {
 			input = append(input, "\nadd rule "+NFTFamily(c.family)+" fault fault accept\n"...)
@@ -34,6 +35,15 @@ func (c *command) transaction() error {
 	err := c.part(input)
 	c.takes()
 	return err
+}
+
+func onlyDeletesChains(input []byte) bool {
+	for line := range bytes.Lines(input) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && !bytes.HasPrefix(line, []byte("delete chain ")) {
+			return false
+		}
+	}
+	return true
 }
 
 func firstLine(text []byte) []byte {
