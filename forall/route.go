@@ -7,10 +7,9 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
-// routeKey is what a route depends on beside the source and the device: the part of the terrain in which the destination is, or the destination itself
-// where it is a next hop.
+// routeKey is what a route depends on beside the source and the device. Routes that differ in their next hop are worked out once.
 type routeKey struct {
-	place  int32
+	like   packetsim.Likeness
 	mark   uint32
 	src    int32
 	anySrc bool
@@ -19,12 +18,13 @@ type routeKey struct {
 // routeOut is where routing sends a packet of the host: states with a way, or ends. The first time the hook sees the way's device.
 func (b *builder) routeOut(st state, anySrc bool) diagram.ID {
 	view := &b.views[st.view]
-	key := routeKey{view.place, st.mark, st.src, anySrc}
+	like, hop := b.t.Likeness(view.addr, st.mark)
+	key := routeKey{like, st.mark, st.src, anySrc}
 	routes, known := b.cutsOut[key]
 	if !known {
 		of := func(src netip.Addr) diagram.ID {
 			way, _ := b.t.RouteOut(src, view.addr, st.mark, anySrc)
-			return b.wayLeaf(way, view.addr)
+			return b.wayLeaf(way, view.addr, hop)
 		}
 		if st.src != 0 {
 			routes = of(b.sources.at(st.src))
@@ -33,7 +33,7 @@ func (b *builder) routeOut(st state, anySrc bool) diagram.ID {
 		}
 		b.cutsOut[key] = routes
 	}
-	return b.withWay(routes, st, func(st *state) {
+	return b.withWay(routes, hop, st, func(st *state) {
 		st.routed = true
 		if !anySrc {
 			st.out = b.outOf(st)
@@ -47,7 +47,8 @@ func (b *builder) routeIn(st state) diagram.ID {
 		return b.unmodelled("a packet of the host that lost its route on lo")
 	}
 	view := &b.views[st.view]
-	key := routeKey{place: view.place, mark: st.mark}
+	like, hop := b.t.Likeness(view.addr, st.mark)
+	key := routeKey{like: like, mark: st.mark}
 	routes, known := b.cutsIn[key]
 	if !known {
 		limit := len(b.w.devices)
@@ -58,22 +59,22 @@ func (b *builder) routeIn(st state) diagram.ID {
 			}
 			for i := range b.devices {
 				if in := b.devices[i].Name; b.devices[i].Up && b.t.Bridge(in) == "" {
-					kids[b.number[in]] = b.wayLeaf(b.t.RouteIn(src, view.addr, st.mark, in), view.addr)
+					kids[b.number[in]] = b.wayLeaf(b.t.RouteIn(src, view.addr, st.mark, in), view.addr, hop)
 				}
 			}
 			return b.s.Node(vIn, last, kids)
 		})
 		b.cutsIn[key] = routes
 	}
-	routed := b.withWay(routes, st, func(st *state) { st.routed = true })
+	routed := b.withWay(routes, hop, st, func(st *state) { st.routed = true })
 	return b.s.Replace(routed, func(a diagram.Atom) diagram.ID {
 		_, st := b.stateOf(a)
 		return b.routed(st)
 	})
 }
 
-// wayLeaf is the leaf of a way: its number as an atom, or an end. The next hop of a destination on the link is the destination, which is not kept.
-func (b *builder) wayLeaf(way packetsim.Way, dst netip.Addr) diagram.ID {
+// wayLeaf is the leaf of a way: its number as an atom, or an end. The next hop is left out, be it the destination itself or another one.
+func (b *builder) wayLeaf(way packetsim.Way, dst, hop netip.Addr) diagram.ID {
 	switch {
 	case way.NotKnown != "":
 		return b.unmodelled(way.NotKnown)
@@ -82,17 +83,21 @@ func (b *builder) wayLeaf(way packetsim.Way, dst netip.Addr) diagram.ID {
 	case way.Reason != "":
 		return b.dropped()
 	}
-	if way.NextHop == dst {
+	if way.NextHop == dst || way.NextHop == hop {
 		way.NextHop = netip.Addr{}
 	}
 	return b.s.One(diagram.Atom(b.ways.number(way)))
 }
 
-// withWay puts states that have the ways in the place of ways.
-func (b *builder) withWay(routes diagram.ID, st state, then func(*state)) diagram.ID {
+// withWay puts states that have the ways in the place of ways, with their next hop.
+func (b *builder) withWay(routes diagram.ID, hop netip.Addr, st state, then func(*state)) diagram.ID {
 	return b.s.Replace(routes, func(a diagram.Atom) diagram.ID {
 		routed := st
 		routed.way = int32(a)
+		if way := b.ways.all[a]; hop.IsValid() && !way.NextHop.IsValid() {
+			way.NextHop = hop
+			routed.way = b.ways.number(way)
+		}
 		then(&routed)
 		return b.is(fell, routed)
 	})
