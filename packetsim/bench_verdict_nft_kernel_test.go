@@ -14,8 +14,8 @@ import (
 const nftEachGoal = 1500 * time.Nanosecond
 
 // BenchmarkNFTVerdictBesideTheRealKernel is what a verdict for each of so many services in turn takes, by the rules of kube-proxy's mode
-// nftables, once all chains are compiled: the fastest of many batches, in processor time, and what it allocates. It needs no kernel, but belongs
-// to the figures that are read together.
+// nftables, once all chains are compiled: the fastest of many batches, in processor time, and what it allocates. It needs no kernel, but
+// belongs to the figures that are read together.
 func BenchmarkNFTVerdictBesideTheRealKernel(b *testing.B) {
 	needKernel(b)
 	var least time.Duration
@@ -38,8 +38,8 @@ func BenchmarkNFTVerdictBesideTheRealKernel(b *testing.B) {
 			goal = fmt.Sprintf("; goal %v and 1 allocation: %s", nftEachGoal, heldWord(each <= nftEachGoal && allocations <= 1))
 		}
 		b.ReportMetric(float64(each), fmt.Sprintf("%d-ns", services))
-		b.Logf("Host.Verdict, rules of nftables: each of %5d services in turn %v, %.2f times that of 100 in turn, %d allocations%s", services, each,
-			float64(each)/float64(least), allocations, goal)
+		b.Logf("Host.Verdict, rules of nftables: each of %5d services in turn %v, %.2f times that of 100 in turn, %d allocations%s",
+			services, each, float64(each)/float64(least), allocations, goal)
 	}
 }
 

@@ -38,8 +38,8 @@ func TestWalkOfNFTServices(t *testing.T) {
 	}, way)
 }
 
-// TestNFTVerdictsAreThoseOfWalks compares verdicts, which take endpoints from where they lie together, with walks, which tell the elements that
-// they met.
+// TestNFTVerdictsAreThoseOfWalks compares verdicts, which take endpoints from where they lie together, with walks, which tell the elements
+// that they met.
 func TestNFTVerdictsAreThoseOfWalks(t *testing.T) {
 	h, _ := testNode{}.build(t)
 	kubeProxy(3).into(t, h.Netfilter())

@@ -73,7 +73,8 @@ func (n nftBeside) compare(about string, services int, input string, args ...str
 	}
 	n.b.ReportMetric(wall[runs/2], fmt.Sprintf("%s-%d-ratio", strings.ReplaceAll(about, " ", "-"), services))
 	n.b.Logf("%s over %5d services, as a program: %v, time ratio %.1f (%.1f to %.1f), processor ratio %.1f (%.1f to %.1f), %d runs",
-		about, services, time.Duration(fakes[runs/2]).Round(time.Millisecond), wall[runs/2], wall[0], wall[runs-1], cpu[runs/2], cpu[0], cpu[runs-1], runs)
+		about, services, time.Duration(fakes[runs/2]).Round(time.Millisecond), wall[runs/2], wall[0], wall[runs-1],
+		cpu[runs/2], cpu[0], cpu[runs-1], runs)
 }
 
 // manyNFTServices is a table with the chains, rules and elements of so many services of five endpoints each.

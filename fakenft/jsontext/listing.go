@@ -54,8 +54,8 @@ func whyNoJSON(text string) error {
 
 // ranks are the kinds of objects in the order in which the kernel takes them: what is named before what names it.
 var ranks = map[string]int{
-	"table": 1, "chain": 2, "counter": 3, "quota": 3, "limit": 3, "ct helper": 3, "ct timeout": 3, "ct expectation": 3, "synproxy": 3, "secmark": 3,
-	"flowtable": 3, "set": 4, "map": 4, "meter": 4, "element": 5, "rule": 6,
+	"table": 1, "chain": 2, "counter": 3, "quota": 3, "limit": 3, "ct helper": 3, "ct timeout": 3, "ct expectation": 3, "synproxy": 3,
+	"secmark": 3, "flowtable": 3, "set": 4, "map": 4, "meter": 4, "element": 5, "rule": 6,
 }
 
 // rank is that of an object in a listing; 0 for what is of no kind.

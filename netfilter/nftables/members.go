@@ -13,8 +13,8 @@ import (
 	"github.com/chainwalk/chainwalk/internal/persist"
 )
 
-// members are the elements of a set, in one of three structures; the other two are nil. They never change, but in the transaction that makes
-// them.
+// members are the elements of a set, in one of three structures; the other two are nil. They never change, but in the transaction that
+// makes them.
 type members struct {
 	hashed   *persist.Map[*Element] // of a set without intervals
 	ordered  *persist.List[bound]   // of one with intervals: by key, an end before a beginning
