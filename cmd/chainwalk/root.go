@@ -96,6 +96,7 @@ Exit status: 0 passed, or the answer is yes; 1 failed, or no; 2 bad usage or inp
 		newWhyCommand(s),
 		newDoctorCommand(s),
 		newMigrateCommand(s),
+		newDiffCommand(s),
 		newGatherCommand(s),
 		newAnonymiseCommand(s),
 		newFuzzCommand(s),

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/scenarios/explain/names"
+)
+
+type diffOptions struct {
+	hosts   hostOptions
+	classes []string
+	chance  string
+	ignore  []string
+	output  string
+}
+
+func newDiffCommand(s streams) *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff BEFORE AFTER [-f OBJECTS...] [--class CLASS,...] [--local ADDR,...]",
+		Short: "Say which packets two rulesets treat otherwise, of all packets that there are",
+		Long: `BEFORE and AFTER are each a NodeSnapshot, a folder with files of a node, or a text of rules: what iptables-save and ip6tables-save print, what
+"nft list ruleset" prints (text or JSON), or both. Any two of them can be compared, so also iptables with nftables, and one node with another.
+
+It compares all packets at once, by every address, port, protocol and device, with their exact chances, and prints each kind of difference once:
+how many packets differ so, which they are, a likely one, what becomes of it on both sides, and the rule that decides there. A packet is a first
+packet of a connection as most programs send it (a SYN, an echo request); --class asks for others. A condition that is no matter of addresses (a
+limit, a counter, a socket) has a name, and the difference says under which it was found.
+
+The exit status is 0 if all packets are treated alike, 1 if some are not, 2 if it cannot be said.`,
+		Example: `  chainwalk diff before.rules after.rules
+  chainwalk diff iptables.rules nft.rules --local 192.0.2.10
+  chainwalk diff node1.yaml node2.yaml -f objects.yaml --ignore source`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("want BEFORE and AFTER, got %d arguments", len(args))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return runDiff(s, o, args[0], args[1]) },
+	}
+	o.hosts.addFlags(cmd)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&o.classes, "class", []string{"new"}, "which packets: new, established, replying, related, invalid, untracked")
+	flags.StringVar(&o.chance, "chance", "ideal", "ideal: a draw as near to 1/n as a rule can say it is 1/n; exact: as it is")
+	flags.StringSliceVar(&o.ignore, "ignore", nil, "what makes no difference: mark, source, detail (everything but the verdict and where it goes)")
+	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
+	completeWords(cmd, "class", "new", "established", "replying", "related", "invalid", "untracked")
+	completeWords(cmd, "chance", "ideal", "exact")
+	completeWords(cmd, "ignore", "mark", "source", "detail")
+	completeWords(cmd, "output", "text", "json")
+	return cmd
+}
+
+// options are what the flags say of the fates.
+func (o *diffOptions) options() (out forall.Options, err error) {
+	for _, name := range o.classes {
+		class, err := forall.ParseClass(name)
+		if err != nil {
+			return out, fmt.Errorf("--class: %w", err)
+		}
+		out.Classes = append(out.Classes, class)
+	}
+	switch o.chance {
+	case "ideal":
+	case "exact":
+		out.Chance = forall.Exact
+	default:
+		return out, fmt.Errorf("--chance %s: want ideal or exact", o.chance)
+	}
+	for _, name := range o.ignore {
+		part, known := map[string]forall.Part{"mark": forall.Mark, "source": forall.Source, "detail": forall.Detail}[name]
+		if !known {
+			return out, fmt.Errorf("--ignore %s: want mark, source or detail", name)
+		}
+		out.Ignore |= part
+	}
+	if o.output != "text" && o.output != "json" {
+		return out, fmt.Errorf("-o %s: want text or json", o.output)
+	}
+	return out, nil
+}
+
+// diffResult is what diff prints as JSON.
+type diffResult struct {
+	Version int    `json:"version"`
+	Answer  string `json:"answer"`
+	// Same says that all packets are treated alike.
+	Same        bool             `json:"same"`
+	Differences []diffDifference `json:"differences"`
+	// Unknown are kinds of packets whose fate is not known on a side: what is not modelled.
+	Unknown []string `json:"unknown,omitempty"`
+}
+
+// diffDifference is one kind of difference.
+type diffDifference struct {
+	Family netfilter.Family `json:"family"`
+	Class  string           `json:"class"`
+	// Share is how much of all packets of the family and class differ so.
+	Share   float64             `json:"share"`
+	Packets string              `json:"packets"`
+	If      []string            `json:"if,omitempty"`
+	Packet  string              `json:"packet"`
+	Ends    string              `json:"ends,omitempty"`
+	Before  forall.Distribution `json:"before"`
+	After   forall.Distribution `json:"after"`
+	// DecidedBefore and DecidedAfter are the last rules that the packet meets, by a walk of it.
+	DecidedBefore []string `json:"decidedBefore,omitempty"`
+	DecidedAfter  []string `json:"decidedAfter,omitempty"`
+}
+
+func runDiff(s streams, o diffOptions, before, after string) error {
+	options, err := o.options()
+	if err != nil {
+		return err
+	}
+	book, err := o.hosts.book(s)
+	if err != nil {
+		return err
+	}
+	sides, err := o.hosts.pair(s, before, after)
+	if err != nil {
+		return err
+	}
+	result := diffResult{Version: 1, Same: true, Differences: []diffDifference{}}
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+		if err := result.compare(sides, family, options, book); err != nil {
+			return err
+		}
+	}
+	result.conclude(before, after)
+	if err := result.write(s, o.output); err != nil {
+		return err
+	}
+	switch {
+	case len(result.Unknown) > 0 && len(result.Differences) == 0:
+		return toolStatus(exitUsage) // the answer says what is not known
+	case !result.Same:
+		return errNotHeld
+	}
+	return nil
+}
+
+// compare adds the differences of a family.
+func (r *diffResult) compare(sides [2]*hostSource, family netfilter.Family, options forall.Options, book *names.Book) error {
+	if !sides[0].has(family) && !sides[1].has(family) {
+		return nil
+	}
+	options.Families = []netfilter.Family{family}
+	var hosts [2]*packetsim.Host
+	var fates [2]*forall.Fates
+	for i, side := range sides {
+		var err error
+		if hosts[i], err = side.host(); err != nil {
+			return err
+		}
+		options.Beside = fates[0]
+		if fates[i], err = forall.Of(hosts[i], options); err != nil {
+			return fmt.Errorf("%s: %w", side.name, err)
+		}
+	}
+	if fates[0].Equal(fates[1]) {
+		return nil
+	}
+	r.Same = false
+	for d := range fates[0].Diff(fates[1]) {
+		if !d.Here.Known() || !d.There.Known() {
+			r.Unknown = append(r.Unknown, fmt.Sprintf("%s: before %s; after %s", d.Space.String(), d.Here, d.There))
+			continue
+		}
+		one := diffDifference{
+			Family: family, Class: d.Space.Class.String(), Share: d.Share, Packets: d.Space.String(), Packet: d.Witness.String(),
+			Ends: witnessEnds(book, &d.Witness), Before: d.Here, After: d.There,
+		}
+		for _, n := range d.Space.Names {
+			if n.Holds {
+				one.If = append(one.If, n.Name)
+			} else {
+				one.If = append(one.If, "not "+n.Name)
+			}
+		}
+		if d.Space.Class == forall.New {
+			one.DecidedBefore, one.DecidedAfter = decidedOn(hosts[0], d.Witness), decidedOn(hosts[1], d.Witness)
+		}
+		r.Differences = append(r.Differences, one)
+	}
+	return nil
+}
+
+// witnessEnds names the ends of a packet.
+func witnessEnds(book *names.Book, in *inet.Input) string {
+	if book == nil {
+		return ""
+	}
+	var out []string
+	if name := book.Address(in.Src); name != "" {
+		out = append(out, "from "+name)
+	}
+	if name := book.Destination(in.Proto, netip.AddrPortFrom(in.Dst, in.DstPort)); name != "" {
+		out = append(out, "to "+name)
+	} else if name := book.Address(in.Dst); name != "" {
+		out = append(out, "to "+name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// decidedOn are the last rules or policies that a packet meets, of each outcome, as a walk of it says.
+func decidedOn(h *packetsim.Host, in inet.Input) (out []string) {
+	outcomes, err := h.Walk(in)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for i := range outcomes {
+		steps := outcomes[i].Steps
+		if len(steps) == 0 {
+			continue
+		}
+		last := &steps[len(steps)-1]
+		for k := range steps {
+			if steps[k].Rule != nil && steps[k].Rule.Fact.Translation.Of != "" {
+				last = &steps[k]
+				break
+			}
+		}
+		text := strings.TrimSpace(fmt.Sprintf("%s %s", last, last.Text()))
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// conclude puts the answer into words.
+func (r *diffResult) conclude(before, after string) {
+	switch n := len(r.Differences); {
+	case r.Same:
+		r.Answer = fmt.Sprintf("%s and %s treat all packets alike", before, after)
+	case n == 0:
+		r.Answer = fmt.Sprintf("cannot say: what becomes of %s of packets is not known", kinds(len(r.Unknown)))
+	case n == 1:
+		r.Answer = "1 kind of packets is treated otherwise"
+	default:
+		r.Answer = kinds(n) + " of packets are treated otherwise"
+	}
+	if len(r.Unknown) > 0 && len(r.Differences) > 0 {
+		r.Answer = fmt.Sprintf("what becomes of %s of packets is not known; %s", kinds(len(r.Unknown)), r.Answer)
+	}
+}
+
+func kinds(n int) string {
+	if n == 1 {
+		return "1 kind"
+	}
+	return fmt.Sprintf("%d kinds", n)
+}
+
+func (r *diffResult) write(s streams, output string) error {
+	if output == "json" {
+		encoder := json.NewEncoder(s.out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(r)
+	}
+	fmt.Fprintln(s.out, r.Answer)
+	for _, text := range r.Unknown {
+		fmt.Fprintf(s.out, "\nnot known: %s\n", text)
+	}
+	for i := range r.Differences {
+		r.Differences[i].write(s)
+	}
+	return nil
+}
+
+func (d *diffDifference) write(s streams) {
+	fmt.Fprintf(s.out, "\n%s of all %s packets of IPv%d\n", shareText(d.Share), d.Class, d.Family)
+	field := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(s.out, "  %-8s %s\n", name, text)
+		}
+	}
+	field("such as", d.Packets)
+	field("if", strings.Join(d.If, " and "))
+	field("packet", d.Packet)
+	field("ends", d.Ends)
+	field("before", d.Before.String())
+	for _, text := range d.DecidedBefore {
+		field("  by", text)
+	}
+	field("after", d.After.String())
+	for _, text := range d.DecidedAfter {
+		field("  by", text)
+	}
+}
+
+// shareText is a share for people.
+func shareText(share float64) string {
+	if share >= 0.001 {
+		return fmt.Sprintf("%.2g%%", share*100)
+	}
+	return fmt.Sprintf("%.2g", share)
+}

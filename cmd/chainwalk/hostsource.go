@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/names"
+)
+
+// hostOptions say how hosts are read whose packets are looked at all at once.
+type hostOptions struct {
+	local   []string
+	objects []string
+	tools   string
+	ignored ignored
+}
+
+func (o *hostOptions) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&o.local, "local", nil, "addresses of the node's own, for a text of rules")
+	flags.StringArrayVarP(&o.objects, "filename", "f", nil, "file with Kubernetes objects, for names (repeatable, - is stdin)")
+	flags.StringVar(&o.tools, "tools", "", "legacy or nft: the only variant of iptables to look at; by default both")
+	o.ignored.addFlag(flags)
+	completeWords(cmd, "tools", "legacy", "nft")
+}
+
+// book has the names of the objects; nil without any.
+func (o *hostOptions) book(s streams) (*names.Book, error) {
+	if len(o.objects) == 0 {
+		return nil, nil
+	}
+	objects, err := readKnownObjects(s, o.objects, &o.ignored)
+	if err != nil {
+		return nil, err
+	}
+	return names.New(objects), nil
+}
+
+// hostSource is a host that was read.
+type hostSource struct {
+	name  string
+	saved *snapshot.Saved // of a text of rules
+	known *packetsim.Host // of a snapshot
+	taken *snapshot.NodeSnapshot
+}
+
+// pair reads two hosts. Standard input can be only one of them.
+func (o *hostOptions) pair(s streams, before, after string) (out [2]*hostSource, err error) {
+	if before == "-" && after == "-" {
+		return out, errors.New("- is given twice: standard input can be read only once")
+	}
+	for i, path := range []string{before, after} {
+		if out[i], err = o.read(s, path); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// read reads a snapshot, a folder or a text of rules.
+func (o *hostOptions) read(s streams, path string) (*hostSource, error) {
+	if _, err := parseTools(o.tools); err != nil {
+		return nil, err
+	}
+	dialect := netfilter.Dialect(o.tools) // empty: both
+	out := &hostSource{name: path}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if out.taken, err = snapshotOfFiles(s, path); err != nil {
+			return nil, err
+		}
+		out.known, err = snapshot.NewHost(out.taken, snapshot.HostOptions{Dialect: dialect})
+		return out, err
+	}
+	r, name, err := document.Open(path, s.in)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // only read
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	known := snapshot.RulesOptions{Dialect: dialect}
+	for _, word := range o.local {
+		addr, err := netip.ParseAddr(word)
+		if err != nil {
+			return nil, fmt.Errorf("--local: %q is not an IP address", word)
+		}
+		known.Local = append(known.Local, addr)
+	}
+	out.saved, err = snapshot.ReadSaved(name, bytes.NewReader(text), known)
+	if errors.Is(err, snapshot.ErrIsSnapshot) {
+		if out.taken, err = snapshot.Read(name, bytes.NewReader(text)); err != nil {
+			return nil, err
+		}
+		out.known, err = snapshot.NewHost(out.taken, snapshot.HostOptions{Dialect: dialect})
+	}
+	return out, err
+}
+
+// has says whether the host may treat packets of a family otherwise than every host does.
+func (h *hostSource) has(family netfilter.Family) bool {
+	return h.saved == nil || !h.saved.IsEmpty(family)
+}
+
+// host is the host as it was read.
+func (h *hostSource) host() (*packetsim.Host, error) {
+	if h.known != nil {
+		return h.known, nil
+	}
+	return h.saved.Host(inet.Input{})
+}
