@@ -14,8 +14,8 @@ import (
 	"github.com/chainwalk/chainwalk/proxier"
 )
 
-// After any sequence of changes, failures and restarts, nft lists what it lists after the first sync of a new proxier on a new machine, once
-// chains out of use were deleted. The sync after that runs nothing.
+// After any sequence of changes, failures and restarts, nft lists what it lists after the first sync of a new proxier on a new machine,
+// once chains out of use were deleted. The sync after that runs nothing.
 func TestNFTablesPartialSyncsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { playNFTables(t, nil) })
 }

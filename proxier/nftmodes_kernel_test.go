@@ -19,8 +19,8 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/nftables"
 )
 
-// TestKernelModesFollowEachOther writes the rules of one mode, then those of the other, and removes the first: what is left is the second's,
-// and what others wrote.
+// TestKernelModesFollowEachOther writes the rules of one mode, then those of the other, and removes the first: what is left is the
+// second's, and what others wrote.
 func TestKernelModesFollowEachOther(t *testing.T) {
 	for _, variant := range []string{"legacy", "nft"} {
 		t.Run(variant, func(t *testing.T) {

@@ -44,8 +44,8 @@ func newProxyCommand(s streams) *cobra.Command {
 that the file can replace, apart from --hostname-override and those for logging.
 
 With --fake it writes to the fake kernel of "chainwalk tool" and needs no privileges: CHAINWALK_STATE is the folder, and
-"chainwalk tool iptables-save", or "chainwalk tool nft list ruleset", shows the rules. With -f it reads the objects from files, again whenever they change, and needs no
-API server. The files must contain the Node of the proxy; with --fake, the only Node is taken.`,
+"chainwalk tool iptables-save", or "chainwalk tool nft list ruleset", shows the rules. With -f it reads the objects from files, again
+whenever they change, and needs no API server. The files must contain the Node of the proxy; with --fake, the only Node is taken.`,
 		Example: `  chainwalk proxy --config kube-proxy.yaml
   chainwalk proxy --fake -f objects.yaml
   chainwalk proxy --fake --proxy-mode nftables -f objects.yaml

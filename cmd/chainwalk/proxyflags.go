@@ -150,7 +150,8 @@ func (f *proxyFlags) addIPTables() {
 	f.set.DurationVar(&c.IPTables.MinSyncPeriod.Duration, "iptables-min-sync-period", c.IPTables.MinSyncPeriod.Duration,
 		"the least time between two syncs, in every mode")
 	f.set.StringSliceVar(&c.NodePortAddresses, "nodeport-addresses", c.NodePortAddresses,
-		`ranges of the node's addresses that serve node ports; "primary", "localhost" and "all" stand for some (default: every address; in mode nftables "primary")`)
+		`ranges of the node's addresses that serve node ports; "primary", "localhost" and "all" stand for some `+
+			`(default: every address; in mode nftables "primary")`)
 }
 
 func (f *proxyFlags) addLocalTraffic() {

@@ -30,8 +30,8 @@ func TestProxyInModeNFTables(t *testing.T) {
 // kube-proxy has no flags of its own for the section nftables: those of iptables count for it, but not the bit of the mark.
 func TestProxyFlagsInModeNFTables(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	require.Zero(t, run([]string{"proxy", "--write-config-to", file, "--proxy-mode", "nftables", "--masquerade-all", "--iptables-sync-period", "20s",
-		"--iptables-min-sync-period", "0", "--iptables-masquerade-bit", "15"}, nil, io.Discard, os.Stderr))
+	require.Zero(t, run([]string{"proxy", "--write-config-to", file, "--proxy-mode", "nftables", "--masquerade-all",
+		"--iptables-sync-period", "20s", "--iptables-min-sync-period", "0", "--iptables-masquerade-bit", "15"}, nil, io.Discard, os.Stderr))
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `

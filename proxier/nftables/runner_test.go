@@ -75,7 +75,8 @@ func TestNew(t *testing.T) {
 		{"the usual", []answer{{stdout: known}, {}}, Options{}, true, ""},
 		{"no comments", []answer{{stdout: known}, noTable, {}}, Options{}, false, ""},
 		{"no tables", []answer{{stdout: known}, noTable}, Options{}, false,
-			"nf_tables of IPv4 are not usable with this kernel: nft --check -f -: exit status 1: Error: Could not process rule: Operation not supported"},
+			"nf_tables of IPv4 are not usable with this kernel: nft --check -f -: exit status 1: " +
+				"Error: Could not process rule: Operation not supported"},
 		{"the first that is new enough", []answer{{stdout: "nftables v1.0.1 (Fearless Fosdick #3)"}, {}}, Options{}, true, ""},
 		{"one with four numbers", []answer{{stdout: "nftables v1.0.6.1 (x)"}, {}}, Options{}, true, ""},
 		{"one of a checkout", []answer{{stdout: "nftables (git)"}, {}}, Options{}, true, ""},
@@ -83,13 +84,15 @@ func TestNew(t *testing.T) {
 			"nft 1.0.0 is too old: install nft 1.0.1 or later"},
 		{"much too old", []answer{{stdout: "nftables v0.9.8 (E.D.S.)"}, {}}, Options{}, false, "nft 0.9.8 is too old"},
 		{"no tool", []answer{{err: exec.ErrExecutableNotFound}}, Options{}, false, "install nft, or name it in Options.Tool"},
-		{"no rights", []answer{{stdout: known}, {stderr: "Error: Could not process rule: Operation not permitted\n", status: 1}}, Options{}, false,
+		{"no rights", []answer{{stdout: known}, {stderr: "Error: Could not process rule: Operation not permitted\n", status: 1}},
+			Options{}, false,
 			"run as root, or with CAP_NET_ADMIN"},
 		{"a kernel that is new enough", []answer{{stdout: known}, {}}, Options{KernelRelease: "5.13.0-amd64"}, true, ""},
 		{"a kernel that is too old", []answer{{stdout: known}, {}}, Options{KernelRelease: "5.10.0-35-amd64"}, false,
 			"kernel 5.10.0-35-amd64 is too old for mode nftables: it takes Linux 5.13 or later"},
 		{"an older kernel", []answer{{stdout: known}, {}}, Options{KernelRelease: "4.19.0"}, false, "too old"},
-		{"no number of a kernel", []answer{{stdout: known}, {}}, Options{KernelRelease: "new"}, false, `kernel release "new": a number is missing`},
+		{"no number of a kernel", []answer{{stdout: known}, {}}, Options{KernelRelease: "new"}, false,
+			`kernel release "new": a number is missing`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r, err := New(&scripted{answers: test.answers}, v1.IPv4Protocol, test.options)
@@ -224,8 +227,9 @@ func TestMonitor(t *testing.T) {
 
 // A listing never makes the reader panic, and what it takes it takes the same again.
 func FuzzListing(f *testing.F) {
-	f.Add([]byte(`{"nftables": [{"metainfo": {"json_schema_version": 1}}, {"set": {"name": "a", "table": "t", "type": ["x", "y"], "flags": "timeout"}}]}`))
-	f.Add([]byte(`{"nftables": [{"metainfo": {"json_schema_version": 1}}, {"chain": {"name": "a", "table": "t", "prio": -100}}, null, {"rule": 1}]}`))
+	const head = `{"nftables": [{"metainfo": {"json_schema_version": 1}}, `
+	f.Add([]byte(head + `{"set": {"name": "a", "table": "t", "type": ["x", "y"], "flags": "timeout"}}]}`))
+	f.Add([]byte(head + `{"chain": {"name": "a", "table": "t", "prio": -100}}, null, {"rule": 1}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var names []string
 		read := func() error {

@@ -25,8 +25,13 @@ const (
 	containers
 )
 
-// containerTexts has the name of each container, whether it is a map, what its keys are made of behind "ADDR", which stands for the
-// family's type of addresses, and its comment.
+// What keys are made of, and "ADDR" stands for the family's type of addresses.
+const (
+	atService = "ADDR . inet_proto . inet_service"
+	atPort    = "inet_proto . inet_service"
+)
+
+// containerTexts has the name of each container, whether it is a map, what its keys are made of, and its comment.
 var containerTexts = [containers]struct {
 	name    string
 	isMap   bool
@@ -34,12 +39,12 @@ var containerTexts = [containers]struct {
 	comment string
 }{
 	clusterIPs:          {"cluster-ips", false, "ADDR", "Active ClusterIPs"},
-	hairpinConnections:  {"hairpin-connections", false, "ADDR . ADDR . inet_proto . inet_service", "service hairpin connections"},
-	serviceIPs:          {"service-ips", true, "ADDR . inet_proto . inet_service", "ClusterIP, ExternalIP and LoadBalancer IP traffic"},
-	firewallIPs:         {"firewall-ips", true, "ADDR . inet_proto . inet_service", "destinations that are subject to LoadBalancerSourceRanges"},
-	noEndpointServices:  {"no-endpoint-services", true, "ADDR . inet_proto . inet_service", "vmap to drop or reject packets to services with no endpoints"},
-	serviceNodePorts:    {"service-nodeports", true, "inet_proto . inet_service", "NodePort traffic"},
-	noEndpointNodePorts: {"no-endpoint-nodeports", true, "inet_proto . inet_service", "vmap to drop or reject packets to service nodeports with no endpoints"},
+	hairpinConnections:  {"hairpin-connections", false, "ADDR . " + atService, "service hairpin connections"},
+	serviceIPs:          {"service-ips", true, atService, "ClusterIP, ExternalIP and LoadBalancer IP traffic"},
+	firewallIPs:         {"firewall-ips", true, atService, "destinations that are subject to LoadBalancerSourceRanges"},
+	noEndpointServices:  {"no-endpoint-services", true, atService, "vmap to drop or reject packets to services with no endpoints"},
+	serviceNodePorts:    {"service-nodeports", true, atPort, "NodePort traffic"},
+	noEndpointNodePorts: {"no-endpoint-nodeports", true, atPort, "vmap to drop or reject packets to service nodeports with no endpoints"},
 }
 
 func (c container) name() string { return containerTexts[c].name }
@@ -224,6 +229,8 @@ func (s *speller) appendElement(dst []byte, c claim, name *changes.ServicePortNa
 		return append(appendComment(dst, name), " : drop"...)
 	}
 	dst = append(dst, " : goto "...)
-	kind := [...]chainKind{gotoExternal: externalChain, gotoFirewall: firewallChain, gotoCluster: clusterChain, gotoLocal: localChain}[c.verdict]
+	kind := [...]chainKind{
+		gotoExternal: externalChain, gotoFirewall: firewallChain, gotoCluster: clusterChain, gotoLocal: localChain,
+	}[c.verdict]
 	return append(append(dst, kind.prefix()...), base...)
 }

@@ -35,8 +35,8 @@ func newRenderer(family v1.IPFamily, masqueradeMark uint32, comments bool, marks
 	return r
 }
 
-// full returns the transaction after which the table holds the rules of the Model. It keeps the clients that stick to endpoints, if there are
-// any: otherwise the table is made anew, whether it is there or not.
+// full returns the transaction after which the table holds the rules of the Model. It keeps the clients that stick to endpoints, if there
+// are any: otherwise the table is made anew, whether it is there or not.
 //
 // Chains come before the rules and elements that lead to them: the kernel takes the commands in their order.
 func (r *renderer) full(m *model.Model, there *found, now time.Time) []byte {

@@ -170,15 +170,15 @@ func (s *setup) atNodePorts(onlyLocal string) string {
 // appendDispatch leads packets to the chains of service ports by their addresses and ports. Cluster IPs and external addresses come
 // first, since one of them may be an address of the node.
 func (s *setup) appendDispatch(dst []byte) []byte {
-	atService := s.destination + ". meta l4proto . th dport vmap @"
-	const atPort = "meta l4proto . th dport vmap @"
+	byAddress := s.destination + ". meta l4proto . th dport vmap @"
+	const byPort = "meta l4proto . th dport vmap @"
 	dst = s.line(dst, "add rule ", rejectChain, "reject")
-	dst = s.line(dst, "add rule ", serviceEndpointsCheckChain, atService+"no-endpoint-services")
-	dst = s.line(dst, "add rule ", nodePortEndpointsCheckChain, s.atNodePorts("")+atPort+"no-endpoint-nodeports")
-	dst = s.line(dst, "add rule ", firewallCheckChain, atService+"firewall-ips")
+	dst = s.line(dst, "add rule ", serviceEndpointsCheckChain, byAddress+"no-endpoint-services")
+	dst = s.line(dst, "add rule ", nodePortEndpointsCheckChain, s.atNodePorts("")+byPort+"no-endpoint-nodeports")
+	dst = s.line(dst, "add rule ", firewallCheckChain, byAddress+"firewall-ips")
 	dst = s.appendClusterIPMasquerade(dst)
-	dst = s.line(dst, "add rule ", servicesChain, atService+"service-ips")
-	return s.line(dst, "add rule ", servicesChain, s.atNodePorts("fib daddr type local ")+atPort+"service-nodeports")
+	dst = s.line(dst, "add rule ", servicesChain, byAddress+"service-ips")
+	return s.line(dst, "add rule ", servicesChain, s.atNodePorts("fib daddr type local ")+byPort+"service-nodeports")
 }
 
 // appendClusterIPMasquerade marks traffic to cluster IPs that has to be masqueraded.
