@@ -64,9 +64,11 @@ func (s *stages) InterfaceAddrs() (list []net.Addr, err error) {
 // start starts kube-proxy with no objects.
 func (s *stages) start(c stagesConfig) {
 	s.proxies = map[v1.IPFamily]*kubeFamily{}
-	for family, of := range map[v1.IPFamily]struct{ address, pods string }{
+	node := map[v1.IPFamily]struct{ address, pods string }{
 		v1.IPv4Protocol: {"192.168.10.1", "10.244.1.0/24"}, v1.IPv6Protocol: {"fd00:192:168:10::1", "fd00:10:244:1::/64"},
-	} {
+	}
+	for _, family := range Families {
+		of := node[family]
 		surroundings := kubeSurroundings{
 			node: stagesNode, address: netip.MustParseAddr(of.address), detector: c.detector(of.pods), masqueradeAll: c.masqueradeAll, masqueradeBit: 14,
 			nodePortAddresses: c.nodePorts, syncPeriod: syncPeriod, native: s.programs, onPath: s.onPath, network: s,
@@ -144,8 +146,8 @@ func (s *stages) change(name string, change func(*v1.Service)) {
 }
 
 func (s *stages) full() {
-	for _, f := range s.proxies {
-		f.forceFullSync()
+	for _, family := range Families {
+		s.proxies[family].forceFullSync()
 	}
 	s.sync(false)
 }
