@@ -57,7 +57,8 @@ type targetKey struct {
 }
 
 func newBuilder(w *world, t *packetsim.Terrain, class Class, o *Options) *builder {
-	b := &builder{w: w, s: w.newStore(), t: t, six: w.six, class: class, chance: o.Chance, ignore: o.Ignore, devices: t.Devices(), number: map[string]int{},
+	b := &builder{w: w, s: w.newStore(), t: t, six: w.six, class: class, chance: o.Chance, ignore: o.Ignore,
+		devices: t.Devices(), number: map[string]int{},
 		tracks: t.Tracks(), chains: map[any]*chain{}, walks: map[state]diagram.ID{}, cutsIn: map[routeKey]diagram.ID{},
 		cutsOut: map[routeKey]diagram.ID{}, targeted: map[targetKey]diagram.ID{}, sums: map[sumKey]diagram.ID{}, boxes: map[any]*boxes{},
 		typed: map[string]diagram.Set{}, like: map[likeKey]int32{}, looked: map[fibKey]diagram.ID{}}

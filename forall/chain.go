@@ -271,7 +271,8 @@ func (b *builder) jump(c *chain, name string, isGoto bool, st state) diagram.ID 
 	})
 }
 
-// fewGoals is up to how many targets of translations are told from the other destinations, so that a packet that is for one already is known to
+// fewGoals is up to how many targets of translations are told from the other destinations, so that a packet that is for one already is
+// known to
 // stay as it is.
 const fewGoals = 256
 

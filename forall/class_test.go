@@ -13,7 +13,8 @@ import (
 
 // TestClassesOfPackets asks a firewall that lets answers in and drops first packets.
 func TestClassesOfPackets(t *testing.T) {
-	h := saved(t, "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n-A FORWARD -m conntrack --ctstate INVALID -j REJECT --reject-with icmp-port-unreachable\n"+
+	h := saved(t, "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n"+
+		"-A FORWARD -m conntrack --ctstate INVALID -j REJECT --reject-with icmp-port-unreachable\n"+
 		"-A FORWARD -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT\n-A FORWARD -m conntrack --ctstate UNTRACKED -j ACCEPT\nCOMMIT\n")
 	classes := []forall.Class{forall.New, forall.Established, forall.Replying, forall.Related, forall.Invalid, forall.Untracked}
 	f, err := forall.Of(h, forall.Options{Families: only4, Classes: classes})

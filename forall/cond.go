@@ -8,7 +8,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// cond is a condition in the making: what must hold of the variables, each for itself, and functions that must give yes. It is asked in a state.
+// cond is a condition in the making: what must hold of the variables, each for itself, and functions that must give yes. It is asked in
+// a state.
 type cond struct {
 	b     *builder
 	st    *state

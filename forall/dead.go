@@ -17,15 +17,18 @@ type DeadRule struct {
 	Table, Chain string
 	Number       int    `json:"number"` // from 1
 	Text         string `json:"text"`
-	// CoveredBy are the numbers of rules of the chain that take, together, all packets that the rule would match. It is empty where nothing leads to
+	// CoveredBy are the numbers of rules of the chain that take, together, all packets that the rule would match. It is empty where nothing
+	// leads to
 	// the chain, or where the rule contradicts itself.
 	CoveredBy []int `json:"coveredBy,omitempty"`
 	// Unreferenced says that no rule of a chain that packets come to leads to the chain.
 	Unreferenced bool `json:"unreferenced,omitempty"`
 }
 
-// Dead are rules of iptables that are dead whatever packets come, in whatever state. Rules are compared within their chain, by addresses, protocols and
-// ports: no rule is called dead that some packet matches, while one that only a mark, a connection's state or the way to its chain makes useless is not
+// Dead are rules of iptables that are dead whatever packets come, in whatever state. Rules are compared within their chain, by
+// addresses, protocols and
+// ports: no rule is called dead that some packet matches, while one that only a mark, a connection's state or the way to its chain makes
+// useless is not
 // found. Rules of nftables are not looked at.
 func (f *Fates) Dead() ([]DeadRule, error) {
 	var all []DeadRule
@@ -126,7 +129,8 @@ func takes(t xtables.Target) bool {
 	return false
 }
 
-// box is the packets that a rule may match, as far as addresses, protocols and ports say it. It is exact if the rule asks for nothing else.
+// box is the packets that a rule may match, as far as addresses, protocols and ports say it. It is exact if the rule asks for nothing
+// else.
 func (d *deadRules) box(r *xtables.Rule) (most diagram.ID, exact bool) {
 	st := state{port: asIs}
 	q := d.b.newCond(&st)

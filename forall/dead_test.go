@@ -35,6 +35,7 @@ func TestDeadRules(t *testing.T) {
 	for _, d := range dead {
 		found = append(found, fmt.Sprint(d.Chain, " ", d.Number, " ", d.CoveredBy, " ", d.Unreferenced))
 	}
-	assert.ElementsMatch(t, []string{"FORWARD 3 [1] false", "FORWARD 4 [1 2] false", "FORWARD 10 [1 2 5 7 9] false", "USED 4 [2 3] false", "USED 8 [5 7] false", "LOST 1 [] true"},
+	assert.ElementsMatch(t, []string{"FORWARD 3 [1] false", "FORWARD 4 [1 2] false", "FORWARD 10 [1 2 5 7 9] false", "USED 4 [2 3] false",
+		"USED 8 [5 7] false", "LOST 1 [] true"},
 		found)
 }

@@ -29,7 +29,8 @@ func (d *Difference) Depends() []string {
 	return names
 }
 
-// Diff is every kind of difference once, that which most packets have first. A kind is two distributions of fates but for what is translated to: boxes in
+// Diff is every kind of difference once, that which most packets have first. A kind is two distributions of fates but for what is
+// translated to: boxes in
 // which both hosts do the same two things are one kind.
 func (f *Fates) Diff(other *Fates) iter.Seq[Difference] {
 	return func(yield func(Difference) bool) {

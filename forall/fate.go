@@ -80,7 +80,8 @@ func (f Fate) without(p Part) Fate {
 }
 
 func compareFates(a, b Fate) int {
-	return cmp.Or(cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.To, b.To), cmp.Compare(a.RejectWith, b.RejectWith), cmp.Compare(a.Out, b.Out),
+	return cmp.Or(cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.To, b.To),
+		cmp.Compare(a.RejectWith, b.RejectWith), cmp.Compare(a.Out, b.Out),
 		a.Dst.Compare(b.Dst), cmp.Compare(a.DstPort, b.DstPort), a.Src.Compare(b.Src), cmp.Compare(a.Mark, b.Mark),
 		cmp.Compare(a.Unmodelled, b.Unmodelled))
 }

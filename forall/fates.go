@@ -126,7 +126,8 @@ func (f *Fates) Equal(other *Fates) bool {
 // ErrOutside says that a packet is none of those that fates are about.
 var ErrOutside = errors.New("forall: the packet is none of those that the fates are about")
 
-// At is the fates of one packet. Conditions with names do not hold there but for those that holding names. An error that is ErrOutside says what of the
+// At is the fates of one packet. Conditions with names do not hold there but for those that holding names. An error that is ErrOutside
+// says what of the
 // packet is not as in a first packet.
 func (f *Fates) At(in inet.Input, holding ...string) (Distribution, error) {
 	return f.AtClass(New, in, holding...)
@@ -194,7 +195,8 @@ func (f *Fates) outside(in *inet.Input, class Class) string {
 		return "its mark"
 	case in.TTL != 0 || in.Spent:
 		return "its TTL"
-	case in.TOS != 0 || in.Length != 0 || in.ChecksumOff != 0 || in.MSS != 0 || len(in.Payload) > 0 || in.Numbers != nil || in.Inner != nil || in.Carried != nil:
+	case in.TOS != 0 || in.Length != 0 || in.ChecksumOff != 0 || in.MSS != 0 ||
+		len(in.Payload) > 0 || in.Numbers != nil || in.Inner != nil || in.Carried != nil:
 		return "something of its header or its payload"
 	}
 	return ""

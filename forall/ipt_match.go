@@ -87,8 +87,9 @@ func (q *cond) matchMore(m xtables.Match, c *chain, number int) {
 
 // bit is how --state and --ctstate call the relation.
 func (r relation) bit() match.CTState {
-	return [...]match.CTState{unseen: match.CTInvalid, untracked: match.CTUntracked, templated: match.CTNew, fresh: match.CTNew, established: match.CTEstablished,
-		related: match.CTRelated}[r]
+	return [...]match.CTState{unseen: match.CTInvalid, untracked: match.CTUntracked, templated: match.CTNew, fresh: match.CTNew,
+		established: match.CTEstablished,
+		related:     match.CTRelated}[r]
 }
 
 // flags is the flags of TCP packets of the class.

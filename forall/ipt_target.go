@@ -153,7 +153,8 @@ func (b *builder) moveTo(to destination, st state) diagram.ID {
 	same := st
 	st.moved = isMoved
 	other := b.is(accepted, b.withTarget(to, st))
-	return b.then(b.s.Choose(vDstPort, diagram.Set{diagram.Point(diagram.Number(uint64(to.port)))}, b.s.One(yes), b.s.One(no)), b.is(accepted, same), other)
+	port := diagram.Set{diagram.Point(diagram.Number(uint64(to.port)))}
+	return b.then(b.s.Choose(vDstPort, port, b.s.One(yes), b.s.One(no)), b.is(accepted, same), other)
 }
 
 // movedBy says whether the address of a target is another one than the destination of a view.

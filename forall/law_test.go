@@ -35,7 +35,9 @@ func TestOrderMakesNoDifference(t *testing.T) {
 func TestDifferencesHaveWitnesses(t *testing.T) {
 	sound := (&services{count: 30}).host(t)
 	f := fatesOf(t, sound, nil)
-	for name, fault := range map[string]*services{"port": {count: 30, port: 9090}, "masquerade": {count: 30, unmarked: true}, "service": {count: 29}} {
+	for name, fault := range map[string]*services{
+		"port": {count: 30, port: 9090}, "masquerade": {count: 30, unmarked: true}, "service": {count: 29},
+	} {
 		t.Run(name, func(t *testing.T) {
 			faulty := fault.host(t)
 			g := fatesOf(t, faulty, f)
@@ -70,11 +72,13 @@ func walk(t *testing.T, h *packetsim.Host, d *forall.Difference) map[string]floa
 // TestWritingMakesNoDifference says the same in other words: comments, a chain of its own, a split rule, LOG.
 func TestWritingMakesNoDifference(t *testing.T) {
 	const plain = "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n" +
-		"-A FORWARD -d 10.0.0.0/8 -p tcp -m tcp --dport 80 -j ACCEPT\n-A FORWARD -s 192.0.2.1/32 -j REJECT --reject-with icmp-port-unreachable\nCOMMIT\n"
+		"-A FORWARD -d 10.0.0.0/8 -p tcp -m tcp --dport 80 -j ACCEPT\n" +
+		"-A FORWARD -s 192.0.2.1/32 -j REJECT --reject-with icmp-port-unreachable\nCOMMIT\n"
 	f := fatesOf(t, saved(t, plain), nil)
 	for name, text := range map[string]string{
 		"a comment": strings.Replace(plain, "-j ACCEPT", "-m comment --comment \"web\" -j ACCEPT", 1),
-		"a chain": strings.NewReplacer(":OUTPUT ACCEPT [0:0]\n", ":OUTPUT ACCEPT [0:0]\n:WEB - [0:0]\n", "--dport 80 -j ACCEPT", "--dport 80 -j WEB",
+		"a chain": strings.NewReplacer(":OUTPUT ACCEPT [0:0]\n", ":OUTPUT ACCEPT [0:0]\n:WEB - [0:0]\n",
+			"--dport 80 -j ACCEPT", "--dport 80 -j WEB",
 			"COMMIT", "-A WEB -j ACCEPT\nCOMMIT").Replace(plain),
 		"two halves": strings.Replace(plain, "-A FORWARD -d 10.0.0.0/8 -p tcp -m tcp --dport 80 -j ACCEPT\n",
 			"-A FORWARD -d 10.128.0.0/9 -p tcp -m tcp --dport 80 -j ACCEPT\n-A FORWARD -d 10.0.0.0/9 -p tcp -m tcp --dport 80 -j ACCEPT\n", 1),
@@ -90,7 +94,8 @@ func TestWritingMakesNoDifference(t *testing.T) {
 // TestBothLanguagesAreAlike says the same in iptables and in nftables.
 func TestBothLanguagesAreAlike(t *testing.T) {
 	ipt := "*nat\n:PREROUTING ACCEPT [0:0]\n:INPUT ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n" +
-		"-A PREROUTING -d 10.96.0.1/32 -p tcp -m tcp --dport 80 -m statistic --mode random --probability 0.50000000000 -j DNAT --to-destination 10.244.0.2:8080\n" +
+		"-A PREROUTING -d 10.96.0.1/32 -p tcp -m tcp --dport 80 -m statistic --mode random --probability 0.50000000000 " +
+		"-j DNAT --to-destination 10.244.0.2:8080\n" +
 		"-A PREROUTING -d 10.96.0.1/32 -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.244.0.3:8080\n" +
 		"-A POSTROUTING ! -s 10.244.0.0/16 -o eth0 -j MASQUERADE\nCOMMIT\n"
 	nft := `table ip nat {

@@ -6,7 +6,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// nftAsks is what a rule asks for of destinations, and what else of the state. It notes with the rule where it leads, and to which destinations it may
+// nftAsks is what a rule asks for of destinations, and what else of the state. It notes with the rule where it leads, and to which
+// destinations it may
 // apply.
 func (b *builder) nftAsks(c *chain, r *nftRule) ([]diagram.Interval, reads) {
 	a := nftAsking{b: b, r: r, led: map[string]bool{}, run: nftRun{b: b, c: c, r: r, st: state{port: asIs}}, filters: true}

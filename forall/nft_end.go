@@ -31,7 +31,8 @@ func (x *nftRun) reject(e *expr.Reject) diagram.ID {
 }
 
 // rangeOf calls of with the range of addresses and ports that registers hold.
-func (x *nftRun) rangeOf(addrs, ports [2]expr.Register, flags expr.NATFlags, of func(x *nftRun, r *netfilter.NATRange) diagram.ID) diagram.ID {
+func (x *nftRun) rangeOf(addrs, ports [2]expr.Register, flags expr.NATFlags,
+	of func(x *nftRun, r *netfilter.NATRange) diagram.ID) diagram.ID {
 	r := netfilter.NATRange{Random: flags&expr.NATProtoRandom != 0, RandomFully: flags&expr.NATProtoFullRandom != 0,
 		Persistent: flags&expr.NATPersistent != 0}
 	if flags&(expr.NATProtoOffset|expr.NATNetmap) != 0 {

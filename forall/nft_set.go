@@ -138,6 +138,9 @@ func (x *nftRun) lookup(e *expr.Lookup, i int) diagram.ID {
 	return x.b.s.Replace(found, func(a diagram.Atom) diagram.ID { return l.ways[a] })
 }
 
+// varNames are the variables as conditions with names call them.
+var varNames = [...]string{vDst: "daddr", vDstPort: "dport", vProto: "protocol", vSrc: "saddr", vSrcPort: "sport", vIn: "device"}
+
 // lookupChanging is a look-up in a set that changes with packets and time: a condition with a name.
 func (x *nftRun) lookupChanging(e *expr.Lookup, set *nftables.Set, i int) diagram.ID {
 	var key []string
@@ -148,7 +151,7 @@ func (x *nftRun) lookupChanging(e *expr.Lookup, set *nftables.Set, i int) diagra
 		case loadOpaque:
 			key = append(key, r.of.name)
 		default:
-			key = append(key, [...]string{vDst: "daddr", vDstPort: "dport", vProto: "protocol", vSrc: "saddr", vSrcPort: "sport", vIn: "device"}[r.of.v])
+			key = append(key, varNames[r.of.v])
 		}
 	}
 	has := x.named(fmt.Sprintf("set %s of %s %s has %s", set.Name, x.r.table.Family, x.r.table.Name, strings.Join(key, " . ")))
@@ -229,7 +232,8 @@ func (l *looking) outcome(e *nftables.Element) diagram.Atom {
 	return a
 }
 
-// find is the ways as a function of the variables that are in the key. It is false where the key has bits of a value that are no intervals.
+// find is the ways as a function of the variables that are in the key. It is false where the key has bits of a value that are no
+// intervals.
 func (l *looking) find(runs []run) (diagram.ID, bool) {
 	candidates := make([]int32, len(l.set.all))
 	for i := range candidates {

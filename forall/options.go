@@ -76,6 +76,7 @@ type Options struct {
 	Chance  Chance
 	// Ignore is what fates do not say.
 	Ignore Part
-	// Beside are fates that the new ones will be compared with. They share memory with them, and what both have in common is worked out once.
+	// Beside are fates that the new ones will be compared with. They share memory with them, and what both have in common is worked out
+	// once.
 	Beside *Fates
 }

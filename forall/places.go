@@ -9,7 +9,8 @@ import (
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 )
 
-// places are the destinations as far as the host can tell them apart. Rules and routing ask for sets of destinations; those that are in the same sets
+// places are the destinations as far as the host can tell them apart. Rules and routing ask for sets of destinations; those that are in
+// the same sets
 // are one view, and are walked once.
 type places struct {
 	slices    []slice
@@ -97,7 +98,8 @@ func (c *classes) of(v diagram.Value) int32 {
 	return c.class[sort.Search(len(c.first), func(i int) bool { return v.Less(c.first[i]) })-1]
 }
 
-// classify makes classes of the values up to a limit that are in the same intervals, and between the same two of the cuts, which are ascending and begin at 0.
+// classify makes classes of the values up to a limit that are in the same intervals, and between the same two of the cuts, which are
+// ascending and begin at 0.
 func classify(intervals []diagram.Interval, cuts []diagram.Value, limit diagram.Value) classes {
 	type event struct {
 		at    diagram.Value

@@ -53,7 +53,8 @@ func (s *services) text() string {
 			}
 			heads = append(heads, fmt.Sprintf(":KUBE-SEP-%d-%d - [0:0]\n", i, e))
 			fmt.Fprintf(&b, "-A KUBE-SVC-%d%s -j KUBE-SEP-%d-%d\n", i, draw, i, e)
-			fmt.Fprintf(&b, "-A KUBE-SEP-%d-%d -s %s/32 -j KUBE-MARK-MASQ\n-A KUBE-SEP-%d-%d -p %s -m %s -j DNAT --to-destination %s:%d\n", i, e, pod, i, e,
+			fmt.Fprintf(&b, "-A KUBE-SEP-%d-%d -s %s/32 -j KUBE-MARK-MASQ\n", i, e, pod)
+			fmt.Fprintf(&b, "-A KUBE-SEP-%d-%d -p %s -m %s -j DNAT --to-destination %s:%d\n", i, e,
 				proto, proto, pod, port)
 		}
 		chains = append(chains, b.String())

@@ -28,7 +28,8 @@ func newLikely(hosts ...*packetsim.Host) *likely {
 			}
 		}
 		for _, r := range config.Routes {
-			if host := r.Dst.Addr().Next().Next(); r.Dst.Bits() > 8 && !r.Dst.IsSingleIP() && r.Dst.Contains(host) && r.Type != packetsim.RouteLocal {
+			network := r.Dst.Bits() > 8 && !r.Dst.IsSingleIP()
+			if host := r.Dst.Addr().Next().Next(); network && r.Dst.Contains(host) && r.Type != packetsim.RouteLocal {
 				l.addrs = append(l.addrs, host)
 			}
 		}

@@ -54,8 +54,10 @@ func chainsOf(entries []entry) []HookChain {
 	return chains
 }
 
-// Terrain is what a host has around its rules at one moment, for packets of one family: what each hook does in turn, and what routing, the types of
-// addresses and the choice of sources say, as pure functions. Walks ask the same code. Connections that are there play no part in it, nor does
+// Terrain is what a host has around its rules at one moment, for packets of one family: what each hook does in turn, and what routing,
+// the types of
+// addresses and the choice of sources say, as pure functions. Walks ask the same code. Connections that are there play no part in it,
+// nor does
 // what changes later.
 type Terrain struct {
 	host  *Host // one of its own, without connections
@@ -124,7 +126,8 @@ func (t *Terrain) Bridge(device string) string {
 
 // Way is where routing sends a packet.
 type Way struct {
-	// Local: to the host itself. Out is the device that it leaves by, lo for packets of the host to itself, and empty for others to the host.
+	// Local: to the host itself. Out is the device that it leaves by, lo for packets of the host to itself, and empty for others to the
+	// host.
 	Local   bool
 	Out     string
 	NextHop netip.Addr
@@ -245,7 +248,8 @@ func (t *Terrain) RedirectAddr(at netfilter.Hook, in string, dst netip.Addr) net
 	return redirectAddr(s)
 }
 
-// Cuts are the addresses at which an answer may change, ascending, with the first address of all: between two of them each answer is the same, but for
+// Cuts are the addresses at which an answer may change, ascending, with the first address of all: between two of them each answer is the
+// same, but for
 // the address itself as a next hop.
 func (t *Terrain) Cuts() []netip.Addr {
 	first := netip.IPv4Unspecified()
@@ -288,7 +292,8 @@ func (c *cuts) add(p netip.Prefix) {
 
 // addKnown adds what has a meaning of its own.
 func (c *cuts) addKnown() {
-	for _, p := range [...]string{"0.0.0.0/32", "0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/4", "224.0.0.0/24", "169.254.0.0/16", "255.255.255.255/32",
+	for _, p := range [...]string{"0.0.0.0/32", "0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/4", "224.0.0.0/24", "169.254.0.0/16",
+		"255.255.255.255/32",
 		"::/128", "::1/128", "ff00::/8", "fe80::/10"} {
 		c.add(netip.MustParsePrefix(p))
 	}

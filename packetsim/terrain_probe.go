@@ -20,7 +20,8 @@ type Place struct {
 
 // skbAt is the packet at its place.
 func (t *Terrain) skbAt(p *Place) *skb {
-	s := &skb{Packet: p.Packet, hook: p.Hook, hooks: t.hooks, in: t.host.byName[p.In], out: t.host.byName[p.Out], local: p.Local, routed: p.Routed}
+	s := &skb{Packet: p.Packet, hook: p.Hook, hooks: t.hooks, in: t.host.byName[p.In], out: t.host.byName[p.Out],
+		local: p.Local, routed: p.Routed}
 	if !p.Local {
 		s.came = s.in
 	}

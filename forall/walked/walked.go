@@ -21,7 +21,8 @@ type Report struct {
 	Boxes, Asked int
 	// Failed are packets of which the walk cannot say what becomes of them.
 	Failed int
-	// Unmodelled are packets whose fate is not known, Named those of boxes that a condition with a name must hold for, and Impossible those that
+	// Unmodelled are packets whose fate is not known, Named those of boxes that a condition with a name must hold for, and Impossible those
+	// that
 	// cannot be sent.
 	Unmodelled, Named, Impossible int
 	// Wrong are disagreements.
@@ -30,7 +31,8 @@ type Report struct {
 
 // String is the numbers.
 func (r *Report) String() string {
-	return fmt.Sprintf("%d boxes, %d packets walked, %d that cannot be walked, %d not modelled, %d under a condition with a name, %d impossible, %d disagreements",
+	return fmt.Sprintf("%d boxes, %d packets walked, %d that cannot be walked, %d not modelled, "+
+		"%d under a condition with a name, %d impossible, %d disagreements",
 		r.Boxes, r.Asked, r.Failed, r.Unmodelled, r.Named, r.Impossible, len(r.Wrong))
 }
 
@@ -46,7 +48,8 @@ func (r *Report) Text() string { return r.String() + "\n" + strings.Join(r.Wrong
 // mostWrong is the number of disagreements after which a comparison ends.
 const mostWrong = 5
 
-// Compare walks random packets of random boxes, about so many, and compares their fates. The fates must have been worked out with forall.Exact, and of
+// Compare walks random packets of random boxes, about so many, and compares their fates. The fates must have been worked out with
+// forall.Exact, and of
 // the host as it is.
 func Compare(f *forall.Fates, r *rand.Rand, packets int) *Report {
 	report := &Report{}
@@ -162,7 +165,8 @@ func Draw(s *forall.Space, r *rand.Rand) (in inet.Input, possible bool) {
 	return in, !noPacket(p.Dst.Is6(), p.Proto) && !p.Dst.Is4In6() && !p.Src.Is4In6()
 }
 
-// noPacket says whether a protocol is none of a family's packets: that of the other family, or a header of IPv6 behind which another one comes.
+// noPacket says whether a protocol is none of a family's packets: that of the other family, or a header of IPv6 behind which another one
+// comes.
 func noPacket(six bool, p inet.Proto) bool {
 	switch p {
 	case inet.ICMP, 0, 43, 44, inet.AH, 60:

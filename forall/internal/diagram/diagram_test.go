@@ -165,7 +165,8 @@ func TestSets(t *testing.T) {
 		var drawn [2][]Interval
 		for i := range drawn {
 			for range rapid.IntRange(0, 4).Draw(t, "intervals") {
-				drawn[i] = append(drawn[i], Interval{Number(rapid.Uint64Range(0, 15).Draw(t, "first")), Number(rapid.Uint64Range(0, 15).Draw(t, "last"))})
+				first, last := rapid.Uint64Range(0, 15).Draw(t, "first"), rapid.Uint64Range(0, 15).Draw(t, "last")
+				drawn[i] = append(drawn[i], Interval{Number(first), Number(last)})
 			}
 		}
 		in := func(is []Interval, v Value) bool {

@@ -141,7 +141,8 @@ func (s *Store) Both(a, b ID, each func(i Interval, a, b ID) bool) {
 	}
 }
 
-// Copy is a function of another store in this one, which has the same variables, with atoms as they are here. known are the nodes that were
+// Copy is a function of another store in this one, which has the same variables, with atoms as they are here. known are the nodes that
+// were
 // copied so before.
 func (s *Store) Copy(from *Store, root ID, as func(Atom) Atom, known map[ID]ID) ID {
 	if id, is := known[root]; is {

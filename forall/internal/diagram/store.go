@@ -57,7 +57,8 @@ type Store struct {
 	rounds int32
 }
 
-// NewStore is a store of functions of variables. The limits are the greatest values of the first of them; those behind them are true or false.
+// NewStore is a store of functions of variables. The limits are the greatest values of the first of them; those behind them are true or
+// false.
 func NewStore(limits ...Value) *Store { return &Store{limits: limits, table: make([]ID, 1<<10)} }
 
 // Limit is the greatest value of a variable.
@@ -164,7 +165,8 @@ func (s *Store) leaf(shares []Share) ID {
 	return s.put(slot, node{first: first, count: uint32(len(shares)), hash: uint32(h), v: none})
 }
 
-// Node is a decision of a variable: up to the first bound to the first child, and so on; the last bound is the variable's limit. The children
+// Node is a decision of a variable: up to the first bound to the first child, and so on; the last bound is the variable's limit. The
+// children
 // decide later variables. It may write to its arguments, and keeps none of them.
 func (s *Store) Node(v Var, last []Value, kids []ID) ID {
 	n := 0

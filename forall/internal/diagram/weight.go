@@ -2,8 +2,10 @@ package diagram
 
 import "math/bits"
 
-// Weight is a probability: as a float for people, and as its residue modulo the prime 2^61-1, by which weights are compared. Products of k/2^31 and
-// of 1/n have such a residue at no cost, where the exact fractions of a service of a thousand endpoints would have thirty thousand bits each.
+// Weight is a probability: as a float for people, and as its residue modulo the prime 2^61-1, by which weights are compared. Products of
+// k/2^31 and
+// of 1/n have such a residue at no cost, where the exact fractions of a service of a thousand endpoints would have thirty thousand bits
+// each.
 // Two different probabilities have one residue with a chance of 2^-61.
 type Weight struct {
 	float   float64
