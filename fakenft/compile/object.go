@@ -84,8 +84,8 @@ func (o *options) protocol() uint8 {
 	return 0
 }
 
-// onlyIPv4 are the helpers that the kernel has for IPv4 alone. It answers with the families that a helper is for (nft_ct_helper_obj_dump), so an object
-// for both that names one of these is listed as one for IPv4.
+// onlyIPv4 are the helpers that the kernel has for IPv4 alone. It answers with the families that a helper is for (nft_ct_helper_obj_dump),
+// so an object for both that names one of these is listed as one for IPv4.
 var onlyIPv4 = []string{"irc", "netbios-ns", "pptp", "snmp", "snmp_trap"}
 
 func (o *options) helper() []byte {

@@ -12,7 +12,8 @@ import (
 // TestFamiliesOfHelpers lists helpers as Linux 6.18 does: by the families that it has them for.
 func TestFamiliesOfHelpers(t *testing.T) {
 	for helper, family := range map[string]string{
-		"ftp tcp": "inet", "sip udp": "inet", "tftp udp": "inet", "irc tcp": "ip", "netbios-ns udp": "ip", "pptp tcp": "ip", "snmp_trap udp": "ip",
+		"ftp tcp": "inet", "sip udp": "inet", "tftp udp": "inet", "irc tcp": "ip",
+		"netbios-ns udp": "ip", "pptp tcp": "ip", "snmp_trap udp": "ip",
 	} {
 		name, protocol, _ := strings.Cut(helper, " ")
 		nft := fakenft.New(fakenft.Options{}).Exec()

@@ -130,8 +130,8 @@ func (r *reader) expr(v *value) syntax.Expr {
 	return k.read(r, of.key, of)
 }
 
-// protocols are the words that nft's language has for protocols. On the right they are these protocols whatever is on the left, and whatever the machine
-// calls them: most machines call ICMPv6 ipv6-icmp. Other names are looked up.
+// protocols are the words that nft's language has for protocols. On the right they are these protocols whatever is on the left, and
+// whatever the machine calls them: most machines call ICMPv6 ipv6-icmp. Other names are looked up.
 var protocols = map[string]uint64{
 	"icmp": 1, "tcp": 6, "udp": 17, "dccp": 33, "esp": 50, "ah": 51, "icmpv6": 58, "comp": 108, "sctp": 132, "udplite": 136,
 }

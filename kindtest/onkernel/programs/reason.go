@@ -34,7 +34,8 @@ func explain(theirs, ours *toolrun.Run) string {
 
 // counters is how the tools print what was counted: in save, in the head of a listed chain, in a listed rule, in -S -v.
 var counters = regexp.MustCompile(`\[([0-9]+):([0-9]+)\]|\(policy [A-Z]+ ([0-9]+[KMGTP]?) packets, ([0-9]+[KMGTP]?) bytes\)|` +
-	`(?m:^(?:[0-9]+ )? *([0-9]+[KMGTP]?) +([0-9]+[KMGTP]?) )|-c ([0-9]+) ([0-9]+)\b|packets ([0-9]+) bytes ([0-9]+)|"packets": ([0-9]+), "bytes": ([0-9]+)`)
+	`(?m:^(?:[0-9]+ )? *([0-9]+[KMGTP]?) +([0-9]+[KMGTP]?) )|-c ([0-9]+) ([0-9]+)\b|packets ([0-9]+) bytes ([0-9]+)|` +
+	`"packets": ([0-9]+), "bytes": ([0-9]+)`)
 
 // blanks are what a wide number takes from the column beside it.
 var blanks = regexp.MustCompile(` +`)

@@ -1,5 +1,5 @@
-// Package bothkernels runs each call of a tool on two kernels, the real one and the fake one, and notes what they answer differently. It gives the
-// program the answer of the real one.
+// Package bothkernels runs each call of a tool on two kernels, the real one and the fake one, and notes what they answer differently. It
+// gives the program the answer of the real one.
 package bothkernels
 
 import (

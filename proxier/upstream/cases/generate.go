@@ -26,12 +26,12 @@ var likely = []gen.Feature{
 // overlapping are the features with which slices share an address, or a chain goes with a service that another one replaces.
 var overlapping = gen.Of(gen.Duplicates, gen.Contested, gen.OddSlices, gen.SeveralSlices, gen.HostEndpoints)
 
-// Generated makes the case of a number in mode iptables: a generated scenario as its first node sees it, with settings that only a case has. Cases of
-// the same seed and number are equal.
+// Generated makes the case of a number in mode iptables: a generated scenario as its first node sees it, with settings that only a case
+// has. Cases of the same seed and number are equal.
 func Generated(seed, number uint64) *Case { return GeneratedIn("", seed, number) }
 
-// GeneratedIn makes the case of a number in a mode. In mode nftables nobody holds a chain of a service: tables of others cannot, and rules of others in
-// kube-proxy's own table vanish.
+// GeneratedIn makes the case of a number in a mode. In mode nftables nobody holds a chain of a service: tables of others cannot, and rules
+// of others in kube-proxy's own table vanish.
 func GeneratedIn(mode Mode, seed, number uint64) *Case {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, number))}
 	large := g.in(4, 100)
@@ -78,8 +78,8 @@ func (g *generator) settings(s *Settings) {
 	}
 }
 
-// in has the settings be those of a mode: what they say of the tools of iptables, of accounting and of the kernel's settings, mode nftables does
-// not look at.
+// in has the settings be those of a mode: what they say of the tools of iptables, of accounting and of the kernel's settings, mode nftables
+// does not look at.
 func (s *Settings) in(mode Mode) {
 	if mode == NFTables {
 		s.Mode, s.LocalhostNodePorts, s.NoRandomFully, s.NoHourlyFullSync, s.Accounting, s.TCPLiberal = mode, false, false, false, "absent", nil

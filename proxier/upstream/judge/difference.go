@@ -13,7 +13,8 @@ import (
 type Difference struct {
 	step   int // of the case, from 0
 	family v1.IPFamily
-	// Kind is "rules", "packets", "conntrack", "metrics", "health", "sysctls" or "errors"; "kernel" if the real kernel and the fake one differ.
+	// Kind is "rules", "packets", "conntrack", "metrics", "health", "sysctls" or "errors"; "kernel" if the real kernel and the fake one
+	// differ.
 	Kind string
 	// where is a chain, packet or metric.
 	where        string

@@ -58,8 +58,8 @@ func (e *Explanation) Show(c *cases.Case, report *Report) (differences []*Differ
 	return differences, err
 }
 
-// Allows says whether a case that shows this explanation may show another one as well: one that is there in every state, and in the case of an explanation
-// of all modes one of mode nftables.
+// Allows says whether a case that shows this explanation may show another one as well: one that is there in every state, and in the case of
+// an explanation of all modes one of mode nftables.
 func (e *Explanation) Allows(name string) bool {
 	return slices.ContainsFunc(allExplanations(), func(other Explanation) bool {
 		return other.Name == name && (other.everywhere || other.native && !e.native)
@@ -190,13 +190,16 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 		}
 	}
 	_, differences := compareRules(ours, theirs)
-	return !slices.ContainsFunc(differences, func(d *Difference) bool { return !d.onlyComments && !r.explainedNatively(d, family, differences) })
+	return !slices.ContainsFunc(differences, func(d *Difference) bool {
+		return !d.onlyComments && !r.explainedNatively(d, family, differences)
+	})
 }
 
 // explainedNatively says whether a difference of rules is one of mode nftables, whatever was before.
 func (r *run) explainedNatively(d *Difference, family v1.IPFamily, all []*Difference) bool {
 	d.family = family
-	return r.settings.Mode == cases.NFTables && slices.ContainsFunc(nativeExplanations(), func(e Explanation) bool { return e.holds(r, d, all) })
+	return r.settings.Mode == cases.NFTables &&
+		slices.ContainsFunc(nativeExplanations(), func(e Explanation) bool { return e.holds(r, d, all) })
 }
 
 // deliver tells a proxier that starts of all objects, with these slices.

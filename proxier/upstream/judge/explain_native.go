@@ -18,8 +18,8 @@ func nativeExplanations() []Explanation {
 		{
 			Name: "cluster-ip-answers-nothing",
 			Case: "nftables/cluster-ip-answers-nothing.yaml",
-			Why: "kube-proxy refuses every packet to a cluster IP whose port is no Service's, also an echo request, which has no port. Ours refuses " +
-				"TCP, UDP and SCTP, and lets the rest pass on, as mode iptables does.",
+			Why: "kube-proxy refuses every packet to a cluster IP whose port is no Service's, also an echo request, which has no port. " +
+				"Ours refuses TCP, UDP and SCTP, and lets the rest pass on, as mode iptables does.",
 			native:     true,
 			everywhere: true,
 			holds: func(_ *run, d *Difference, _ []*Difference) bool {
@@ -29,24 +29,24 @@ func nativeExplanations() []Explanation {
 		{
 			Name: "firewall-without-endpoints",
 			Case: "nftables/firewall-without-endpoints.yaml",
-			Why: "kube-proxy writes the firewall of a LoadBalancer with source ranges also where the service has no endpoint, and drops what is not in " +
-				"the ranges before it can be refused. Ours refuses all of it, as mode iptables does.",
+			Why: "kube-proxy writes the firewall of a LoadBalancer with source ranges also where the service has no endpoint, and drops " +
+				"what is not in the ranges before it can be refused. Ours refuses all of it, as mode iptables does.",
 			native: true,
 			holds:  func(r *run, d *Difference, all []*Difference) bool { return r.idleFirewall(d, all) },
 		},
 		{
 			Name: "hairpin-of-unplaced",
 			Case: "nftables/hairpin-of-unplaced.yaml",
-			Why: "An endpoint without nodeName may be a pod of this node. kube-proxy takes it for another node's: a pod that reaches itself through the " +
-				"service gets its own address as the client, and no answer. Ours masquerades it.",
+			Why: "An endpoint without nodeName may be a pod of this node. kube-proxy takes it for another node's: a pod that reaches itself " +
+				"through the service gets its own address as the client, and no answer. Ours masquerades it.",
 			native: true,
 			holds:  func(r *run, d *Difference, _ []*Difference) bool { return r.unplacedHairpin(d) },
 		},
 		{
 			Name: "cleanup-in-deleted-table",
 			Case: "nftables/cleanup-in-deleted-table.yaml",
-			Why: "kube-proxy deletes the chains that went out of use in the last sync by their names, before it looks what is there. If somebody has " +
-				"deleted the table meanwhile, that fails, and is counted. Ours looks first.",
+			Why: "kube-proxy deletes the chains that went out of use in the last sync by their names, before it looks what is there. " +
+				"If somebody has deleted the table meanwhile, that fails, and is counted. Ours looks first.",
 			native: true,
 			holds: func(_ *run, d *Difference, _ []*Difference) bool {
 				return d.Kind == "metrics" && strings.Contains(d.where, "nftables_cleanup_failures_total") && d.ours[0] == "0" && d.theirs[0] == "1"
@@ -65,7 +65,8 @@ func nativeExplanations() []Explanation {
 	}
 }
 
-// idleFirewall says whether a difference is the firewall of a service port without endpoints, which only kube-proxy has, or a packet that it drops.
+// idleFirewall says whether a difference is the firewall of a service port without endpoints, which only kube-proxy has, or a packet that
+// it drops.
 func (r *run) idleFirewall(d *Difference, all []*Difference) bool {
 	switch {
 	case d.Kind == "packets":
@@ -162,7 +163,8 @@ func hairpinOf(lines []string) (to netip.Addr, masqueraded bool) {
 func hairpins(lines []string) map[string]bool {
 	all := map[string]bool{}
 	for _, line := range lines {
-		if text := strings.Trim(strings.TrimPrefix(line, "elements = {"), " ,}"); strings.Count(text, " . ") == 3 && !strings.HasPrefix(text, "type ") {
+		text := strings.Trim(strings.TrimPrefix(line, "elements = {"), " ,}")
+		if strings.Count(text, " . ") == 3 && !strings.HasPrefix(text, "type ") {
 			all[text] = true
 		}
 	}

@@ -27,7 +27,8 @@ func explanations() []Explanation {
 					return r.settings.Mode == cases.NFTables && contestedParts(r.objects, d.family, d)
 				}
 				return d.contested && !slices.ContainsFunc(all, func(other *Difference) bool {
-					return other.Kind == "rules" && !r.oldTools(other) && !contestedParts(r.objects, d.family, other) && !r.explainedNatively(other, d.family, all)
+					return other.Kind == "rules" && !r.oldTools(other) && !contestedParts(r.objects, d.family, other) &&
+						!r.explainedNatively(other, d.family, all)
 				})
 			},
 		},

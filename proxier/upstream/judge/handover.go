@@ -131,8 +131,8 @@ func (h *handedOver) fresh() (fresh peers.Peer, errs map[v1.IPFamily]error, err 
 func (h *handedOver) differences(family v1.IPFamily, fresh peers.Peer, errs map[v1.IPFamily]error, report *Report) ([]*Difference, error) {
 	rules, differences := compareRules(written(h.settings.Mode, h.started, family), written(h.settings.Mode, fresh, family))
 	report.Rules += rules
-	// Of two elements of mode nftables that are the same but for their comment, kube-proxy keeps the former one; which service has an address that
-	// several claim is chance in it.
+	// Of two elements of mode nftables that are the same but for their comment, kube-proxy keeps the former one; which service has an
+	// address that several claim is chance in it.
 	differences = slices.DeleteFunc(differences, func(d *Difference) bool {
 		native := h.back && h.settings.Mode == cases.NFTables
 		return native && (d.onlyComments && strings.HasPrefix(d.where, "map ") || contestedParts(h.objects, family, d))
@@ -177,7 +177,8 @@ func written(mode cases.Mode, peer peers.Peer, family v1.IPFamily) map[string][]
 	return chains
 }
 
-// ownChains are the chains of a peer's kernel that proxiers make, as "table chain", sorted; in mode nftables sets and maps as well, as "map name".
+// ownChains are the chains of a peer's kernel that proxiers make, as "table chain", sorted; in mode nftables sets and maps as well, as "map
+// name".
 func ownChains(mode cases.Mode, peer peers.Peer, family v1.IPFamily) []string {
 	names := slices.Sorted(maps.Keys(written(mode, peer, family)))
 	return slices.DeleteFunc(names, func(name string) bool { return mode != cases.NFTables && !isOwn(name) })

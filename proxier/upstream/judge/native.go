@@ -12,8 +12,8 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 )
 
-// rulesOfPeer are the rules that a peer's kernel holds in a mode. Where onlyReached is set, chains of services that no packet can come to are left
-// out in mode iptables.
+// rulesOfPeer are the rules that a peer's kernel holds in a mode. Where onlyReached is set, chains of services that no packet can come to
+// are left out in mode iptables.
 func rulesOfPeer(mode cases.Mode, peer peers.Peer, family v1.IPFamily, onlyReached bool) map[string][]rule {
 	if mode == cases.NFTables {
 		return nativeRules(listing(peer, family))
@@ -38,9 +38,9 @@ func word(family v1.IPFamily) string {
 	return "ip"
 }
 
-// nativeRules are the lines of each part of a table, by "chain NAME", "set NAME", "map NAME". Chains and sets are listed in the order in which they were
-// made, which is lost here; rules keep their order, and nft sorts elements. A chain of a service without rules to which nothing leads waits for its
-// deletion, when that is: it is left out.
+// nativeRules are the lines of each part of a table, by "chain NAME", "set NAME", "map NAME". Chains and sets are listed in the order in
+// which they were made, which is lost here; rules keep their order, and nft sorts elements. A chain of a service without rules to which
+// nothing leads waits for its deletion, when that is: it is left out.
 func nativeRules(listing string) map[string][]rule {
 	parts := map[string][]rule{}
 	var name string

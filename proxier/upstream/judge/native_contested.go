@@ -17,8 +17,8 @@ var dispatching = []string{
 	"map service-ips", "map service-nodeports", "map firewall-ips", "map no-endpoint-services", "map no-endpoint-nodeports",
 }
 
-// contestedParts says whether two parts of a table differ only because more than one service port claims an address and port, or a node port: a map in
-// its elements, or a chain of a service port that claims one.
+// contestedParts says whether two parts of a table differ only because more than one service port claims an address and port, or a node
+// port: a map in its elements, or a chain of a service port that claims one.
 func contestedParts(objects *cases.Objects, family v1.IPFamily, d *Difference) bool {
 	_, claimed := destinationsOf(objects, family)
 	if service, port := ofChain(objects, d.where); service != nil {
@@ -57,7 +57,8 @@ func elementsOf(lines []string) map[string]string {
 	return all
 }
 
-// contests says whether several service ports claim the key of an element: "ADDRESS . PROTOCOL . PORT", or "PROTOCOL . PORT" of a node port.
+// contests says whether several service ports claim the key of an element: "ADDRESS . PROTOCOL . PORT", or "PROTOCOL . PORT" of a node
+// port.
 func (c claims) contests(key string, family v1.IPFamily) bool {
 	words := strings.Split(key, " . ")
 	if len(words) == 2 {
@@ -72,8 +73,8 @@ func (c claims) contests(key string, family v1.IPFamily) bool {
 	return err == nil && errPort == nil && c[destination{proto, addr, uint16(port)}] > 1
 }
 
-// ofChain is the service port that has a chain of mode nftables, "chain KIND-HASH-NAMESPACE/NAME/PROTOCOL/PORT", or a set of affinity; nil if there is
-// none.
+// ofChain is the service port that has a chain of mode nftables, "chain KIND-HASH-NAMESPACE/NAME/PROTOCOL/PORT", or a set of affinity; nil
+// if there is none.
 func ofChain(objects *cases.Objects, part string) (*v1.Service, *v1.ServicePort) {
 	words := strings.Split(part, "/")
 	if len(words) < 4 {
@@ -87,7 +88,8 @@ func ofChain(objects *cases.Objects, part string) (*v1.Service, *v1.ServicePort)
 	for _, service := range objects.SortedServices() {
 		for i := range service.Spec.Ports {
 			port := &service.Spec.Ports[i]
-			if service.Namespace == namespace && service.Name == words[1] && strings.EqualFold(string(port.Protocol), words[2]) && port.Name == name {
+			if service.Namespace == namespace && service.Name == words[1] &&
+				strings.EqualFold(string(port.Protocol), words[2]) && port.Name == name {
 				return service, port
 			}
 		}

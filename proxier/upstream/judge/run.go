@@ -260,7 +260,8 @@ func (r *run) compare(family v1.IPFamily, ourError, theirError error) []*Differe
 	mode := r.settings.Mode
 	rules, differences := compareRules(rulesOfPeer(mode, r.ours, family, unused), rulesOfPeer(mode, r.theirs, family, unused))
 	r.report.Rules += rules
-	// Where tools are made to fail and there is nothing new, kube-proxy fails to write nothing; ours, at most, to delete chains, which is no failed sync.
+	// Where tools are made to fail and there is nothing new, kube-proxy fails to write nothing; ours, at most, to delete chains, which is
+	// no failed sync.
 	idle := !r.own.Wrote(family) || r.history.failing && ourError == nil && mode == cases.NFTables
 	if (ourError == nil) != (theirError == nil) && !idle {
 		differences = append(differences, &Difference{

@@ -47,7 +47,8 @@ func NewOver(c *Config, programs exec.Interface) (*nftables.Proxier, knftables.I
 	return p, tables, nil
 }
 
-// CleanupOver does what kube-proxy's cleanup of mode nftables does (nftables.CleanupLeftovers), with the given nft: it deletes the tables that are there.
+// CleanupOver does what kube-proxy's cleanup of mode nftables does (nftables.CleanupLeftovers), with the given nft: it deletes the tables
+// that are there.
 func CleanupOver(ctx context.Context, programs exec.Interface) error {
 	for _, family := range []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol} {
 		tables, err := Tables(family, programs)
@@ -66,8 +67,8 @@ func CleanupOver(ctx context.Context, programs exec.Interface) error {
 // path guards PATH, which is the whole process's.
 var path sync.Mutex
 
-// asIfThere runs a constructor that asks the program nft of PATH whether it is there. Until the constructor ends, the program true stands in for it,
-// which says yes to everything: what it is asked then, Tables has asked the right nft.
+// asIfThere runs a constructor that asks the program nft of PATH whether it is there. Until the constructor ends, the program true stands
+// in for it, which says yes to everything: what it is asked then, Tables has asked the right nft.
 func asIfThere(construct func() error) (err error) {
 	standIn, err := exec.New().LookPath("true")
 	if err != nil {

@@ -182,7 +182,8 @@ func (f *kubeFamily) sync() error {
 	return (*field[func() error](f.runner(), "fn"))()
 }
 
-// ageChains has a second pass, which is the least between two syncs by default (minSyncPeriod): mode nftables deletes the chains of the last sync then.
+// ageChains has a second pass, which is the least between two syncs by default (minSyncPeriod): mode nftables deletes the chains of the
+// last sync then.
 func (f *kubeFamily) ageChains() {
 	if !f.native {
 		return

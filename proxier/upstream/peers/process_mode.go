@@ -36,8 +36,8 @@ func (k *process) native() bool {
 	return k.process.Configuration.Mode == kubeproxyconfig.ProxyMode(cases.NFTables)
 }
 
-// leaveOther removes what the other mode has left, as kube-proxy's server does when it starts. It goes on where that fails, as the server does, and
-// where the node has no tools of that mode.
+// leaveOther removes what the other mode has left, as kube-proxy's server does when it starts. It goes on where that fails, as the server
+// does, and where the node has no tools of that mode.
 func (k *process) leaveOther() {
 	if !k.native() {
 		_ = kubenft.CleanupOver(context.Background(), k.process.Kernel.Exec)

@@ -117,7 +117,8 @@ func recorded(t *testing.T, files fs.FS, stage string) (calls []call, ruleset st
 	require.NoError(t, err)
 	for _, name := range names {
 		base := path.Join("calls", strings.TrimSuffix(path.Base(name), ".argv"))
-		c := call{Argv: strings.Fields(text(base + ".argv")), Stdin: text(base + ".stdin"), Stdout: text(base + ".stdout"), Stderr: text(base + ".stderr")}
+		c := call{Argv: strings.Fields(text(base + ".argv")), Stdin: text(base + ".stdin")}
+		c.Stdout, c.Stderr = text(base+".stdout"), text(base+".stderr")
 		_, err := fmt.Sscan(text(base+".status"), &c.Status)
 		require.NoError(t, err)
 		calls = append(calls, c)
@@ -159,7 +160,8 @@ func listed(t *testing.T, text string) []string {
 	return lines
 }
 
-// The test's own program stands for nft on PATH: with a folder of state, as chainwalk has where a link to it has the name nft. It notes its calls.
+// The test's own program stands for nft on PATH: with a folder of state, as chainwalk has where a link to it has the name nft. It notes its
+// calls.
 func TestMain(m *testing.M) {
 	if name := path.Base(os.Args[0]); name == nft {
 		book := notebook{tool: &nftstate.Store{Dir: os.Getenv("CHAINWALK_STATE")}, file: os.Getenv("CHAINWALK_CALLS")}
@@ -205,7 +207,8 @@ func onPATH(t *testing.T) map[string]stage {
 	return seen
 }
 
-// withoutNetlink has knftables list with the program, and not by netlink, which reaches no fake: v1.37 has a gate for that, which is on by default.
+// withoutNetlink has knftables list with the program, and not by netlink, which reaches no fake: v1.37 has a gate for that, which is on by
+// default.
 func withoutNetlink(t *testing.T) {
 	gates := utilfeature.DefaultMutableFeatureGate
 	if _, has := gates.GetAll()["NFTablesNetlink"]; !has {
@@ -244,8 +247,8 @@ func sameStages(t *testing.T, want, got map[string]stage) {
 	t.Logf("%d calls in %d stages are the same", calls, len(got))
 }
 
-// TestStagesOnTheFake has kube-proxy do on the fake nft, in this process and as a program on PATH, what v1.36.3 was recorded doing on the real one: it
-// makes the same calls and gets the same answers. Other versions make other calls; both ways must be the same then.
+// TestStagesOnTheFake has kube-proxy do on the fake nft, in this process and as a program on PATH, what v1.36.3 was recorded doing on the
+// real one: it makes the same calls and gets the same answers. Other versions make other calls; both ways must be the same then.
 func TestStagesOnTheFake(t *testing.T) {
 	want := inTheProcess(t, fakekernel.New(fakekernel.Options{}).NFTables())
 	t.Run("on PATH", func(t *testing.T) { sameStages(t, want, onPATH(t)) })

@@ -86,8 +86,8 @@ func ofBalancer(s *v1.Service) {
 	s.Status.LoadBalancer.Ingress[0].IPMode = ptr.To(v1.LoadBalancerIPModeProxy)
 }
 
-// stagesSlice has endpoints for the ports of a service. An address of 10.244.1.0/24 or fd00:10:244:1::/64 is on node1; "ADDRESS!" terminates
-// and serves.
+// stagesSlice has endpoints for the ports of a service. An address of 10.244.1.0/24 or fd00:10:244:1::/64 is on node1; "ADDRESS!"
+// terminates and serves.
 func stagesSlice(service *v1.Service, endpoints ...string) *discovery.EndpointSlice {
 	family := service.Spec.IPFamilies[0]
 	if len(endpoints) > 0 {
@@ -144,7 +144,8 @@ func stagesCluster() []cases.Step {
 	with(dns, "10.244.1.13", "10.244.2.13")
 	with(stagesService("web", "172.30.0.41"), "10.244.1.2", "10.244.1.3", "10.244.2.2")
 	with(stagesService("np", "172.30.0.42", nodePort(30080)), "10.244.1.4", "10.244.2.4")
-	with(stagesService("lb", "172.30.0.43", balanced(30081, "203.0.113.5"), ranges("198.51.100.0/24", "192.168.10.0/24")), "10.244.1.5", "10.244.2.5")
+	with(stagesService("lb", "172.30.0.43", balanced(30081, "203.0.113.5"), ranges("198.51.100.0/24", "192.168.10.0/24")),
+		"10.244.1.5", "10.244.2.5")
 	with(stagesService("lb-local", "172.30.0.44", balanced(30082, "203.0.113.6", "203.0.113.66"), externalLocal), "10.244.1.6", "10.244.2.6")
 	with(stagesService("lb-local-none", "172.30.0.45", balanced(30083, "203.0.113.7"), externalLocal), "10.244.2.7")
 	with(stagesService("itp", "172.30.0.46", internalLocal), "10.244.1.8", "10.244.2.8")

@@ -70,7 +70,8 @@ func (s *stages) start(c stagesConfig) {
 	for _, family := range Families {
 		of := node[family]
 		surroundings := kubeSurroundings{
-			node: stagesNode, address: netip.MustParseAddr(of.address), detector: c.detector(of.pods), masqueradeAll: c.masqueradeAll, masqueradeBit: 14,
+			node: stagesNode, address: netip.MustParseAddr(of.address), detector: c.detector(of.pods),
+			masqueradeAll: c.masqueradeAll, masqueradeBit: 14,
 			nodePortAddresses: c.nodePorts, syncPeriod: syncPeriod, native: s.programs, onPath: s.onPath, network: s,
 			conntrack: &processConntrack{table: newFlows()},
 		}
@@ -204,7 +205,8 @@ var played = map[string]func(*stages){
 		s.full()
 	},
 	"17-restart-other-config": func(s *stages) {
-		s.restart(stagesConfig{detector: byPrefix, masqueradeAll: true, serviceCIDRs: []string{"172.30.0.0/16", "172.31.0.0/16", "fd00:172:30::/112"}})
+		s.restart(stagesConfig{detector: byPrefix, masqueradeAll: true,
+			serviceCIDRs: []string{"172.30.0.0/16", "172.31.0.0/16", "fd00:172:30::/112"}})
 	},
 	"18-restart-no-detector": func(s *stages) { s.restart(stagesConfig{detector: byNothing, nodePorts: []string{"192.168.10.0/24"}}) },
 	"19-restart-bridge":      func(s *stages) { s.restart(stagesConfig{detector: byBridge, nodePorts: []string{"192.168.10.0/24"}}) },
@@ -249,7 +251,8 @@ func playStages(t *testing.T, programs exec.Interface, onPath bool, after func(s
 	s.objects = cases.NewObjects()
 	s.tell(stagesCluster()...)
 	s.start(stagesConfig{
-		detector: byCIDR, nodePorts: []string{"192.168.10.1/32", "fd00:192:168:10::1/128"}, serviceCIDRs: []string{"172.30.0.0/16", "fd00:172:30::/112"},
+		detector: byCIDR, nodePorts: []string{"192.168.10.1/32", "fd00:192:168:10::1/128"},
+		serviceCIDRs: []string{"172.30.0.0/16", "fd00:172:30::/112"},
 	})
 	after("00-start")
 	s.first()

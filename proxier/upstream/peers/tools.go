@@ -17,7 +17,8 @@ type tools struct {
 	restored, ensured bool
 }
 
-// failRestores makes the next restore of each family fail, and every transaction of nft, which has one name for both, until failing is cleared.
+// failRestores makes the next restore of each family fail, and every transaction of nft, which has one name for both, until failing is
+// cleared.
 func (t *tools) failRestores() {
 	t.failing = map[string]bool{"iptables-restore": true, "ip6tables-restore": true, nft: true}
 }

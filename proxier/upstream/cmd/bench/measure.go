@@ -145,7 +145,8 @@ func (b *bench) partialSyncs() error {
 		b.goal("bytes of input", float64(us.restored), b.goals.input)
 	}
 	least, most := b.goals.sizes[0], b.goals.sizes[len(b.goals.sizes)-1]
-	b.goal(fmt.Sprintf("time of ours at %d services to that at %d", most, least), median(bySize[most].seconds)/median(bySize[least].seconds), 1.5)
+	b.goal(fmt.Sprintf("time of ours at %d services to that at %d", most, least),
+		median(bySize[most].seconds)/median(bySize[least].seconds), 1.5)
 	return nil
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 )
 
-// realTool measures what the real nft takes for the first transaction of each side, in a namespace, by the clock. The figures are shown and not judged:
-// the tool is the same, and the text nearly so.
+// realTool measures what the real nft takes for the first transaction of each side, in a namespace, by the clock. The figures are shown and
+// not judged: the tool is the same, and the text nearly so.
 func (b *bench) realTool() error {
 	if b.mode != cases.NFTables {
 		return nil
