@@ -62,3 +62,25 @@ func (c *Checker) expectPart(wanted want, i int) int {
 	}
 	return c.want.bits
 }
+
+// typeConcat types the parts of a concatenation that a set is declared with.
+func (c *Checker) typeConcat(e *syntax.Concat) bool {
+	var types []*syntax.Datatype
+	e.Bits, e.Type = 0, syntax.TypeInvalid
+	for _, part := range e.Parts {
+		if isPlainCTAddress(part) {
+			return c.wrong("specify either ip or ip6 for address matching", loc(part))
+		}
+		if !c.typeOnly(part) {
+			return false
+		}
+		k := part.Info()
+		if k.Type.Bits == 0 && k.Bits == 0 {
+			return c.wrong(fmt.Sprintf("can not use variable sized data types (%s) in concat expressions", k.Type.Name), k.Loc, e.Loc)
+		}
+		e.Bits += syntax.Padded(k.Bits)
+		types = append(types, k.Type)
+	}
+	e.Type = syntax.ConcatType(types...)
+	return true
+}

@@ -74,16 +74,6 @@ func (c *Checker) evalSetDecl(s *syntax.SetDecl) bool {
 	return c.declared(s)
 }
 
-// isTwin says whether a set with intervals was declared otherwise by the same transaction. The kernel refuses the second one, but nft mixes
-// the elements of both before, so that it says other things.
-func isTwin(first, second *syntax.SetDecl) bool {
-	if first == nil || first.Handle.Number != 0 || second.Elements == nil || !isInterval(second.Flags) || isConcatInterval(second.Flags) {
-		return false
-	}
-	const differ = nftables.SetInterval | nftables.SetMap | nftables.SetObject
-	return first.Flags&differ != second.Flags&differ || !sameType(first.Key.Info().Type, second.Key.Info().Type)
-}
-
 // declared evaluates the elements that a set is declared with.
 func (c *Checker) declared(s *syntax.SetDecl) bool {
 	c.set = s
@@ -215,27 +205,6 @@ func (c *Checker) typeRare(e syntax.Expr) bool {
 	default:
 		return c.wrong(fmt.Sprintf("chainwalk does not support typeof of %s expressions", kindOf(e)), k.Loc)
 	}
-	return true
-}
-
-func (c *Checker) typeConcat(e *syntax.Concat) bool {
-	var types []*syntax.Datatype
-	e.Bits, e.Type = 0, syntax.TypeInvalid
-	for _, part := range e.Parts {
-		if isPlainCTAddress(part) {
-			return c.wrong("specify either ip or ip6 for address matching", loc(part))
-		}
-		if !c.typeOnly(part) {
-			return false
-		}
-		k := part.Info()
-		if k.Type.Bits == 0 && k.Bits == 0 {
-			return c.wrong(fmt.Sprintf("can not use variable sized data types (%s) in concat expressions", k.Type.Name), k.Loc, e.Loc)
-		}
-		e.Bits += syntax.Padded(k.Bits)
-		types = append(types, k.Type)
-	}
-	e.Type = syntax.ConcatType(types...)
 	return true
 }
 

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
@@ -32,41 +31,6 @@ func (c *Checker) evalRule(r *syntax.Rule) bool {
 	}
 	r.Stmts = withoutOwnFamily(r.Handle.Family, c.out)
 	return true
-}
-
-// withoutOwnFamily leaves out questions for the protocol that all packets of the family have, but for the last statement (stmt_reduce in
-// nft's src/rule.c).
-func withoutOwnFamily(family nftables.Family, stmts []syntax.Stmt) []syntax.Stmt {
-	own := uint64(0)
-	switch family {
-	case nftables.IPv4:
-		own = 0x0800
-	case nftables.IPv6:
-		own = 0x86dd
-	default:
-		return stmts
-	}
-	last := len(stmts) - 1
-	at := -1
-	return slices.DeleteFunc(stmts, func(s syntax.Stmt) bool {
-		at++
-		return at < last && asksProtocol(s, own)
-	})
-}
-
-// asksProtocol says whether a statement is "meta protocol" of one value.
-func asksProtocol(s syntax.Stmt, protocol uint64) bool {
-	m, isMatch := s.(*syntax.Match)
-	if !isMatch {
-		return false
-	}
-	rel, isRelational := m.Expr.(*syntax.Relational)
-	if !isRelational || rel.Op != syntax.OpEq && rel.Op != syntax.OpImplicit {
-		return false
-	}
-	meta, isMeta := rel.Left.(*syntax.Meta)
-	v, isValue := rel.Right.(*syntax.Value)
-	return isMeta && isValue && meta.Key == expr.MetaProtocol && v.Num.Hi == 0 && v.Num.Lo == protocol
 }
 
 // isTerminal says whether nothing behind a statement is reached.

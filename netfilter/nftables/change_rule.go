@@ -177,7 +177,7 @@ func (t *tableEdit) lacksModule(e expr.Expr) bool {
 	case *expr.Fib:
 		return t.Family == ARP || t.Family == Bridge
 	case *expr.FlowOffload:
-		return t.Family == ARP || t.Family == Bridge || t.Family == Netdev
+		return true // there are no flowtables
 	}
 	return false
 }

@@ -40,8 +40,6 @@ func (t *tableEdit) checkKeys(e expr.Expr) syscall.Errno {
 		if t.Family != IPv4 && t.Family != IPv6 && t.Family != Inet {
 			return syscall.EPROTO
 		}
-	case *expr.FlowOffload:
-		return syscall.ENOENT // there are no flowtables
 	case *expr.Exthdr:
 		if e.Writes && (e.Op != expr.ExthdrTCPOption || e.Len != 2 && e.Len != 4) {
 			return syscall.EOPNOTSUPP // nft_exthdr_tcp_set_init
