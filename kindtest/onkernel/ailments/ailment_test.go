@@ -38,6 +38,8 @@ type Ailment struct {
 	// Arrives is the device of the node that is called by which the packet of the asked connection comes: trace is asked of that node alone.
 	// Doctor and why take the client's address for the node's and cannot name it.
 	Arrives string
+	// Undecided: the packet meets a rule that nobody knows. Doctor names that; trace and why say that they do not know.
+	Undecided bool
 	// Assumes and Tells are what doctor's text must have: Assumes that of trace and why as well.
 	Assumes, Tells string
 	// Unnamed says why no command names it yet, though a snapshot shows it. Once one does, the test asks to take this away.
@@ -59,6 +61,9 @@ func (a *Ailment) want() verdicts {
 	}
 	if a.Reached || a.Unseen || a.Unnamed != "" || a.Arrives != "" {
 		v.why = ""
+	}
+	if a.Undecided {
+		v.trace, v.why = "", ""
 	}
 	if a.Reached && a.asked().SourcePort == 0 || a.Unseen || a.Unnamed != "" {
 		v.trace = ""

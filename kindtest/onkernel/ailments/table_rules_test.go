@@ -152,6 +152,6 @@ var foreignRules = []Ailment{
 			"node1: nft add rule inet fw forward meta cpu 0-1000 ip daddr 10.244.2.3 drop",
 		},
 		Tries: []Try{{From: "client1", To: "svc/far", Was: "web2", Is: "silent"}},
-		Cause: cause.NotWalked,
+		Cause: cause.UnknownRule, Undecided: true,
 	},
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -107,6 +108,17 @@ func (e *exam) doubt(errands []errand) error {
 		e.report.doubt(met)
 	}
 	return nil
+}
+
+// doubtRule counts a connection that meets a rule of nftables with an expression that is not walked: the answer begins with it.
+func (e *exam) doubtRule(o *packetsim.OpaqueError) {
+	if o.Native == nil {
+		return
+	}
+	table := o.Native.Family + " " + o.Native.Table
+	e.report.doubt(map[nodeDoubt]bool{{o.Host, packetsim.Doubt{Kind: packetsim.DoubtExtension, See: "nft -a list table " + table,
+		Unless: fmt.Sprintf("a rule of table %s decides otherwise, whose %s is not known (chain %s, handle %d)", table, o.Extension,
+			o.Native.Chain, o.Native.Handle)}}: true})
 }
 
 // runsOther says whether a node runs another service proxy than is walked.

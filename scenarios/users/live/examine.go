@@ -360,6 +360,7 @@ func (e *exam) judge(ctx context.Context, errands []errand, suffers func(*suffer
 		var opaque *packetsim.OpaqueError
 		if errors.As(err, &opaque) {
 			e.report.leaveOut(fmt.Sprintf("which meet a rule of %s: %s", opaque.Host, opaque), 1)
+			e.doubtRule(opaque)
 			continue
 		}
 		if err != nil {
