@@ -97,3 +97,30 @@ func (t *NFTable) walks(c *NFChain) bool {
 	}
 	return false
 }
+
+// addNative adds the native tables of a namespace, with the handles of their rules.
+func (s *NodeSnapshot) addNative(n *netfilter.Namespace) error {
+	kernel := nftables.In(n)
+	if kernel == nil {
+		return nil
+	}
+	tools := s.nftTools(n)
+	for _, table := range kernel.State().Tables() {
+		var out, errOut strings.Builder
+		family := table.Family.String()
+		if status := tools.Run([]string{"nft", "-a", "list", "table", family, table.Name}, strings.NewReader(""), &out, &errOut); status != 0 {
+			return fmt.Errorf("table %s %s: %s", family, table.Name, errOut.String())
+		}
+		native := NFTable{Family: family, Name: table.Name, Rules: out.String()}
+		for _, c := range table.BaseChains() {
+			native.Chains = append(native.Chains, nativeChain(c.Name, c.Hooking))
+		}
+		s.NFTables = append(s.NFTables, native)
+	}
+	return nil
+}
+
+func nativeChain(name string, at *nftables.Hooking) NFChain {
+	hook := strings.ToLower(netfilter.Hook(at.Hook).String())
+	return NFChain{Name: name, Hook: hook, Priority: at.Priority, Type: at.Type}
+}

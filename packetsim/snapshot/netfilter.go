@@ -227,6 +227,9 @@ func (s *NodeSnapshot) addNetfilter(namespace *netfilter.Namespace) error {
 		}
 	}
 	s.addOrder(kernels)
+	if err := s.addNative(namespace); err != nil {
+		return err
+	}
 	for _, object := range namespace.Accounts().List() {
 		s.NFAcct = append(s.NFAcct, NFAcct{Name: object.Name, Packets: object.Packets, Bytes: object.Bytes,
 			Mode: object.Mode, Quota: object.Quota, Over: object.Over})

@@ -18,8 +18,11 @@ const (
 	Docker     Writer = "Docker"
 )
 
+// KubeletFirewall is the chain of table filter in which the kubelet drops packets from elsewhere to loopback addresses.
+const KubeletFirewall = "KUBE-FIREWALL"
+
 // kubelets are the chains that the kubelet makes. kube-proxy too has a rule in KUBE-FIREWALL, and takes nothing from it.
-var kubelets = map[string]bool{"KUBE-FIREWALL": true, "KUBE-KUBELET-CANARY": true, "KUBE-IPTABLES-HINT": true, "KUBE-MARK-DROP": true}
+var kubelets = map[string]bool{KubeletFirewall: true, "KUBE-KUBELET-CANARY": true, "KUBE-IPTABLES-HINT": true, "KUBE-MARK-DROP": true}
 
 // begins are how the chains of a writer begin. The first that fits counts.
 var begins = []struct {

@@ -68,6 +68,7 @@ func linesOfList(list string) (out []line) {
 			kept = append(kept, out[i])
 		}
 	}
+	slices.SortStableFunc(kept, func(a, b line) int { return strings.Compare(a.chain, b.chain) }) // containers are listed as they were made
 	return kept
 }
 

@@ -33,7 +33,7 @@ type line struct {
 func (l *line) String() string { return l.table + " " + l.text }
 
 func compareLines(a, b line) int {
-	return cmp.Or(strings.Compare(a.table, b.table), strings.Compare(a.text, b.text))
+	return cmp.Or(strings.Compare(a.table, b.table), strings.Compare(a.text, b.text), strings.Compare(a.chain, b.chain))
 }
 
 // rulesOf are the rules of a node.

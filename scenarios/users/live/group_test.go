@@ -98,7 +98,8 @@ func TestAnotherServiceProxyIsNamed(t *testing.T) {
 		assert.Contains(t, text, "demo-worker: runs kube-proxy in mode nftables (table ip kube-proxy of nftables)")
 		assert.Contains(t, textOf(t, report),
 			"note: kube-proxy is configured for mode iptables, and demo-worker runs kube-proxy in mode nftables")
-		assert.Equal(t, Proxy{Name: "kube-proxy in mode iptables", Seen: "chain KUBE-SERVICES", Walked: true}, report.Nodes[0].Proxy)
+		assert.Equal(t, Proxy{Name: "kube-proxy in mode iptables", Seen: "chain KUBE-SERVICES", Walked: true, Mode: "iptables"},
+			report.Nodes[0].Proxy)
 	})
 	t.Run("all nodes", func(t *testing.T) {
 		cluster := recorded(t, "legacy", dumpNodes...)

@@ -68,9 +68,9 @@ func (m *migration) leftovers(n *MigratedNode) {
 	}
 	for _, rules := range host.Rulesets(netfilter.IPv4) {
 		for _, table := range rules.Tables {
-			if _, there := table.Chain("KUBE-FIREWALL"); there {
-				m.out.Notes = append(m.out.Notes, n.Name+": chain KUBE-FIREWALL stays, which the kubelet or an older kube-proxy has made "+
-					"(kubernetes#132516); it drops what comes to loopback addresses from elsewhere, and does no harm")
+			if _, there := table.Chain(provenance.KubeletFirewall); there {
+				m.out.Notes = append(m.out.Notes, n.Name+": chain "+provenance.KubeletFirewall+" stays, which the kubelet or an older kube-proxy "+
+					"has made (kubernetes#132516); it drops what comes to loopback addresses from elsewhere, and does no harm")
 				return
 			}
 		}
