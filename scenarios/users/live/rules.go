@@ -60,9 +60,6 @@ func (r Rule) tableName() string {
 	return r.Table
 }
 
-// isElement says whether it is an element of a set.
-func (r Rule) isElement() bool { return r.native() && strings.HasPrefix(r.Chain, "@") }
-
 // ruleset are the chains of one family of a node, by "TABLE CHAIN".
 type ruleset map[string]heldChain
 
