@@ -23,6 +23,7 @@ func TestKubeProxyRunsScenarios(t *testing.T) {
 		"loopback-routed-before.yaml": "a restart without localhost node ports leaves loopback routed, and takes the guard away",
 		"events-out-of-order.yaml":    "no fault: it restores both families in every sync",
 		"external-ip-gate.yaml":       "no fault: its feature gates hold for a whole process, which has all nodes here",
+		"nftables.yaml":               "in mode nftables an echo request to a cluster IP is rejected, as a packet to one of its unused ports is",
 		"rules-walked.yaml":           "no fault: a rule that is written again counts from 0, and it writes all of a chain",
 	}
 	if Minor < 37 {
