@@ -32,10 +32,10 @@ func newDiffCommand(s streams) *cobra.Command {
 		Long: `BEFORE and AFTER are each a NodeSnapshot, a folder with files of a node, or a text of rules: what iptables-save and ip6tables-save print, what
 "nft list ruleset" prints (text or JSON), or both. Any two of them can be compared, so also iptables with nftables, and one node with another.
 
-It compares all packets at once, by every address, port, protocol and device, with their exact chances, and prints each kind of difference once:
-how many packets differ so, which they are, a likely one, what becomes of it on both sides, and the rule that decides there. A packet is a first
-packet of a connection as most programs send it (a SYN, an echo request); --class asks for others. A condition that is no matter of addresses (a
-limit, a counter, a socket) has a name, and the difference says under which it was found.
+It compares every address, port, protocol and device at once, with exact chances, and prints each kind of difference once: how many packets
+differ in this way, a range of them, a likely one, what becomes of it on both sides, and the rule that decides there. It compares the first
+packets of connections as most programs send them (a SYN, an echo request); --class chooses other packets. Some rules test more than addresses
+(a limit, a counter, a socket): such a condition gets a name, and each difference lists the conditions under which it was found.
 
 The exit status is 0 if all packets are treated alike, 1 if some are not, 2 if it cannot be said.`,
 		Example: `  chainwalk diff before.rules after.rules
@@ -98,8 +98,10 @@ type diffResult struct {
 	// Same says that all packets are treated alike.
 	Same        bool             `json:"same"`
 	Differences []diffDifference `json:"differences"`
-	// Unknown are kinds of packets whose fate is not known on a side: what is not modelled.
+	// Unknown are kinds of packets whose fate is not known on a side, since it is not modelled.
 	Unknown []string `json:"unknown,omitempty"`
+	// Unread is what was not read of a side.
+	Unread []string `json:"unread,omitempty"`
 }
 
 // diffDifference is one kind of difference.
@@ -133,6 +135,11 @@ func runDiff(s streams, o diffOptions, before, after string) error {
 		return err
 	}
 	result := diffResult{Version: 1, Same: true, Differences: []diffDifference{}}
+	for _, side := range sides {
+		for _, u := range side.unread {
+			result.Unread = append(result.Unread, fmt.Sprintf("%s: %s: %s", side.name, u.What, u.Why))
+		}
+	}
 	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		if err := result.compare(sides, family, options, book); err != nil {
 			return err
@@ -143,7 +150,7 @@ func runDiff(s streams, o diffOptions, before, after string) error {
 		return err
 	}
 	switch {
-	case len(result.Unknown) > 0 && len(result.Differences) == 0:
+	case len(result.Unknown)+len(result.Unread) > 0 && len(result.Differences) == 0:
 		return toolStatus(exitUsage) // the answer says what is not known
 	case !result.Same:
 		return errNotHeld
@@ -189,12 +196,30 @@ func (r *diffResult) compare(sides [2]*hostSource, family netfilter.Family, opti
 				one.If = append(one.If, "not "+n.Name)
 			}
 		}
-		if d.Space.Class == forall.New {
+		if d.Space.Class == forall.New && !slices.ContainsFunc(d.Space.Names, func(n forall.Named) bool { return n.Holds }) {
+			for i, want := range [2]forall.Distribution{d.Here, d.There} {
+				if err := confirmWitness(hosts[i], d.Witness, want, options.Ignore); err != nil {
+					return fmt.Errorf("%s: %w", sides[i].name, err)
+				}
+			}
 			one.DecidedBefore, one.DecidedAfter = decidedOn(hosts[0], d.Witness), decidedOn(hosts[1], d.Witness)
 		}
 		r.Differences = append(r.Differences, one)
 	}
 	return nil
+}
+
+// idealTolerance is what a draw of iptables that counts as 1/n may be off by, for all endpoints of a service together.
+const idealTolerance = 1e-6
+
+// confirmWitness is an error if a walk of a packet says something else than was worked out for it. That is a mistake of chainwalk.
+func confirmWitness(h *packetsim.Host, in inet.Input, want forall.Distribution, left forall.Part) error {
+	otherwise, err := forall.Confirm(h, in, want, left, idealTolerance)
+	if err != nil || otherwise == "" {
+		return nil //nolint:nilerr // a walk that cannot say what becomes of a packet contradicts nothing, and decidedOn says why
+	}
+	return fmt.Errorf("%s: a walk says something else than was worked out, so nothing can be said: %s (please report this mistake of chainwalk)",
+		in, otherwise)
 }
 
 // witnessEnds names the ends of a packet.
@@ -243,6 +268,8 @@ func decidedOn(h *packetsim.Host, in inet.Input) (out []string) {
 // conclude puts the answer into words.
 func (r *diffResult) conclude(before, after string) {
 	switch n := len(r.Differences); {
+	case r.Same && len(r.Unread) > 0:
+		r.Answer = fmt.Sprintf("cannot say: parts of a side were not read; by the rest, %s and %s treat all packets alike", before, after)
 	case r.Same:
 		r.Answer = fmt.Sprintf("%s and %s treat all packets alike", before, after)
 	case n == 0:
@@ -272,6 +299,9 @@ func (r *diffResult) write(s streams, output string) error {
 		return encoder.Encode(r)
 	}
 	fmt.Fprintln(s.out, r.Answer)
+	for _, text := range r.Unread {
+		fmt.Fprintf(s.out, "not read: %s\n", text)
+	}
 	for _, text := range r.Unknown {
 		fmt.Fprintf(s.out, "\nnot known: %s\n", text)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -47,12 +46,13 @@ func (o *hostOptions) book(s streams) (*names.Book, error) {
 	return names.New(objects), nil
 }
 
-// hostSource is a host that was read.
+// hostSource is a host that was read: one of a snapshot, or the rules of a text.
 type hostSource struct {
 	name  string
-	saved *snapshot.Saved // of a text of rules
-	known *packetsim.Host // of a snapshot
-	taken *snapshot.NodeSnapshot
+	saved *snapshot.Saved
+	known *packetsim.Host
+	// unread is what the snapshot lacks.
+	unread []snapshot.Unread
 }
 
 // pair reads two hosts. Standard input can be only one of them.
@@ -73,14 +73,12 @@ func (o *hostOptions) read(s streams, path string) (*hostSource, error) {
 	if _, err := parseTools(o.tools); err != nil {
 		return nil, err
 	}
-	dialect := netfilter.Dialect(o.tools) // empty: both
-	out := &hostSource{name: path}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		if out.taken, err = snapshotOfFiles(s, path); err != nil {
+		taken, err := snapshotOfFiles(s, path)
+		if err != nil {
 			return nil, err
 		}
-		out.known, err = snapshot.NewHost(out.taken, snapshot.HostOptions{Dialect: dialect})
-		return out, err
+		return o.ofSnapshot(path, taken)
 	}
 	r, name, err := document.Open(path, s.in)
 	if err != nil {
@@ -91,22 +89,24 @@ func (o *hostOptions) read(s streams, path string) (*hostSource, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	known := snapshot.RulesOptions{Dialect: dialect}
-	for _, word := range o.local {
-		addr, err := netip.ParseAddr(word)
-		if err != nil {
-			return nil, fmt.Errorf("--local: %q is not an IP address", word)
-		}
-		known.Local = append(known.Local, addr)
+	known := snapshot.RulesOptions{Dialect: netfilter.Dialect(o.tools)}
+	if known.Local, err = localAddresses(o.local); err != nil {
+		return nil, err
 	}
-	out.saved, err = snapshot.ReadSaved(name, bytes.NewReader(text), known)
+	saved, err := snapshot.ReadSaved(name, bytes.NewReader(text), known)
 	if errors.Is(err, snapshot.ErrIsSnapshot) {
-		if out.taken, err = snapshot.Read(name, bytes.NewReader(text)); err != nil {
+		taken, err := snapshot.Read(name, bytes.NewReader(text))
+		if err != nil {
 			return nil, err
 		}
-		out.known, err = snapshot.NewHost(out.taken, snapshot.HostOptions{Dialect: dialect})
+		return o.ofSnapshot(path, taken)
 	}
-	return out, err
+	return &hostSource{name: path, saved: saved}, err
+}
+
+func (o *hostOptions) ofSnapshot(name string, taken *snapshot.NodeSnapshot) (*hostSource, error) {
+	host, err := snapshot.NewHost(taken, snapshot.HostOptions{Dialect: netfilter.Dialect(o.tools)})
+	return &hostSource{name: name, known: host, unread: taken.Unread}, err
 }
 
 // has says whether the host may treat packets of a family otherwise than every host does.

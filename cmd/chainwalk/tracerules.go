@@ -28,12 +28,9 @@ func readRulesHost(s streams, o traceOptions, in *inet.Input) (*rulesHost, error
 	}
 	family := inet.FamilyOf(in.Src)
 	known := snapshot.RulesOptions{Family: family, Dialect: netfilter.Dialect(o.live.tools)}
-	for _, text := range o.local {
-		addr, err := netip.ParseAddr(text)
-		if err != nil {
-			return nil, fmt.Errorf("--local: %q is not an IP address", text)
-		}
-		known.Local = append(known.Local, addr)
+	var err error
+	if known.Local, err = localAddresses(o.local); err != nil {
+		return nil, err
 	}
 	r, name, err := document.Open(o.rules, s.in)
 	if err != nil {
@@ -63,4 +60,16 @@ func (h *rulesHost) notLocal(in inet.Input, outcomes []packetsim.Outcome) string
 	}
 	return fmt.Sprintf("no address of the node is known, so %s is taken for another machine's: if it is the node's own, as of a node port, "+
 		"--local %s says so, and other rules decide (they test the type or the address of the destination)", in.Dst, in.Dst)
+}
+
+// localAddresses are the addresses of --local.
+func localAddresses(words []string) (out []netip.Addr, err error) {
+	for _, word := range words {
+		addr, err := netip.ParseAddr(word)
+		if err != nil {
+			return nil, fmt.Errorf("--local: %q is not an IP address", word)
+		}
+		out = append(out, addr)
+	}
+	return out, nil
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/forall"
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -22,8 +21,7 @@ type Report struct {
 	// Failed are packets of which the walk cannot say what becomes of them.
 	Failed int
 	// Unmodelled are packets whose fate is not known, Named those of boxes that a condition with a name must hold for, and Impossible those
-	// that
-	// cannot be sent.
+	// that cannot be sent.
 	Unmodelled, Named, Impossible int
 	// Wrong are disagreements.
 	Wrong []string
@@ -49,8 +47,7 @@ func (r *Report) Text() string { return r.String() + "\n" + strings.Join(r.Wrong
 const mostWrong = 5
 
 // Compare walks random packets of random boxes, about so many, and compares their fates. The fates must have been worked out with
-// forall.Exact, and of
-// the host as it is.
+// forall.Exact, and of the host as it is.
 func Compare(f *forall.Fates, r *rand.Rand, packets int) *Report {
 	report := &Report{}
 	stride := f.Size().Boxes / float64(packets)
@@ -93,62 +90,20 @@ func isFirstClient(name string) bool {
 	return strings.HasPrefix(name, "-m recent --rcheck") && strings.Contains(name, "--name KUBE-SEP-")
 }
 
+// tolerance is what probabilities may differ by.
+const tolerance = 1e-8
+
 // compare walks a packet and compares.
 func (r *Report) compare(f *forall.Fates, in *inet.Input, space *forall.Space, want forall.Distribution) {
-	outcomes, err := f.Host().Verdicts(*in)
+	otherwise, err := forall.Confirm(f.Host(), *in, want, 0, tolerance)
 	if err != nil { // a rule asks for what packets here do not say, whether or not it matters
 		r.Failed++
 		return
 	}
 	r.Asked++
-	have, should := map[string]float64{}, map[string]float64{}
-	for i := range outcomes {
-		have[walkedTo(&outcomes[i])] += outcomes[i].Probability
+	if otherwise != "" {
+		r.Wrong = append(r.Wrong, fmt.Sprintf("%s\n  %s\n  in %s", in.Full(), otherwise, space))
 	}
-	for _, s := range want {
-		should[endOf(s.Fate, in)] += s.Probability
-	}
-	if !alike(have, should) {
-		r.Wrong = append(r.Wrong, fmt.Sprintf("%s\n  walked %v\n  forall %v\n  in %s", in.Full(), have, should, space))
-	}
-}
-
-// alike says whether two distributions are the same but for rounding.
-func alike(a, b map[string]float64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, p := range a {
-		if math.Abs(b[k]-p) > 1e-8 {
-			return false
-		}
-	}
-	return true
-}
-
-// walkedTo is an outcome in the words of endOf.
-func walkedTo(o *packetsim.Outcome) string {
-	f := forall.Fate{Verdict: o.Verdict, To: o.To, RejectWith: o.RejectWith, Out: o.Out}
-	if o.Verdict == packetsim.Accept {
-		f.Dst, f.DstPort, f.Src, f.Mark = o.Final.Dst, o.Final.DstPort, o.Final.Src, o.Final.Mark
-	}
-	return fmt.Sprintf("%+v", f)
-}
-
-// endOf is a fate with what a packet has that nothing translates.
-func endOf(f forall.Fate, in *inet.Input) string {
-	if f.Verdict == packetsim.Accept {
-		if !f.Dst.IsValid() {
-			f.Dst = in.Dst
-		}
-		if !f.Src.IsValid() {
-			f.Src = in.Src
-		}
-		if f.DstPort == 0 {
-			f.DstPort = in.DstPort
-		}
-	}
-	return fmt.Sprintf("%+v", f)
 }
 
 // Draw is a random packet of a box; false if it is one that cannot be sent.
