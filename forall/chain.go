@@ -32,7 +32,7 @@ type chain struct {
 
 // rule is a rule of either language.
 type rule interface {
-	// destinations are those that the rule may match; nil: any.
+	// destinations returns the destinations that the rule may match; nil: any.
 	destinations() diagram.Set
 	// run is what the rule does in a state: atoms of states, and ends.
 	run(b *builder, c *chain, number int, st state) diagram.ID

@@ -27,7 +27,7 @@ type Question struct {
 // Answer is packets that may have one of the fates that were asked for.
 type Answer struct {
 	Space Space
-	// Fates are those that were asked for, with how likely they are; Probability is their sum.
+	// Fates are the fates that were asked for, each with its probability. Probability is the sum of these.
 	Fates       Distribution
 	Probability float64
 }
@@ -114,7 +114,7 @@ func (a *asking) packets() diagram.ID {
 	return at
 }
 
-// ends is whether the packets' own destinations and ports are those that are asked for at the end.
+// ends is the diagram of packets that nothing translates: it says whether their destination and port are the ones that the question names.
 func (a *asking) ends() diagram.ID {
 	leaf := func(addr, port diagram.Atom) diagram.ID { return a.p.world.store.One(addr | port) }
 	s := a.p.world.store

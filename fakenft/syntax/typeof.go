@@ -77,7 +77,7 @@ func OptionNumber(op expr.ExthdrOp, h *Header, f *Field) (header, field uint32, 
 	return uint32(h.ExtType), uint32(h.index(f)), true
 }
 
-// The option sack has blocks of fields: where the first block begins among its fields, and how many fields a block has.
+// The fields of the option sack form blocks. The first block begins at field firstSack, and each block has perSack fields.
 const (
 	firstSack = 2
 	perSack   = 2

@@ -33,7 +33,7 @@ var names = []string{
 	"ufw", "fail2ban", "ferm", "shorewall", "shorewall6", "firewalld", "kube-proxy", "docker", "nft-firewall", "firewalld-nftables",
 }
 
-// natives are those that write tables of nft.
+// natives are the programs that write native tables of nftables.
 var natives = []string{"nft-firewall", "firewalld-nftables"}
 
 // packages of Debian that the lives need: the programs, the tools, and what they ask for when they run.

@@ -43,8 +43,8 @@ report of a failure names the broken one. This page is generated from the packag
 ` + "`go test ./scenarios/spec/oracle -run TestSpecificationIsFresh -update`" + `.
 
 MUST, MAY and UNSPECIFIED say how binding a clause is. UNSPECIFIED means that the sources leave something open; every outcome that the
-clause names is then allowed. A clause that names a mode is about nodes in this mode; what is otherwise in mode nftables has a part of its own,
-with the sentence that tells users. Each clause belongs to one of these laws:
+clause names is then allowed. A clause that names a mode applies to nodes in that mode. The part "What mode nftables does
+otherwise" lists how that mode differs, with the sentence of Kubernetes' documents that tells users. Each clause belongs to one of these laws:
 
 | law | meaning |
 |---|---|

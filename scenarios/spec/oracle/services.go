@@ -92,7 +92,7 @@ type services struct {
 	nodePorts map[portPlace][]served
 	// health are the ports of health checks, in the families of their services.
 	health map[portPlace]bool
-	// clusterIPs are those that nodes serve, ranges those that cluster IPs are of.
+	// clusterIPs are the cluster IPs that nodes serve. ranges are the ranges of the ServiceCIDRs, from which the API takes cluster IPs.
 	clusterIPs map[netip.Addr]bool
 	ranges     []netip.Prefix
 	// left are places that look like those of a service and are not served, and why.
