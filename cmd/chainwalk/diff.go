@@ -29,13 +29,14 @@ func newDiffCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff BEFORE AFTER [-f OBJECTS...] [--class CLASS,...] [--local ADDR,...]",
 		Short: "Say which packets two rulesets treat otherwise, of all packets that there are",
-		Long: `BEFORE and AFTER are each a NodeSnapshot, a folder with files of a node, or a text of rules: what iptables-save and ip6tables-save print, what
-"nft list ruleset" prints (text or JSON), or both. Any two of them can be compared, so also iptables with nftables, and one node with another.
+		Long: `BEFORE and AFTER are each a NodeSnapshot, a folder with files of a node, or a text of rules: what iptables-save and ip6tables-save
+print, what "nft list ruleset" prints (text or JSON), or both. Any two can be compared: iptables with nftables, one node with another.
 
-It compares every address, port, protocol and device at once, with exact chances, and prints each kind of difference once: how many packets
-differ in this way, a range of them, a likely one, what becomes of it on both sides, and the rule that decides there. It compares the first
-packets of connections as most programs send them (a SYN, an echo request); --class chooses other packets. Some rules test more than addresses
-(a limit, a counter, a socket): such a condition gets a name, and each difference lists the conditions under which it was found.
+It compares every address, port, protocol and device at once, with exact chances, and prints each kind of difference once: how many
+packets differ in this way, a range of them, a likely one, what becomes of it on both sides, and the rule that decides there. It compares
+the first packets of connections as most programs send them (a SYN, an echo request); --class chooses other packets. Some rules test more
+than addresses (a limit, a counter, a socket): such a condition gets a name, and each difference lists the conditions under which it was
+found.
 
 The exit status is 0 if all packets are treated alike, 1 if some are not, 2 if it cannot be said.`,
 		Example: `  chainwalk diff before.rules after.rules
@@ -53,7 +54,8 @@ The exit status is 0 if all packets are treated alike, 1 if some are not, 2 if i
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.classes, "class", []string{"new"}, "which packets: new, established, replying, related, invalid, untracked")
 	flags.StringVar(&o.chance, "chance", "ideal", "ideal: a draw as near to 1/n as a rule can say it is 1/n; exact: as it is")
-	flags.StringSliceVar(&o.ignore, "ignore", nil, "what makes no difference: mark, source, detail (everything but the verdict and where it goes)")
+	flags.StringSliceVar(&o.ignore, "ignore", nil,
+		"what makes no difference: mark, source, detail (everything but the verdict and where it goes)")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
 	completeWords(cmd, "class", "new", "established", "replying", "related", "invalid", "untracked")
 	completeWords(cmd, "chance", "ideal", "exact")
@@ -218,8 +220,8 @@ func confirmWitness(h *packetsim.Host, in inet.Input, want forall.Distribution, 
 	if err != nil || otherwise == "" {
 		return nil //nolint:nilerr // a walk that cannot say what becomes of a packet contradicts nothing, and decidedOn says why
 	}
-	return fmt.Errorf("%s: a walk says something else than was worked out, so nothing can be said: %s (please report this mistake of chainwalk)",
-		in, otherwise)
+	return fmt.Errorf("%s: a walk says something else than was worked out, so nothing can be said: %s "+
+		"(please report this mistake of chainwalk)", in, otherwise)
 }
 
 // witnessEnds names the ends of a packet.

@@ -22,9 +22,7 @@ import (
 // Migrate says what becomes of packets when the kube-proxies change to the target: it walks every class of packets through the nodes as
 // they are, and as they are after kube-proxy has started and synced by its new configuration. It changes nothing in any cluster.
 func (c *Cluster) Migrate(ctx context.Context, to Target) (*Migration, error) {
-	m := &migration{cluster: c, target: to, configs: map[string]*kubeproxyconfig.KubeProxyConfiguration{}, out: &Migration{
-		Version: migrationVersion, Kind: migrationKind, Nodes: []MigratedNode{}, Findings: []Moved{}, Documented: []Moved{}, Moments: []Moment{},
-	}}
+	m := newMigration(c, to)
 	var err error
 	if m.before, err = c.exam(); err != nil {
 		return nil, err
@@ -58,6 +56,12 @@ type migration struct {
 	// was are the fates before of the errands that were tried, by their place.
 	was map[int]past
 	out *Migration
+}
+
+func newMigration(c *Cluster, to Target) *migration {
+	return &migration{cluster: c, target: to, configs: map[string]*kubeproxyconfig.KubeProxyConfiguration{}, out: &Migration{
+		Version: migrationVersion, Kind: migrationKind, Nodes: []MigratedNode{}, Findings: []Moved{}, Documented: []Moved{}, Moments: []Moment{},
+	}}
 }
 
 // past is what became of an errand before the change.

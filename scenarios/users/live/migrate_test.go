@@ -11,10 +11,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
 const migratedNode = "demo-worker"
@@ -142,6 +145,71 @@ func TestMigrateNamesWhatNoPacketTells(t *testing.T) {
 	assert.True(t, slices.ContainsFunc(m.Unjudged, func(u Unjudged) bool {
 		return strings.Contains(u.Why, "tcp 198.51.100.77:80, which shop/draining and shop/dual claim")
 	}), m.Unjudged)
+}
+
+// Whose rules were walked, and what kube-proxy's do otherwise, is said before all other notes.
+func TestMigrateSaysWhoseRulesItWalked(t *testing.T) {
+	m, err := asRecorded()
+	require.NoError(t, err)
+	assert.Contains(t, m.Notes[0], "chainwalk's proxier writes")
+	assert.Contains(t, m.Notes[0], "reject echo requests")
+	c := recorded(t, "legacy", migratedNode)
+	same := migrated(t, c, Target{Config: c.Config})
+	assert.False(t, slices.ContainsFunc(same.Notes, func(n string) bool { return strings.Contains(n, "chainwalk's proxier") }))
+	c = withOther(t, c, "empty", func(s *corev1.Service) { s.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"} })
+	c = withOther(t, c, sliceOf(t, c, "web"), func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].NodeName = nil })
+	m = migrated(t, c, Target{})
+	assert.Contains(t, m.Notes[1], "drops clients outside of loadBalancerSourceRanges")
+	assert.Contains(t, m.Notes[1], "shop/empty")
+	assert.Contains(t, m.Notes[2], "shop/web")
+}
+
+// sliceOf is the name of a slice of a service.
+func sliceOf(t *testing.T, c *Cluster, service string) string {
+	for _, s := range c.slices() {
+		if s.Labels[discoveryv1.LabelServiceName] == service && len(s.Endpoints) > 0 {
+			return s.Name
+		}
+	}
+	t.Fatalf("%s has no slice", service)
+	return ""
+}
+
+func TestRemediesAreOfClauses(t *testing.T) {
+	for name, remedy := range remedies {
+		clause := oracle.ByName(name)
+		require.NotNil(t, clause, name)
+		assert.Contains(t, oracle.Differences(oracle.NFTables), clause)
+		assert.NotEmpty(t, remedy)
+	}
+}
+
+// The way back from mode nftables is judged like the way there: each documented difference again, the other way round.
+func TestMigrateFromModeNFTables(t *testing.T) {
+	c := recorded(t, "legacy", migratedNode)
+	e := newMigration(c, Target{Mode: manifest.ModeNFTables})
+	var err error
+	e.before, err = c.exam()
+	require.NoError(t, err)
+	require.NoError(t, e.choose())
+	e.after, err = e.examAfter()
+	require.NoError(t, err)
+	switched, err := snapshot.Of(e.after.lab.Network.Host(migratedNode).Host)
+	require.NoError(t, err)
+	c.Snapshots[0].IPTables, c.Snapshots[0].NFTables = switched.IPTables, switched.NFTables
+	m := migrated(t, c, Target{})
+	i := slices.IndexFunc(m.Nodes, func(n MigratedNode) bool { return n.Name == migratedNode })
+	assert.Equal(t, "nftables", m.Nodes[i].From)
+	assert.Equal(t, "iptables", m.Nodes[i].To)
+	d := m.documented("node-port-at-primary-addresses")
+	require.NotNil(t, d)
+	assert.Contains(t, d.Example.Before, "refused by demo-worker")
+	assert.Contains(t, d.Example.After, "delivered by")
+	assert.Zero(t, d.Unserved)
+	for _, moment := range m.Moments {
+		assert.Zero(t, moment.Broken, moment.Name)
+	}
+	assert.Zero(t, m.Moments[3].Otherwise)
 }
 
 func TestMigrateSaysWhatItCannot(t *testing.T) {

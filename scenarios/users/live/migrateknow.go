@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
+
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -20,6 +22,7 @@ func (m *migration) know() {
 	}
 	m.affinity()
 	m.shared()
+	m.ownRules()
 	if m.out.WrongBefore > 0 {
 		m.out.Notes = append(m.out.Notes, fmt.Sprintf("%s fare otherwise, and were not as the objects promise before the change: see "+
 			"chainwalk doctor", plural(m.out.WrongBefore, "way")))
@@ -63,8 +66,8 @@ func (m *migration) leftovers(n *MigratedNode) {
 		return
 	}
 	if host.Config().Sysctls["net.ipv4.conf.all.route_localnet"] == "1" {
-		m.out.Notes = append(m.out.Notes, n.Name+": net.ipv4.conf.all.route_localnet stays 1, which mode iptables has set; after the change nothing "+
-			"needs it: sysctl -w net.ipv4.conf.all.route_localnet=0, or restart the node")
+		m.out.Notes = append(m.out.Notes, n.Name+": net.ipv4.conf.all.route_localnet stays 1, which mode iptables has set; after the "+
+			"change nothing needs it: sysctl -w net.ipv4.conf.all.route_localnet=0, or restart the node")
 	}
 	for _, rules := range host.Rulesets(netfilter.IPv4) {
 		for _, table := range rules.Tables {
@@ -97,6 +100,38 @@ func (m *migration) affinity() {
 		Clause: clause.Name, Says: clause.Text, Document: strings.Join(clause.Source, ", "), Services: affine,
 		Set: "nothing keeps what a node remembers of clients: connections that are established go on, new ones may reach another endpoint",
 	})
+}
+
+// ownRules notes first that the packets were walked by this project's rules, and what kube-proxy's own do otherwise (docs/proxy.md, "Mode
+// nftables").
+func (m *migration) ownRules() {
+	if !slices.ContainsFunc(m.out.Nodes, func(n MigratedNode) bool { return n.Why == "" && n.To == provenance.ModeNFTables }) {
+		return
+	}
+	notes := []string{"mode nftables is walked by the rules that chainwalk's proxier writes; kube-proxy v1.36 and v1.37 reject echo " +
+		"requests to cluster IPs, which pass by these rules"}
+	var refused, unplaced []string
+	empty := m.before.withoutEndpoint()
+	for _, s := range m.cluster.services() {
+		if name := s.Namespace + "/" + s.Name; len(s.Spec.LoadBalancerSourceRanges) > 0 && slices.Contains(empty, name) {
+			refused = append(refused, name)
+		}
+	}
+	for _, s := range m.cluster.slices() {
+		if slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return e.NodeName == nil }) {
+			unplaced = append(unplaced, serviceOf(s))
+		}
+	}
+	if len(refused) > 0 {
+		notes = append(notes, "kube-proxy in mode nftables drops clients outside of loadBalancerSourceRanges where chainwalk's rules reject "+
+			"them, since these services have no endpoint: "+strings.Join(refused, ", "))
+	}
+	if len(unplaced) > 0 {
+		slices.Sort(unplaced)
+		notes = append(notes, "kube-proxy in mode nftables does not masquerade an endpoint that reaches itself and whose slice names no node, "+
+			"so that it fails; chainwalk's rules do: "+strings.Join(slices.Compact(unplaced), ", "))
+	}
+	m.out.Notes = append(notes, m.out.Notes...)
 }
 
 // shared names external addresses that several services claim: which of them serves is a matter of order or of chance.
@@ -135,11 +170,13 @@ func (m *migration) conclude() {
 			to[out.Nodes[i].To] = true
 		}
 	}
-	where := fmt.Sprintf("%s of %s tried on %s that changes to mode %s", plural(out.Ways, "way"), plural(countServices([]Side{{Cluster: m.cluster}}),
-		"service"), plural(walked, "node"), strings.Join(sorted(to), " or "))
-	if walked != 1 {
-		where = strings.Replace(where, " that changes ", " that change ", 1)
+	change := "change"
+	if walked == 1 {
+		change = "changes"
 	}
+	services := countServices([]Side{{Cluster: m.cluster}})
+	where := fmt.Sprintf("%s of %s tried on %s that %s to mode %s", plural(out.Ways, "way"), plural(services, "service"), plural(walked, "node"),
+		change, strings.Join(sorted(to), " or "))
 	open := ""
 	if len(out.Doubts) > 0 {
 		open = "unless " + out.Doubts[0].Unless + ", "
@@ -150,22 +187,13 @@ func (m *migration) conclude() {
 	broken := slices.IndexFunc(out.Documented, func(d Moved) bool { return d.Unserved > 0 })
 	switch {
 	case len(out.Findings) > 0:
-		out.Answer = fmt.Sprintf("%s%s: %s (%s)", open, plural(len(out.Findings), "finding"), firstLower(out.Findings[0].Says), where)
+		out.Answer = fmt.Sprintf("%s%s (%s). %s", open, plural(len(out.Findings), "finding"), where, out.Findings[0].Says)
 	case broken >= 0:
-		out.Answer = fmt.Sprintf("%sno finding, and some clients are not served any longer, as documented: %s (%s)", open,
-			firstLower(out.Documented[broken].Says), where)
+		out.Answer = fmt.Sprintf("%sno finding, and some clients are not served any longer, as documented (%s). %s", open, where,
+			out.Documented[broken].Says)
 	case len(out.Documented) > 0:
 		out.Answer = fmt.Sprintf("%sno finding: %s the same, the others differ as documented (%s)", open, plural(out.Same, "way"), where)
 	default:
 		out.Answer = fmt.Sprintf("%sthe same: %s", open, where)
 	}
-}
-
-// firstLower is a sentence as a part of another one.
-func firstLower(text string) string {
-	text = strings.TrimSuffix(text, ".")
-	if strings.HasPrefix(text, "After") || strings.HasPrefix(text, "Mode") || strings.HasPrefix(text, "If") || strings.HasPrefix(text, "Packets") {
-		return strings.ToLower(text[:1]) + text[1:]
-	}
-	return text
 }

@@ -21,7 +21,8 @@ func (m *Migration) WriteText(w io.Writer, verbose bool) error {
 	}
 	p.printf("\n")
 	some(p, "doubts", m.Doubts, func(d Doubt) {
-		p.printf("undecided: unless %s (%s on %s)%s\n", d.Unless, plural(d.Connections, "connection"), p.names(d.Nodes), prefixed("; see ", d.See))
+		p.printf("undecided: unless %s (%s on %s)%s\n", d.Unless, plural(d.Connections, "connection"), p.names(d.Nodes),
+			prefixed("; see ", d.See))
 	})
 	some(p, "kinds that were not judged", m.Unjudged, func(u Unjudged) {
 		p.printf("not judged: %s, %s\n", plural(u.Connections, "connection"), u.Why)

@@ -126,6 +126,9 @@ func (g *movedGroups) open(p *movedErrand, clause *oracle.Clause, documented boo
 	case len(p.broken) > 0:
 		out.Clause, out.Says = clause.Name, "After the change this does not hold: "+clause.Text
 	default:
+		if clause != nil {
+			out.Clause, out.Document = clause.Name, strings.Join(clause.Source, ", ")
+		}
 		out.Says = fmt.Sprintf("Before the change %s, and afterwards %s: no document says so, and the Service API allows both.", p.was.short(),
 			p.is.short())
 	}
