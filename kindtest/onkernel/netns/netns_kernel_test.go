@@ -5,7 +5,6 @@ package netns
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -67,9 +66,6 @@ type compared struct {
 	scenarios, checks, ways, steps, undrawn, disagreements int
 }
 
-// notCompared are the scenarios that run in the simulation alone: this backend does not record the steps of native rules of nftables.
-var notCompared = []string{"mode nftables", "kube-proxy changes its mode"}
-
 // TestKernelCases runs every scenario file on the kernel and in memory. Each must hold
 // on the kernel with both tools, and every way that a packet takes there must be one of
 // the simulator's: the same rules in the same order on the same hosts, there and back.
@@ -81,10 +77,6 @@ func TestKernelCases(t *testing.T) {
 	start := time.Now()
 	t.Run("scenarios", func(t *testing.T) {
 		for _, s := range all {
-			if slices.Contains(notCompared, s.Name) {
-				fmt.Printf("netns: not compared, for it has native rules of nftables: %s\n", s.Name)
-				continue
-			}
 			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
 				real := scenarios.Run(t.Context(), s, Backend{})

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/internal/quiet"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
 // The times that are waited. A packet's way ends within microseconds: the kernel
@@ -122,6 +123,12 @@ func (s *session) forget() error {
 	for _, h := range s.network.hosts {
 		h.watch.forget()
 		h.spoken = 0
+		if h.Node == nil || oracle.ModeOf(s.cluster.Configs[h.Name]) != oracle.NFTables {
+			continue
+		}
+		if err := h.watch.traceNative(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

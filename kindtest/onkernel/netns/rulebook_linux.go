@@ -13,6 +13,7 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
 // chainID names a chain of a node.
@@ -32,6 +33,9 @@ type ruleBook struct {
 	has map[chainID]bool
 	// numbers are the places of the nft tables' rules, by the kernel's handles.
 	numbers map[chainID]map[uint64]int
+	// native says that the node may have kube-proxy's tables of nftables; tables are these, by whether they are of IPv6.
+	native bool
+	tables map[bool]nativeTable
 }
 
 // savedChain is a chain as iptables-save prints it, and what its lines mean.
@@ -58,6 +62,9 @@ func (b *ruleBook) load() {
 		if tool == netfilter.NFT {
 			b.fail(b.number())
 		}
+	}
+	if b.native {
+		b.fail(b.loadNative())
 	}
 }
 
@@ -156,6 +163,9 @@ func (b *ruleBook) step(v6 bool, at string) packetsim.Step {
 // traced is a step of the nft tables, spelled as the legacy tables would; false if
 // those would say nothing.
 func (b *ruleBook) traced(v6 bool, r *nftrace.Report) (packetsim.Step, bool) {
+	if r.Table == tools.NFTTable {
+		return b.metNative(v6, r)
+	}
 	id, kind := chainID{dialect: netfilter.NFT, v6: v6, table: r.Table, chain: r.Chain}, r.Kind
 	saved := b.chain(id)
 	number, isRule := b.numbers[id][r.Handle]
@@ -179,7 +189,7 @@ func (b *ruleBook) traced(v6 bool, r *nftrace.Report) (packetsim.Step, bool) {
 func (b *ruleBook) met(id chainID, kind packetsim.StepKind, number int) packetsim.Step {
 	step := packetsim.Step{Table: id.table, Chain: id.chain, Kind: kind, Number: number}
 	saved := b.chain(id)
-	if b.has[chainID{dialect: netfilter.Legacy, v6: id.v6}] && b.has[chainID{dialect: netfilter.NFT, v6: id.v6}] {
+	if b.tables[id.v6] != nil || b.has[chainID{dialect: netfilter.Legacy, v6: id.v6}] && b.has[chainID{dialect: netfilter.NFT, v6: id.v6}] {
 		step.Dialect = id.dialect
 	}
 	switch {
@@ -194,6 +204,9 @@ func (b *ruleBook) met(id chainID, kind packetsim.StepKind, number int) packetsi
 // chancy reports whether chance had a part in a step: whether the chain's rules up
 // to this one have some that match at random.
 func (b *ruleBook) chancy(v6 bool, step *packetsim.Step) bool {
+	if step.Family != "" {
+		return step.Rule != nil && step.Rule.Fact.Conditions.Chance
+	}
 	tool := b.host.exec.dialect
 	if step.Dialect != "" {
 		tool = step.Dialect
