@@ -10,6 +10,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
@@ -97,3 +99,8 @@ func (b *ruleBook) metNative(v6 bool, r *nftrace.Report) (packetsim.Step, bool) 
 	step.Handle = r.Handle
 	return step, true
 }
+
+// Specified is the cluster by which the specification judges the nodes.
+func (s *session) Specified(objects []manifest.Object) *oracle.Cluster { return s.network.plan.Oracle(objects) }
+
+var _ scenarios.SpecifiedSession = (*session)(nil)
