@@ -3,6 +3,7 @@ package predict
 import (
 	"context"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -147,7 +148,11 @@ func (s *foretoldSession) compare(f *Forecast, seen *scenarios.Observed) error {
 	s.probes++
 	seen.Prediction = f.Against(seen)
 	if s.law && f.partly == "" {
-		diff := cmp.Diff(told(seen.Ways), told(f.ways), cmpopts.EquateApprox(0, 1e-12), cmpopts.EquateEmpty(),
+		done, predicted := told(seen.Ways), told(f.ways)
+		if reflect.DeepEqual(done, predicted) { // as nearly all are, to the bit: a tenth of cmp's time
+			return nil
+		}
+		diff := cmp.Diff(done, predicted, cmpopts.EquateApprox(0, 1e-12), cmpopts.EquateEmpty(),
 			cmpopts.EquateComparable(netip.AddrPort{}, netip.Addr{}))
 		assert.Empty(s.t, diff, "the simulator's ways (-), those predicted from its snapshots (+)")
 	}

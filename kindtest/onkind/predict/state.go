@@ -107,7 +107,8 @@ func (s *State) join(first netfilter.Dialect) (*network, error) {
 
 // orderOpen reports whether a node has rules of both variants of iptables that matter, and does not say which of them packets meet first.
 func (s *State) orderOpen(taken *snapshot.NodeSnapshot) (bool, error) {
-	if len(taken.Order) > 0 {
+	others := func(r snapshot.Rules) bool { return r.Dialect != s.Cluster.Dialect }
+	if len(taken.Order) > 0 || !slices.ContainsFunc(taken.IPTables, others) {
 		return false, nil
 	}
 	rulesets, err := taken.Rulesets()
