@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 // cases are the shipped scenario files.
@@ -176,7 +178,7 @@ func TestRulesOfOddObjects(t *testing.T) {
 		return "\n---\n{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, " +
 			"labels: {kubernetes.io/service-name: web}}, " + fields + "}"
 	}
-	for _, tc := range []struct {
+	for _, tc := range race.Some([]struct {
 		name, objects string
 		status        int
 		want, not     string // texts of the rules, or of the message
@@ -198,7 +200,7 @@ func TestRulesOfOddObjects(t *testing.T) {
 		{name: "no Node", objects: service(`{clusterIP: 172.30.0.41, ports: [{port: 80}]}`), status: exitUsage, want: "--node-ip"},
 		{name: "binary garbage", objects: "\x7fELF\x02\x01\x01\x00", status: exitUsage, want: "<stdin>:1:1"},
 		{name: "a line of 100 MB", objects: strings.Repeat("x", 100<<20), status: exitUsage, want: "<stdin>:1:"},
-	} {
+	}, 5) {
 		t.Run(tc.name, func(t *testing.T) {
 			status, out, errOut := call(tc.objects, "rules", "-f", "-")
 			require.Equal(t, tc.status, status, errOut)
