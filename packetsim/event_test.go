@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -40,6 +41,33 @@ func TestMissedRules(t *testing.T) {
 			assert.Empty(t, missedRules(&outcomes[0]))
 		}
 	}
+}
+
+// TestMissedRulesOfPacketsInTurn: a host keeps how a rule is told that packets missed, and tells the next packet what in it failed for that one, of the
+// rules that there are by then.
+func TestMissedRulesOfPacketsInTurn(t *testing.T) {
+	dump := func(port int) string {
+		return fmt.Sprintf("*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -s 10.244.0.11/32 -p tcp -m tcp --dport %d -j DROP\nCOMMIT\n", port)
+	}
+	kernel := fakeipt.New(fakeipt.Options{})
+	restoreInto(t, kernel, netfilter.IPv4, dump(81))
+	h, err := NewHost(HostConfig{Name: "node", Devices: testDevices(), Routes: testRoutes(), Netfilter: kernel.Namespace(),
+		Sysctls: map[string]string{"net.ipv4.ip_forward": "1"}})
+	require.NoError(t, err)
+	failed := func(packet string) string {
+		outcomes, err := h.WalkWith(parse(t, packet), WalkOptions{Missed: true})
+		require.NoError(t, err)
+		missed := missedRules(&outcomes[0])
+		require.Len(t, missed, 1)
+		return missed[0].Failed
+	}
+	for range 2 {
+		assert.Equal(t, "-m tcp --dport 81", failed(tcpHTTP))
+		assert.Equal(t, "-s 10.244.0.11/32", failed("tcp 10.244.0.13:40000 > 10.244.0.12:80 in veth1"))
+		assert.Equal(t, "-p tcp", failed("udp 10.244.0.11:40000 > 10.244.0.12:80 in veth1"))
+	}
+	restoreInto(t, kernel, netfilter.IPv4, dump(82))
+	assert.Equal(t, "-m tcp --dport 82", failed(tcpHTTP))
 }
 
 func missedRules(o *Outcome) []*RuleLook {

@@ -60,23 +60,56 @@ func (mt *matcher) matchesFrom(s *skb, r *xtables.Rule, from int) bool {
 	return true
 }
 
-// failedCondition is the part of a rule that did not hold a moment ago, as a rule of its own.
-func (mt *matcher) failedCondition(s *skb, r *xtables.Rule) xtables.Rule {
+// rulePart is a condition of a rule: one of the following, and from partMatch on the matches.
+type rulePart int
+
+const (
+	partSrc rulePart = iota
+	partDst
+	partIn
+	partOut
+	partProto
+	partFragment
+	partMatch
+)
+
+// failedPart is the condition of a rule that did not hold a moment ago.
+func (mt *matcher) failedPart(s *skb, r *xtables.Rule) rulePart {
 	switch {
 	case !addrMatches(r.Src, s.Src):
-		return xtables.Rule{Src: r.Src}
+		return partSrc
 	case !addrMatches(r.Dst, s.Dst):
-		return xtables.Rule{Dst: r.Dst}
+		return partDst
 	case !deviceMatches(r.In, s.in):
-		return xtables.Rule{In: r.In}
+		return partIn
 	case !deviceMatches(r.Out, s.out):
-		return xtables.Rule{Out: r.Out}
+		return partOut
 	case r.Proto.Number != 0 && (r.Proto.Number == uint16(s.Proto)) == r.Proto.Invert:
-		return xtables.Rule{Proto: r.Proto}
+		return partProto
 	case r.Fragment == xtables.FragmentOnly:
+		return partFragment
+	}
+	return partMatch + rulePart(mt.place)
+}
+
+// of is the condition of a rule as a rule of its own.
+func (p rulePart) of(r *xtables.Rule) xtables.Rule {
+	switch p {
+	case partSrc:
+		return xtables.Rule{Src: r.Src}
+	case partDst:
+		return xtables.Rule{Dst: r.Dst}
+	case partIn:
+		return xtables.Rule{In: r.In}
+	case partOut:
+		return xtables.Rule{Out: r.Out}
+	case partProto:
+		return xtables.Rule{Proto: r.Proto}
+	case partFragment:
 		return xtables.Rule{Fragment: r.Fragment}
 	}
-	return xtables.Rule{Matches: r.Matches[mt.place : mt.place+1]}
+	place := int(p - partMatch)
+	return xtables.Rule{Matches: r.Matches[place : place+1]}
 }
 
 // matches evaluates one match. This is the list of those that are supported.

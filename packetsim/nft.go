@@ -302,6 +302,17 @@ func (t *nftWalk) leadsTo() string {
 
 // missed tells the rule that was looked at and does not hold, and what in it does not.
 func (t *nftWalk) missed() {
+	key := nftMissedRule{t.at, t.op}
+	look := t.values.missed.known[key]
+	if look == nil {
+		look = t.missedLook()
+		t.values.missed.keep(key, look)
+	}
+	t.tell(Event{Kind: EventMissed, Rule: look})
+}
+
+// missedLook is the rule that is looked at, and the part of it that does not hold.
+func (t *nftWalk) missedLook() *RuleLook {
 	r := &t.at.program.rules[t.at.next]
 	look := &RuleLook{
 		Family: t.base.table.Family.String(), Table: t.base.table.Name, Chain: t.at.program.chain.Name, Handle: r.rule.Handle,
@@ -315,7 +326,7 @@ func (t *nftWalk) missed() {
 	if look.Failed == "" {
 		look.Failed = exprsText(r.rule.Exprs[from:to])
 	}
-	t.tell(Event{Kind: EventMissed, Rule: look})
+	return look
 }
 
 // exprsText is expressions as libnftnl prints them.

@@ -12,7 +12,8 @@ import (
 
 // nftValues are the rules of nf_tables that a host's packets met last, as traces have them. The zero value has none.
 type nftValues struct {
-	known map[*nftables.Rule]*netfilter.Rule
+	known  map[*nftables.Rule]*netfilter.Rule
+	missed missedLooks[nftMissedRule]
 }
 
 // of is the rule as traces have it: as the kernel's speller spells it, and without one as its expressions. It is not to be written to.

@@ -9,7 +9,8 @@ import (
 // ruleValues are the rules that a host's packets met last, as traces have them. Most packets of a host meet the same rules first, and to
 // spell and to read one takes far more time and memory than to meet it. The zero value has none.
 type ruleValues struct {
-	known map[ruleOfChain]*netfilter.Rule
+	known  map[ruleOfChain]*netfilter.Rule
+	missed missedLooks[missedRule]
 }
 
 // ruleOfChain is a rule of a ruleset, which never changes.

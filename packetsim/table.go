@@ -182,15 +182,27 @@ func (e *ruleError) Unwrap() error { return e.cause }
 
 // missed tells the rule that was looked at and does not match.
 func (t *tableWalk) missed() {
+	part := t.match.failedPart(t.s, t.rule())
+	key := missedRule{t.at, part, rulesKind{t.match.rules.Family(), t.match.rules.Dialect()}, t.match.table.Name(), t.s.hooks.mixed}
+	look := t.values.missed.known[key]
+	if look == nil {
+		look = t.missedLook(part)
+		t.values.missed.keep(key, look)
+	}
+	t.tell(Event{Kind: EventMissed, Rule: look})
+}
+
+// missedLook is the rule that is looked at, and the part of it that does not hold.
+func (t *tableWalk) missedLook(failed rulePart) *RuleLook {
 	rule, chain := t.rule(), t.at.program.chain
 	look := &RuleLook{Table: t.match.table.Name(), Chain: chain.Name, Number: t.at.next + 1, Rule: valueOf(t.match.rules, rule, chain.Name)}
 	if t.s.hooks.mixed {
 		look.Dialect = t.match.rules.Dialect()
 	}
-	part := t.match.failedCondition(t.s, rule)
-	failed := valueOf(t.match.rules, &part, "")
-	look.Failed, look.FailedAt = strings.TrimPrefix(failed.Text, "-A  "), failed.Fact.Conditions
-	t.tell(Event{Kind: EventMissed, Rule: look})
+	part := failed.of(rule)
+	condition := valueOf(t.match.rules, &part, "")
+	look.Failed, look.FailedAt = strings.TrimPrefix(condition.Text, "-A  "), condition.Fact.Conditions
+	return look
 }
 
 // tellHotdrop notes the rule of which a match has dropped the packet: the trace of nf_tables has it, that of the legacy tables has not.

@@ -14,16 +14,17 @@ type missed struct {
 
 func missedOf(lines []*line) *missed {
 	m := &missed{}
-	for _, l := range lines {
-		if near(l) {
+	nearly := make([]bool, len(lines))
+	for i, l := range lines {
+		if nearly[i] = near(l); nearly[i] {
 			m.Near++
 		}
 	}
 	room := shownMissed - min(m.Near, shownMissed) // for those that did not
 	nearRoom := shownMissed
-	for _, l := range lines {
+	for i, l := range lines {
 		left := &room
-		if near(l) {
+		if nearly[i] {
 			left = &nearRoom
 		}
 		if *left == 0 {
@@ -31,6 +32,7 @@ func missedOf(lines []*line) *missed {
 			continue
 		}
 		*left--
+		l.Words = wordsOf(l.Text, l.Failed) // of those that are shown alone: they are few of many
 		m.Lines = append(m.Lines, l)
 	}
 	return m

@@ -168,7 +168,6 @@ func passageOf(of *story.Passage, id string, decided int) (passage, *line) {
 	var misses []*line
 	for i := range of.Lines {
 		l := &line{Line: of.Lines[i], ID: id + "l" + strconv.Itoa(i+1), Depth: chains.depth(&of.Lines[i])}
-		l.Words = wordsOf(l.Text, l.Failed)
 		if l.After != nil {
 			l.Changes, header = changesOf(header, l.After), l.After
 			l.Note = noteOf(l)
@@ -181,6 +180,7 @@ func passageOf(of *story.Passage, id string, decided int) (passage, *line) {
 			misses = append(misses, l)
 			continue
 		}
+		l.Words = wordsOf(l.Text, l.Failed)
 		h := p.hook(l, id)
 		h.miss(misses)
 		misses = nil
