@@ -7,6 +7,3 @@ type ListingError = fakenft.LoadError
 
 // RulePlace is where in a listing of nft a rule stands.
 type RulePlace = fakenft.RulePlace
-
-// RulePlaces says where the rules of what "nft list ruleset" has printed stand; it returns none of JSON.
-func RulePlaces(listing string) []RulePlace { return fakenft.RulePlaces(listing) }

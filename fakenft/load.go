@@ -62,25 +62,53 @@ func IsListing(text string) bool {
 // Load gives the kernel the tables of what "nft list ruleset" has printed, as text or with -j, of this version or a newer one. In JSON maps
 // come before the chains that they lead to, so that nft itself would not take it. Tables that skip names, if it is not nil, are left out.
 func (t *Tools) Load(name string, listing io.Reader, skip func(TableName) bool) error {
-	text, err := readText(listing)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	in := &syntax.Input{Name: name, Text: text}
-	commands, err := readListing(in)
+	in, commands, err := listingOf(name, listing)
 	if err != nil {
 		return err
 	}
-	keepHandles(in, commands)
 	if skip != nil {
 		commands = slices.DeleteFunc(commands, func(c *syntax.Command) bool { return skip(TableName{c.Handle.Family, c.Handle.Table}) })
 	}
 	return t.load(in, commands)
 }
 
+// LoadPlaces is Load of all tables, and says where in the listing their rules stand. It returns none of a listing in JSON.
+func (t *Tools) LoadPlaces(name string, listing io.Reader) ([]RulePlace, error) {
+	in, commands, err := listingOf(name, listing)
+	if err != nil {
+		return nil, err
+	}
+	var places []RulePlace
+	if !isJSON(in.Text) {
+		places = placesOf(commands)
+	}
+	if err := t.load(in, commands); err != nil {
+		return nil, err
+	}
+	return places, nil
+}
+
+// listingOf reads a listing.
+func listingOf(name string, listing io.Reader) (*syntax.Input, []*syntax.Command, error) {
+	text, err := readText(listing)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	in := &syntax.Input{Name: name, Text: text}
+	commands, err := readListing(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	keepHandles(in, commands)
+	return in, commands, nil
+}
+
+// isJSON says whether a listing is what nft prints with -j.
+func isJSON(listing string) bool { return strings.HasPrefix(strings.TrimLeft(listing, " \t\r\n"), "{") }
+
 // readListing reads the commands that make what a listing has.
 func readListing(in *syntax.Input) ([]*syntax.Command, error) {
-	if strings.HasPrefix(strings.TrimLeft(in.Text, " \t\r\n"), "{") {
+	if isJSON(in.Text) {
 		commands, mistakes, err := jsontext.Listing(in)
 		if err != nil {
 			return nil, &LoadError{Name: in.Name, Text: err.Error()}

@@ -1,9 +1,6 @@
 package fakenft
 
-import (
-	"github.com/chainwalk/chainwalk/fakenft/parse"
-	"github.com/chainwalk/chainwalk/fakenft/syntax"
-)
+import "github.com/chainwalk/chainwalk/fakenft/syntax"
 
 // RulePlace is where in a listing a rule stands.
 type RulePlace struct {
@@ -13,18 +10,13 @@ type RulePlace struct {
 	Number, Line int
 }
 
-// RulePlaces says where the rules of a listing in text stand that Load takes. It returns none of a listing in JSON.
-func RulePlaces(listing string) []RulePlace {
-	in := &syntax.Input{Text: listing}
-	commands, mistakes := parse.Text(in, parse.Options{})
-	if loadError(in, mistakes) != nil {
-		return nil
-	}
+// placesOf says where the rules stand that commands make. Those of a chain may stand in several blocks.
+func placesOf(commands []*syntax.Command) []RulePlace {
 	type chainName struct {
 		table TableName
 		chain string
 	}
-	seen := map[chainName]int{} // a chain may stand in several blocks
+	seen := map[chainName]int{}
 	var out []RulePlace
 	for _, c := range commands {
 		if c.Table == nil {

@@ -1,6 +1,7 @@
 package fakenft
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +14,7 @@ func TestRulePlaces(t *testing.T) {
 	for about, c := range map[string]struct {
 		listing string
 		want    []RulePlace
+		mistake bool
 	}{
 		"a rule on several lines, a chain in two blocks": {`
 table inet fw {
@@ -36,10 +38,12 @@ table ip nat {
 		accept
 	}
 }
-`, []RulePlace{{fw, "in", 1, 5}, {fw, "in", 2, 7}, {fw, "web", 1, 10}, {fw, "in", 3, 15}, {fw, "in", 4, 15}, {nat, "in", 1, 20}}},
-		"a mistake": {"table inet fw {\n\tchain in {\n\t\ttcp dprt 22\n\t}\n}\n", nil},
-		"JSON":      {`{"nftables": [{"table": {"family": "ip", "name": "nat"}}]}`, nil},
+`, []RulePlace{{fw, "in", 1, 5}, {fw, "in", 2, 7}, {fw, "web", 1, 10}, {fw, "in", 3, 15}, {fw, "in", 4, 15}, {nat, "in", 1, 20}}, false},
+		"a mistake": {"table inet fw {\n\tchain in {\n\t\ttcp dprt 22\n\t}\n}\n", nil, true},
+		"JSON":      {`{"nftables": [{"table": {"family": "ip", "name": "nat"}}]}`, nil, false},
 	} {
-		assert.Equal(t, c.want, RulePlaces(c.listing), about)
+		places, err := New(Options{}).LoadPlaces("listing", strings.NewReader(c.listing))
+		assert.Equal(t, c.mistake, err != nil, "%s: %v", about, err)
+		assert.Equal(t, c.want, places, about)
 	}
 }

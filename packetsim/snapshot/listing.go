@@ -20,7 +20,7 @@ func splitListing(text string) (listing, rest string) {
 	var native, other strings.Builder
 	within, some := false, false
 	for line := range strings.Lines(text) {
-		within = within || nativeHead.MatchString(line)
+		within = within || strings.HasPrefix(line, "table ") && nativeHead.MatchString(line)
 		to, blank := &other, &native
 		if within {
 			to, blank, some = &native, &other, true
@@ -56,7 +56,8 @@ func devicesIn(listing string) (names []string) {
 }
 
 // addListing gives a kernel the tables of a listing, on a host of HostOfRules with these devices beside RulesDevice.
-func addListing(kernel *fakekernel.Kernel, name, listing string, devices []string) error {
+// It returns where the rules stand.
+func addListing(kernel *fakekernel.Kernel, name, listing string, devices []string) ([]fakekernel.RulePlace, error) {
 	names := []string{"lo", RulesDevice}
 	for _, device := range devices {
 		if !slices.Contains(names, device) {
@@ -68,7 +69,7 @@ func addListing(kernel *fakekernel.Kernel, name, listing string, devices []strin
 		numbers[uint32(i+1)] = device
 	}
 	tools := fakenft.New(fakenft.Options{Namespace: kernel.Namespace(), Devices: func() map[uint32]string { return numbers }})
-	return tools.Load(name, strings.NewReader(listing), nil)
+	return tools.LoadPlaces(name, strings.NewReader(listing))
 }
 
 // hasNative says whether a namespace has a table of nft that a family's packets may meet.

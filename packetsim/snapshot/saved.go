@@ -15,9 +15,9 @@ import (
 
 // Saved are rules that iptables-save, ip6tables-save and nft have printed, read once, so that many packets can be walked through them.
 type Saved struct {
-	kernel  *fakekernel.Kernel
-	known   RulesOptions
-	listing string
+	kernel *fakekernel.Kernel
+	known  RulesOptions
+	places []fakekernel.RulePlace
 }
 
 // ReadSaved reads what iptables-save and ip6tables-save have printed, of both families and backends one after the other: their head lines
@@ -39,18 +39,18 @@ func ReadSaved(name string, r io.Reader, o RulesOptions) (*Saved, error) {
 			return nil, err
 		}
 	}
+	var places []fakekernel.RulePlace
 	if listing != "" {
 		o.Devices = append(slices.Clone(o.Devices), devicesIn(listing)...)
-		if err := addListing(kernel, name, listing, o.Devices); err != nil {
+		if places, err = addListing(kernel, name, listing, o.Devices); err != nil {
 			return nil, err
 		}
 	}
-	return &Saved{kernel, o, listing}, nil
+	return &Saved{kernel, o, places}, nil
 }
 
-// Listing is what nft has printed of the text. Its lines have the numbers that they have in the text: those that others have printed are
-// empty.
-func (s *Saved) Listing() string { return s.listing }
+// NativePlaces say where in the text the rules stand that nft has printed. There are none of JSON.
+func (s *Saved) NativePlaces() []fakekernel.RulePlace { return s.places }
 
 // Host is a new host with the rules, by whose device a packet can come.
 func (s *Saved) Host(in inet.Input) (*packetsim.Host, error) { return s.host(in, s.known.Local) }

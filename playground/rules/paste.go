@@ -97,7 +97,7 @@ func (t *Tab) Read(p Paste) Read {
 	}
 	t.tables = tablesOf(host)
 	t.lines = placesOf(snapshot.OfBackend(fakekernel.SaveTexts(p.Text), t.known.Dialect))
-	for _, at := range fakekernel.RulePlaces(t.saved.Listing()) {
+	for _, at := range t.saved.NativePlaces() {
 		t.lines[place{native: at.Table.Family.String(), table: at.Table.Name, chain: at.Chain, number: at.Number}] = at.Line
 	}
 	for i := range t.tables {
