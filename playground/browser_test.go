@@ -183,14 +183,24 @@ func completions(editor string) string {
 		editor)
 }
 
+// proposed waits until an editor proposes something.
+func (p *page) proposed(t *testing.T, editor, text string) {
+	t.Helper()
+	require.True(t, p.Soon(fmt.Sprintf(`%s.includes(%q)`, completions(editor), text)), "%s has %q and proposes %q, not %s", editor,
+		p.editorText(editor), p.Text(completions(editor)), text)
+}
+
+// completion: also of who types faster than the rules are read, and of rules that were changed just now.
 func (p *page) completion(t *testing.T) {
 	p.start("")
 	p.shown(t, "rules-way", "shop/web:http")
 	p.write("packet-editor", "tc")
-	options := completions("packet-editor")
-	require.True(t, p.Soon(options+`.includes("tcp")`))
+	p.proposed(t, "packet-editor", "tcp")
 	p.write("packet-editor", "tcp 10.244.1.2:40000 > 10.96")
-	require.True(t, p.Soon(options+`.includes("10.96.0.80:")`), p.Text(options))
+	p.proposed(t, "packet-editor", "10.96.0.80:")
 	p.write("packet-editor", "tcp 10.244.1.2:40000 > 10.96.0.80:8")
-	require.True(t, p.Soon(options+`.includes("80")`), p.Text(options))
+	p.proposed(t, "packet-editor", "80")
+	p.write("rules-editor", "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -d 10.97.0.9/32 -p tcp -m tcp --dport 8443 -j DROP\nCOMMIT\n")
+	p.write("packet-editor", "tcp 10.244.1.2:40000 > 10.97")
+	p.proposed(t, "packet-editor", "10.97.0.9:")
 }

@@ -11,11 +11,11 @@ const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 export function rulesTab() {
   const client = new Client("rules", "read");
   const shown = way(at("rules-way"));
-  let read = {}, named = {}, idle, turn = 0;
+  let named = {}, naming, idle, turn = 0;
 
   const rules = editor(at("rules-editor"), { label: "Rules", language: rulesLanguage, changed: () => ask(), tooLong: text => tell(text) });
   const packet = editor(at("packet-editor"), {
-    label: "Packet", line: true, changed: () => walk(), complete: packetCompletion(() => named), tooLong: text => { at("packet-wrong").textContent = text; },
+    label: "Packet", line: true, changed: () => walk(), complete: packetCompletion(names), tooLong: text => { at("packet-wrong").textContent = text; },
   });
   at("local").addEventListener("input", () => ask());
   at("tools").addEventListener("change", () => ask());
@@ -37,6 +37,8 @@ export function rulesTab() {
   async function ask() {
     const began = performance.now();
     clearTimeout(idle);
+    naming = undefined;
+    let read;
     try {
       read = await client.call("read", { text: rules.text(), local: at("local").value, tools: at("tools").value });
     } catch (error) {
@@ -53,19 +55,35 @@ export function rulesTab() {
     const place = wrong?.line ? `Line ${wrong.line}${wrong.column ? ", column " + wrong.column : ""}: ` : "";
     tell(wrong ? place + wrong.message :
       `${count(read.rules, "rule")} in ${count(read.chains, "chain")} of ${count(read.tables, "table")}`, Boolean(wrong));
-    await walk(began, true);
+    await walk(began);
   }
 
-  /** name lists what the rules name and are about, once nobody has typed for a while. */
-  async function name() {
-    try {
-      named = await client.call("name", {});
-    } catch (error) {
-      if (!(error instanceof Superseded)) at("about-summary").textContent = error.message;
-      return;
+  /** names are what the rules name and are about: of the rules as they are, which are asked for it once. */
+  async function names() {
+    for (;;) {
+      naming ??= client.call("name", {});
+      const mine = naming;
+      let answer;
+      try {
+        answer = await mine;
+      } catch (error) {
+        if (mine !== naming) continue; // there are other rules
+        at("about-summary").textContent = error.message;
+        return {};
+      }
+      if (mine !== naming) continue;
+      if (named !== answer) {
+        named = answer;
+        listPackets();
+      }
+      return named;
     }
-    listPackets();
-    if (packet.text() || !named.packets.length) return;
+  }
+
+  /** name lists what the rules name and are about, and walks the first of the packets if there is none. */
+  async function name() {
+    await names();
+    if (packet.text() || !named.packets?.length) return;
     packet.set(named.packets[0].packet);
     await walk();
   }
@@ -80,10 +98,10 @@ export function rulesTab() {
     });
   }
 
-  async function walk(began = performance.now(), isNew = false) {
+  async function walk(began = performance.now()) {
     clearTimeout(idle);
     turn++;
-    idle = setTimeout(() => later(isNew), 300);
+    idle = setTimeout(() => later(), 300);
     const text = packet.text().trim();
     for (const button of at("about-list").querySelectorAll("button")) {
       if (button.querySelector("code").textContent === text) button.setAttribute("aria-current", "true"); else button.removeAttribute("aria-current");
@@ -109,8 +127,8 @@ export function rulesTab() {
   }
 
   /** later is done once nobody has typed for a while. */
-  async function later(isNew) {
-    if (isNew || !named.packets) await name();
+  async function later() {
+    await name();
     await tried(packet.text().trim());
   }
 

@@ -5,6 +5,7 @@ package worker
 import (
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
 	"syscall/js"
 )
 
@@ -22,8 +23,17 @@ func Method[P, R any](answer func(P) (R, error)) func([]byte) (any, error) {
 	}
 }
 
+// A browser gives a program one processor, so that who types waits for every collection of garbage. A call makes more garbage than the program
+// keeps: memory may grow to ten times that, as long as all is below cheapMemory bytes.
+const (
+	garbage     = 900 // per cent, as of GOGC
+	cheapMemory = 512 << 20
+)
+
 // Serve gives the worker a function chainwalkCall(method, params) and tells it by chainwalkReady. It does not return.
 func Serve(m Methods) {
+	debug.SetGCPercent(garbage)
+	debug.SetMemoryLimit(cheapMemory)
 	js.Global().Set("chainwalkCall", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		return m.call(args[0].String(), []byte(args[1].String()))
 	}))
