@@ -147,7 +147,11 @@ func (p *page) cluster(t *testing.T) {
 	assert.Equal(t, "node1", p.Text(`document.getElementById("node").value`))
 	require.True(t, p.Soon(`/The rules that kube-proxy writes on node1 \([1-9]\d*\)/.test(document.getElementById("node-rules-summary").textContent)`))
 	p.shown(t, "cluster-way", "not ready")
-	// Of the node and the mode that are chosen.
+	// Of the mode and the node that are chosen.
+	p.Ask(`(() => { const s = document.getElementById("mode"); s.value = "nftables"; s.dispatchEvent(new Event("change")); return true; })()`, new(bool))
+	require.True(t, p.Soon(in(`!!shadow("node-rules", ".cm-content")?.textContent.includes("table ip kube-proxy {")`)))
+	p.shown(t, "cluster-way", "service-KHN6ECMT-shop/web/tcp/http")
+	p.Ask(`(() => { const s = document.getElementById("mode"); s.value = "legacy"; s.dispatchEvent(new Event("change")); return true; })()`, new(bool))
 	p.Ask(`(() => { const s = document.getElementById("node"); s.value = "node2"; s.dispatchEvent(new Event("change")); return true; })()`, new(bool))
 	require.True(t, p.Soon(`document.getElementById("node-rules-summary").textContent.includes("on node2")`))
 	// The rules of the object that the cursor is in.

@@ -29,7 +29,7 @@ type Paste struct {
 	Text string `json:"text"`
 	// Node is the node whose rules are shown, and that packets from outside are handed to; empty, or one that is not there: the first.
 	Node string `json:"node"`
-	// Mode is the kind of tools that kube-proxy finds: legacy or nft.
+	// Mode is the kind of tools that kube-proxy finds in its mode iptables, legacy or nft, or its mode nftables.
 	Mode string `json:"mode"`
 }
 
@@ -40,7 +40,8 @@ type Read struct {
 	Objects  []Object        `json:"objects"`
 	Nodes    []string        `json:"nodes"`
 	Node     string          `json:"node"`
-	// Rules is what iptables-save, and then ip6tables-save, print on the node, and Owners are the objects of its lines; empty for lines of none.
+	// Rules is what iptables-save, and then ip6tables-save, print on the node, in mode nftables what nft lists, and Owners are the objects of its
+	// lines; empty for lines of none.
 	Rules  string   `json:"rules"`
 	Owners []string `json:"owners"`
 	// Packets ask for what the objects offer. Names may stand for addresses.
@@ -110,14 +111,14 @@ func (t *Tab) build(objects []manifest.Object, p Paste, out *Read) error {
 		return err
 	}
 	out.Notes = append(out.Notes, notes...)
-	mode := cmp.Or(netfilter.Dialect(p.Mode), netfilter.Legacy)
-	scenario.IPTables.Dialects = []netfilter.Dialect{mode}
+	mode, dialect := modeOf(p.Mode)
+	scenario.IPTables.Dialects = []netfilter.Dialect{dialect}
 	resolved, err := scenarios.ResolveWith(scenario, controller.New)
 	if err != nil {
 		return err
 	}
 	ctx := context.Background()
-	resolved = resolved.With(mode)
+	resolved = resolved.With(dialect).In(mode)
 	world, err := sim.NewWorld(ctx, resolved, sim.Options{})
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func (t *Tab) build(objects []manifest.Object, p Paste, out *Read) error {
 	if err := world.Sync(ctx, out.Nodes); err != nil {
 		return err
 	}
-	t.cluster, t.book = live.Cluster{Objects: objects, Dialect: mode}, names.New(objects)
+	t.cluster, t.book = live.Cluster{Objects: objects, Dialect: dialect}, names.New(objects)
 	for _, name := range out.Nodes {
 		taken, err := snapshot.Of(world.Host(name))
 		if err != nil {
@@ -140,6 +141,14 @@ func (t *Tab) build(objects []manifest.Object, p Paste, out *Read) error {
 	}
 	t.tellPackets(objects, out)
 	return nil
+}
+
+// modeOf is the mode of kube-proxy that a word of the page stands for, and the tools that it finds.
+func modeOf(word string) (scenarios.Mode, netfilter.Dialect) {
+	if word == string(scenarios.ModeNFTables) {
+		return scenarios.ModeNFTables, netfilter.NFT
+	}
+	return scenarios.ModeIPTables, cmp.Or(netfilter.Dialect(word), netfilter.Legacy)
 }
 
 // problemsOf are the errors of a text with their places.

@@ -9,6 +9,9 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/playground/rules"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -35,6 +38,11 @@ func (t *Tab) tellRules(taken *snapshot.NodeSnapshot, objects []manifest.Object,
 			out.Owners = append(out.Owners, owner)
 		}
 	}
+	for i := range taken.NFTables {
+		if err := t.tellNative(taken.NFTables[i].Rules, &text, out); err != nil {
+			return err
+		}
+	}
 	out.Rules = text.String()
 	for i := range objects {
 		own := Object{Name: objects[i].Ref().String(), Line: objects[i].Pos.Line, Rules: []int{}}
@@ -44,6 +52,31 @@ func (t *Tab) tellRules(taken *snapshot.NodeSnapshot, objects []manifest.Object,
 			}
 		}
 		out.Objects = append(out.Objects, own)
+	}
+	return nil
+}
+
+// tellNative tells a table as nft lists it.
+func (t *Tab) tellNative(listing string, text *strings.Builder, out *Read) error {
+	saved, err := snapshot.ReadSaved("rules", strings.NewReader(listing), snapshot.RulesOptions{})
+	if err != nil {
+		return err
+	}
+	host, err := saved.Host(inet.Input{})
+	if err != nil {
+		return err
+	}
+	owners := map[int]string{} // by line, from 1
+	for _, at := range saved.NativePlaces() {
+		table := nftables.In(host.Netfilter()).State().Table(at.Table.Family, at.Table.Name)
+		fact := packetsim.FactOf(table, table.Chain(at.Chain).Rules[at.Number-1])
+		owners[at.Line] = t.book.Rule(at.Table.Name, at.Chain, &fact)
+	}
+	number := 0
+	for line := range strings.Lines(listing) {
+		number++
+		text.WriteString(strings.TrimRight(line, "\n") + "\n")
+		out.Owners = append(out.Owners, owners[number])
 	}
 	return nil
 }
