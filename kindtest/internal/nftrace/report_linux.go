@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/internal/nlattr"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -61,6 +62,8 @@ type Report struct {
 	Kind packetsim.StepKind
 	// Handle is that of the rule. A step at a rule without one is the end of the chain.
 	Handle uint64
+	// Verdict is what a rule said, also by an element of a map. A translation says Accept, a REJECT says Drop.
+	Verdict expr.Verdict
 	// Header is the IP header and what the kernel shows behind it; nil but in the first report on each chain of a hook.
 	Header []byte
 	// In and Out are numbers of devices, 0 for none; Mark is the packet's.
@@ -92,6 +95,8 @@ func Parse(m nfnetlink.Message) (r Report, isTrace bool, err error) {
 // take takes in an attribute. The transport header comes after that of IP.
 func (r *Report) take(a nlattr.Attribute) (err error) {
 	switch a.Type {
+	case unix.NFTA_TRACE_VERDICT:
+		r.Verdict, err = verdict(a.Value)
 	case unix.NFTA_TRACE_TABLE:
 		r.Table = a.Text()
 	case unix.NFTA_TRACE_CHAIN:
@@ -119,4 +124,24 @@ func (r *Report) take(a nlattr.Attribute) (err error) {
 		r.Mark, err = a.Uint32()
 	}
 	return err
+}
+
+// verdict reads the attributes of a verdict. Its code is a number with a sign.
+func verdict(data []byte) (v expr.Verdict, err error) {
+	for a, err := range nlattr.All(data) {
+		if err != nil {
+			return v, err
+		}
+		switch a.Type {
+		case unix.NFTA_VERDICT_CODE:
+			code, err := a.Uint32()
+			if err != nil {
+				return v, err
+			}
+			v.Code = expr.Code(int32(code))
+		case unix.NFTA_VERDICT_CHAIN:
+			v.Chain = a.Text()
+		}
+	}
+	return v, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/internal/nlattr"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -23,12 +24,17 @@ func TestParse(t *testing.T) {
 	b = nlattr.AppendUint32(b, unix.NFTA_TRACE_IIF, 4)
 	b = nlattr.AppendUint32(b, unix.NFTA_TRACE_OIF, 5)
 	b = nlattr.AppendUint32(b, unix.NFTA_TRACE_MARK, 6)
+	b = nlattr.AppendNested(b, unix.NFTA_TRACE_VERDICT, func(dst []byte) []byte {
+		dst = nlattr.AppendUint32(dst, unix.NFTA_VERDICT_CODE, 0xfffffffc)
+		return nlattr.Append(dst, unix.NFTA_VERDICT_CHAIN, []byte("service\x00")...)
+	})
 	r, isTrace, err := Parse(nfnetlink.Message{Kind: kindTrace, Attributes: b})
 	require.NoError(t, err)
 	assert.True(t, isTrace)
 	assert.Equal(t, Report{
 		PacketID: 77, Table: "nat", Chain: "PREROUTING", Kind: packetsim.StepRule, Handle: 258,
 		Header: []byte{0x45, 1, 2, 3}, In: 4, Out: 5, Mark: 6,
+		Verdict: expr.Verdict{Code: expr.Goto, Chain: "service"},
 	}, r)
 
 	_, isTrace, err = Parse(nfnetlink.Message{Kind: kindNewRule, Attributes: b})
@@ -38,4 +44,9 @@ func TestParse(t *testing.T) {
 	require.ErrorIs(t, err, nlattr.ErrMessage)
 	_, _, err = Parse(nfnetlink.Message{Kind: kindTrace, Attributes: nlattr.Append(nil, unix.NFTA_TRACE_TRANSPORT_HEADER, 1)})
 	require.Error(t, err)
+	short := nlattr.AppendNested(nil, unix.NFTA_TRACE_VERDICT, func(dst []byte) []byte {
+		return nlattr.Append(dst, unix.NFTA_VERDICT_CODE, 1)
+	})
+	_, _, err = Parse(nfnetlink.Message{Kind: kindTrace, Attributes: short})
+	require.ErrorIs(t, err, nlattr.ErrMessage)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Advance makes everything older that has an age: the proxiers' clock, conntrack
-// entries, and the entries of recent lists.
+// entries, the entries of recent lists, and the elements of affinity sets.
 func (s *session) Advance(_ context.Context, d time.Duration) error {
 	s.passing.Lock() // nodes that sync at the same time let time pass, too
 	defer s.passing.Unlock()
@@ -19,6 +19,9 @@ func (s *session) Advance(_ context.Context, d time.Duration) error {
 		}
 		if err := n.ageRecent(s.clock.Now()); err != nil {
 			return fmt.Errorf("%s: recent lists: %w", n.Name, err)
+		}
+		if err := n.ageSets(s.clock.Now()); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -13,14 +13,14 @@
 //
 // The kernel chooses by chance, so a connection whose way meets such a rule is made
 // many times and the ways are counted. A connection that is not kept is taken back:
-// its conntrack entries and what it left in recent lists are removed, and what it
-// counted is left out of what Save and Accounting say.
+// its conntrack entries and what it left in recent lists and in affinity sets of nftables
+// are removed, and what it counted is left out of what Save and Accounting say.
 //
 // Pods that stop take their namespaces with them, and those that start get new ones. While
 // somebody looks on within a sync the nodes sync one after the other.
 //
 // The clock of a kernel cannot be moved. Advance shortens the timeouts of conntrack
-// entries and takes from recent lists the entries that are too old then.
+// entries and takes from recent lists and affinity sets the entries that are too old then.
 //
 // Several clusters may be there at once, since each has namespaces of its own. What they share is this process: a program that one of
 // them starts has the descriptors of all for a moment, so that what a socket does is ended before it is closed (package socket).

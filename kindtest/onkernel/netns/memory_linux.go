@@ -18,6 +18,8 @@ type memory struct {
 	connections map[string]bool
 	// recent says when the kept entries of recent lists were last set, by list and address.
 	recent map[string]map[netip.Addr]time.Time
+	// sticks says when the kept elements of affinity sets of nftables end.
+	sticks map[stuck]time.Time
 	// counted are the packets of connections that were taken back, by rule, and
 	// accounted by accounting object.
 	counted   map[countedRule]int
@@ -32,7 +34,7 @@ type countedRule struct {
 func newMemory() memory {
 	return memory{
 		connections: map[string]bool{}, recent: map[string]map[netip.Addr]time.Time{},
-		counted: map[countedRule]int{}, accounted: map[string]int{},
+		sticks: map[stuck]time.Time{}, counted: map[countedRule]int{}, accounted: map[string]int{},
 	}
 }
 
@@ -45,6 +47,9 @@ func (s *session) takeBackState() error {
 			}
 		}
 		if err := n.restoreRecent(); err != nil {
+			return err
+		}
+		if err := n.restoreSets(); err != nil {
 			return err
 		}
 		n.memory.discount(n.watch.seen, n.exec.dialect)
@@ -61,6 +66,7 @@ func (s *session) keepState() error {
 		if err := n.keepRecent(s.clock.Now()); err != nil {
 			return err
 		}
+		n.keepSets(s.clock.Now())
 	}
 	return nil
 }
@@ -101,6 +107,7 @@ func (m *memory) discountRules(v6 bool, save string) string {
 // that were written anew: they count from 0.
 func (n *nodeHost) rulesChanged() error {
 	n.watch.rules.forget()
+	n.forgetSets()
 	if len(n.memory.counted) == 0 {
 		return nil
 	}

@@ -35,7 +35,7 @@ type ruleBook struct {
 	numbers map[chainID]map[uint64]int
 	// native says that the node may have kube-proxy's tables of nftables; tables are these, by whether they are of IPv6.
 	native bool
-	tables map[bool]nativeTable
+	tables map[bool]*nativeTable
 }
 
 // savedChain is a chain as iptables-save prints it, and what its lines mean.
