@@ -84,8 +84,8 @@ FORALL_SEED ?= 1
 forall: ## compare the fates of all packets (package forall) with concrete walks: FORALL_RULESETS (2000) random rulesets of each language and family, FORALL_PACKETS (850) packets of each, from FORALL_SEED: ten million
 	$(GO) test ./kindtest/onkernel/differ -run TestFatesOfRandomRulesets -timeout 0 -v -args -forall-rulesets $(FORALL_RULESETS) -forall-packets $(FORALL_PACKETS) -forall-seed $(FORALL_SEED)
 
-kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps
-	GOGC=400 CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns
+kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps (MODE=nftables runs files that name no mode in that one)
+	GOGC=400 CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns $(addprefix -args -in-mode ,$(MODE))
 
 ailments: ## create failures of Services in network namespaces, and print what the kernel does and which cause doctor, trace and why name first; root on Linux
 	@mkdir -p bin; CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 5m -parallel 4 -run Kernel ./kindtest/onkernel/ailments -table $(abspath bin/ailments.txt) || failed=1; \
@@ -119,8 +119,8 @@ fmt: ## format the code
 TIME      ?= 60s
 FUZZ_RUNS ?=
 FUZZ_OUT  ?= bin/fuzz
-fuzz: build ## generate clusters and events for TIME (60s), or FUZZ_RUNS of them, from SEED (1), and judge all packets; failures go to FUZZ_OUT (bin/fuzz)
-	bin/chainwalk fuzz --seed $(SEED) $(if $(FUZZ_RUNS),--runs $(FUZZ_RUNS),--time $(TIME)) --out $(FUZZ_OUT)
+fuzz: build ## generate clusters and events for TIME (60s), or FUZZ_RUNS of them, from SEED (1), and judge all packets (MODE=nftables or both); failures go to FUZZ_OUT (bin/fuzz)
+	bin/chainwalk fuzz $(addprefix --mode ,$(MODE)) --seed $(SEED) $(if $(FUZZ_RUNS),--runs $(FUZZ_RUNS),--time $(TIME)) --out $(FUZZ_OUT)
 
 rejudge: build ## judge all stored scenarios by the specification, ignoring their own expectations
 	bin/chainwalk fuzz judge $(CASES) $(REGRESS)
@@ -161,8 +161,8 @@ fuzz-targets: ## run every Go fuzz target for FUZZTIME (20s), a time or a number
 	done
 
 EXPLORE_DEPTH ?= 6
-explore: ## try every sequence of up to EXPLORE_DEPTH (6) events of a flow; about half an hour
-	CHAINWALK_EXPLORE_DEPTH=$(EXPLORE_DEPTH) $(GO) test -count=1 -timeout 6h -v -run 'TestExplore$$' ./scenarios/search/explore
+explore: ## try every sequence of up to EXPLORE_DEPTH (6) events of a flow, in each mode (MODE=nftables or iptables: in one); about half an hour a mode
+	$(addprefix CHAINWALK_EXPLORE_MODE=,$(MODE)) CHAINWALK_EXPLORE_DEPTH=$(EXPLORE_DEPTH) $(GO) test -count=1 -timeout 6h -v -run 'TestExplore$$' ./scenarios/search/explore
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -33,6 +34,7 @@ type exploration struct {
 	endpoints int // 1 or 2
 	depth     int // the number of letters of the longest sequences
 	dialect   netfilter.Dialect
+	mode      scenarios.Mode // of kube-proxy; empty: iptables
 	// proxier makes the node's proxiers; nil: this project's own.
 	proxier node.Proxier
 }
@@ -56,13 +58,13 @@ type counterexample struct {
 	witness *scenarios.Scenario
 }
 
-// allExplorations are the explorations of every protocol and path, with one endpoint and with two.
-func allExplorations(depth int, tool netfilter.Dialect) []exploration {
+// allExplorations are the explorations of every protocol and path in a mode, with one endpoint and with two.
+func allExplorations(depth int, tool netfilter.Dialect, mode scenarios.Mode) []exploration {
 	var out []exploration
 	for _, protocol := range []corev1.Protocol{corev1.ProtocolUDP, corev1.ProtocolTCP, corev1.ProtocolSCTP} {
 		for _, path := range []entrance{byClusterIP, byNodePort} {
 			for endpoints := 1; endpoints <= 2; endpoints++ {
-				out = append(out, exploration{protocol: protocol, path: path, endpoints: endpoints, depth: depth, dialect: tool})
+				out = append(out, exploration{protocol: protocol, path: path, endpoints: endpoints, depth: depth, dialect: tool, mode: mode})
 			}
 		}
 	}
@@ -71,7 +73,7 @@ func allExplorations(depth int, tool netfilter.Dialect) []exploration {
 
 // String names the exploration.
 func (e *exploration) String() string {
-	return fmt.Sprintf("%s %s %d %s", e.protocol, e.path, e.endpoints, e.dialect)
+	return fmt.Sprintf("%s %s %d %s %s", e.protocol, e.path, e.endpoints, e.dialect, cmp.Or(e.mode, scenarios.ModeIPTables))
 }
 
 // run tries every sequence. A sequence that begins with one that is a counterexample is left out. The error says that the world cannot be

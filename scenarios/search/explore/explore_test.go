@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"os"
 	"strconv"
 	"strings"
@@ -29,9 +30,20 @@ func depth(t *testing.T) int {
 	return n
 }
 
+// modes are the modes of kube-proxy to explore: CHAINWALK_EXPLORE_MODE as the flag --mode of the command spells them, or both.
+func modes(t *testing.T) []scenarios.Mode {
+	modes, err := scenarios.ParseModes(cmp.Or(os.Getenv("CHAINWALK_EXPLORE_MODE"), "both"))
+	require.NoError(t, err, "CHAINWALK_EXPLORE_MODE")
+	return modes
+}
+
 // TestExplore finds no sequence after which a flow is where the specification does not allow it.
 func TestExplore(t *testing.T) {
-	for _, e := range race.Some(allExplorations(depth(t), netfilter.Legacy), 5) {
+	var all []exploration
+	for _, mode := range modes(t) {
+		all = append(all, allExplorations(depth(t), netfilter.Legacy, mode)...)
+	}
+	for _, e := range race.Some(all, 5) {
 		t.Run(e.String(), func(t *testing.T) {
 			t.Parallel()
 			report, err := e.run(t.Context())

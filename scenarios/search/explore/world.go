@@ -71,6 +71,11 @@ func (e *exploration) small() (*small, error) {
 		IPTables: scenarios.IPTables{Dialects: []netfilter.Dialect{e.dialect}},
 		Objects:  scenarios.Objects{w.service, w.with},
 	}
+	if e.mode != "" {
+		if s.KubeProxy, err = scenarios.NewKubeProxy(map[string]any{"mode": string(e.mode)}); err != nil {
+			return nil, err
+		}
+	}
 	for i, name := range []string{firstPod, secondPod}[:e.endpoints] {
 		s.Topology.Pods = append(s.Topology.Pods, pod(name, []netip.Addr{firstIP, secondIP}[i]))
 	}
