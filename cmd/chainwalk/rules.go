@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"slices"
 
@@ -31,13 +32,14 @@ type rulesOptions struct {
 	output       string
 	restoreInput bool
 	ignored      ignored
+	deadOptions
 }
 
 func newRulesCommand(s streams) *cobra.Command {
 	var o rulesOptions
 	cmd := &cobra.Command{
-		Use:   "rules -f OBJECTS",
-		Short: "Print the rules that kube-proxy writes for these objects",
+		Use:   "rules -f OBJECTS | rules --dead|--shadowed RULES...",
+		Short: "Print the rules that kube-proxy writes for these objects, or find the rules that no packet matches",
 		Long: `Syncs the proxier once on the fake kernel and prints what iptables-save and then ip6tables-save print there. In mode
 nftables, which --mode or the configuration names, it prints what "nft list ruleset" prints of each family.
 
@@ -49,15 +51,35 @@ Without a clusterCIDR, the range of the nodes' podCIDRs is used, and a note says
 With --diff it prints how a node differs instead. DUMP is what iptables-save and ip6tables-save printed there, one after the other, a
 NodeSnapshot, or a folder with files of the node. The proxier syncs on a copy of the node. What it would add is missing (+), what it would
 remove is stale or foreign (-), what stands at another place is marked (~), and rules outside of kube-proxy's are left alone. The exit
-status is 1 if there is any difference.`,
+status is 1 if there is any difference.
+
+With --dead it prints rules that no packet matches: those that rules before them cover, those of chains that no packet comes to, and those
+whose conditions never hold together. --shadowed prints the covered ones only. RULES are texts that iptables-save or "nft list ruleset"
+printed, NodeSnapshots and folders; without any, the rules are those that kube-proxy writes for the objects. It compares addresses, protocols,
+ports and sets, and never calls a rule dead that some packet matches. The exit status is 1 if there are such rules, 2 if none was found but
+some table could not be judged.`,
 		Example: `  kubectl get services,endpointslices,nodes -A -o yaml | chainwalk rules -f - --node worker1
   chainwalk rules -f objects.yaml | chainwalk trace --rules - 'tcp 10.244.0.11:40000 > 10.96.0.10:53'
   chainwalk rules -f objects.yaml --config kube-proxy.yaml --node worker1 --restore-input
   chainwalk rules -f objects.yaml --mode nftables --family 4
   chainwalk rules -f objects.yaml --cluster-cidr 10.244.0.0/16 --node worker1 --diff dump.txt
-  chainwalk rules -f objects.yaml --node worker1 --diff node.yaml -o json`,
-		Args: noArgs,
-		RunE: func(_ *cobra.Command, _ []string) error {
+  chainwalk rules -f objects.yaml --node worker1 --diff node.yaml -o json
+  chainwalk rules --dead firewall.rules`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.asked() {
+				return nil
+			}
+			return noArgs(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.output != "text" && o.output != "json":
+				return fmt.Errorf("-o %s: want text or json", o.output)
+			case o.asked():
+				return runDead(s, o, args)
+			case len(o.files) == 0:
+				return errors.New(missingFlag(cmd.Flags().Lookup("filename")))
+			}
 			return runRules(s, o)
 		},
 	}
@@ -70,13 +92,14 @@ status is 1 if there is any difference.`,
 	flags.StringVar(&o.mode, "mode", "", "iptables or nftables: the mode instead of that of the configuration")
 	flags.StringVar(&o.tools, "tools", "", "the iptables tools to imitate: legacy or nft (default: legacy, with --diff those of the dump)")
 	flags.StringVar(&o.diff, "diff", "", "file with iptables-save text or a NodeSnapshot of the node: print how the node differs (- is stdin)")
-	flags.StringVarP(&o.output, "output", "o", "text", "with --diff: how to print the differences: text or json")
+	flags.StringVarP(&o.output, "output", "o", "text", "with --diff, --dead and --shadowed: how to print the answer: text or json")
+	flags.BoolVar(&o.dead, "dead", false, "print the rules that no packet matches, and why")
+	flags.BoolVar(&o.shadowed, "shadowed", false, "print the rules that no packet matches because rules before them take all of theirs")
 	flags.StringVar(&o.family, "family", "", "4 or 6: the only family whose rules to print (default: both)")
 	flags.BoolVar(&o.restoreInput, "restore-input", false, "print the bytes given to iptables-restore, or to nft, instead")
 	o.ignored.addFlag(flags)
-	_ = cmd.MarkFlagRequired("filename") // the flag is there
 	cmd.MarkFlagsMutuallyExclusive("family", "restore-input")
-	cmd.MarkFlagsMutuallyExclusive("diff", "restore-input")
+	cmd.MarkFlagsMutuallyExclusive("diff", "restore-input", "dead", "shadowed")
 	completeWords(cmd, "mode", "iptables", "nftables")
 	completeWords(cmd, "tools", "legacy", "nft")
 	completeWords(cmd, "family", "4", "6")
@@ -85,60 +108,73 @@ status is 1 if there is any difference.`,
 }
 
 func runRules(s streams, o rulesOptions) error {
-	switch {
-	case o.output != "text" && o.output != "json":
-		return fmt.Errorf("-o %s: want text or json", o.output)
-	case o.output == "json" && o.diff == "":
-		return errors.New("-o json is for --diff: rules themselves are printed as iptables-save prints them")
+	if o.output == "json" && o.diff == "" {
+		return errors.New("-o json is for --diff, --dead and --shadowed: rules themselves are printed as iptables-save prints them")
 	}
-	dialect, err := parseTools(o.tools)
+	in, families, err := rulesInput(s, o)
 	if err != nil {
 		return err
 	}
-	families, err := parseFamilies(o.family)
-	if err != nil {
-		return err
-	}
-	objects, err := readKnownObjects(s, o.files, &o.ignored)
-	if err != nil {
-		return err
-	}
-	warnOfObjects(s, objects)
-	config, err := rulesConfig(s, o, objects)
-	if err != nil {
-		return err
-	}
-	node, err := rulesNode(o, config, objects)
-	if err != nil {
-		return err
-	}
-	if config, err = o.inMode(config); err != nil {
-		return err
-	}
-	in := sim.RulesInput{Objects: objects, Configuration: config, Node: node, Dialect: dialect}
 	if o.diff != "" {
-		if err := needSlices(objects); err != nil {
+		if err := needSlices(in.Objects); err != nil {
 			return err
 		}
 		return diffRules(s, o, in, families)
 	}
-	rules, err := sim.Rules(in)
+	rules, err := syncedRules(s, in)
 	if err != nil {
 		return err
-	}
-	for _, warning := range slices.Concat(rules.Warnings, rules.Logged) {
-		fmt.Fprintf(s.errOut, "chainwalk: warning: %s\n", warning)
 	}
 	if o.restoreInput {
 		_, err = s.out.Write(bytes.Join(rules.RestoreInputs, nil))
 		return err
 	}
+	return writeRules(rules, in, families, s.out)
+}
+
+// rulesInput is what the flags say of the rules that kube-proxy is to write.
+func rulesInput(s streams, o rulesOptions) (in sim.RulesInput, families []netfilter.Family, err error) {
+	if in.Dialect, err = parseTools(o.tools); err != nil {
+		return in, nil, err
+	}
+	if families, err = parseFamilies(o.family); err != nil {
+		return in, nil, err
+	}
+	if in.Objects, err = readKnownObjects(s, o.files, &o.ignored); err != nil {
+		return in, nil, err
+	}
+	warnOfObjects(s, in.Objects)
+	config, err := rulesConfig(s, o, in.Objects)
+	if err != nil {
+		return in, nil, err
+	}
+	if in.Node, err = rulesNode(o, config, in.Objects); err != nil {
+		return in, nil, err
+	}
+	in.Configuration, err = o.inMode(config)
+	return in, families, err
+}
+
+// syncedRules are the rules that kube-proxy writes. What it warns of goes to standard error.
+func syncedRules(s streams, in sim.RulesInput) (*sim.NodeRules, error) {
+	rules, err := sim.Rules(in)
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range slices.Concat(rules.Warnings, rules.Logged) {
+		fmt.Fprintf(s.errOut, "chainwalk: warning: %s\n", warning)
+	}
+	return rules, nil
+}
+
+// writeRules prints rules as the tool of their language does.
+func writeRules(rules *sim.NodeRules, in sim.RulesInput, families []netfilter.Family, out io.Writer) error {
 	write := rules.Save
-	if config.Mode == manifest.ModeNFTables {
+	if in.Configuration.Mode == manifest.ModeNFTables {
 		write = rules.Listing
 	}
 	for _, family := range families {
-		if err := write(family, s.out); err != nil {
+		if err := write(family, out); err != nil {
 			return err
 		}
 	}

@@ -123,7 +123,7 @@ func TestRulesDiffErrors(t *testing.T) {
 		assert.Contains(t, errOut, tc.want, tc.name)
 	}
 	for args, want := range map[string]string{
-		"-o json":         "-o json is for --diff: ",
+		"-o json":         "-o json is for --diff, --dead and --shadowed: ",
 		"-o xml --diff -": "-o xml: want text or json",
 	} {
 		status, out, errOut := call("", append([]string{"rules", "-f", objects}, strings.Fields(args)...)...)
