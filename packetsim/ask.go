@@ -25,7 +25,7 @@ type WalkOptions struct {
 
 // WalkWith is Walk with options.
 func (h *Host) WalkWith(in inet.Input, o WalkOptions) ([]Outcome, error) {
-	told := tellSteps
+	told := tellAll
 	if o.Missed {
 		told |= tellMissed
 	}
@@ -62,14 +62,15 @@ type text uint8
 
 const (
 	tellDNAT text = 1 << iota
+	tellSteps
 	tellEvents
 	tellMissed
 	guess // at unknown rules
 	tellBack
 )
 
-// tellSteps is what Walk tells.
-const tellSteps = tellDNAT | tellEvents
+// tellAll is what Walk tells.
+const tellAll = tellDNAT | tellSteps | tellEvents
 
 // outcomes enumerates the draws of a walk of the host, which is locked.
 func (h *Host) outcomes(in inet.Input, told text) ([]Outcome, error) {
@@ -129,18 +130,25 @@ func (h *Host) Step(in inet.Input, c Chance) (o Outcome, err error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	var hooks familyHooks
-	err = h.step(&in, c, tellSteps, &hooks, &o)
+	err = h.step(&in, c, tellAll, &hooks, &o)
 	return o, err
 }
 
-// StepInto is Step that writes the outcome to o, and has its Steps and Events where those are that o had before. After an error o means
-// nothing.
+// StepInto is Step that writes the outcome to o, which is empty. After an error o means nothing.
 func (h *Host) StepInto(in *inet.Input, c Chance, o *Outcome) error {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	var hooks familyHooks
-	*o = Outcome{Steps: o.Steps[:0], Events: o.Events[:0]}
-	return h.step(in, c, tellSteps, &hooks, o)
+	return h.step(in, c, tellAll, &hooks, o)
+}
+
+// StepsInto is StepInto without Events, and has the Steps where those are that o had before.
+func (h *Host) StepsInto(in *inet.Input, c Chance, o *Outcome) error {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	var hooks familyHooks
+	*o = Outcome{Steps: o.Steps[:0]}
+	return h.step(in, c, tellDNAT|tellSteps, &hooks, o)
 }
 
 // Pass is Step without text, which takes far less time: no steps are noted, nor is DNAT. It writes the outcome to o, and has its Replies

@@ -47,10 +47,15 @@ type tale struct {
 	hook   string
 }
 
-func (c *course) tells() bool { return c.told&tellEvents != 0 }
+func (c *course) tells() bool { return c.told&tellSteps != 0 }
 
-// tell notes an event.
+func (c *course) tellsEvents() bool { return c.told&tellEvents != 0 }
+
+// tell notes an event, if events are told.
 func (c *course) tell(e Event) {
+	if !c.tellsEvents() {
+		return
+	}
 	e.Step, e.Hook = len(c.outcome.Steps), c.tale.hook
 	if c.outcome.Events == nil {
 		c.outcome.Events = make([]Event, 0, usualEvents)
@@ -63,6 +68,9 @@ const usualEvents = 6
 
 // notice tells what has changed of the header since it was looked at last.
 func (c *course) notice(s *skb, nat Translation) {
+	if !c.tellsEvents() {
+		return
+	}
 	now, before := s.header(), c.tale.header
 	c.tale.header = now
 	if now == before || !c.tale.begun {
@@ -93,10 +101,14 @@ func (c *course) tellTunnel(kind EventKind, before, after *skb) {
 
 // tellRoute tells what routing decided, and what else is in r.
 func (c *course) tellRoute(to path, err error, r Routing) {
+	if !c.tellsEvents() {
+		return
+	}
 	if err != nil {
 		r.Refused = err.Error()
 	} else if r.Local = to.local; to.out != nil {
 		r.Out, r.NextHop = to.out.Name, to.nextHop
 	}
-	c.tell(Event{Kind: EventRoute, Route: &r})
+	told := r // which alone is kept
+	c.tell(Event{Kind: EventRoute, Route: &told})
 }

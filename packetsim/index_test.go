@@ -58,7 +58,7 @@ func checkIndexedWalk(t *rapid.T) {
 		}
 		quiet, err := indexed.Verdict(in, SeededChance(seed))
 		require.NoError(t, err)
-		traced, err := linear.outcomes(in, tellSteps)
+		traced, err := linear.outcomes(in, tellAll)
 		require.NoError(t, err)
 		require.True(t, containsOutcome(traced, quiet), "%s", in)
 	}

@@ -161,7 +161,7 @@ func (t *nftWalk) setCT(x *expr.CT) {
 		}
 		t.targets.conns.Change(c)
 		c.Mark = mark
-		if t.tells() {
+		if t.tellsEvents() {
 			t.tell(Event{Kind: EventConnmark, Entry: t.targets.conns.EntryOf(c)})
 		}
 	case expr.CTLabels:

@@ -19,7 +19,7 @@ func (tg *targets) connmark(s *skb, t *target.Connmark) {
 	case target.ConnmarkRestore:
 		s.Mark = s.Mark&^t.NFMask ^ c.Mark&t.CTMask
 	}
-	if tg.tells() && c.Mark != before {
+	if tg.tellsEvents() && c.Mark != before {
 		tg.tell(Event{Kind: EventConnmark, Entry: tg.conns.EntryOf(c)})
 	}
 }

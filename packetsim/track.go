@@ -29,7 +29,7 @@ func (k *packetTracker) track(s *skb) bool {
 	if !k.trackStep(s) || k.err != nil {
 		return false
 	}
-	if k.tells() && !known {
+	if k.tellsEvents() && !known {
 		k.tellTracked(s)
 	}
 	return true
@@ -110,7 +110,7 @@ func (k *packetTracker) confirm(s *skb) bool {
 		k.drop(reason)
 		return false
 	}
-	if k.tells() {
+	if k.tellsEvents() {
 		k.tell(Event{Kind: EventEntry, Entry: k.conns.EntryOf(s.conn)})
 	}
 	return true

@@ -57,11 +57,11 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 	if o.output != "text" && o.output != "json" && o.output != "html" {
 		return fmt.Errorf("-o %s: want text, json or html", o.output)
 	}
-	defer collect(collectOften)()
 	cluster, err := o.live.read(ctx, s)
 	if err != nil {
 		return err
 	}
+	defer collect(collectOften)()
 	report, err := cluster.Examine(ctx)
 	if errors.Is(err, live.ErrBothDialects) {
 		return fmt.Errorf("%w (--tools)", err)

@@ -65,7 +65,7 @@ func (n *Network) Connect(c Connect) ([]Connection, error) {
 	return n.connect(&c, true)
 }
 
-// ConnectIn is Connect, but for where what it tells is: in a Memory, until that is released.
+// ConnectIn is Connect without Events in the outcomes. What it tells is in a Memory, until that is released.
 func (n *Network) ConnectIn(m *Memory, c Connect) ([]Connection, error) {
 	if err := n.checkConnect(&c); err != nil {
 		return nil, err

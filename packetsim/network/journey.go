@@ -117,13 +117,14 @@ func (c *carrier) send(j *Journey, from string, p *inet.Packet) error {
 func (c *carrier) step(h *Host, at *step) error {
 	c.enter(h)
 	var err error
-	if c.traces {
+	switch {
+	case c.memory != nil:
+		at.outcome = packetsim.Outcome{Steps: c.memory.steps.take(usualSteps)}
+		err = h.StepsInto(&at.in, &c.recorder, &at.outcome)
+	case c.traces:
 		at.outcome = packetsim.Outcome{}
-		if c.memory != nil {
-			at.outcome.Steps, at.outcome.Events = c.memory.steps.take(usualSteps), c.memory.events.take(usualEvents)
-		}
 		err = h.StepInto(&at.in, &c.recorder, &at.outcome)
-	} else {
+	default:
 		err = h.Pass(&at.in, &c.recorder, &at.outcome)
 	}
 	if err != nil {

@@ -3,39 +3,28 @@ package network
 import "github.com/chainwalk/chainwalk/packetsim"
 
 // Memory is where ConnectIn tells of connections. Who looks at thousands of them one after the other needs it for one of them only: Release
-// has the next ones told where those before were told. It is for one goroutine at a time. Its zero value is empty.
+// has the next ones told where those before were told. Outcomes in it have no Events. It is for one goroutine at a time. Its zero value is
+// empty.
 type Memory struct {
 	carrier     carrier
 	connections room[Connection]
 	journeys    room[Journey]
 	hops        room[Hop]
 	steps       room[packetsim.Step]
-	events      room[packetsim.Event]
 }
 
 // What fits into a piece of memory without another one: the ways of a connection to a service, and what a packet to it meets on a node.
 const (
-	usualWays   = 8
-	usualSteps  = 32
-	usualEvents = 16
+	usualWays  = 8
+	usualSteps = 32
 )
 
-// Release takes back all that was told since the last Release or Forget. Nobody may look at it any more.
+// Release takes back all that was told since the last Release. Nobody may look at it any more.
 func (m *Memory) Release() {
 	m.connections.release()
 	m.journeys.release()
 	m.hops.release()
 	m.steps.release()
-	m.events.release()
-}
-
-// Forget leaves all that was told as it is, to those who look at it.
-func (m *Memory) Forget() {
-	m.connections.forget()
-	m.journeys.forget()
-	m.hops.forget()
-	m.steps.forget()
-	m.events.forget()
 }
 
 // room is memory for lists.
@@ -57,10 +46,6 @@ func (r *room[T]) take(items int) []T {
 
 func (r *room[T]) release() {
 	r.free = append(r.free, r.taken...)
-	r.forget()
-}
-
-func (r *room[T]) forget() {
 	clear(r.taken)
 	r.taken = r.taken[:0]
 }

@@ -91,7 +91,7 @@ func (f *group) strange() bool {
 // whatOfUnit is the only rule of the unit that is other, whatever its node, or what its rules are for.
 func (f *group) whatOfUnit() string {
 	texts := map[string]bool{}
-	for _, rules := range []map[Rule]factRule{f.missing, f.foreign, f.moved} {
+	for _, rules := range []map[Rule]*factRule{f.missing, f.foreign, f.moved} {
 		for r := range maps.Keys(rules) {
 			texts[r.command()] = true
 		}

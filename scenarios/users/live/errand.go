@@ -62,19 +62,20 @@ func (p errand) String() string {
 // about, what no client sends, what comes after a connection: for each service port with session affinity, and for a connection
 // between pods of each node; and what the ends of connections send that the nodes remember.
 func (e *exam) errands() []errand {
-	var out []errand
-	seen := map[oracle.Attempt]bool{}
+	attempts := e.spec.Attempts()
+	out := make([]errand, 0, 2*len(attempts)) // with what comes after a connection
+	seen := make(map[oracle.Attempt]bool, len(attempts))
 	add := func(a oracle.Attempt) {
 		if !seen[a] && !e.anycast[a.To.Addr()] {
 			seen[a] = true
 			out = append(out, errand{attempt: a})
 		}
 	}
-	for _, a := range e.spec.Attempts() {
+	for _, a := range attempts {
 		add(a)
 	}
-	for _, p := range slices.Clone(out) {
-		for _, client := range e.hairpins(p.attempt) {
+	for i := range len(out) {
+		for _, client := range e.hairpins(out[i].attempt) {
 			add(client)
 		}
 	}

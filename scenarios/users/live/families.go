@@ -38,7 +38,7 @@ func (f *group) join(o *group) {
 	}
 	f.Also = six
 	f.Says = strings.TrimSuffix(f.Says, ".") + " (IPv4 and IPv6)."
-	for _, rules := range []struct{ into, from map[Rule]factRule }{
+	for _, rules := range []struct{ into, from map[Rule]*factRule }{
 		{f.missing, o.missing}, {f.foreign, o.foreign}, {f.moved, o.moved}, {f.deciding, o.deciding},
 	} {
 		maps.Copy(rules.into, rules.from)

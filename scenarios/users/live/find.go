@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -24,15 +23,11 @@ func (g *groups) find(s *suffering) error {
 	g.exam.lend(&g.memory)
 	err := g.exam.diagnose(s)
 	g.exam.lend(nil)
-	if err != nil {
-		return err
+	if err == nil {
+		err = g.add(s)
 	}
-	if g.add(s) {
-		g.memory.Forget()
-	} else {
-		g.memory.Release()
-	}
-	return nil
+	g.memory.Release()
+	return err
 }
 
 // lend gives the labs memory for what they tell.
@@ -61,7 +56,7 @@ type suffering struct {
 	// heals says that the packets would be right after kube-proxy has written its rules anew.
 	heals bool
 	// missing, foreign and moved are rules in which the nodes differ from what kube-proxy would leave, and which made the difference.
-	missing, foreign, moved []factRule
+	missing, foreign, moved []*factRule
 	// stops name what stopped each way, or the rule that decided. It is empty if kube-proxy's rules alone explain it.
 	stops []stop
 
@@ -127,13 +122,11 @@ func (e *exam) afterSync(p errand) ([]oracle.Violation, []story, error) {
 
 // compareWays finds the rules that are met on the nodes as they are or as they should be, and not on both.
 func (e *exam) compareWays(s *suffering, is, would []story) {
-	missing, foreign, moved := newPicked(), newPicked(), newPicked()
-	eachMet(would, func(r *Rule) {
-		missing.pick(e.rules, r, func(d *difference) []factRule { return d.missing })
-	})
-	eachMet(is, func(r *Rule) {
-		foreign.pick(e.rules, r, func(d *difference) []factRule { return d.foreign })
-		moved.pick(e.rules, r, func(d *difference) []factRule { return d.moved })
+	var missing, foreign, moved picked
+	e.eachOther(would, func(d *difference, r *Rule, place int) { missing.pick(d.missing, r, place) })
+	e.eachOther(is, func(d *difference, r *Rule, place int) {
+		foreign.pick(d.foreign, r, place)
+		moved.pick(d.moved, r, place)
 	})
 	s.missing, s.foreign = missing.sorted(), foreign.sorted()
 	if s.heals && len(s.missing)+len(s.foreign) == 0 {
@@ -142,35 +135,42 @@ func (e *exam) compareWays(s *suffering, is, would []story) {
 }
 
 // picked are rules of differences that packets met, each once.
-type picked map[Rule]pickedRule
+type picked []pickedRule
 
 type pickedRule struct {
 	*factRule
 	place int
 }
 
-func newPicked() picked { return picked{} }
-
-// pick takes a rule that a packet met, if it is in the list of its node.
-func (p picked) pick(rules map[string]difference, r *Rule, of func(*difference) []factRule) {
-	d, known := rules[r.Node]
-	if !known {
+// pick takes a rule that a packet met, if it stands at its place in a list.
+func (p *picked) pick(list []factRule, r *Rule, place int) {
+	if place >= len(list) || list[place].Rule != *r {
 		return
 	}
-	i, there := d.places[*r]
-	if list := of(&d); there && i < len(list) && list[i].Rule == *r {
-		p[*r] = pickedRule{&list[i], i}
+	if one := (pickedRule{&list[place], place}); !slices.Contains(*p, one) {
+		*p = append(*p, one)
 	}
 }
 
+// eachOther goes through the rules that the packets of stories met and in which their node differs, each with its place in one of the lists.
+func (e *exam) eachOther(stories []story, do func(d *difference, r *Rule, place int)) {
+	differs := func(node string) bool { return len(e.rules[node].places) > 0 }
+	eachMet(stories, differs, func(r *Rule) {
+		d := e.rules[r.Node]
+		if place, there := d.places[*r]; there {
+			do(&d, r, place)
+		}
+	})
+}
+
 // sorted are the rules by their nodes, in the order of the lists.
-func (p picked) sorted() []factRule {
-	all := slices.SortedFunc(maps.Values(p), func(a, b pickedRule) int {
+func (p picked) sorted() []*factRule {
+	slices.SortFunc(p, func(a, b pickedRule) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.place, b.place))
 	})
-	out := make([]factRule, len(all))
-	for i := range all {
-		out[i] = *all[i].factRule
+	out := make([]*factRule, len(p))
+	for i := range p {
+		out[i] = p[i].factRule
 	}
 	return out
 }
@@ -227,7 +227,10 @@ func (s *story) untranslated() bool {
 // ruleOf is the rule that a cause names, of those that the packets met.
 func (s *story) ruleOf(c *cause.Cause) (out factRule) {
 	eachStep(s.journeys[0], func(host string, family netfilter.Family, step *packetsim.Step) {
-		if r := ruleOf(host, family, step); step.Rule != nil && host == c.Host && r.command() == c.What {
+		if step.Rule == nil || host != c.Host {
+			return
+		}
+		if r := ruleOf(host, family, step); r.command() == c.What {
 			out = factRule{Rule: r, fact: step.Rule.Fact}
 		}
 	})
@@ -248,20 +251,26 @@ func (s *story) unheard() *network.Journey {
 	return nil
 }
 
-// eachMet goes through the rules that the packets of stories matched, and the elements by which these held, there and back.
-func eachMet(stories []story, do func(*Rule)) {
-	for _, s := range stories {
-		for _, j := range s.journeys {
-			eachStep(j, func(host string, family netfilter.Family, step *packetsim.Step) {
-				if step.Rule != nil {
-					r := ruleOf(host, family, step)
-					do(&r)
-				}
-				for i := range step.Elements {
-					r := elementOf(host, family, step, &step.Elements[i])
-					do(&r)
-				}
-			})
+// eachMet goes through the rules of some nodes that the packets of stories matched, and the elements by which these held, there and back. A
+// rule is only there until the next one.
+func eachMet(stories []story, of func(node string) bool, do func(*Rule)) {
+	var r Rule
+	met := func(host string, family netfilter.Family, step *packetsim.Step) {
+		if !of(host) {
+			return
+		}
+		if step.Rule != nil {
+			r = ruleOf(host, family, step)
+			do(&r)
+		}
+		for i := range step.Elements {
+			r = elementOf(host, family, step, &step.Elements[i])
+			do(&r)
+		}
+	}
+	for i := range stories {
+		for _, j := range stories[i].journeys {
+			eachStep(j, met)
 		}
 	}
 }
@@ -309,17 +318,15 @@ func eachStep(j *network.Journey, do func(host string, family netfilter.Family, 
 // decided is the last rule or policy that a packet which was lost met; of a connection that is made, the last that translated it. False:
 // the kernel decided without a rule.
 func (s *story) decided() (out factRule, found bool) {
+	var at *network.Hop
+	var last *packetsim.Step
 	for _, j := range s.journeys {
 		for h := 0; j != nil && h < len(j.Hops); h++ {
 			hop := &j.Hops[h]
 			for k := range hop.Outcome.Steps {
 				step := &hop.Outcome.Steps[k]
-				if s.made() && (step.Rule == nil || step.Rule.Fact.Translation.Of == "") {
-					continue
-				}
-				out, found = factRule{Rule: ruleOf(hop.Host, inet.FamilyOf(hop.Input.Dst), step)}, true
-				if step.Rule != nil {
-					out.fact = step.Rule.Fact
+				if !s.made() || step.Rule != nil && step.Rule.Fact.Translation.Of != "" {
+					at, last = hop, step
 				}
 			}
 			if hop.Outcome.Reason != "" {
@@ -330,7 +337,14 @@ func (s *story) decided() (out factRule, found bool) {
 			break
 		}
 	}
-	return out, found
+	if last == nil {
+		return factRule{}, false
+	}
+	out.Rule = ruleOf(at.Host, inet.FamilyOf(at.Input.Dst), last)
+	if last.Rule != nil {
+		out.fact = last.Rule.Fact
+	}
+	return out, true
 }
 
 // wrongOf are the ways that are not as they would be, otherwise those on which nobody is reached, otherwise all.

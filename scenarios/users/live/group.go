@@ -35,7 +35,7 @@ type groups struct {
 type group struct {
 	Finding
 	unit                              unit
-	missing, foreign, moved, deciding map[Rule]factRule
+	missing, foreign, moved, deciding map[Rule]*factRule
 	nodes, services                   map[string]bool
 	inside                            int  // of those that suffer, how many are of pods and nodes
 	gone                              bool // a rule of nftables led some to who is no endpoint of the service
@@ -47,15 +47,15 @@ func newGroups(e *exam) *groups { return &groups{exam: e, by: map[string]*group{
 func (g *groups) of(key string) *group {
 	if g.by[key] == nil {
 		g.by[key] = &group{
-			missing: map[Rule]factRule{}, foreign: map[Rule]factRule{}, moved: map[Rule]factRule{}, deciding: map[Rule]factRule{},
+			missing: map[Rule]*factRule{}, foreign: map[Rule]*factRule{}, moved: map[Rule]*factRule{}, deciding: map[Rule]*factRule{},
 			nodes: map[string]bool{}, services: map[string]bool{},
 		}
 	}
 	return g.by[key]
 }
 
-// add puts an errand that suffers to others that suffer from the same. It says whether a finding shows its ways.
-func (g *groups) add(s *suffering) (shown bool) {
+// add puts an errand that suffers to others that suffer from the same.
+func (g *groups) add(s *suffering) error {
 	joined := map[*group]bool{}
 	if len(s.stops) == 0 {
 		g.byUnits(s, joined)
@@ -64,24 +64,37 @@ func (g *groups) add(s *suffering) (shown bool) {
 		g.byStop(s, &s.stops[i], joined)
 	}
 	for one := range joined {
-		shown = one.suffers(g.exam, s) || shown
+		if len(one.Packets) == 0 {
+			if err := g.tellAgain(s); err != nil {
+				return err
+			}
+		}
+		one.suffers(g.exam, s)
 	}
 	s.ways = nil
-	return shown
+	return nil
+}
+
+// tellAgain tells the ways of an errand whose ways a finding shows: with all that happened to the packets, and in memory of their own.
+func (g *groups) tellAgain(s *suffering) error {
+	again := &suffering{errand: s.errand}
+	err := g.exam.diagnose(again)
+	s.ways = again.ways
+	return err
 }
 
 // byUnits joins the groups of the rules that are other than kube-proxy's.
 func (g *groups) byUnits(s *suffering, joined map[*group]bool) {
 	for _, kind := range []struct {
-		rules []factRule
-		into  func(*group) map[Rule]factRule
+		rules []*factRule
+		into  func(*group) map[Rule]*factRule
 	}{
-		{s.missing, func(one *group) map[Rule]factRule { return one.missing }},
-		{s.foreign, func(one *group) map[Rule]factRule { return one.foreign }},
-		{s.moved, func(one *group) map[Rule]factRule { return one.moved }},
+		{s.missing, func(one *group) map[Rule]*factRule { return one.missing }},
+		{s.foreign, func(one *group) map[Rule]*factRule { return one.foreign }},
+		{s.moved, func(one *group) map[Rule]*factRule { return one.moved }},
 	} {
-		for i, r := range kind.rules {
-			u := g.exam.units.of(&kind.rules[i])
+		for _, r := range kind.rules {
+			u := g.exam.units.of(r)
 			one := g.of(u.key)
 			one.unit, one.Heals = u, true
 			one.nodes[r.Node] = true
@@ -142,11 +155,19 @@ func (g *groups) byStop(s *suffering, by *stop, joined map[*group]bool) {
 	}
 	if by.rule.isForeign() {
 		by.rule.Why = "not kube-proxy's, which leaves it alone"
-		one.foreign[by.rule.Rule] = by.rule
+		keep(one.foreign, &by.rule)
 	} else if by.rule.Text != "" {
-		one.deciding[by.rule.Rule] = by.rule
+		keep(one.deciding, &by.rule)
 	}
 	joined[one] = true
+}
+
+// keep adds a copy of a rule, unless the rule is there.
+func keep(rules map[Rule]*factRule, r *factRule) {
+	if rules[r.Rule] == nil {
+		kept := *r
+		rules[r.Rule] = &kept
+	}
 }
 
 // isMasked says whether a way ends otherwise than it should since rules of others translated its source.
@@ -242,13 +263,12 @@ func (f *group) counts(e *exam, s *suffering) {
 	}
 }
 
-// suffers counts an errand, and keeps the first ones. It says whether it shows the ways of this one.
-func (f *group) suffers(e *exam, s *suffering) (shown bool) {
+// suffers counts an errand, and keeps the first ones.
+func (f *group) suffers(e *exam, s *suffering) {
 	f.counts(e, s)
 	if len(f.Packets) < shownPackets {
 		packet := Packet{Packet: s.String(), Want: s.wrong[0].Want, Got: s.wrong[0].Got}
 		if len(f.Packets) == 0 {
-			shown = true
 			packet.told = s.ways[:min(len(s.ways), shownWays)]
 			for i := range packet.told {
 				packet.Ways = append(packet.Ways, s.ways[i].summary())
@@ -260,7 +280,6 @@ func (f *group) suffers(e *exam, s *suffering) (shown bool) {
 	if len(f.attempts) < maxWitnesses {
 		f.attempts = append(f.attempts, s)
 	}
-	return shown
 }
 
 // findings are the groups, what hurts most first.
@@ -301,17 +320,17 @@ func (f *group) complete(e *exam) {
 }
 
 // attributed are the first of some rules, each with whose it is, and the number of the others.
-func (e *exam) attributed(rules map[Rule]factRule) (out []Rule, more int) {
+func (e *exam) attributed(rules map[Rule]*factRule) (out []Rule, more int) {
 	keys := slices.SortedFunc(maps.Keys(rules), func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Family, b.Family), cmp.Compare(a.Table, b.Table),
 			cmp.Compare(a.Chain, b.Chain), cmp.Compare(a.Text, b.Text))
 	})
 	for _, key := range keys[:min(len(keys), shownRules)] {
-		r := rules[key]
+		r := rules[key].Rule
 		if r.Why == "" {
-			r.Why = e.ownerOf(&r)
+			r.Why = e.ownerOf(rules[key])
 		}
-		out = append(out, r.Rule)
+		out = append(out, r)
 	}
 	return out, len(keys) - len(out)
 }

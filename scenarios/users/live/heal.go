@@ -2,8 +2,10 @@ package live
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +17,11 @@ import (
 func (c *Cluster) heal(host *packetsim.Host, node *corev1.Node, config *kubeproxyconfig.KubeProxyConfiguration) error {
 	own := config.DeepCopy()
 	own.HostnameOverride = node.Name
-	_, err := sim.Rules(sim.RulesInput{Objects: c.Objects, Configuration: own, Node: node, Host: host})
+	objects := slices.DeleteFunc(slices.Clone(c.Objects), func(o manifest.Object) bool { // most of them, and kube-proxy asks for none
+		_, is := o.Object.(*corev1.Pod)
+		return is
+	})
+	_, err := sim.Rules(sim.RulesInput{Objects: objects, Configuration: own, Node: node, Host: host})
 	if err != nil {
 		return fmt.Errorf("what kube-proxy would write on %s: %w", node.Name, err)
 	}

@@ -18,8 +18,9 @@ type lab struct {
 	*labs.Lab
 	segments map[string]int // of the hosts behind nodes' devices: see segment
 	courses  map[oracle.Attempt][]course
-	memory   *network.Memory // for connections that are told; nil: new memory
-	seen     []oracle.Way    // those of the last act of the last errand that was tried
+	memory   *network.Memory   // for connections that are told; nil: new memory
+	seen     []oracle.Way      // those of the last act of the last errand that was tried
+	reached  []network.Reached // memory for what is reached
 }
 
 // newLab joins the hosts of the nodes that are known, by name, with everything else.
@@ -35,7 +36,8 @@ func (l *lab) reach(a oracle.Attempt) ([]oracle.Way, error) {
 	var err error
 	noted := l.courses[a]
 	if noted == nil {
-		reached, err = l.Network.Reach(sim.ConnectOf(l.Plan, a), nil)
+		reached, err = l.Network.Reach(sim.ConnectOf(l.Plan, a), l.reached[:0])
+		l.reached = reached
 	} else {
 		reached, courses, err = l.Network.Courses(sim.ConnectOf(l.Plan, a))
 	}

@@ -142,7 +142,7 @@ func newMutations(t *testing.T, tools string) *mutations {
 		require.NoError(t, err)
 		require.Empty(t, wrong, p)
 		met := map[Rule]bool{}
-		eachMet(told, func(r *Rule) { met[*r] = true })
+		eachMet(told, func(string) bool { return true }, func(r *Rule) { met[*r] = true })
 		for r := range met {
 			m.meets[r] = append(m.meets[r], p)
 		}

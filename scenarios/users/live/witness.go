@@ -114,11 +114,11 @@ func (s *suffering) service() string {
 }
 
 // others are the rules that the errand met and that kube-proxy does not write there, and those that decided.
-func (s *suffering) others() []factRule {
+func (s *suffering) others() []*factRule {
 	out := slices.Concat(s.foreign, s.moved)
 	for i := range s.stops {
 		if s.stops[i].rule.Text != "" {
-			out = append(out, s.stops[i].rule)
+			out = append(out, &s.stops[i].rule)
 		}
 	}
 	return out
