@@ -116,7 +116,7 @@ func TestParseRef(t *testing.T) {
 		{name: "namespace left out", in: "EndpointSlice web-1", want: "endpointslice default/web-1"},
 		{name: "kind without namespaces", in: "node node1", want: "node node1"},
 		{name: "unknown kind", in: "ingress web",
-			err: "want KIND NAMESPACE/NAME with a kind of ConfigMap, EndpointSlice, Namespace, NetworkPolicy, Node, Pod, Service"},
+			err: "want KIND NAMESPACE/NAME with a kind of ConfigMap, EndpointSlice, Namespace, NetworkPolicy, Node, Pod, Service, ServiceCIDR"},
 		{name: "no name", in: "service", err: "want KIND NAMESPACE/NAME"},
 		{name: "empty name", in: "service shop/", err: "no valid name"},
 	} {

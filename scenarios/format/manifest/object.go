@@ -18,8 +18,8 @@ import (
 
 // Object is a Kubernetes object and where it was written. It has one of the
 // types *corev1.Service, *corev1.Node, *corev1.Pod, *corev1.Namespace,
-// *corev1.ConfigMap, *discoveryv1.EndpointSlice and *networkingv1.NetworkPolicy,
-// with the API server's defaults filled in.
+// *corev1.ConfigMap, *discoveryv1.EndpointSlice, *networkingv1.NetworkPolicy and
+// *networkingv1.ServiceCIDR, with the API server's defaults filled in.
 type Object struct {
 	runtime.Object
 	Pos document.Position
@@ -127,6 +127,7 @@ func kinds() []kind {
 		{"v1", "Namespace", false, func() runtime.Object { return &corev1.Namespace{} }},
 		{"v1", "ConfigMap", true, func() runtime.Object { return &corev1.ConfigMap{} }},
 		{"networking.k8s.io/v1", "NetworkPolicy", true, func() runtime.Object { return &networkingv1.NetworkPolicy{} }},
+		{"networking.k8s.io/v1", "ServiceCIDR", false, func() runtime.Object { return &networkingv1.ServiceCIDR{} }},
 	}
 }
 

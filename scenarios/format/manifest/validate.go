@@ -34,6 +34,8 @@ func validate(d *document.Decoder, o Object) {
 		c.pod(obj)
 	case *networkingv1.NetworkPolicy:
 		c.policy(&obj.Spec)
+	case *networkingv1.ServiceCIDR:
+		c.ranges(obj.Spec.CIDRs)
 	}
 }
 
@@ -48,6 +50,20 @@ func (c check) policy(s *networkingv1.NetworkPolicySpec) {
 	}
 	for i := range s.Egress {
 		c.peers(at("spec", "egress", i, "to"), s.Egress[i].To)
+	}
+}
+
+// ranges checks the ranges of a ServiceCIDR: one, or one of each family.
+func (c check) ranges(cidrs []string) {
+	if len(cidrs) == 0 || len(cidrs) > 2 {
+		c.errorf(at("spec", "cidrs"), "want one range, or one of each family, got %d", len(cidrs))
+		return
+	}
+	for i, cidr := range cidrs {
+		c.cidr(at("spec", "cidrs", i), cidr)
+	}
+	if len(cidrs) == 2 && netutils.IsIPv6CIDRString(cidrs[0]) == netutils.IsIPv6CIDRString(cidrs[1]) {
+		c.errorf(at("spec", "cidrs", 1), "%s is of the family of the range before it", cidrs[1])
 	}
 }
 

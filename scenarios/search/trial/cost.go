@@ -41,7 +41,7 @@ func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
 			Clause: oracle.CostByChange, Node: n.name, Want: "no look through conntrack",
 			Got: fmt.Sprintf("one, though of %v none speaks UDP", services),
 		})
-	case len(services) == 0 && written.Restores > 0 && endpointsOf(now) <= maxFewEndpoints:
+	case len(services) == 0 && written.Restores > 0 && endpointsOf(now) <= maxFewEndpoints && n.ruled.sameRanges(now):
 		return r.add(wroteNothing(n, written))
 	case len(services) == 0:
 		return nil
@@ -49,6 +49,9 @@ func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
 	r.exercised(oracle.CostByChange)
 	bound := r.costOf(n.ruled, now, services)
 	bound.N += bytesLine * n.waiting
+	if !n.ruled.sameRanges(now) {
+		bound.N += bytesAround
+	}
 	n.leaveWaiting(now, services)
 	if bound.Holds(written.Bytes) {
 		return nil

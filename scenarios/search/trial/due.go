@@ -26,7 +26,7 @@ func (r *run) syncDue(n *nodeState) error {
 		return nil
 	}
 	services := changed(n.ruled.Knowledge, n.next.Knowledge)
-	if n.next.Node != n.ruled.Node {
+	if n.next.Node != n.ruled.Node || !n.next.sameRanges(n.ruled) {
 		services = nil
 	}
 	if len(r.specs.elsewhere(n, n.next, services)) == 0 {

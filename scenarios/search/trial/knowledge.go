@@ -19,9 +19,9 @@ import (
 // Objects are shared and never changed, so that two views that know the same of an object
 // have the same pointer.
 
-// sameServices reports whether two proxiers know the same of services.
+// sameServices reports whether two proxiers know the same of services, and of the ranges of their cluster IPs.
 func sameServices(a, b *api.Knowledge) bool {
-	return a == b || slices.Equal(a.Services, b.Services) && slices.Equal(a.Slices, b.Slices)
+	return a == b || slices.Equal(a.Services, b.Services) && slices.Equal(a.Slices, b.Slices) && slices.Equal(a.ServiceCIDRs, b.ServiceCIDRs)
 }
 
 // view is what a proxier knows, and how it is configured.
@@ -38,6 +38,9 @@ type view struct {
 func (v *view) sameNode(o *view) bool {
 	return v.Node == o.Node && v.config == o.config && slices.Equal(v.found, o.found)
 }
+
+// sameRanges reports whether both know the same ranges of cluster IPs.
+func (v *view) sameRanges(o *view) bool { return slices.Equal(v.ServiceCIDRs, o.ServiceCIDRs) }
 
 // same reports whether both know the same.
 func (v *view) same(o *view) bool { return v.sameNode(o) && sameServices(v.Knowledge, o.Knowledge) }

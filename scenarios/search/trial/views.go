@@ -71,7 +71,7 @@ func (k *specifications) ofOne(v *view, views []*view) *oracle.Spec {
 		c.Nodes[i].Object, c.Nodes[i].Started, c.Nodes[i].Config = views[i].Node, views[i].started, views[i].config
 		c.Nodes[i].Found = views[i].found
 	}
-	c.Services, c.Slices = v.Services, v.Slices
+	c.Services, c.Slices, c.ServiceCIDRs = v.Services, v.Slices, oracle.Ranges(v.ServiceCIDRs)
 	return oracle.New(&c)
 }
 

@@ -149,8 +149,8 @@ func (s *Spec) refuses(q *question, node int) (Answer, bool) {
 	if v.mode != NFTables || here.has(q.To.Addr()) || q.To.Addr().IsLoopback() {
 		return Answer{}, false
 	}
-	if q.protocol == 0 {
-		return Answer{Open: true, odd: pingOfClusterIP}, q.Protocol == ICMP && k.clusterIPs[q.To.Addr()]
+	if q.protocol == 0 && (q.Protocol != ICMP || k.clusterIPs[q.To.Addr()]) {
+		return Answer{Open: true, odd: pingOfClusterIP}, q.Protocol == ICMP
 	}
 	a := Answer{Node: v.name, client: q.client, from: q.from, net: s.network, decide: here}
 	switch {

@@ -40,6 +40,9 @@ func prefixes(texts []string) []netip.Prefix {
 	return out
 }
 
+// Ranges are the ranges of ServiceCIDRs, for Cluster.ServiceCIDRs. Texts that are none are left out.
+func Ranges(cidrs []string) []netip.Prefix { return prefixes(cidrs) }
+
 // unmapped is a range as IPv4 if it is one of IPv4 inside of IPv6.
 func unmapped(p netip.Prefix) netip.Prefix {
 	if inside := 96; p.Addr().Is4In6() && p.Bits() >= inside {

@@ -51,6 +51,10 @@ func (r *Renamer) object(o manifest.Object) (runtime.Object, error) {
 		return out, nil
 	case *networkingv1.NetworkPolicy:
 		return r.policy(o), nil
+	case *networkingv1.ServiceCIDR:
+		out := &networkingv1.ServiceCIDR{ObjectMeta: r.meta(&o.ObjectMeta), Spec: networkingv1.ServiceCIDRSpec{CIDRs: r.Texts(o.Spec.CIDRs)}}
+		out.Name = r.Name("servicecidr", o.Name)
+		return out, nil
 	case *corev1.ConfigMap:
 		return r.configMap(o)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/chainwalk/chainwalk/proxier/config"
@@ -16,6 +17,7 @@ type API struct {
 	store     *Store
 	informers *config.Informers
 	fence     *fence
+	ranges    ranges
 }
 
 // New makes an API that holds the objects, of several with one name the last. Its
@@ -42,7 +44,13 @@ func New(ctx context.Context, objects []manifest.Object, logger klog.Logger) (*A
 			return nil, fmt.Errorf("wait until all watches stand: %w", err)
 		}
 	}
-	return &API{store: store, informers: informers, fence: &fence{store: store, ended: ctx.Done()}}, nil
+	a := &API{store: store, informers: informers, fence: &fence{store: store, ended: ctx.Done()}}
+	for _, o := range lastOfEach(objects) {
+		if one, is := o.Object.(*networkingv1.ServiceCIDR); is {
+			a.ranges.put(one)
+		}
+	}
+	return a, nil
 }
 
 // lastOfEach are the objects that are left if all are applied in order.
@@ -75,7 +83,16 @@ func (a *API) Node(_ context.Context, name string) (*corev1.Node, error) {
 
 // Feed tells a proxier what is there, and from then on what changes, until remove is called.
 func (a *API) Feed(ctx context.Context, proxy config.Handler) (remove func(), err error) {
-	return a.fence.add(ctx, a.informers, proxy)
+	forget := a.ranges.feed(proxy)
+	stop, err := a.fence.add(ctx, a.informers, proxy)
+	if err != nil {
+		forget()
+		return nil, err
+	}
+	return func() {
+		forget()
+		stop()
+	}, nil
 }
 
 // writesPerDelivery keeps a burst of writes below what a store's
@@ -85,7 +102,12 @@ const writesPerDelivery = 50
 
 // Apply writes objects and waits until every proxier has them.
 func (a *API) Apply(ctx context.Context, objects []manifest.Object) error {
-	return a.each(ctx, len(objects), func(i int) error { return a.store.put(objects[i]) })
+	return a.each(ctx, len(objects), func(i int) error {
+		if one, is := objects[i].Object.(*networkingv1.ServiceCIDR); is {
+			a.ranges.put(one)
+		}
+		return a.store.put(objects[i])
+	})
 }
 
 // Delete deletes objects and waits until every proxier knows.
@@ -93,6 +115,9 @@ func (a *API) Delete(ctx context.Context, refs []manifest.Ref) error {
 	return a.each(ctx, len(refs), func(i int) error {
 		if err := a.store.remove(refs[i]); err != nil {
 			return fmt.Errorf("delete %s: %w", refs[i], err)
+		}
+		if refs[i].Kind == "ServiceCIDR" {
+			a.ranges.remove(refs[i].Name)
 		}
 		return nil
 	})

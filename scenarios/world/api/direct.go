@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -22,6 +23,7 @@ type Direct struct {
 	nodes   map[string]*corev1.Node
 	others  map[manifest.Ref]bool // objects that no proxier watches
 	proxies []*directFeed
+	ranges  ranges
 }
 
 // directFeed is one proxier's place. It is a pointer, so that one proxier can have several.
@@ -56,10 +58,12 @@ func (d *Direct) Feed(_ context.Context, proxy config.Handler) (remove func(), e
 	for _, node := range sortedByName(d.nodes) {
 		proxy.OnNodeAdd(node)
 	}
+	forget := d.ranges.feed(proxy)
 	d.known.view().Tell(proxy)
 	feed := &directFeed{proxy}
 	d.proxies = append(d.proxies, feed)
 	return func() {
+		forget()
 		d.proxies = slices.DeleteFunc(slices.Clone(d.proxies), func(f *directFeed) bool { return f == feed })
 	}, nil
 }
@@ -104,6 +108,8 @@ func (d *Direct) put(given manifest.Object) error {
 		} else {
 			d.tell(func(p config.Handler) { p.OnNodeUpdate(old, o) })
 		}
+	case *networkingv1.ServiceCIDR:
+		d.ranges.put(o)
 	case *corev1.Pod, *corev1.Namespace:
 		d.others[given.Ref()] = true
 	default:
@@ -152,6 +158,9 @@ func (d *Direct) remove(ref manifest.Ref) bool {
 		old := d.nodes[ref.Name]
 		delete(d.nodes, ref.Name)
 		return old != nil && d.told(func(p config.Handler) { p.OnNodeDelete(old) })
+	}
+	if ref.Kind == "ServiceCIDR" {
+		return d.ranges.remove(ref.Name)
 	}
 	there := d.others[ref]
 	delete(d.others, ref)

@@ -18,6 +18,8 @@ type Knowledge struct {
 	Services []*corev1.Service            // sorted by namespace and name
 	Slices   []*discoveryv1.EndpointSlice // sorted by namespace and name
 	Node     *corev1.Node                 // its own; nil if it was told that it is gone
+	// ServiceCIDRs are the ranges that cluster IPs come from, as objects spell them.
+	ServiceCIDRs []string
 }
 
 // Tell tells an empty proxier all of it.
@@ -26,6 +28,9 @@ func (v *Knowledge) Tell(proxier config.Handler) {
 		proxier.OnNodeAdd(v.Node)
 	}
 	proxier.OnNodeSynced()
+	if listens, is := proxier.(config.ServiceCIDRHandler); is && len(v.ServiceCIDRs) > 0 {
+		listens.OnServiceCIDRsChanged(v.ServiceCIDRs)
+	}
 	for _, s := range v.Services {
 		proxier.OnServiceAdd(s)
 	}
@@ -41,10 +46,11 @@ type known struct {
 	services map[types.NamespacedName]*corev1.Service
 	slices   map[types.NamespacedName]*discoveryv1.EndpointSlice
 	node     *corev1.Node
+	ranges   []string
 }
 
 func (k *known) view() *Knowledge {
-	return &Knowledge{Services: sorted(k.services), Slices: sorted(k.slices), Node: k.node}
+	return &Knowledge{Services: sorted(k.services), Slices: sorted(k.slices), Node: k.node, ServiceCIDRs: k.ranges}
 }
 
 func sorted[T any](objects map[types.NamespacedName]T) []T {

@@ -20,18 +20,25 @@ import (
 type Queue struct {
 	node    string
 	proxier config.Handler
+	listens config.ServiceCIDRHandler // the proxier, if it is told of ranges; otherwise nil
 
 	lock    sync.Mutex // held while the proxier is told something
 	holds   bool
 	waiting []event
 	known   known
+	changed bool     // the ranges have changed, and the proxier does not know it yet
+	ranges  []string // as they are now
 }
 
-var _ config.Handler = (*Queue)(nil)
+var (
+	_ config.Handler            = (*Queue)(nil)
+	_ config.ServiceCIDRHandler = (*Queue)(nil)
+)
 
 // NewQueue returns a queue that tells everything at once.
 func NewQueue(node string, proxier config.Handler) *Queue {
-	return &Queue{node: node, proxier: config.Selected(proxier), known: known{
+	listens, _ := proxier.(config.ServiceCIDRHandler)
+	return &Queue{node: node, proxier: config.Selected(proxier), listens: listens, known: known{
 		services: map[types.NamespacedName]*corev1.Service{}, slices: map[types.NamespacedName]*discoveryv1.EndpointSlice{},
 	}}
 }
@@ -65,10 +72,11 @@ func (q *Queue) Hold(holds bool) {
 	if !holds {
 		q.tellAll(q.waiting)
 		q.waiting = nil
+		q.tellRanges()
 	}
 }
 
-// Deliver tells some of what is held back; the rest stays.
+// Deliver tells some of what is held back; the rest stays. Changed ranges of ServiceCIDRs stay.
 func (q *Queue) Deliver(d scenarios.Delivery) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -228,3 +236,24 @@ func (q *Queue) noteNode(name string, old, now metav1.Object) {
 
 // OnNodeSynced is passed on at once.
 func (q *Queue) OnNodeSynced() { q.proxier.OnNodeSynced() }
+
+// OnServiceCIDRsChanged queues the change. Of several that are held back the proxier is told the last.
+func (q *Queue) OnServiceCIDRsChanged(cidrs []string) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.ranges, q.changed = cidrs, true
+	if !q.holds {
+		q.tellRanges()
+	}
+}
+
+// tellRanges tells the proxier the ranges, if it does not know them.
+func (q *Queue) tellRanges() {
+	if !q.changed {
+		return
+	}
+	q.changed, q.known.ranges = false, q.ranges
+	if q.listens != nil {
+		q.listens.OnServiceCIDRsChanged(q.ranges)
+	}
+}

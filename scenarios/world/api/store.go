@@ -36,6 +36,7 @@ func resources() map[string]schema.GroupVersionResource {
 		"Namespace": core.WithResource("namespaces"), "ConfigMap": core.WithResource("configmaps"),
 		"EndpointSlice": discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
 		"NetworkPolicy": networkingv1.SchemeGroupVersion.WithResource("networkpolicies"),
+		"ServiceCIDR":   networkingv1.SchemeGroupVersion.WithResource("servicecidrs"),
 	}
 }
 
@@ -45,7 +46,8 @@ func NewStore(objects []manifest.Object) (*Store, error) {
 	scheme.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.Service{}, &corev1.ServiceList{}, &corev1.Node{}, &corev1.NodeList{},
 		&corev1.Pod{}, &corev1.PodList{}, &corev1.Namespace{}, &corev1.NamespaceList{}, &corev1.ConfigMap{}, &corev1.ConfigMapList{})
 	scheme.AddKnownTypes(discoveryv1.SchemeGroupVersion, &discoveryv1.EndpointSlice{}, &discoveryv1.EndpointSliceList{})
-	scheme.AddKnownTypes(networkingv1.SchemeGroupVersion, &networkingv1.NetworkPolicy{}, &networkingv1.NetworkPolicyList{})
+	scheme.AddKnownTypes(networkingv1.SchemeGroupVersion, &networkingv1.NetworkPolicy{}, &networkingv1.NetworkPolicyList{},
+		&networkingv1.ServiceCIDR{}, &networkingv1.ServiceCIDRList{})
 	s := &Store{scheme: scheme, tracker: clienttesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())}
 	for _, o := range lastOfEach(objects) {
 		if err := s.tracker.Add(o.DeepCopyObject()); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -27,6 +28,8 @@ func (p *Plan) Oracle(objects []manifest.Object) *oracle.Cluster {
 			out.Slices = append(out.Slices, o)
 		case *corev1.Node:
 			nodes[o.Name] = o
+		case *networkingv1.ServiceCIDR:
+			out.ServiceCIDRs = append(out.ServiceCIDRs, oracle.Ranges(o.Spec.CIDRs)...)
 		}
 	}
 	for i := range p.cluster.Nodes {
