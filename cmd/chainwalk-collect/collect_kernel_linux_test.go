@@ -21,7 +21,8 @@ const asAPod = `set -e
 mount --rbind / "$1"
 mount -o remount,bind,ro "$1"
 if touch "$1/written" 2>/dev/null; then echo "the folder can be written to" >&2; exit 1; fi
-exec setpriv --bounding-set=-all,+net_admin,+net_raw,+sys_chroot --inh-caps=-all --no-new-privs --reset-env "$2" --root "$1" --hostname node1 --parcel a`
+exec setpriv --bounding-set=-all,+net_admin,+net_raw,+sys_chroot --inh-caps=-all --no-new-privs --reset-env \
+	"$2" --root "$1" --hostname node1 --parcel a`
 
 // TestKernelCollectorInAPod holds that the rights of the pod suffice for the rules of both backends, sets, settings and connections.
 func TestKernelCollectorInAPod(t *testing.T) {

@@ -101,7 +101,8 @@ func busy(services, connections int) *snapshot.NodeSnapshot {
 	}
 	rules.WriteString("COMMIT\n")
 	node := &snapshot.NodeSnapshot{Version: snapshot.Version, Hostname: "node1", Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
-		Devices:  []snapshot.Device{{Name: "lo", Up: true, Addresses: []snapshot.Address{{Prefix: netip.MustParsePrefix("127.0.0.1/8"), Scope: packetsim.ScopeHost}}}},
+		Devices: []snapshot.Device{{Name: "lo", Up: true,
+			Addresses: []snapshot.Address{{Prefix: netip.MustParsePrefix("127.0.0.1/8"), Scope: packetsim.ScopeHost}}}},
 		IPTables: []snapshot.Rules{{Dialect: netfilter.NFT, Family: netfilter.IPv4, Save: rules.String()}}}
 	for i := range connections {
 		original := snapshot.Tuple{Proto: inet.UDP, Src: netip.AddrFrom4([4]byte{10, 244, byte(i >> 8), byte(i)}),
@@ -112,8 +113,8 @@ func busy(services, connections int) *snapshot.NodeSnapshot {
 	return node
 }
 
-// TestTenThousandServicesComeThroughALog holds that a large node's snapshot stays below the 10 MiB at which a kubelet rotates a log, with the
-// words that a runtime puts before each line.
+// TestTenThousandServicesComeThroughALog holds that a large node's snapshot stays below the 10 MiB at which a kubelet rotates a log, with
+// the words that a runtime puts before each line.
 func TestTenThousandServicesComeThroughALog(t *testing.T) {
 	const kubelet, before = 10 << 20, len("2026-11-24T13:00:00.000000000Z stdout F ")
 	node := busy(10_000, 10_000)

@@ -1,11 +1,11 @@
-// Command chainwalk-collect prints the NodeSnapshot of the machine that it runs on, as "chainwalk snapshot" does, and is no more than that: a
-// static program of a few megabytes that can be copied to a node, or be all that a container image has.
+// Command chainwalk-collect prints the NodeSnapshot of the machine that it runs on, as "chainwalk snapshot" does, and is no more than that:
+// a static program of a few megabytes that can be copied to a node, or be all that a container image has.
 //
 //	chainwalk-collect [--root DIR] [--hostname NAME] [--parcel ID [--limit BYTES]]
 //
-// With --root it makes DIR its root first (chroot), so that a pod which has the node's files mounted there runs the node's own iptables-save
-// and reads the node's /proc. With --parcel it prints the document packed, in numbered lines that go through a container's log whole
-// (package packetsim/snapshot/parcel).
+// With --root it makes DIR its root first (chroot), so that a pod which has the node's files mounted there runs the node's own
+// iptables-save and reads the node's /proc. With --parcel it prints the document packed, in numbered lines that go through a container's
+// log whole (package packetsim/snapshot/parcel).
 //
 // It changes nothing on the machine. It links neither Kubernetes' client nor scenarios, which a test holds, together with its size.
 //
