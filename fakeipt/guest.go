@@ -113,8 +113,8 @@ func (k *Kernel) guestOf(f nftables.Family, name string) (*ruleset.Table, netfil
 	return k.Ruleset(family).Table(name), family
 }
 
-// foreign refuses to look at tables of a family that nft has made under names of iptables': the real tools read them as far as they know the
-// words, and that is not imitated. A table is looked at alone if it has a name.
+// foreign refuses to look at tables of a family that nft has made under names of iptables': the real tools read them as far as they know
+// the words, and that is not imitated. A table is looked at alone if it has a name.
 func (k *Kernel) foreign(f netfilter.Family, table string) error {
 	nft := nftables.In(k.namespace)
 	if k.dialect != netfilter.NFT || nft == nil {

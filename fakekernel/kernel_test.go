@@ -116,7 +116,8 @@ func TestSavesAreRestoredOneAfterTheOther(t *testing.T) {
 }
 
 func TestLinesSayWhatTheyMean(t *testing.T) {
-	const save = "# head\n*nat\n:PREROUTING ACCEPT [0:0]\n:MINE - [0:0]\n-A PREROUTING -j MINE\n[1:60] -A MINE -p tcp -j DNAT --to-destination 10.0.0.1:80\n" +
+	const save = "# head\n*nat\n:PREROUTING ACCEPT [0:0]\n:MINE - [0:0]\n-A PREROUTING -j MINE\n" +
+		"[1:60] -A MINE -p tcp -j DNAT --to-destination 10.0.0.1:80\n" +
 		"-A MINE -j RETURN\nCOMMIT\n"
 	lines, err := Lines("rules", save, netfilter.IPv4, netfilter.NFT)
 	require.NoError(t, err)

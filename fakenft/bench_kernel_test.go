@@ -25,8 +25,8 @@ const (
 	oneGoal    = time.Millisecond
 )
 
-// BenchmarkBesideTheRealKernel gives kube-proxy's first transaction and listings to the real nft and to the fake one in turn, and prints the
-// ratios of wall and processor time. A slow machine fails nothing: figures are for reading.
+// BenchmarkBesideTheRealKernel gives kube-proxy's first transaction and listings to the real nft and to the fake one in turn, and prints
+// the ratios of wall and processor time. A slow machine fails nothing: figures are for reading.
 func BenchmarkBesideTheRealKernel(b *testing.B) {
 	kerneltest.Need(b, "nft")
 	for _, size := range []struct{ services, runs int }{{1000, 7}, {5000, 3}, {10000, 3}} {
@@ -76,7 +76,8 @@ func oneService(b *testing.B, tools *Tools) time.Duration {
 	var all []time.Duration
 	for i := range 200 {
 		chain := fmt.Sprintf("service-NEW-%d", i)
-		text := fmt.Sprintf("add chain ip kube-proxy %s\nflush chain ip kube-proxy %s\nadd rule ip kube-proxy %s meta l4proto tcp dnat to 10.0.0.1:80\n"+
+		text := fmt.Sprintf("add chain ip kube-proxy %s\nflush chain ip kube-proxy %s\n"+
+			"add rule ip kube-proxy %s meta l4proto tcp dnat to 10.0.0.1:80\n"+
 			"add element ip kube-proxy service-ips { 10.0.0.%d . tcp . 80 : goto %s }\n", chain, chain, chain, i, chain)
 		start := time.Now()
 		var errors bytes.Buffer

@@ -17,7 +17,8 @@ func services(n int) string {
 add chain ip kube-proxy services
 add chain ip kube-proxy mark-for-masquerade
 add rule ip kube-proxy mark-for-masquerade mark set mark or 0x4000
-add map ip kube-proxy service-ips { type ipv4_addr . inet_proto . inet_service : verdict ; comment "ClusterIP, ExternalIP and LoadBalancer IP traffic" ; }
+add map ip kube-proxy service-ips { type ipv4_addr . inet_proto . inet_service : verdict ; ` +
+		`comment "ClusterIP, ExternalIP and LoadBalancer IP traffic" ; }
 add set ip kube-proxy cluster-ips { type ipv4_addr ; comment "Active ClusterIPs" ; }
 add rule ip kube-proxy services ip daddr . meta l4proto . th dport vmap @service-ips
 `)
@@ -77,8 +78,10 @@ func BenchmarkServices(b *testing.B) {
 			for b.Loop() {
 				i++
 				chain := fmt.Sprintf("service-NEW-%d", i)
-				run(tools, fmt.Sprintf("add chain ip kube-proxy %s\nflush chain ip kube-proxy %s\nadd rule ip kube-proxy %s meta l4proto tcp dnat to 10.0.0.1:80\n"+
-					"add element ip kube-proxy service-ips { 10.0.%d.%d . tcp . 80 : goto %s }\n", chain, chain, chain, i/250%250, i%250, chain), "-f", "-")
+				run(tools, fmt.Sprintf("add chain ip kube-proxy %s\nflush chain ip kube-proxy %s\n"+
+					"add rule ip kube-proxy %s meta l4proto tcp dnat to 10.0.0.1:80\n"+
+					"add element ip kube-proxy service-ips { 10.0.%d.%d . tcp . 80 : goto %s }\n",
+					chain, chain, chain, i/250%250, i%250, chain), "-f", "-")
 			}
 		})
 	}

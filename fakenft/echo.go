@@ -35,7 +35,8 @@ func (r *run) echoed(requests []request) {
 		return
 	}
 	e := &echoing{
-		run: r, before: r.state, after: r.tools.kernel.State(), told: map[string]bool{}, known: map[*nftables.Rule]bool{}, lives: map[string]time.Duration{}, bounds: map[*nftables.Element]bool{},
+		run: r, before: r.state, after: r.tools.kernel.State(), told: map[string]bool{}, known: map[*nftables.Rule]bool{},
+		lives: map[string]time.Duration{}, bounds: map[*nftables.Element]bool{},
 	}
 	for _, t := range e.before.Tables() {
 		for _, c := range t.Chains() {
@@ -89,7 +90,8 @@ func (e *echoing) change(change nftables.Change) {
 			return
 		}
 		old := e.before.Table(c.Family, c.Table)
-		if (old == nil || old.Object(c.Object.Type, c.Object.Name) == nil) && e.once(fmt.Sprint(c.Object.Type), c.Family, c.Table, c.Object.Name) {
+		if (old == nil || old.Object(c.Object.Type, c.Object.Name) == nil) &&
+			e.once(fmt.Sprint(c.Object.Type), c.Family, c.Table, c.Object.Name) {
 			e.object(t, t.Object(c.Object.Type, c.Object.Name), verbOf(c.Exclusive))
 		}
 	case *nftables.AddRule:
@@ -168,8 +170,8 @@ func (e *echoing) set(t *nftables.Table, s *nftables.Set, verb string) {
 	decl := e.decompiler(t).Declaration(s.Name)
 	table := &syntax.TableDecl{Handle: syntax.Handle{Family: t.Family, Table: t.Name}, Sets: []*syntax.SetDecl{decl}}
 	text, _ := print.AppendSets(nil, []*syntax.TableDecl{table}, syntax.KindSet, e.plain())
-	e.say("%s %s %s %s %s %s%s; } ", verb, setWord(s.Flags&(nftables.SetMap|nftables.SetObject) != 0), t.Family, t.Name, s.Name, e.opened(s.Handle),
-		strings.Join(bodyOf(text), "; "))
+	e.say("%s %s %s %s %s %s%s; } ", verb, setWord(s.Flags&(nftables.SetMap|nftables.SetObject) != 0), t.Family, t.Name, s.Name,
+		e.opened(s.Handle), strings.Join(bodyOf(text), "; "))
 }
 
 func (e *echoing) object(t *nftables.Table, o *nftables.Object, verb string) {

@@ -80,8 +80,8 @@ func loadsAgain(t *testing.T, text string, args ...string) {
 	t.Fatalf("what is listed lists otherwise each time:\n%s", list)
 }
 
-// changing are parts of listings that mean something else to nft 1.0.6 when it reads them: operators beside those that a mask stands for, and
-// flags whose order in a set is that of the kernel.
+// changing are parts of listings that mean something else to nft 1.0.6 when it reads them: operators beside those that a mask stands for,
+// and flags whose order in a set is that of the kernel.
 var changing = []string{" >> ", " << ", " | ", " & ", " ^ ", "[invalid type]"}
 
 func changes(list string) bool {

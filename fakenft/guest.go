@@ -58,8 +58,8 @@ type visit struct {
 	do   []func()
 }
 
-// take takes the changes of guests' tables away from the requests. It says why the transaction cannot be carried out: what nft would change in
-// such a table is not imitated, but for taking it or its rules away.
+// take takes the changes of guests' tables away from the requests. It says why the transaction cannot be carried out: what nft would change
+// in such a table is not imitated, but for taking it or its rules away.
 func (v *visit) take(requests []request) (rest []request, wrong *syntax.Mistake) {
 	if len(v.left) == 0 {
 		return requests, nil

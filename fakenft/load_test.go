@@ -27,8 +27,8 @@ func load(t *testing.T, name, text string) *fakenft.Tools {
 	return tools
 }
 
-// What a listing that was loaded from JSON lacks: nft 1.0.6 reads no comments of sets and maps. A set in a rule that has become one element,
-// since two of it touched, is no set when it is read again.
+// What a listing that was loaded from JSON lacks: nft 1.0.6 reads no comments of sets and maps. A set in a rule that has become one
+// element, since two of it touched, is no set when it is read again.
 var (
 	single     = regexp.MustCompile(`(addr )\{ ([^ ,:]+) \}`)
 	singleJSON = regexp.MustCompile(`"right": \{"set": \[(\{"prefix": \{[^}]*\}\}|\{"range": \[[^\]]*\]\})\]\}\}\}`)
@@ -109,7 +109,8 @@ func TestListingsThatCannotBeLoaded(t *testing.T) {
 func TestTablesAreLeftOut(t *testing.T) {
 	tools := fakenft.New(fakenft.Options{})
 	const two = "table ip a {\n}\ntable ip6 b {\n}\n"
-	require.NoError(t, tools.Load("two", strings.NewReader(two), func(n fakenft.TableName) bool { return n == fakenft.TableNameOf("ip6", "b") }))
+	require.NoError(t, tools.Load("two", strings.NewReader(two),
+		func(n fakenft.TableName) bool { return n == fakenft.TableNameOf("ip6", "b") }))
 	assert.Equal(t, "table ip a {\n}\n", list(t, tools))
 }
 

@@ -2,8 +2,8 @@ package fakenft
 
 import "github.com/chainwalk/chainwalk/fakenft/syntax"
 
-// need is what nft asks the kernel for before it evaluates commands (nft_cache_evaluate in src/cache.c; seen by strace). It knows of nothing
-// else, and takes what it does not know for missing.
+// need is what nft asks the kernel for before it evaluates commands (nft_cache_evaluate in src/cache.c; seen by strace). It knows of
+// nothing else, and takes what it does not know for missing.
 type need struct {
 	tables, chains, sets, elements, flows, objects, rules bool
 	// only is the table, chain and set that a listing is about: nothing else is asked for.

@@ -8,8 +8,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// Join puts the stored tables of iptables-nft into a namespace, for a tool of another language that works on them. The caller holds the lock.
-// finish stores what the tool has changed.
+// Join puts the stored tables of iptables-nft into a namespace, for a tool of another language that works on them. The caller holds the
+// lock. finish stores what the tool has changed.
 func (s *Store) Join(n *netfilter.Namespace) (finish func() error, err error) {
 	k := fakeipt.New(fakeipt.Options{Dialect: netfilter.NFT, Namespace: n, Etc: s.etc})
 	parts := []part{objects}

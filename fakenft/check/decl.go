@@ -56,7 +56,8 @@ func (c *Checker) evalSetDecl(s *syntax.SetDecl) bool {
 		return false
 	}
 	if isTwin(twin, s) {
-		return c.wrong("chainwalk does not support declaring "+s.Handle.Name+" twice in one transaction, with other types or flags, for intervals", s.Loc)
+		return c.wrong("chainwalk does not support declaring "+s.Handle.Name+" twice in one transaction, "+
+			"with other types or flags, for intervals", s.Loc)
 	}
 	if s.Timeout != 0 {
 		s.Flags |= nftables.SetTimeout

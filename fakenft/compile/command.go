@@ -47,7 +47,8 @@ func Append(to []Request, c *syntax.Command) ([]Request, error) {
 	return b.requests, b.err
 }
 
-// noHandle is a handle that no chain has: nft knows none of a chain that the same transaction makes, and the kernel finds nothing to rename.
+// noHandle is a handle that no chain has: nft knows none of a chain that the same transaction makes, and the kernel
+// finds nothing to rename.
 const noHandle = math.MaxUint64
 
 // builders are kept for the room that their generators have.
@@ -311,8 +312,8 @@ func elementPlaces(
 	}
 }
 
-// unlessSet are places but for that of the set: if it is not there it was refused itself, as nft would have missed it, and the whole command
-// is pointed at.
+// unlessSet are places but for that of the set: if it is not there it was refused itself, as nft would have missed it, and the whole
+// command is pointed at.
 func unlessSet(whole syntax.Loc, places func(nftables.Part, int) syntax.Loc) func(nftables.Part, int) syntax.Loc {
 	return func(part nftables.Part, index int) syntax.Loc {
 		if part == nftables.PartName {

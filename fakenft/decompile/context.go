@@ -260,8 +260,8 @@ func (r *rule) dropProtocol(family uint64) {
 	}
 }
 
-// familyAsked is the family that a comparison of the packet's family, its protocol, or the type in a frame's header asks for; another number
-// for protocols of no family.
+// familyAsked is the family that a comparison of the packet's family, its protocol, or the type in a frame's header asks for; another
+// number for protocols of no family.
 func familyAsked(rel *syntax.Relational) (family uint64, is bool) {
 	v, isValue := rel.Right.(*syntax.Value)
 	if !isValue {

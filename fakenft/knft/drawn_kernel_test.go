@@ -91,7 +91,8 @@ func draw(t *rapid.T, tx *knftables.Transaction, handles int) {
 		func() knftables.Object { return drawnElement(t) }, func() knftables.Object {
 			return &knftables.Counter{Name: one(t, "counter", "c1", "c2"), Comment: drawnComment(t)}
 		})
-	switch one(t, "verb", "add", "add", "add", "add", "create", "delete", "flush", "rule", "rule", "rule", "insert", "handle", "reset", "table") {
+	switch one(t, "verb", "add", "add", "add", "add", "create", "delete", "flush", "rule", "rule", "rule", "insert", "handle", "reset",
+		"table") {
 	case "add":
 		tx.Add(object())
 	case "create":

@@ -24,9 +24,9 @@ type NFTables struct {
 
 var _ knftables.Interface = (*NFTables)(nil)
 
-// New returns what knftables.New returns on a machine whose nft is that of tools: fakenft.Tools.Exec, fakekernel.Kernel.Exec, or exec.New of
-// k8s.io/utils for this machine's own. With an empty family and table, the objects of a transaction name theirs, and only transactions
-// are possible.
+// New returns what knftables.New returns on a machine whose nft is that of tools: fakenft.Tools.Exec, fakekernel.Kernel.Exec, or
+// exec.New of k8s.io/utils for this machine's own. With an empty family and table, the objects of a transaction name theirs, and
+// only transactions are possible.
 //
 // The options NoObjectCommentEmulation and RequireDestroy mean what they mean to the library; others are refused, and so is an nft that
 // has no comments of tables.

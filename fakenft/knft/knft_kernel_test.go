@@ -54,7 +54,8 @@ func steps() []asked {
 	all := []asked{listAll, list("chain"), list("nothing"), listCounters, listRules(""), listRules("in"),
 		listElements("set", "hosts"), listElements("chain", "in"),
 		check("the first", fillTable), listAll, run("the first", fillTable)}
-	names := everything([]string{"in", "web", "none"}, []string{"hosts", "recent", "services", "none"}, []string{"services", "backends", "ranges", "hosts"})
+	names := everything([]string{"in", "web", "none"}, []string{"hosts", "recent", "services", "none"},
+		[]string{"services", "backends", "ranges", "hosts"})
 	all = append(all, names...)
 	for _, objects := range []func(tx *knftables.Transaction){
 		fillTable,

@@ -1,7 +1,7 @@
 package syntax
 
-// Clone copies an expression with all that it consists of, since evaluation and what loads expressions back change them in place. A variable
-// is copied as what it stands for. Declarations of sets, headers and statements of elements stay the same.
+// Clone copies an expression with all that it consists of, since evaluation and what loads expressions back change them in place. A
+// variable is copied as what it stands for. Declarations of sets, headers and statements of elements stay the same.
 func Clone(e Expr) Expr {
 	if one := cloneOne(e); one != nil {
 		return one

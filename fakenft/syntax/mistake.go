@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Mistake is an error or a warning of nft, with the places that it is about: it draws carets below the first one and waves below the others.
+// Mistake is an error or a warning of nft, with the places that it is about: it draws carets below the first one
+// and waves below the others.
 type Mistake struct {
 	Warning bool
 	// Text is the message, without "Error: ".
@@ -19,8 +20,8 @@ func (m *Mistake) Error() string { return m.Text }
 // Wrong is a mistake at places.
 func Wrong(text string, at ...Loc) *Mistake { return &Mistake{Text: text, At: at} }
 
-// Render is what nft prints on stderr for a mistake: who included the file, the place and the text, the line as it was written, and below it
-// carets at the first place and waves at the others. Without a place it is the text alone.
+// Render is what nft prints on stderr for a mistake: who included the file, the place and the text, the line as it was written, and below
+// it carets at the first place and waves at the others. Without a place it is the text alone.
 func Render(m *Mistake) string {
 	level := "Error: "
 	if m.Warning {
