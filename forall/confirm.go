@@ -9,8 +9,8 @@ import (
 )
 
 // Confirm walks a packet through a host and compares what becomes of it with a distribution of fates, but for the parts that these leave
-// out. It returns what the walk says instead; empty if that is the same. Probabilities may differ by the tolerance. The error is the walk's,
-// which cannot say what becomes of every packet.
+// out. It returns what the walk says instead; empty if that is the same. Probabilities may differ by the tolerance. The error is the
+// walk's, which cannot say what becomes of every packet.
 func Confirm(h *packetsim.Host, in inet.Input, want Distribution, left Part, tolerance float64) (otherwise string, err error) {
 	outcomes, err := h.Verdicts(in)
 	if err != nil {

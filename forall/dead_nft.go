@@ -20,7 +20,10 @@ func nftDeadTables(builders map[netfilter.Family]*builder, speller nftables.Spel
 		like.Family = netfilter.IPv6
 		return []*deadTable{nftDeadTable(builders[netfilter.IPv6], speller, table, like)}
 	case nftables.Inet:
-		return []*deadTable{nftDeadTable(builders[netfilter.IPv4], speller, table, like), nftDeadTable(builders[netfilter.IPv6], speller, table, like)}
+		return []*deadTable{
+			nftDeadTable(builders[netfilter.IPv4], speller, table, like),
+			nftDeadTable(builders[netfilter.IPv6], speller, table, like),
+		}
 	}
 	return []*deadTable{{notJudged: fmt.Sprintf("table %s: only tables of ip, ip6 and inet are looked at", like.Table)}}
 }

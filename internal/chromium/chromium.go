@@ -125,7 +125,8 @@ func (b *Browser) read() message {
 			Request struct{ URL string }
 		}
 		require.NoError(b.t, json.Unmarshal(m.Params, &sent))
-		if sent.Type != "Document" && (b.From == "" || !strings.HasPrefix(sent.Request.URL, b.From)) && !strings.HasPrefix(sent.Request.URL, "data:") {
+		if sent.Type != "Document" && (b.From == "" || !strings.HasPrefix(sent.Request.URL, b.From)) &&
+			!strings.HasPrefix(sent.Request.URL, "data:") {
 			b.Complaints = append(b.Complaints, "loads "+sent.Request.URL)
 		}
 	}

@@ -18,10 +18,19 @@ func (b *Browser) Unreadable() (out []string) {
 	b.t.Helper()
 	b.Ask(`(() => {
 		const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-		const parse = c => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
-		const lum = c => { const f = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
+		const parse = c => {
+			canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1);
+			return [...canvas.getImageData(0, 0, 1, 1).data];
+		};
+		const lum = c => {
+			const f = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+			return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]);
+		};
 		const up = e => e.parentElement ?? e.getRootNode().host;
-		const ground = e => { for (; e; e = up(e)) { const c = parse(getComputedStyle(e).backgroundColor); if (c[3] > 250) return c; } return [255, 255, 255]; };
+		const ground = e => {
+			for (; e; e = up(e)) { const c = parse(getComputedStyle(e).backgroundColor); if (c[3] > 250) return c; }
+			return [255, 255, 255];
+		};
 		const out = new Set();
 		const look = root => {
 			const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);

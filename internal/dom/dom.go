@@ -1,8 +1,8 @@
 // Package dom builds HTML of parts: elements, attributes and texts. golang.org/x/net/html writes it.
 //
-// A text is always escaped, and an attribute always quoted. Names of elements and attributes are constants in the source of who calls: their
-// type has no name outside of this package, so no variable can be given for one. No attribute that a browser loads, runs or applies takes a
-// text: a link leads to a place of the same page, and a style is made of constants and numbers.
+// A text is always escaped, and an attribute always quoted. Names of elements and attributes are constants in the source of who calls:
+// their type has no name outside of this package, so no variable can be given for one. No attribute that a browser loads, runs or applies
+// takes a text: a link leads to a place of the same page, and a style is made of constants and numbers.
 //
 // html/template does the same and more, but by reflection, for which the linker keeps every exported method of a program. That is a quarter
 // of what a browser loads for a page.
@@ -24,7 +24,8 @@ type constant string
 type Part func(parent *html.Node)
 
 // blocks are the elements that begin a line of the source.
-const blocks = " html head meta title style body header main h1 h2 h3 h4 p ol ul li dl div nav section article form details table tr pre script "
+const blocks = " html head meta title style body header main h1 h2 h3 h4 p ol ul li dl div nav section article form " +
+	"details table tr pre script "
 
 // Element is an element: a tag with its classes, such as "p" or "span.state.good", and what is in it.
 func Element(tag constant, parts ...Part) Part {
@@ -54,8 +55,8 @@ func Text(text string) Part {
 // Textf is a text by its format.
 func Textf(format string, args ...any) Part { return Text(fmt.Sprintf(format, args...)) }
 
-// Source is the text of a style or a script, which a browser takes as it is. It must be a program's own, and is left out if it could end its
-// element.
+// Source is the text of a style or a script, which a browser takes as it is. It must be a program's own, and is left out if it
+// could end its element.
 func Source(own string) Part {
 	if strings.Contains(own, "</") {
 		return nil

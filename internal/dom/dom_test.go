@@ -21,18 +21,20 @@ func TestPartsAreWritten(t *testing.T) {
 		part Part
 		want string
 	}{
-		"a tag with classes":      {Element("span.state.good", Text("held")), `<span class="state good">held</span>`},
-		"classes that are added":  {Element("b.a", Class("b", "", "c"), ID("x")), `<b class="a b c" id="x"></b>`},
-		"no class":                {Element("b", Class("")), `<b></b>`},
-		"an element of no end":    {Element("input", Attribute("type", "search")), `<input type="search"/>`},
-		"a block begins a line":   {Element("span", Element("p", Text("a")), Element("p")), "<span>\n<p>a</p>\n<p></p></span>"},
-		"a link":                  {Element("a", Link("main")), `<a href="#main"></a>`},
-		"what is not so":          {Parts(If(false, Text("x")), nil, If(true, Text("a"), Text("b"))), "ab"},
-		"each of a list":          {Each([]string{"a", "b"}, func(s *string) Part { return Element("i", Text(*s)) }), "<i>a</i><i>b</i>"},
-		"none of each":            {Each([]string{"a"}, func(*string) Part { return nil }), ""},
-		"joined":                  {Joined([]string{"a", "b", "c"}), "a, b, c"},
-		"attributes of a text":    {Element("b", Label("a"), Data("verdict", "ok"), Pressed(true)), `<b aria-label="a" data-verdict="ok" aria-pressed="true"></b>`},
-		"a style":                 {Element("b", Style(Declare("grid-column:%d/%d", 1, 2).And(";color:red"))), `<b style="grid-column:1/2;color:red"></b>`},
+		"a tag with classes":     {Element("span.state.good", Text("held")), `<span class="state good">held</span>`},
+		"classes that are added": {Element("b.a", Class("b", "", "c"), ID("x")), `<b class="a b c" id="x"></b>`},
+		"no class":               {Element("b", Class("")), `<b></b>`},
+		"an element of no end":   {Element("input", Attribute("type", "search")), `<input type="search"/>`},
+		"a block begins a line":  {Element("span", Element("p", Text("a")), Element("p")), "<span>\n<p>a</p>\n<p></p></span>"},
+		"a link":                 {Element("a", Link("main")), `<a href="#main"></a>`},
+		"what is not so":         {Parts(If(false, Text("x")), nil, If(true, Text("a"), Text("b"))), "ab"},
+		"each of a list":         {Each([]string{"a", "b"}, func(s *string) Part { return Element("i", Text(*s)) }), "<i>a</i><i>b</i>"},
+		"none of each":           {Each([]string{"a"}, func(*string) Part { return nil }), ""},
+		"joined":                 {Joined([]string{"a", "b", "c"}), "a, b, c"},
+		"attributes of a text": {Element("b", Label("a"), Data("verdict", "ok"), Pressed(true)),
+			`<b aria-label="a" data-verdict="ok" aria-pressed="true"></b>`},
+		"a style": {Element("b", Style(Declare("grid-column:%d/%d", 1, 2).And(";color:red"))),
+			`<b style="grid-column:1/2;color:red"></b>`},
 		"a style of a share":      {Element("b", Style(Declare("width:%.4g%%", 100.0/3))), `<b style="width:33.33%"></b>`},
 		"a script":                {Element("i", Element("script", Source("a && b < c"))), "<i>\n<script>a && b < c</script></i>"},
 		"a script that would end": {Element("i", Element("script", Source("'</script>'"))), "<i>\n<script></script></i>"},
@@ -50,7 +52,8 @@ func TestDocument(t *testing.T) {
 // FuzzTextsStayTexts puts a text wherever one can be: whoever reads the page again finds these elements, these attributes and this text.
 func FuzzTextsStayTexts(f *testing.F) {
 	for _, text := range []string{
-		`</p><script>alert(1)</script>`, `" onload="x`, `' x='`, "javascript:alert(1)", "&lt;b&gt;", "&amp", "<!--", "]]>", "\n\r\t", "</title><img src=x>",
+		`</p><script>alert(1)</script>`, `" onload="x`, `' x='`, "javascript:alert(1)", "&lt;b&gt;", "&amp", "<!--", "]]>", "\n\r\t",
+		"</title><img src=x>",
 	} {
 		f.Add(text)
 	}

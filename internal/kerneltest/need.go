@@ -22,7 +22,8 @@ func Need(tb testing.TB, tools ...string) {
 	}
 }
 
-// Asked says whether a test's environment variable is 1. It skips the test where the variable is empty, and fails it where it has another value.
+// Asked says whether a test's environment variable is 1. It skips the test where the variable is empty, and fails it where
+// it has another value.
 func Asked(tb testing.TB, variable, why string) bool {
 	tb.Helper()
 	switch asked := os.Getenv(variable); asked {

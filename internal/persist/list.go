@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// List is values in an order. It never changes but by who has called Edit; its zero value is empty, and All and Len take a nil pointer for an
-// empty one, too.
+// List is values in an order. It never changes but by who has called Edit; its zero value is empty, and All and Len take a nil
+// pointer for an empty one, too.
 type List[V any] struct {
 	pages []*listPage[V] // none of them empty
 	count int

@@ -219,7 +219,8 @@ func (t *trial) rpm(path string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := output([]string{"sh", "-c", `cd "$1" && rpm2cpio "$2" | cpio --quiet --no-absolute-filenames -idm`, "sh", t.folder, path}); err != nil {
+	if _, err := output([]string{"sh", "-c",
+		`cd "$1" && rpm2cpio "$2" | cpio --quiet --no-absolute-filenames -idm`, "sh", t.folder, path}); err != nil {
 		return err
 	}
 	t.did("unpacked by rpm2cpio")
@@ -262,7 +263,9 @@ func (t *trial) image(path string) error {
 
 // referenceOf is the name under which docker load puts an image.
 func referenceOf(path string) (string, error) {
-	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(path) }) //nolint:gosec // it is the file that was asked for
+	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) {
+		return os.Open(path) //nolint:gosec // it is the file that was asked for
+	})
 	if err != nil {
 		return "", err
 	}

@@ -1,5 +1,5 @@
-// Package restclient makes clients for the few kinds of objects that a program reads and writes, from client-go's generic parts. client-go's
-// typed clients link the types of every group of the API, which makes a program 5 MB larger, and its clientset 20 MB.
+// Package restclient makes clients for the few kinds of objects that a program reads and writes, from client-go's generic parts.
+// client-go's typed clients link the types of every group of the API, which makes a program 5 MB larger, and its clientset 20 MB.
 package restclient
 
 import (

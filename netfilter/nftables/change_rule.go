@@ -222,8 +222,8 @@ func (t *tableEdit) takeExpr(e expr.Expr) (expr.Expr, syscall.Errno) {
 	return Copy(e), 0
 }
 
-// noteCT tells the namespace what a rule asks for that connections have only if some rule does (nft_ct_get_init, nft_ct_set_init): from then
-// on they have it, even if the rule is not taken.
+// noteCT tells the namespace what a rule asks for that connections have only if some rule does (nft_ct_get_init, nft_ct_set_init): from
+// then on they have it, even if the rule is not taken.
 func (t *tableEdit) noteCT(e *expr.CT) {
 	space := t.tx.kernel.space
 	switch {

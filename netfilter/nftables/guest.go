@@ -7,9 +7,9 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// Guest is a tool of another language that keeps tables of nf_tables in a form of its own, as iptables-nft does: it joins the namespace beside
-// the Kernel. What walks packets asks it for its rules (netfilter.Tools), so that a State has none of these tables; nft shows them all the
-// same. The namespace is locked when one of the methods is called.
+// Guest is a tool of another language that keeps tables of nf_tables in a form of its own, as iptables-nft does: it joins the namespace
+// beside the Kernel. What walks packets asks it for its rules (netfilter.Tools), so that a State has none of these tables; nft shows them
+// all the same. The namespace is locked when one of the methods is called.
 type Guest interface {
 	netfilter.Tools
 	// GuestTables are the tables for reading. Those that have not changed are the same pointers.

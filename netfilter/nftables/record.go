@@ -63,15 +63,16 @@ type savedObject struct {
 // savedTypes are what the expressions of a state are made of.
 var savedTypes = sync.OnceValue(func() *record.Types {
 	return record.NewTypes([]record.Interface{record.InterfaceOf[expr.Expr]()}, &savedState{},
-		&expr.Immediate{}, &expr.Cmp{}, &expr.Range{}, &expr.Bitwise{}, &expr.Byteorder{}, &expr.Payload{}, &expr.Exthdr{}, &expr.Meta{}, &expr.CT{},
+		&expr.Immediate{}, &expr.Cmp{}, &expr.Range{}, &expr.Bitwise{}, &expr.Byteorder{}, &expr.Payload{}, &expr.Exthdr{}, &expr.Meta{},
+		&expr.CT{},
 		&expr.RT{}, &expr.Socket{}, &expr.Osf{}, &expr.XFRM{}, &expr.Fib{}, &expr.Numgen{}, &expr.Hash{}, &expr.Lookup{}, &expr.Dynset{},
 		&expr.Objref{}, &expr.Counter{}, &expr.Quota{}, &expr.Limit{}, &expr.Connlimit{}, &expr.Last{}, &expr.Log{}, &expr.Reject{}, &expr.NAT{},
 		&expr.Masq{}, &expr.Redir{}, &expr.Notrack{}, &expr.QueueTo{}, &expr.Dup{}, &expr.Fwd{}, &expr.Tproxy{}, &expr.Synproxy{},
 		&expr.FlowOffload{}, &expr.Xt{}, &expr.Opaque{})
 })
 
-// Mark tells whether AppendState would write something else: two are equal if not, but for counters and quotas. Refused transactions and those
-// that are only checked leave their mark, too: handles that they have used up.
+// Mark tells whether AppendState would write something else: two are equal if not, but for counters and quotas. Refused transactions and
+// those that are only checked leave their mark, too: handles that they have used up.
 type Mark struct {
 	state                       *State
 	tables, chainNames, handles uint64
