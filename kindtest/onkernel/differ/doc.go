@@ -18,12 +18,12 @@
 // What the generator cannot use since fakeipt or packetsim refuses it is found out by trying it (probe.go), and is reported with its
 // reason. Nothing else is left out.
 //
-// nft has differentials of its own: sessions of the tool (package nftdiffer), and walks through its tables (gennative.go, nativerun_linux.go),
-// which are loaded by the real tool and read back for the walk as the kernel's bytecode.
+// nft has differentials of its own: sessions of the tool (package nftdiffer), and walks through its tables (gennative.go,
+// nativerun_linux.go), which are loaded by the real tool and read back for the walk as the kernel's bytecode.
 //
 // Command search (kindtest/onkernel/differ/search) makes the differentials from a seed, bounded by time, rulesets or calls; make kernel,
-// kernel-nft and kernel-long run it. The recorded cases are replayed by the kernel tests (CHAINWALK_KERNEL=1, root): the flag -record writes the
-// kernel's answers into the files, -replay names a folder with more cases.
+// kernel-nft and kernel-long run it. The recorded cases are replayed by the kernel tests (CHAINWALK_KERNEL=1, root): the flag -record
+// writes the kernel's answers into the files, -replay names a folder with more cases.
 //
 // Sessions of the text differential are of three kinds: session (gentext.go) has commands about rules as programs write them; wide
 // (gensession.go) draws from every option that the real tools were found to have (tooloptions.txt), with legal and odd values, asks with -C

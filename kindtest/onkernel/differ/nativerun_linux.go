@@ -96,7 +96,8 @@ func (r *nativeRun) one() error {
 	return nil
 }
 
-// accepted is the text without the rules that nft or the kernel refuse. It is loaded, since "nft -c" takes loops and jumps that are too deep.
+// accepted is the text without the rules that nft or the kernel refuse. It is loaded, since "nft -c" takes loops
+// and jumps that are too deep.
 func (r *nativeRun) accepted(text string) (string, error) {
 	if _, err := r.lab.node.Output([]string{"nft", "flush", "ruleset"}, ""); err != nil {
 		return "", err

@@ -221,8 +221,8 @@ func (s *summary) printNFT() {
 	if sessions.Sessions == 0 && walks.rulesets == 0 {
 		return
 	}
-	fmt.Fprintf(s.out, "nft: %d sessions, %d calls (both refused %d), %d rulesets, %d packets, %d steps, %d disagreements\n", sessions.Sessions,
-		sessions.Runs, sessions.Failing, walks.rulesets, walks.packets, walks.steps, walks.disagreements)
+	fmt.Fprintf(s.out, "nft: %d sessions, %d calls (both refused %d), %d rulesets, %d packets, %d steps, %d disagreements\n",
+		sessions.Sessions, sessions.Runs, sessions.Failing, walks.rulesets, walks.packets, walks.steps, walks.disagreements)
 	if walks.rulesets > 0 {
 		met.printNative(s.out)
 	}

@@ -27,7 +27,8 @@ func TestKernelToolOptions(t *testing.T) {
 	needKernel(t)
 	a := &asking{ns: kerneltest.New(t)}
 	if *record {
-		text := "# What the extensions of iptables 1.8.9 read, recorded by TestKernelToolOptions: options, and behind \"=\" words of the library.\n"
+		text := "# What the extensions of iptables 1.8.9 read, recorded by TestKernelToolOptions: options, " +
+			"and behind \"=\" words of the library.\n"
 		for _, x := range a.extensions(t) {
 			a.askForWords(&x, wordsIn(t, &x))
 			text += x.record()
@@ -187,5 +188,6 @@ func (a *asking) option(x *toolExtension, name string) []toolOption {
 // standardOptions are the long options of all rules and of commands.
 var standardOptions = strings.Fields(
 	"append delete check insert replace list list-rules flush zero new-chain delete-chain rename-chain policy " +
-		"source destination src dst protocol in-interface jump table match numeric out-interface verbose wait wait-interval exact fragments version " +
+		"source destination src dst protocol in-interface jump table match numeric out-interface verbose wait wait-interval " +
+		"exact fragments version " +
 		"help line-numbers modprobe set-counters goto ipv4 ipv6")

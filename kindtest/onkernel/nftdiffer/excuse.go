@@ -29,8 +29,8 @@ func excuse(s *step, theirs, ours toolrun.Run) string {
 // flagSet is a set or map of flags, one of which at least stands for several bits.
 var flagSet = regexp.MustCompile(`\{ [^{}]*\|[^{}]*\}`)
 
-// sameButForFlags says whether two answers are the same once the elements of sets of flags are sorted: the real tool compares flags by their
-// lowest bit, and leaves those with the same one in the order of the kernel's hash, whose seed is random.
+// sameButForFlags says whether two answers are the same once the elements of sets of flags are sorted: the real tool compares flags by
+// their lowest bit, and leaves those with the same one in the order of the kernel's hash, whose seed is random.
 func sameButForFlags(theirs, ours toolrun.Run) bool {
 	theirs.Stdout, ours.Stdout = flagsSorted(theirs.Stdout), flagsSorted(ours.Stdout)
 	return theirs == ours
@@ -84,8 +84,8 @@ func lacks(theirs, ours *toolrun.Run) string {
 	return what
 }
 
-// isGarbage says whether an echo differs in nothing but elements of concatenations or IPv6 addresses, of which the real tool prints, for sets
-// of intervals, what its memory happened to hold, or nothing.
+// isGarbage says whether an echo differs in nothing but elements of concatenations or IPv6 addresses, of which the real tool prints, for
+// sets of intervals, what its memory happened to hold, or nothing.
 func isGarbage(s *step, theirs, ours toolrun.Run) bool {
 	if !slices.Contains(s.Args, "-e") {
 		return false

@@ -17,7 +17,8 @@ func TestExcuses(t *testing.T) {
 		excused      bool
 	}{
 		{"flags with the same lowest bit", list, "tcp flags { syn, syn | ack }", "tcp flags { syn | ack, syn }", true},
-		{"the same in a map", list, "tcp flags vmap { syn : drop, syn | ack : accept }", "tcp flags vmap { syn | ack : accept, syn : drop }", true},
+		{"the same in a map", list, "tcp flags vmap { syn : drop, syn | ack : accept }", "tcp flags vmap { syn | ack : accept, syn : drop }",
+			true},
 		{
 			"the same as JSON", list, `{"nftables": [{"set": ["syn", {"|": ["syn", "ack"]}]}]}`,
 			`{"nftables": [{"set": [{"|": ["syn", "ack"]}, "syn"]}]}`, true,
@@ -35,5 +36,6 @@ func TestExcuses(t *testing.T) {
 		got := excuse(c.step, toolrun.Run{Stdout: c.theirs}, toolrun.Run{Stdout: c.ours})
 		assert.Equal(t, c.excused, got != "", c.name)
 	}
-	assert.Empty(t, excuse(list, toolrun.Run{Stdout: "{ syn, syn | ack }"}, toolrun.Run{Stdout: "{ syn | ack, syn }", Status: 1}), "another status")
+	assert.Empty(t, excuse(list, toolrun.Run{Stdout: "{ syn, syn | ack }"}, toolrun.Run{Stdout: "{ syn | ack, syn }", Status: 1}),
+		"another status")
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
 
-// fakeMachine runs the fake in a namespace of its own. Each run is also made as a program that keeps its state in a folder, and must give the
-// same.
+// fakeMachine runs the fake in a namespace of its own. Each run is also made as a program that keeps its state in a folder, and
+// must give the same.
 type fakeMachine struct {
 	tools  *fakenft.Tools
 	stored *nftstate.Store

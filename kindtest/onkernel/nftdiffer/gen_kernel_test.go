@@ -15,7 +15,8 @@ import (
 // TestKernelGenerator holds that the generator's sessions are worth asking: many runs succeed and many fail.
 func TestKernelGenerator(t *testing.T) {
 	kerneltest.Need(t, "nft")
-	n, err := search(t.Context(), Bounds{Seed: 1, Sessions: 40, Most: 1}, [2]func() (machine, error){newRealMachine, newRealMachine}, os.Stderr)
+	n, err := search(t.Context(), Bounds{Seed: 1, Sessions: 40, Most: 1},
+		[2]func() (machine, error){newRealMachine, newRealMachine}, os.Stderr)
 	require.NoError(t, err)
 	n.Print(t.Output())
 	require.Empty(t, n.Kinds, "the real tool says the same twice")

@@ -33,7 +33,8 @@ func (g *gen) command() string {
 	case 14:
 		return g.ask("command", "rename chain") + " " + of + " " + g.chain(t) + " " + g.one("renamed", "c", "d")
 	case 15:
-		return fmt.Sprintf("%s %s %s %s %d %s", g.ask("command", "insert rule"), of, g.chain(t), g.one("handle", "position", "index"), 1+g.n(9), g.rule(t))
+		return fmt.Sprintf("%s %s %s %s %d %s", g.ask("command", "insert rule"), of, g.chain(t), g.one("handle", "position", "index"),
+			1+g.n(9), g.rule(t))
 	case 16:
 		return fmt.Sprintf("%s %s %s handle %d %s", g.ask("command", "replace rule"), of, g.chain(t), 1+g.n(15), g.rule(t))
 	case 17:
@@ -131,8 +132,8 @@ func (g *gen) quota() string {
 func (g *gen) limit() string {
 	over := g.one("", "", "over ")
 	if g.in(3) {
-		return fmt.Sprintf("limit rate %s%d %s/%s%s", over, g.n(3000), g.one("bytes", "kbytes", "mbytes"), g.one("second", "minute", "hour", "day", "week"),
-			g.one("", fmt.Sprintf(" burst %d %s", g.n(3000), g.one("bytes", "kbytes", "mbytes"))))
+		return fmt.Sprintf("limit rate %s%d %s/%s%s", over, g.n(3000), g.one("bytes", "kbytes", "mbytes"),
+			g.one("second", "minute", "hour", "day", "week"), g.one("", fmt.Sprintf(" burst %d %s", g.n(3000), g.one("bytes", "kbytes", "mbytes"))))
 	}
 	return fmt.Sprintf("limit rate %s%d/%s%s", over, g.n(1000), g.one("second", "minute", "hour", "day", "week"),
 		g.one("", fmt.Sprintf(" burst %d packets", g.n(20))))

@@ -69,7 +69,8 @@ func (g *gen) reject() string {
 	case 0:
 		return text + " with tcp reset"
 	case 1:
-		return text + " with icmp " + g.one("", "type ") + g.one("port-unreachable", "host-unreachable", "admin-prohibited", "net-prohibited", "3")
+		return text + " with icmp " + g.one("", "type ") +
+			g.one("port-unreachable", "host-unreachable", "admin-prohibited", "net-prohibited", "3")
 	case 2:
 		return text + " with icmpv6 " + g.one("", "type ") + g.one("no-route", "admin-prohibited", "addr-unreachable", "port-unreachable")
 	case 3:
@@ -107,8 +108,8 @@ func (g *gen) nat(t *genTable) string {
 	case 2:
 		return kind + family + " to " + g.mapTo(t, addr4) + flags
 	case 3:
-		return fmt.Sprintf("meta l4proto tcp %s ip addr . port to numgen %s mod 2 map { 0 : %s . 80 , 1 : %s . 81 }", kind, g.one("random", "inc"), g.value(addr4),
-			g.value(addr4))
+		return fmt.Sprintf("meta l4proto tcp %s ip addr . port to numgen %s mod 2 map { 0 : %s . 80 , 1 : %s . 81 }",
+			kind, g.one("random", "inc"), g.value(addr4), g.value(addr4))
 	case 4:
 		return "meta l4proto tcp " + kind + family + " to " + g.value(addr4) + ":" + g.rangeOf(port) + flags
 	case 5:
@@ -167,9 +168,11 @@ func (g *gen) mangle(t *genTable) string {
 // rare draws statements that few rules have.
 func (g *gen) rare(t *genTable) string {
 	text := g.one("notrack", "dup to 1.1.1.1", "fwd to lo", "ct count 5", "ct count over 10", "last",
-		"tproxy to :8080", "tproxy to 1.1.1.1:80", "synproxy mss 1460 wscale 7", "meta nftrace set 1", "meta priority set 1:5", "meta pkttype set host",
+		"tproxy to :8080", "tproxy to 1.1.1.1:80", "synproxy mss 1460 wscale 7", "meta nftrace set 1", "meta priority set 1:5",
+		"meta pkttype set host",
 		"ct zone set 5", "ct label set 3", "ct event set new,related", "ct helper set \"ftp\"", "flow add @f", "tcp option maxseg size set 1400",
-		"tcp option maxseg size set rt mtu", "reset tcp option timestamp", "jump { counter ; }", "@th,16,16 80", "@nh,0,8 0x45", "meta iifname \"x\"",
+		"tcp option maxseg size set rt mtu", "reset tcp option timestamp", "jump { counter ; }", "@th,16,16 80", "@nh,0,8 0x45",
+		"meta iifname \"x\"",
 		"ip daddr set 1.1.1.1", "ip ttl set 5")
 	return g.ask("statement", text)
 }

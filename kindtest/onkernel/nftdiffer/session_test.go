@@ -69,7 +69,8 @@ func (d *differences) note(td *datadriven.TestData, got string) string {
 		return td.Expected
 	}
 	d.wrong++
-	fmt.Fprintf(&d.text, "%s: %s\n%s\n%s\n", td.Pos, td.Cmd, td.Input, toolrun.Diff(strings.Split(td.Expected, "\n"), strings.Split(got, "\n")))
+	fmt.Fprintf(&d.text, "%s: %s\n%s\n%s\n", td.Pos, td.Cmd, td.Input,
+		toolrun.Diff(strings.Split(td.Expected, "\n"), strings.Split(got, "\n")))
 	return td.Expected
 }
 

@@ -29,7 +29,8 @@ func newCommand(in io.Reader) *command.Command {
 			set.DurationVar(&s.Time, "time", time.Minute, "of all differentials together")
 			set.IntVar(&s.Rulesets, "rulesets", 100000, "of each dialect and family; as many sessions of tools; 0: iptables is not compared")
 			set.IntVar(&s.Sessions, "sessions", 0, "of nft, however long they take")
-			set.IntVar(&s.NativeRulesets, "natives", 0, "rulesets of nft of each family, and half as many beside legacy rules, however long they take")
+			set.IntVar(&s.NativeRulesets, "natives", 0,
+				"rulesets of nft of each family, and half as many beside legacy rules, however long they take")
 			set.IntVar(&s.Packets, "packets", 10, "of a ruleset")
 			set.IntVar(&s.Calls, "calls", 0, "of tools to compare, however long that takes; 0: as many as the time and -rulesets allow")
 			set.IntVar(&s.ChanceCases, "chance", 4, "rulesets with many draws, of each dialect and family")
