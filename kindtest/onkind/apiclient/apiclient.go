@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Client has the kinds of objects that are read and written on a cluster. An empty namespace is all of them. Server is one; package clientset
-// makes one of client-go's clientset, and so of the fake one.
+// Client has the kinds of objects that are read and written on a cluster. An empty namespace is all of them. Server is one; package
+// clientset makes one of client-go's clientset, and so of the fake one.
 type Client interface {
 	ConfigMaps(namespace string) Objects[*corev1.ConfigMap, *corev1.ConfigMapList]
 	Events(namespace string) Objects[*corev1.Event, *corev1.EventList]

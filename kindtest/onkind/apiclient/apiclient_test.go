@@ -66,7 +66,8 @@ func calls[T named, L runtime.Object](t *testing.T, objects apiclient.Objects[T,
 	require.NoError(t, err)
 	all, err := objects.List(t.Context(), metav1.ListOptions{LabelSelector: "!a", FieldSelector: "metadata.name=web"})
 	require.NoError(t, err)
-	patched, err := objects.Patch(t.Context(), "web", types.ApplyPatchType, []byte("{}"), metav1.PatchOptions{FieldManager: "test", Force: new(bool)})
+	patched, err := objects.Patch(t.Context(), "web", types.ApplyPatchType, []byte("{}"),
+		metav1.PatchOptions{FieldManager: "test", Force: new(bool)})
 	require.NoError(t, err)
 	_, err = objects.Patch(t.Context(), "web", types.StrategicMergePatchType, []byte("{}"), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
@@ -99,7 +100,8 @@ func everything(t *testing.T, c apiclient.Client) (answers []any) {
 		calls(t, c.ServiceCIDRs(), &networkingv1.ServiceCIDR{}),
 		calls(t, c.ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{}))
 	require.NoError(t, c.Pods("shop").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "a"}))
-	service, err := c.Services("shop").UpdateStatus(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.UpdateOptions{})
+	service, err := c.Services("shop").UpdateStatus(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}},
+		metav1.UpdateOptions{})
 	require.NoError(t, err)
 	text, err := c.Logs(t.Context(), "shop", "web")
 	require.NoError(t, err)

@@ -77,12 +77,14 @@ func (s Server) Services(namespace string) Services {
 
 // DaemonSets implements Client.
 func (s Server) DaemonSets(namespace string) Objects[*appsv1.DaemonSet, *appsv1.DaemonSetList] {
-	return restclient.Objects[appsv1.DaemonSet, appsv1.DaemonSetList](s.Server, appsv1.SchemeGroupVersion.WithResource("daemonsets"), namespace)
+	return restclient.Objects[appsv1.DaemonSet, appsv1.DaemonSetList](s.Server,
+		appsv1.SchemeGroupVersion.WithResource("daemonsets"), namespace)
 }
 
 // Deployments implements Client.
 func (s Server) Deployments(namespace string) Objects[*appsv1.Deployment, *appsv1.DeploymentList] {
-	return restclient.Objects[appsv1.Deployment, appsv1.DeploymentList](s.Server, appsv1.SchemeGroupVersion.WithResource("deployments"), namespace)
+	return restclient.Objects[appsv1.Deployment, appsv1.DeploymentList](s.Server,
+		appsv1.SchemeGroupVersion.WithResource("deployments"), namespace)
 }
 
 // EndpointSlices implements Client.

@@ -65,7 +65,8 @@ func TestForeignConfigurationIsReadAsKubeadmWritesIt(t *testing.T) {
 			assert.ErrorIs(t, c.mayChange(nil), errForeign)
 		})
 	}
-	got, err := foreignConfiguration(t.Context(), clientset.Client{Interface: fake.NewClientset(daemons, file(map[string]string{foreignFile: kubeadmConfig}))})
+	got, err := foreignConfiguration(t.Context(),
+		clientset.Client{Interface: fake.NewClientset(daemons, file(map[string]string{foreignFile: kubeadmConfig}))})
 	require.NoError(t, err)
 	assert.True(t, got.IPTables.MasqueradeAll)
 	assert.True(t, got.Conntrack.TCPBeLiberal)

@@ -25,7 +25,8 @@ const nodesProxy = `set -eu
 for file in /usr/bin/kube-proxy /usr/local/bin/kube-proxy /kind/bin/kube-proxy; do
 	if [ -x "$file" ]; then exec cat "$file"; fi
 done
-image=$(ctr --namespace=k8s.io images list --quiet | grep -m 1 '/kube-proxy') || { echo 'there is no kube-proxy in the node image' >&2; exit 1; }
+image=$(ctr --namespace=k8s.io images list --quiet | grep -m 1 '/kube-proxy') ||
+	{ echo 'there is no kube-proxy in the node image' >&2; exit 1; }
 place=$(mktemp -d)
 ctr --namespace=k8s.io images mount "$image" "$place" >/dev/null
 cat "$place/usr/local/bin/kube-proxy"

@@ -8,8 +8,8 @@ import (
 	"github.com/chainwalk/chainwalk/internal/scratchimage"
 )
 
-// LoadProgram packs a static program into an image of its own, gives it to every node, and returns the image's name. It stays there until the
-// node goes.
+// LoadProgram packs a static program into an image of its own, gives it to every node, and returns the image's name. It stays there
+// until the node goes.
 func (c *Cluster) LoadProgram(ctx context.Context, name, file string) (string, error) {
 	packed, err := scratchimage.Read(name, file)
 	if err != nil {

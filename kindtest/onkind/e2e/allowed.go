@@ -24,8 +24,8 @@ type allowance struct {
 // nobodyListens is what a host says where nobody listens.
 const nobodyListens = `refused with (tcp-reset|icmp-port-unreachable|sctp-abort)`
 
-// allowances are all that is allowed: what a probe may come to where the specification has a clause of the mode with the sentence that tells
-// users. What no document says is a finding. docs/findings.md has them.
+// allowances are all that is allowed: what a probe may come to where the specification has a clause of the mode with the sentence that
+// tells users. What no document says is a finding. docs/findings.md has them.
 var allowances = []allowance{
 	allowed(localhostNodePort, "no-node-port-at-loopback", `^`+nobodyListens+`$`, true),
 	allowed(otherNodePort, "node-port-at-primary-addresses", `^`+nobodyListens+`$`, true),

@@ -226,7 +226,8 @@ func TestJoinTellsAllowedDifferencesFromFindings(t *testing.T) {
 	assert.Equal(t, command.Held, status)
 	assert.Contains(t, text, "1 differences, 0 of them findings\n")
 	assert.Contains(t, text,
-		"  - kube-proxy nftables (iptables-nft): refused with tcp-reset\n    - allowed: a node port at a loopback address: \"NodePort services on 127.0.0.1")
+		"  - kube-proxy nftables (iptables-nft): refused with tcp-reset\n"+
+			"    - allowed: a node port at a loopback address: \"NodePort services on 127.0.0.1")
 	assert.NotContains(t, text, "a finding")
 
 	status, text = join(write("iptables", web, web), write("nftables", reset, reset))

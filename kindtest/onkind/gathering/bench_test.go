@@ -110,8 +110,9 @@ func (b *bench) makeService(t *testing.T) {
 	for _, pod := range b.Pods() {
 		if !seen[pod.Node] {
 			seen[pod.Node] = true
-			slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{pod.Addresses[0].String()}, NodeName: ptr.To(pod.Node),
-				Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}})
+			slice.Endpoints = append(slice.Endpoints,
+				discoveryv1.Endpoint{Addresses: []string{pod.Addresses[0].String()}, NodeName: ptr.To(pod.Node),
+					Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}})
 		}
 	}
 	_, err = b.Client().EndpointSlices(slice.Namespace).Create(t.Context(), slice, metav1.CreateOptions{})
@@ -141,7 +142,8 @@ func until(t *testing.T, what string, holds func() bool) {
 // on runs a line of shell on a node.
 func (b *bench) on(t *testing.T, node, line string) string {
 	t.Helper()
-	out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "docker", "exec", "--privileged", node, "sh", "-c", line).CombinedOutput()
+	out, err := exec.CommandContext(context.WithoutCancel(t.Context()),
+		"docker", "exec", "--privileged", node, "sh", "-c", line).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return string(out)
 }

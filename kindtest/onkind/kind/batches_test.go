@@ -26,7 +26,8 @@ func TestConnectionsAreMadeTogether(t *testing.T) {
 
 	sticky, _ := opened(t,
 		shop+
-			"- {apiVersion: v1, kind: Service, metadata: {name: kept}, spec: {clusterIP: 172.30.0.43, sessionAffinity: ClientIP, ports: [{port: 80}]}}\n")
+			"- {apiVersion: v1, kind: Service, metadata: {name: kept}, spec: {clusterIP: 172.30.0.43, "+
+			"sessionAffinity: ClientIP, ports: [{port: 80}]}}\n")
 	attempts[2] = by("tcp 172.30.0.43:80", "node1")
 	attempts[3] = by("tcp 172.30.0.43:80", "node1")
 	assert.Equal(t, [][]int{{0}, {1, 4}, {2}, {3}}, sticky.batches(attempts))

@@ -238,7 +238,8 @@ func scripted(t *testing.T) (*Backend, *script) {
 		return false, nil, nil
 	})
 	b := &Backend{
-		hands: scriptedHands{s, facts}, client: clientset.Client{Interface: s.api}, facts: *facts, relays: map[string]relay{}, labels: labels{}, options: Options{Samples: 10},
+		hands: scriptedHands{s, facts}, client: clientset.Client{Interface: s.api}, facts: *facts, relays: map[string]relay{}, labels: labels{},
+		options:    Options{Samples: 10},
 		idle:       map[string]int{},
 		configured: map[string]*kubeproxyconfig.KubeProxyConfiguration{},
 	}

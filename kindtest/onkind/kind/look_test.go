@@ -18,7 +18,8 @@ func TestEntriesOfConntrack(t *testing.T) {
 		timeout time.Duration
 	}{
 		{
-			"tcp      6 431999 ESTABLISHED src=10.244.2.2 dst=10.96.0.129 sport=40000 dport=80 src=10.244.1.2 dst=10.244.2.2 sport=8080 dport=40000 [ASSURED] mark=0 use=1",
+			"tcp      6 431999 ESTABLISHED src=10.244.2.2 dst=10.96.0.129 sport=40000 dport=80 src=10.244.1.2 dst=10.244.2.2 sport=8080 " +
+				"dport=40000 [ASSURED] mark=0 use=1",
 			"tcp 10.244.2.2:40000 > 10.96.0.129:80 to 10.244.1.2:8080 from 10.244.2.2:40000", 431999 * time.Second},
 		{"udp      17 27 src=fd00::1 dst=fd00::2 sport=1 dport=53 [UNREPLIED] src=fd00::2 dst=fd00::1 sport=53 dport=1 mark=0 use=1",
 			"udp [fd00::1]:1 > [fd00::2]:53 to [fd00::2]:53 from [fd00::1]:1", 27 * time.Second},

@@ -297,7 +297,8 @@ func TestOldSpellingsStayOld(t *testing.T) {
 
 // TestAnAPIServerThatTakesNoOldSpellingsIsGivenNone: it is asked, without anything being made.
 func TestAnAPIServerThatTakesNoOldSpellingsIsGivenNone(t *testing.T) {
-	const old = "name: a\nsteps: [{sync: true}]\nobjects: [{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {externalIPs: [192.168.099.022], ports: [{port: 80}]}}]\n"
+	const old = "name: a\nsteps: [{sync: true}]\n" +
+		"objects: [{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {externalIPs: [192.168.099.022], ports: [{port: 80}]}}]\n"
 	parsed, err := scenarios.Read("in.yaml", strings.NewReader(old))
 	require.NoError(t, err)
 	b, s := scripted(t)

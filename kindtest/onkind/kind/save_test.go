@@ -50,7 +50,8 @@ func TestSavesComeBackAsTheScenarioHasThem(t *testing.T) {
 	assert.Equal(t, strings.Join([]string{
 		"*nat", ":PREROUTING ACCEPT [0:0]", ":KUBE-SERVICES - [0:0]", ":KUBE-MARK-MASQ - [0:0]", ":KUBE-SVC-AAAAAAAAAAAAAAAA - [0:0]",
 		":" + of + " - [0:0]", ":KUBE-SVCS - [0:0]",
-		`[3:180] -A KUBE-SERVICES -d 172.30.0.41/32 -p tcp -m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-AAAAAAAAAAAAAAAA`,
+		`[3:180] -A KUBE-SERVICES -d 172.30.0.41/32 -p tcp -m comment --comment "default/web:http cluster IP" -m tcp --dport 80 ` +
+			`-j KUBE-SVC-AAAAAAAAAAAAAAAA`,
 		`[0:0] -A KUBE-SVC-AAAAAAAAAAAAAAAA ! -s 10.244.0.0/22 -d 172.30.0.41/32 -j KUBE-MARK-MASQ`,
 		`[0:0] -A KUBE-SVC-AAAAAAAAAAAAAAAA -m comment --comment "default/web:http -> 10.244.1.100:8080" -j ` + of,
 		`[0:0] -A ` + of + ` -p tcp -m tcp -j DNAT --to-destination 10.244.1.100:8080`,

@@ -359,7 +359,8 @@ func TestListsAreForgottenButForWhatWasThere(t *testing.T) {
 		if c.Argv[len(c.Argv)-1] != setListing {
 			return ""
 		}
-		return "100.00 \ntable ip kube-proxy {\n\tset KUBE-SEP-A {\n\t\telements = { 10.0.0.1 expires 1s }\n\t}\n\tset affinity-a {\n\t\ttimeout 3h\n" +
+		return "100.00 \ntable ip kube-proxy {\n\tset KUBE-SEP-A {\n\t\telements = { 10.0.0.1 expires 1s }\n\t}\n\tset affinity-a {\n" +
+			"\t\ttimeout 3h\n" +
 			"\t\telements = { 10.244.1.2 expires 2h59m59s, 10.244.1.9 timeout 3h expires 1h,\n\t\t\t     10.244.1.10 expires 1h }\n\t}\n}\n"
 	}
 	before = map[remembered]moment{{"worker", listed{"affinity-a", "10.244.1.2"}}: {}}

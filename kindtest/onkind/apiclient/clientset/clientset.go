@@ -1,5 +1,5 @@
-// Package clientset makes a client of a kind cluster of client-go's clientset, which may be the fake one. Only who imports it links all of the
-// Kubernetes API: tests do.
+// Package clientset makes a client of a kind cluster of client-go's clientset, which may be the fake one. Only who imports it links all of
+// the Kubernetes API: tests do.
 package clientset
 
 import (
