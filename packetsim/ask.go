@@ -161,7 +161,8 @@ func (h *Host) Pass(in *inet.Input, c Chance, o *Outcome) error {
 	return h.step(in, c, 0, &hooks, o)
 }
 
-// step writes the outcome to o, which is empty but for room. If hooks are missing, it takes those of the rulesets that the walk begins with.
+// step writes the outcome to o, which is empty but for room. If hooks are missing, it takes those of the rulesets
+// that the walk begins with.
 func (h *Host) step(in *inet.Input, c Chance, told text, hooks *familyHooks, o *Outcome) error {
 	mark := h.checkpoint()
 	w := h.newWalk(c, told, o)

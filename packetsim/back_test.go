@@ -34,7 +34,8 @@ func backHost(t *testing.T, sysctls map[string]string) *Host {
 		},
 		Sysctls: all,
 		Netfilter: restored(t, netfilter.IPv4, "*nat\n:PREROUTING ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n"+
-			"-A PREROUTING -d 10.96.0.1/32 -j DNAT --to-destination 10.244.0.12\n-A PREROUTING -d 10.96.0.2/32 -j DNAT --to-destination 10.244.1.5\n"+
+			"-A PREROUTING -d 10.96.0.1/32 -j DNAT --to-destination 10.244.0.12\n"+
+			"-A PREROUTING -d 10.96.0.2/32 -j DNAT --to-destination 10.244.1.5\n"+
 			"-A PREROUTING -d 10.96.0.3/32 -j DNAT --to-destination 10.250.0.7\n-A PREROUTING -d 10.96.0.4/32 -j REDIRECT\n"+
 			"-A POSTROUTING -s 10.99.0.0/16 -j MASQUERADE\nCOMMIT\n"+
 			"*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -s 10.250.0.7/32 -p tcp -m tcp --sport 81 -j DROP\nCOMMIT\n").Namespace(),

@@ -62,11 +62,13 @@ func (e *hookEntries) run(w *walk, s *skb, at hook) bool {
 func (e *hookEntries) addConntrack(tracks bool) {
 	if tracks {
 		for _, at := range [...]hook{preRouting, output} {
-			e.add(at, entry{priority: netfilter.PriorityConntrack, what: HookEntry{Kind: EntryConntrack}, run: func(w *walk, s *skb) bool { return w.conntrack.track(s) }})
+			e.add(at, entry{priority: netfilter.PriorityConntrack, what: HookEntry{Kind: EntryConntrack},
+				run: func(w *walk, s *skb) bool { return w.conntrack.track(s) }})
 		}
 	}
 	for _, at := range [...]hook{input, postRouting} {
-		e.add(at, entry{priority: netfilter.PriorityConfirm, what: HookEntry{Kind: EntryConfirm}, run: func(w *walk, s *skb) bool { return w.conntrack.confirm(s) }})
+		e.add(at, entry{priority: netfilter.PriorityConfirm, what: HookEntry{Kind: EntryConfirm},
+			run: func(w *walk, s *skb) bool { return w.conntrack.confirm(s) }})
 	}
 }
 
@@ -84,7 +86,8 @@ func (e *hookEntries) addNAT(chains *hookEntries, turn uint64) {
 		for _, at := range of.hooks {
 			own := chains[at]
 			what := HookEntry{Kind: EntryNAT, Side: of.side, Chains: chainsOf(own)}
-			e.add(at, entry{priority: of.priority, turn: turn, what: what, run: func(w *walk, s *skb) bool { return w.translateAt(s, of.side, own) }})
+			e.add(at, entry{priority: of.priority, turn: turn, what: what,
+				run: func(w *walk, s *skb) bool { return w.translateAt(s, of.side, own) }})
 		}
 	}
 }

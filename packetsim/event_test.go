@@ -43,8 +43,8 @@ func TestMissedRules(t *testing.T) {
 	}
 }
 
-// TestMissedRulesOfPacketsInTurn: a host keeps how a rule is told that packets missed, and tells the next packet what in it failed for that one, of the
-// rules that there are by then.
+// TestMissedRulesOfPacketsInTurn: a host keeps how a rule is told that packets missed, and tells the next packet what in it failed for that
+// one, of the rules that there are by then.
 func TestMissedRulesOfPacketsInTurn(t *testing.T) {
 	dump := func(port int) string {
 		return fmt.Sprintf("*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -s 10.244.0.11/32 -p tcp -m tcp --dport %d -j DROP\nCOMMIT\n", port)

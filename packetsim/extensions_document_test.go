@@ -193,7 +193,8 @@ tools of ` + "`fakeipt`" + ` and the walk of ` + "`packetsim`" + `: ` + "`go tes
 
 The verdicts (ACCEPT, DROP, RETURN, QUEUE) and jumps are not listed; chainwalk supports them with their walk.
 A ruleset with an extension outside of these lists can still be loaded, see
-[Rules with unknown extensions](tools.md#rules-with-unknown-extensions). If you add an extension ([add-a-match.md](add-a-match.md)), state in ` + "`packetsim/extensions_test.go`" + ` what it needs.
+[Rules with unknown extensions](tools.md#rules-with-unknown-extensions). ` +
+		`If you add an extension ([add-a-match.md](add-a-match.md)), state in ` + "`packetsim/extensions_test.go`" + ` what it needs.
 `)
 	for _, kind := range []struct{ title, option string }{{"Matches", "-m"}, {"Targets", "-j"}} {
 		fmt.Fprintf(&out, "\n## %s\n\n| name | family | text | walk | needs |\n|---|---|---|---|---|\n", kind.title)

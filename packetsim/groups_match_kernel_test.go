@@ -42,7 +42,8 @@ COMMIT
 -A FORWARD -m statistic --mode nth --every 2 --packet 0
 -A FORWARD -m statistic --mode nth --every 2 --packet 0
 -A FORWARD -p udp -m hashlimit --hashlimit-upto 1/hour --hashlimit-burst 2 --hashlimit-mode srcip,dstport --hashlimit-name cwa
--A FORWARD -p udp -m hashlimit --hashlimit-above 1/hour --hashlimit-burst 1 --hashlimit-mode dstip --hashlimit-dstmask 24 --hashlimit-name cwb
+-A FORWARD -p udp -m hashlimit --hashlimit-above 1/hour --hashlimit-burst 1 --hashlimit-mode dstip --hashlimit-dstmask 24 ` +
+	`--hashlimit-name cwb
 -A FORWARD -p udp -m hashlimit --hashlimit-upto 30b/s --hashlimit-mode srcip --hashlimit-name cwc
 -A FORWARD -p udp -m hashlimit --hashlimit-upto 30b/s --hashlimit-burst 120b --hashlimit-mode srcip --hashlimit-name cwd
 -A FORWARD -p esp -m hashlimit --hashlimit-upto 1/hour --hashlimit-burst 1 --hashlimit-mode dstport --hashlimit-name cwe

@@ -106,7 +106,8 @@ func TestMatchHelper(t *testing.T) {
 
 func TestConnectionsSayTheirHelperAndCounts(t *testing.T) {
 	h, _ := testNode{rules4: "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -j CT --helper ftp\nCOMMIT\n" +
-		"*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m connbytes --connbytes 9 --connbytes-dir both --connbytes-mode packets -j DROP\nCOMMIT\n"}.build(t)
+		"*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m connbytes --connbytes 9 --connbytes-dir both --connbytes-mode packets -j DROP\n" +
+		"COMMIT\n"}.build(t)
 	step(t, h, fromPort(1, "SYN"))
 	step(t, h, "tcp 10.244.0.12:80 > 10.244.0.11:1 in veth2 flags SYN,ACK")
 	require.Len(t, h.Conntrack(), 1)

@@ -71,8 +71,8 @@ func (m *memory) kinds() [16]layered {
 // checkpoint opens a checkpoint.
 func (m *memory) checkpoint() { m.depth++ }
 
-// freeze keeps the sets of both languages as they are from the first time that they are asked for until release. All that is changed must be
-// rolled back by then.
+// freeze keeps the sets of both languages as they are from the first time that they are asked for until release. All that is changed must
+// be rolled back by then.
 func (m *memory) freeze() {
 	m.sets.freeze()
 	m.nftSets.freeze()

@@ -1,7 +1,7 @@
 package packetsim
 
-// missedLooks are the rules that a host's packets did not match, as traces have them, by what K says of a rule and of what in it failed. The next
-// packet misses most of them in the same way, and to spell a rule takes far longer than to ask it. The zero value has none.
+// missedLooks are the rules that a host's packets did not match, as traces have them, by what K says of a rule and of what in it failed.
+// The next packet misses most of them in the same way, and to spell a rule takes far longer than to ask it. The zero value has none.
 type missedLooks[K comparable] struct {
 	known map[K]*RuleLook
 }

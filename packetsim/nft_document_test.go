@@ -225,14 +225,17 @@ func nftDocument(t *testing.T) string {
 	out.WriteString(`# nftables
 
 This page lists what rules of nftables have, and the commands and options of the tool ` + "`nft`" + ` 1.0.6, and says which
-of them chainwalk supports. It is the twin of [extensions.md](extensions.md), which is about iptables. It is generated: a test gives each example
+of them chainwalk supports. ` +
+		`It is the twin of [extensions.md](extensions.md), which is about iptables. It is generated: a test gives each example
 to the fake tool, lists what came of it, and walks a packet to its rule
 (` + "`go test ./packetsim -run TestNFTDocumentIsFresh -update`" + `). ` + "`make kernel`" + ` compares the examples with the real tool.
 
 - **read**: the fake tool ` + "`nft`" + ` ([tools.md](tools.md)) takes the example, as does the real one.
 - **listed**: ` + "`nft list ruleset`" + ` prints it as the real tool does.
-- **walked**: chainwalk walks packets through such a rule. Without a walk, the rule is unknown to a packet that reaches it and that the rest of the
-  rule lets through: ` + "`trace`" + ` follows both answers ([trace.md](trace.md#rules-with-unknown-extensions)). To other packets it does not matter.
+- **walked**: chainwalk walks packets through such a rule. ` +
+		`Without a walk, the rule is unknown to a packet that reaches it and that the rest of the
+  rule lets through: ` +
+		"`trace`" + ` follows both answers ([trace.md](trace.md#rules-with-unknown-extensions)). To other packets it does not matter.
 - **error**: what is said instead. Where the walk is supported, it is what the packet of the test lacks.
 `)
 	for _, part := range nftSamples {

@@ -103,8 +103,8 @@ func (t *nftWalk) loadOption(x *expr.Exthdr) {
 	}
 }
 
-// writeOption is nft_exthdr_tcp_set_eval: the greatest segment is never made greater. As with -j TCPMSS an option that is not known is taken
-// not to be there.
+// writeOption is nft_exthdr_tcp_set_eval: the greatest segment is never made greater. As with -j TCPMSS an option that is not known is
+// taken not to be there.
 func (t *nftWalk) writeOption(x *expr.Exthdr) {
 	s := t.s
 	if s.Proto != inet.TCP {

@@ -14,7 +14,8 @@ import (
 func nativeHost(t *testing.T, rules string) *Host {
 	t.Helper()
 	tools := fakenft.New(fakenft.Options{})
-	text := "table ip fw {\n\tchain other {\n\t\tdrop\n\t}\n\tchain forward {\n\t\ttype filter hook forward priority 0; policy accept;\n" + rules + "\n\t}\n}\n"
+	text := "table ip fw {\n\tchain other {\n\t\tdrop\n\t}\n\tchain forward {\n\t\ttype filter hook forward priority 0; policy accept;\n" +
+		rules + "\n\t}\n}\n"
 	require.NoError(t, tools.Load("fw.nft", strings.NewReader(text), nil), text)
 	h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Netfilter: tools.Namespace(),
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "1"}})

@@ -193,7 +193,8 @@ func kubeProxy(services int) *nftText {
 	n.rule("masquerading", list(loadMeta(expr.MetaMark, 0), masked(0x4000, 0), &expr.Cmp{Sreg: reg(0), Op: expr.Neq, Data: little(0)}),
 		markXor(0x4000, false), list(&expr.Masq{Flags: expr.NATProtoFullRandom}))
 	n.rule("masquerading", list(&expr.CT{Key: expr.CTStatus, Dreg: reg(0)}, masked(32, 0),
-		&expr.Cmp{Sreg: reg(0), Op: expr.Neq, Data: little(0)}, loadNet(12, 4, 0), loadNet(16, 4, 1), loadMeta(expr.MetaL4proto, 2), loadTransport(2, 2, 3),
+		&expr.Cmp{Sreg: reg(0), Op: expr.Neq, Data: little(0)}, loadNet(12, 4, 0), loadNet(16, 4, 1), loadMeta(expr.MetaL4proto, 2),
+		loadTransport(2, 2, 3),
 		&expr.Lookup{Sreg: reg(0), Set: "hairpin-connections"}, &expr.Masq{Flags: expr.NATProtoFullRandom}))
 	n.rule("cluster-ips-check", inClusterIPs, list(&expr.Reject{Code: 3}))
 	return n

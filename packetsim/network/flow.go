@@ -83,8 +83,8 @@ func (n *Network) EstablishQuietly(c Connect, pick func([]Reached) int) (*Flow, 
 	return n.keep(&c, connections[i])
 }
 
-// EstablishAlong is EstablishQuietly for a way that is known from Courses, of the same Connect in the same network. It says what came of the
-// connection, which it makes once only.
+// EstablishAlong is EstablishQuietly for a way that is known from Courses, of the same Connect in the same network. It says what came of
+// the connection, which it makes once only.
 func (n *Network) EstablishAlong(c Connect, along Course) (*Flow, Reached, error) {
 	if err := n.checkConnect(&c); err != nil {
 		return nil, Reached{}, err

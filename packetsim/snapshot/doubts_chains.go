@@ -22,8 +22,8 @@ func (d *doubter) chainOrder() {
 	}
 }
 
-// mayMatter says whether the order of the chains may matter to the packet: it was stopped, changed or translated in the hook. One that passed
-// all of them as it was passes them in every order.
+// mayMatter says whether the order of the chains may matter to the packet: it was stopped, changed or translated in the hook. One that
+// passed all of them as it was passes them in every order.
 func (d *doubter) mayMatter(list *HookChains) bool {
 	for i := range d.outcomes {
 		for k := range d.outcomes[i].Steps {

@@ -74,8 +74,8 @@ func (s *NodeSnapshot) loadTable(tools *fakenft.Tools, number int) error {
 	return fmt.Errorf("%s: has no table %s %s", path, t.Family, t.Name)
 }
 
-// keepReadable takes the rules away of tables that cannot be read, and says in Unread which these are and why. A rule with an expression that
-// is not walked stays: it is unknown to packets that meet it.
+// keepReadable takes the rules away of tables that cannot be read, and says in Unread which these are and why. A rule with an expression
+// that is not walked stays: it is unknown to packets that meet it.
 func (s *NodeSnapshot) keepReadable() {
 	for i := range s.NFTables {
 		if t := &s.NFTables[i]; t.Rules != "" {

@@ -67,8 +67,8 @@ const twoChains = known + `nftables:
     }
 `
 
-// TestOrderOfNativeChainsDecides: where the snapshot has the order of the chains of one priority packets meet them so; where it has none and
-// the order matters, that is a doubt.
+// TestOrderOfNativeChainsDecides: where the snapshot has the order of the chains of one priority packets meet them so; where it has none
+// and the order matters, that is a doubt.
 func TestOrderOfNativeChainsDecides(t *testing.T) {
 	const hooks = `hooks:
 - {family: 4, hook: PREROUTING, chains: [ip first pre, inet second pre]}

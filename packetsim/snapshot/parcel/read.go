@@ -31,8 +31,8 @@ var (
 	ErrDamaged = errors.New("the snapshot in the log is damaged")
 )
 
-// Read finds the parcel of an id in a log and unpacks it. Beside is what else the log has, such as what the collector printed on stderr: its
-// first lines. It is there with an error, too. Read stops at the end of the parcel.
+// Read finds the parcel of an id in a log and unpacks it. Beside is what else the log has, such as what the collector printed on stderr:
+// its first lines. It is there with an error, too. Read stops at the end of the parcel.
 func Read(id string, log io.Reader) (document []byte, beside []string, err error) {
 	p := &reader{id: id}
 	lines := bufio.NewReaderSize(log, 64<<10)
