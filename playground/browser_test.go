@@ -59,7 +59,8 @@ func (p *page) start(fragment string) {
 func (p *page) shown(t *testing.T, where, text string) {
 	t.Helper()
 	has := in(fmt.Sprintf(`shadow(%q, ".main")?.textContent.includes(%q) ?? false`, where, text))
-	require.True(t, p.Soon(has), "%s has %q; the page says %s", where, text, p.Text(`document.querySelector("[role=tabpanel]:not([hidden])").innerText.slice(0, 600)`))
+	require.True(t, p.Soon(has), "%s has %q; the page says %s", where, text,
+		p.Text(`document.querySelector("[role=tabpanel]:not([hidden])").innerText.slice(0, 600)`))
 }
 
 // write puts a text into an editor in place of what is there: several lines are pasted, one is typed.
@@ -72,7 +73,8 @@ func (p *page) write(editor, text string) {
 		return
 	}
 	p.Ask(in(fmt.Sprintf(`(() => { const data = new DataTransfer(); data.setData("text/plain", %q);
-		shadow(%q, ".cm-content").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true })); return true; })()`,
+		shadow(%q, ".cm-content").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));`+
+		` return true; })()`,
 		text, editor)), new(bool))
 }
 
@@ -179,7 +181,8 @@ func (p *page) mistakes(t *testing.T) {
 
 // completions are what an editor proposes.
 func completions(editor string) string {
-	return fmt.Sprintf(`[...document.getElementById(%q).shadowRoot.querySelectorAll(".cm-tooltip-autocomplete li")].map(l => l.textContent).join(" ")`,
+	return fmt.Sprintf(`[...document.getElementById(%q).shadowRoot.querySelectorAll(".cm-tooltip-autocomplete li")]`+
+		`.map(l => l.textContent).join(" ")`,
 		editor)
 }
 

@@ -15,7 +15,8 @@ import (
 func (p *page) link(t *testing.T) {
 	p.start("")
 	p.shown(t, "rules-way", "shop/web:http")
-	p.write("rules-editor", "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p tcp -m tcp --dport 81 -m comment --comment \"ünï\" -j DROP\nCOMMIT\n")
+	p.write("rules-editor",
+		"*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p tcp -m tcp --dport 81 -m comment --comment \"ünï\" -j DROP\nCOMMIT\n")
 	p.write("packet-editor", "tcp 10.0.0.1:40000 > 10.0.0.2:81 in eth0")
 	p.shown(t, "rules-way", "dropped")
 	p.Click("#share")
@@ -50,11 +51,12 @@ func (p *page) badLinks(t *testing.T) {
 	p.write("rules-editor", b.String()+"COMMIT\n")
 	require.True(t, p.Soon(`document.getElementById("rules-read").textContent.startsWith("4000 rules")`))
 	p.Click("#share")
-	assert.True(t, p.Soon(`/^The link would have \d+ characters, and links have at most 30000/.test(document.getElementById("said").textContent)`))
+	assert.True(t, p.Soon(`/^The link would have \d+ characters, and links have at most 30000/`+
+		`.test(document.getElementById("said").textContent)`))
 }
 
-// endless: rules that leave the way to chance sixteen times, before a thousand others, keep a computer busy for minutes. The worker is ended,
-// and the page goes on.
+// endless: rules that leave the way to chance sixteen times, before a thousand others, keep a computer busy for minutes. The worker is
+// ended, and the page goes on.
 func (p *page) endless(t *testing.T) {
 	p.Visit("about:blank")
 	p.Visit(p.base + "?seconds=10")
@@ -69,7 +71,8 @@ func (p *page) endless(t *testing.T) {
 	}
 	p.write("rules-editor", b.String()+"COMMIT\n")
 	const says = `document.getElementById("packet-wrong").textContent`
-	require.True(t, p.Soon(says+`.includes("took longer than 10 s and was stopped")`), "it ends; the page says %q, and of the rules %q", p.Text(says),
+	require.True(t, p.Soon(says+`.includes("took longer than 10 s and was stopped")`), "it ends; the page says %q, and of the rules %q",
+		p.Text(says),
 		p.Text(`document.getElementById("rules-read").textContent`))
 	p.write("rules-editor", "*filter\n:FORWARD DROP [0:0]\nCOMMIT\n")
 	p.shown(t, "rules-way", "dropped")
@@ -82,7 +85,8 @@ func (p *page) tooLong(t *testing.T) {
 	p.shown(t, "rules-way", "shop/web:http")
 	took := p.Number(in(`(() => { const data = new DataTransfer(); data.setData("text/plain", "-A FORWARD -j ACCEPT\n".repeat(5_000_000));
 		const began = performance.now();
-		shadow("rules-editor", ".cm-content").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+		shadow("rules-editor", ".cm-content").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, ` +
+		`cancelable: true }));
 		return performance.now() - began; })()`))
 	t.Logf("105 MB refused in %.0f ms", took)
 	assert.Contains(t, p.Text(`document.getElementById("rules-read").textContent`), "A text of 105 MB is refused")
@@ -145,21 +149,26 @@ func (p *page) cluster(t *testing.T) {
 	p.shown(t, "cluster-way", "service shop/web:http")
 	t.Logf("first answer of the cluster tab: %s", p.Text(`document.getElementById("objects-read").textContent`))
 	assert.Equal(t, "node1", p.Text(`document.getElementById("node").value`))
-	require.True(t, p.Soon(`/The rules that kube-proxy writes on node1 \([1-9]\d*\)/.test(document.getElementById("node-rules-summary").textContent)`))
+	require.True(t, p.Soon(`/The rules that kube-proxy writes on node1 \([1-9]\d*\)/`+
+		`.test(document.getElementById("node-rules-summary").textContent)`))
 	p.shown(t, "cluster-way", "not ready")
 	// Of the mode and the node that are chosen.
-	p.Ask(`(() => { const s = document.getElementById("mode"); s.value = "nftables"; s.dispatchEvent(new Event("change")); return true; })()`, new(bool))
+	p.Ask(`(() => { const s = document.getElementById("mode"); s.value = "nftables"; s.dispatchEvent(new Event("change")); return true; })()`,
+		new(bool))
 	require.True(t, p.Soon(in(`!!shadow("node-rules", ".cm-content")?.textContent.includes("table ip kube-proxy {")`)))
 	p.shown(t, "cluster-way", "service-KHN6ECMT-shop/web/tcp/http")
-	p.Ask(`(() => { const s = document.getElementById("mode"); s.value = "legacy"; s.dispatchEvent(new Event("change")); return true; })()`, new(bool))
-	p.Ask(`(() => { const s = document.getElementById("node"); s.value = "node2"; s.dispatchEvent(new Event("change")); return true; })()`, new(bool))
+	p.Ask(`(() => { const s = document.getElementById("mode"); s.value = "legacy"; s.dispatchEvent(new Event("change")); return true; })()`,
+		new(bool))
+	p.Ask(`(() => { const s = document.getElementById("node"); s.value = "node2"; s.dispatchEvent(new Event("change")); return true; })()`,
+		new(bool))
 	require.True(t, p.Soon(`document.getElementById("node-rules-summary").textContent.includes("on node2")`))
 	// The rules of the object that the cursor is in.
 	p.Ask(in(`(shadow("objects-editor", ".cm-content").focus(), true)`), new(bool))
 	for range 16 {
 		p.Press("ArrowDown")
 	}
-	require.True(t, p.Soon(`/^[1-9]\d* rules were written for [sS]ervice shop\/web$/.test(document.getElementById("node-rule-of").textContent)`),
+	require.True(t, p.Soon(`/^[1-9]\d* rules were written for [sS]ervice shop\/web$/`+
+		`.test(document.getElementById("node-rule-of").textContent)`),
 		p.Text(`document.getElementById("node-rule-of").textContent`))
 	require.True(t, p.Soon(in(`!!shadow("node-rules", ".cm-own")`)), "they are marked")
 	// A packet that is clicked.
@@ -189,7 +198,8 @@ func (p *page) scenario(t *testing.T) {
 	p.proposed(t, "scenario-editor", "connect")
 	p.Press("Escape")
 	require.Greater(t, p.Number(`document.querySelectorAll("#files option").length`), 20.0)
-	p.Ask(`(() => { const s = document.getElementById("files"); s.value = [...s.options].find(o => o.value.includes("hairpin-keeps-source")).value;
+	p.Ask(`(() => { const s = document.getElementById("files"); `+
+		`s.value = [...s.options].find(o => o.value.includes("hairpin-keeps-source")).value;
 		s.dispatchEvent(new Event("change")); return true; })()`, new(bool))
 	p.shown(t, "scenario-way", "1 scenario held")
 }
@@ -197,7 +207,8 @@ func (p *page) scenario(t *testing.T) {
 // looks: light and dark have contrast, a telephone moves nothing sideways; pictures are left to be looked at.
 func (p *page) looks(t *testing.T) {
 	for fragment, shown := range map[string][2]string{
-		"#example=service": {"rules-way", "shop/"}, "#example=cluster": {"cluster-way", "shop/"}, "#example=scenario": {"scenario-way", "1 scenario held"},
+		"#example=service": {"rules-way", "shop/"}, "#example=cluster": {"cluster-way", "shop/"},
+		"#example=scenario": {"scenario-way", "1 scenario held"},
 	} {
 		way, text := shown[0], shown[1]
 		name := strings.TrimPrefix(fragment, "#example=")

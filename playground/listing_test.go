@@ -13,7 +13,8 @@ import (
 // listedJSON is what "nft -j list ruleset" prints, on one line as it does.
 const listedJSON = `{"nftables": [{"metainfo": {"version": "1.0.6", "release_name": "Lester Gooch #5", "json_schema_version": 1}}, ` +
 	`{"table": {"family": "inet", "name": "fw", "handle": 1}}, ` +
-	`{"chain": {"family": "inet", "table": "fw", "name": "f", "handle": 1, "type": "filter", "hook": "forward", "prio": 0, "policy": "accept"}}, ` +
+	`{"chain": {"family": "inet", "table": "fw", "name": "f", "handle": 1, "type": "filter", "hook": "forward", ` +
+	`"prio": 0, "policy": "accept"}}, ` +
 	`{"rule": {"family": "inet", "table": "fw", "chain": "f", "handle": 2, "expr": [{"match": {"op": "==", "left": ` +
 	`{"payload": {"protocol": "tcp", "field": "dport"}}, "right": 81}}, {"drop": null}]}}]}`
 
@@ -62,8 +63,8 @@ func thousand(nft bool) string {
 // keyTime is how many milliseconds may pass from a key to its trace at 1,000 rules.
 const keyTime = 50
 
-// keystroke prints what a key costs at 1,000 rules: in the packet, and in the rules. The fastest of several has to be in time, where nobody else
-// had much to do on this machine meanwhile: else the time says nothing of the page.
+// keystroke prints what a key costs at 1,000 rules: in the packet, and in the rules. The fastest of several has to be in time, where nobody
+// else had much to do on this machine meanwhile: else the time says nothing of the page.
 func (p *page) keystroke(t *testing.T) {
 	for _, nft := range []bool{false, true} {
 		p.start("")

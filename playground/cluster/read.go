@@ -40,8 +40,8 @@ type Read struct {
 	Objects  []Object        `json:"objects"`
 	Nodes    []string        `json:"nodes"`
 	Node     string          `json:"node"`
-	// Rules is what iptables-save, and then ip6tables-save, print on the node, in mode nftables what nft lists, and Owners are the objects of its
-	// lines; empty for lines of none.
+	// Rules is what iptables-save, and then ip6tables-save, print on the node, in mode nftables what nft lists, and Owners are the objects of
+	// its lines; empty for lines of none.
 	Rules  string   `json:"rules"`
 	Owners []string `json:"owners"`
 	// Packets ask for what the objects offer. Names may stand for addresses.
@@ -73,7 +73,8 @@ func (t *Tab) Read(p Paste) Read {
 		return out
 	}
 	ignored := map[string]bool{}
-	objects, err := manifest.ReadKnownObjects("objects", strings.NewReader(p.Text), func(_ document.Position, what string) { ignored[what] = true })
+	objects, err := manifest.ReadKnownObjects("objects", strings.NewReader(p.Text),
+		func(_ document.Position, what string) { ignored[what] = true })
 	if err != nil {
 		out.Problems = append(out.Problems, problemsOf(err)...)
 		return out

@@ -25,8 +25,8 @@ func thousand(nft bool) string {
 	return b.String() + end + "#\n"
 }
 
-// BenchmarkKey is what the worker does for a key at 1,000 rules: of a packet that the last rule is about, and of a rule in the middle, after which
-// the packet is walked too.
+// BenchmarkKey is what the worker does for a key at 1,000 rules: of a packet that the last rule is about, and of a rule in the middle,
+// after which the packet is walked too.
 func BenchmarkKey(b *testing.B) {
 	for _, nft := range []bool{false, true} {
 		text := thousand(nft)
@@ -50,8 +50,8 @@ func BenchmarkKey(b *testing.B) {
 	}
 }
 
-// TestKeySpellsNoRuleAgain holds what a key allocates at 1,000 rules, which a machine that is busy does not change: a packet that misses the same rules as
-// the one before has none of them spelled again, and rules are read once.
+// TestKeySpellsNoRuleAgain holds what a key allocates at 1,000 rules, which a machine that is busy does not change: a packet that misses
+// the same rules as the one before has none of them spelled again, and rules are read once.
 func TestKeySpellsNoRuleAgain(t *testing.T) {
 	for _, c := range []struct {
 		nft           bool
@@ -62,7 +62,8 @@ func TestKeySpellsNoRuleAgain(t *testing.T) {
 		const packet = "tcp 10.0.0.1:40000 > 10.3.200.1:80 in eth0"
 		first := testing.AllocsPerRun(1, func() { tab.Read(Paste{Text: text}); require.Nil(t, tab.Walk(packet).Problem) })
 		walk := testing.AllocsPerRun(3, func() { require.Nil(t, tab.Walk(packet).Problem) })
-		t.Logf("nft %-5v allocations of a rule: %.1f to read, %.1f to read and walk first, %.1f to walk again", c.nft, read/1000, first/1000, walk/1000)
+		t.Logf("nft %-5v allocations of a rule: %.1f to read, %.1f to read and walk first, %.1f to walk again",
+			c.nft, read/1000, first/1000, walk/1000)
 		assert.LessOrEqual(t, walk/1000, c.packet, "nft %v: a key in the packet", c.nft)
 		assert.LessOrEqual(t, first/1000, c.rules, "nft %v: a key in the rules", c.nft)
 	}

@@ -132,8 +132,9 @@ type payload struct {
 }
 
 var payloadFields = map[payload]string{
-	{expr.NetworkHeader, 12, 4}: "src", {expr.NetworkHeader, 16, 4}: "dst", {expr.NetworkHeader, 8, 16}: "src", {expr.NetworkHeader, 24, 16}: "dst",
-	{expr.NetworkHeader, 9, 1}: "protocol", {expr.NetworkHeader, 6, 1}: "protocol", {expr.TransportHeader, 2, 2}: "port",
+	{expr.NetworkHeader, 12, 4}: "src", {expr.NetworkHeader, 16, 4}: "dst", {expr.NetworkHeader, 8, 16}: "src",
+	{expr.NetworkHeader, 24, 16}: "dst",
+	{expr.NetworkHeader, 9, 1}:   "protocol", {expr.NetworkHeader, 6, 1}: "protocol", {expr.TransportHeader, 2, 2}: "port",
 }
 
 // narrow adds to conditions that the packet has what a key says. Each part of a key takes a multiple of four bytes.

@@ -51,7 +51,8 @@ func tablesOf(host *packetsim.Host) []table {
 	for _, t := range kernel.State().Tables() {
 		for _, family := range familiesOf(t.Family) {
 			one := nativeTable(kernel, family, t)
-			one.shared = slices.ContainsFunc(out, func(o table) bool { return t.Family == nftables.Inet && o.name == one.name && o.family != family })
+			one.shared = slices.ContainsFunc(out,
+				func(o table) bool { return t.Family == nftables.Inet && o.name == one.name && o.family != family })
 			out = append(out, one)
 		}
 	}

@@ -212,8 +212,8 @@ func (t *Tab) ways(in inet.Input) ([]packetsim.Outcome, error) {
 	return host.WalkWith(in, packetsim.WalkOptions{Back: true})
 }
 
-// host is one with the device that a packet comes by: that of the packet before, if it is the same. A walk leaves nothing behind in it but what
-// it has found out of the rules.
+// host is one with the device that a packet comes by: that of the packet before, if it is the same. A walk leaves nothing behind in it but
+// what it has found out of the rules.
 func (t *Tab) host(in inet.Input) (*packetsim.Host, error) {
 	if t.last != nil && t.device == in.In {
 		return t.last, nil

@@ -94,7 +94,8 @@ func rulesExamples() ([]example, error) {
 			Packet: "tcp 10.244.1.9:40000 > 10.96.0.81:80 in eth0"},
 	}
 	for _, f := range []struct{ name, page, title, local, packet string }{
-		{"firewall", "docs/symptoms.md", "A firewall drops what it does not know", "192.0.2.1", "tcp 198.51.100.10:40000 > 192.0.2.1:8080 in eth0"},
+		{"firewall", "docs/symptoms.md", "A firewall drops what it does not know", "192.0.2.1",
+			"tcp 198.51.100.10:40000 > 192.0.2.1:8080 in eth0"},
 		{"router", "docs/packet.md", "A home router: masquerade and a forwarded port", "203.0.113.2, 192.168.1.1",
 			"tcp 198.51.100.10:40000 > 203.0.113.2:8443 in wan0"},
 		{"extensions", "docs/extensions.md", "Matches: recent, multiport, iprange, addrtype, statistic", "192.0.2.1",
@@ -122,18 +123,19 @@ func clusterExamples() ([]example, error) {
 		example
 		file string
 	}{
-		{example{Name: "cluster", Tab: "cluster", Page: "docs/why.md", Title: "Two nodes, a Service with an endpoint that is not ready", Node: "node1"},
-			folder + "/shop.yaml"},
+		{example{Name: "cluster", Tab: "cluster", Page: "docs/why.md", Title: "Two nodes, a Service with an endpoint that is not ready",
+			Node: "node1"}, folder + "/shop.yaml"},
 		{example{Name: "kind", Tab: "cluster", Page: "docs/live.md", Title: "The objects of a real kind cluster", Node: "demo-worker",
 			From: filepath.Base(kindObjects)}, ""},
 		{example{Name: "tour", Tab: "cluster", Page: "docs/tour.md", Title: "Objects, their rules, and a packet", Node: "node2"},
 			folder + "/shop.yaml"},
 		{example{Name: "scenario", Tab: "scenario", Page: "docs/scenarios.md", Title: "A Service's cluster IP"}, cases + "/cluster-ip.yaml"},
-		{example{Name: "hairpin", Tab: "scenario", Page: "docs/specification.md", Title: "A pod calls itself by its Service"}, cases + "/hairpin.yaml"},
+		{example{Name: "hairpin", Tab: "scenario", Page: "docs/specification.md", Title: "A pod calls itself by its Service"},
+			cases + "/hairpin.yaml"},
 		{example{Name: "finding", Tab: "scenario", Page: "docs/findings.md", Title: "An address of the other family"},
 			findings + "/address-of-other-family.yaml"},
-		{example{Name: "known-bug", Tab: "scenario", Page: "docs/track-record.md", Title: "kubernetes#106030: a client stays with an unready endpoint"},
-			regress + "/106030-affinity-to-unready-endpoints.yaml"},
+		{example{Name: "known-bug", Tab: "scenario", Page: "docs/track-record.md",
+			Title: "kubernetes#106030: a client stays with an unready endpoint"}, regress + "/106030-affinity-to-unready-endpoints.yaml"},
 		{example{Name: "made-small", Tab: "scenario", Page: "docs/fuzz.md", Title: "kubernetes#110334: a chain that is in use again is deleted"},
 			regress + "/110334-used-again-deleted.yaml"},
 	} {

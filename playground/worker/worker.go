@@ -23,8 +23,8 @@ func Method[P, R any](answer func(P) (R, error)) func([]byte) (any, error) {
 	}
 }
 
-// A browser gives a program one processor, so that who types waits for every collection of garbage. A call makes more garbage than the program
-// keeps: memory may grow to ten times that, as long as all is below cheapMemory bytes.
+// A browser gives a program one processor, so that who types waits for every collection of garbage. A call makes more garbage than the
+// program keeps: memory may grow to ten times that, as long as all is below cheapMemory bytes.
 const (
 	garbage     = 900 // per cent, as of GOGC
 	cheapMemory = 512 << 20
