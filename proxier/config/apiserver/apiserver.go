@@ -59,6 +59,7 @@ func (c *Client) ServerResourcesForGroupVersion(groupVersion string) (*metav1.AP
 
 // Create writes an event into the namespace that it names. It implements server.EventSink.
 func (c *Client) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
-	events := restclient.Objects[eventsv1.Event, eventsv1.EventList](c.server, eventsv1.SchemeGroupVersion.WithResource("events"), event.Namespace)
+	events := restclient.Objects[eventsv1.Event, eventsv1.EventList](c.server,
+		eventsv1.SchemeGroupVersion.WithResource("events"), event.Namespace)
 	return events.Create(ctx, event, metav1.CreateOptions{})
 }

@@ -87,7 +87,8 @@ type Model struct {
 	LocalTraffic LocalTraffic
 	// NodePorts says at which addresses node ports are served.
 	NodePorts NodePorts
-	// ServiceCIDRs are the ranges that the API takes cluster IPs from. Nobody has an address of these ranges that is not a service's cluster IP.
+	// ServiceCIDRs are the ranges that the API takes cluster IPs from. Nobody has an address of these ranges that is not a
+	// service's cluster IP.
 	ServiceCIDRs []netip.Prefix
 	// Localhost says that loopback addresses serve node ports too.
 	Localhost bool

@@ -111,7 +111,8 @@ func (w *Writer) deleteStale() {
 	}
 	if err := w.config.Tools.Apply(transaction); err != nil {
 		w.config.Metrics.CleanupFailed()
-		w.config.Logger.Error(err, "Could not delete unused chains; the next try comes later", "family", w.config.Tools.Family(), "chains", len(due))
+		w.config.Logger.Error(err, "Could not delete unused chains; the next try comes later",
+			"family", w.config.Tools.Family(), "chains", len(due))
 		w.nextDeletion = now.Add(w.config.RetryPeriod)
 		return
 	}
