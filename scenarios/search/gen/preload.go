@@ -57,10 +57,12 @@ func dropPolicies(family corev1.IPFamily) []string {
 
 // foreign are rules of others, none of which decides about a packet: the last one only if a packet has a mark that was for others.
 var foreign = []string{
-	"*filter\n:OTHER-FORWARD - [0:0]\n-A FORWARD -m comment --comment \"other: forward\" -j OTHER-FORWARD\n-A OTHER-FORWARD -j RETURN\nCOMMIT\n",
+	"*filter\n:OTHER-FORWARD - [0:0]\n-A FORWARD -m comment --comment \"other: forward\" -j OTHER-FORWARD\n-A OTHER-FORWARD -j RETURN\n" +
+		"COMMIT\n",
 	"*nat\n:OTHER-PREROUTING - [0:0]\n-A PREROUTING -j OTHER-PREROUTING\n-A OTHER-PREROUTING -p tcp -m tcp --dport 9 -j RETURN\nCOMMIT\n",
 	"*mangle\n:KUBE-IPTABLES-HINT - [0:0]\n:KUBE-KUBELET-CANARY - [0:0]\nCOMMIT\n*nat\n:KUBE-KUBELET-CANARY - [0:0]\nCOMMIT\n",
-	"*filter\n-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT\nCOMMIT\n*nat\n:OTHER-POSTROUTING - [0:0]\n-A POSTROUTING -j OTHER-POSTROUTING\nCOMMIT\n",
+	"*filter\n-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT\nCOMMIT\n*nat\n:OTHER-POSTROUTING - [0:0]\n-A POSTROUTING -j OTHER-POSTROUTING\n" +
+		"COMMIT\n",
 	"*mangle\n-A PREROUTING -i lo -m mark ! --mark 0x0 -j DROP\nCOMMIT\n",
 }
 
@@ -83,12 +85,14 @@ func leftovers(family corev1.IPFamily) []string {
 			"-A KUBE-SVC-OLDOLDOLDOLDOLDO -j KUBE-SEP-OLDOLDOLDOLDOLDO\n" +
 			"-A KUBE-SEP-OLDOLDOLDOLDOLDO -p tcp -m tcp -j DNAT --to-destination " + endpoint + "\nCOMMIT\n",
 		// A service that had no endpoints.
-		"*filter\n:KUBE-SERVICES - [0:0]\n-A FORWARD -m conntrack --ctstate NEW -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES\n" +
+		"*filter\n:KUBE-SERVICES - [0:0]\n" +
+			"-A FORWARD -m conntrack --ctstate NEW -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES\n" +
 			"-A OUTPUT -m conntrack --ctstate NEW -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES\n" +
 			"-A KUBE-SERVICES -d " + cluster + " -p tcp -m comment --comment \"default/old has no endpoints\" -m tcp --dport 80 -j REJECT\nCOMMIT\n",
 		// A firewall chain of before KUBE-PROXY-FIREWALL, and another canary.
 		"*nat\n:KUBE-FW-OLDOLDOLDOLDOLDO - [0:0]\n:KUBE-MARK-MASQ - [0:0]\n:KUBE-PROXY-CANARY - [0:0]\n" +
 			"-A KUBE-FW-OLDOLDOLDOLDOLDO -j KUBE-MARK-MASQ\nCOMMIT\n*filter\n:KUBE-EXTERNAL-SERVICES - [0:0]\n" +
-			"-A INPUT -m conntrack --ctstate NEW -m comment --comment \"kubernetes externally-visible service portals\" -j KUBE-EXTERNAL-SERVICES\nCOMMIT\n",
+			"-A INPUT -m conntrack --ctstate NEW -m comment --comment \"kubernetes externally-visible service portals\" " +
+			"-j KUBE-EXTERNAL-SERVICES\nCOMMIT\n",
 	}
 }

@@ -36,7 +36,8 @@ name: in doubt
 topology: {nodes: 1}
 objects:
 - {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.3, sessionAffinity: ClientIP, ports: [{port: 80}]}}
-- `+slice+`metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, endpoints: [{addresses: [10.244.1.10]}, {addresses: [10.244.1.11]}]}
+- `+slice+`metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, `+
+		`endpoints: [{addresses: [10.244.1.10]}, {addresses: [10.244.1.11]}]}
 steps:
 - apply: [`+slice+`metadata: {name: web-3, labels: {kubernetes.io/service-name: web}},
     endpoints: [{addresses: [10.244.1.10], conditions: {ready: false}}]}]
@@ -58,7 +59,8 @@ objects:
    `+ports+`, endpoints: [{addresses: ["fd00:10:244:1::a"]}]}
 steps:
 - fault: {lockHeld: 3}
-- {apply: [{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIPs: [172.30.0.2, "fd00:30::1"], `+ports+`}}], syncMayFail: true}
+- {apply: [{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIPs: [172.30.0.2, "fd00:30::1"], `+
+		ports+`}}], syncMayFail: true}
 - delete: [service default/web]
 `), Options{})
 	require.NoError(t, err)

@@ -77,7 +77,8 @@ func TestCasesOutOfOrder(t *testing.T) {
 func TestHealthOfSyncsThatNeedNotBeTold(t *testing.T) {
 	const head = "name: health\ntopology: {nodes: 1}\n"
 	const object = "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.2, ports: [{port: 80}]}}"
-	const of = "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: IPv4, ports: [{port: 80}], endpoints: [{addresses: [10.244.1.10]}]"
+	const of = "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: IPv4, ports: [{port: 80}], " +
+		"endpoints: [{addresses: [10.244.1.10]}]"
 	for _, c := range []struct{ name, steps string }{
 		{"a full sync that writes the same", `
 - advance: 3600s
