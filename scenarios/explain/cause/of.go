@@ -76,7 +76,8 @@ func Bypassed(c *network.Connection) (Cause, bool) {
 		hop := &c.Forward.Hops[i]
 		for k := range hop.Outcome.Steps {
 			s := &hop.Outcome.Steps[k]
-			if s.Rule == nil || s.Table != "nat" || s.Family != "" || servedByNFT(&hop.Outcome) || s.Hook != "PREROUTING" && s.Hook != "OUTPUT" || writerOf(s).IsKubernetes() ||
+			if s.Rule == nil || s.Table != "nat" || s.Family != "" || servedByNFT(&hop.Outcome) ||
+				s.Hook != "PREROUTING" && s.Hook != "OUTPUT" || writerOf(s).IsKubernetes() ||
 				s.Rule.Fact.Verdict != netfilter.Accept && (s.Rule.Fact.Verdict != netfilter.Return || s.Chain != s.Hook) {
 				continue
 			}

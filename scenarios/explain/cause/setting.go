@@ -178,8 +178,8 @@ func (s *setting) proxys(step *packetsim.Step, verb string) Cause {
 	return c
 }
 
-// wanting is the service port to which kube-proxy's nftables refused the packet since nobody could serve it, or nobody on the node; empty if
-// they did not.
+// wanting is the service port to which kube-proxy's nftables refused the packet since nobody could serve it, or nobody on the node;
+// empty if they did not.
 func (s *setting) wanting() (port provenance.ServicePort, local bool) {
 	for i := range s.outcome.Steps {
 		for _, e := range s.outcome.Steps[i].Elements {

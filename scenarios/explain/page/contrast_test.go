@@ -29,8 +29,8 @@ func luminance(t *testing.T, colour string) float64 {
 	return sum
 }
 
-// TestColoursHaveTheContrastOfWCAG: 4.5:1 between a text and every ground that it stands on, 3:1 for edges that say something (WCAG 2.1, AA:
-// 1.4.3 and 1.4.11), light and dark.
+// TestColoursHaveTheContrastOfWCAG: 4.5:1 between a text and every ground that it stands on, 3:1 for edges that say something (WCAG 2.1,
+// AA: 1.4.3 and 1.4.11), light and dark.
 func TestColoursHaveTheContrastOfWCAG(t *testing.T) {
 	colours := map[string][]string{}
 	for _, m := range regexp.MustCompile(`--([a-z-]+): light-dark\((#[0-9a-f]+), (#[0-9a-f]+)\);`).FindAllStringSubmatch(style, -1) {

@@ -51,8 +51,8 @@ func Write(w io.Writer, p *Page) error {
 			dom.Element("script", dom.Source(script)))))
 }
 
-// policy is the Content-Security-Policy: it lets the script of this package run, and nothing be loaded. The script's hash is a constant since
-// SHA-256 is much of what a browser would load; a test holds it.
+// policy is the Content-Security-Policy: it lets the script of this package run, and nothing be loaded. The script's hash is a constant
+// since SHA-256 is much of what a browser would load; a test holds it.
 const policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-5O74hxfsHr/MYlz1ypomQEgV/JFBwRTAWnkkG9hbGFE='"
 
 // theme is a button that chooses colours.

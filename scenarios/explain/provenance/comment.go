@@ -20,10 +20,11 @@ type Names interface {
 // words are those of which kube-proxy and the kubelet make their comments, beside names.
 var words = func() map[string]bool {
 	out := map[string]bool{}
-	for word := range strings.FieldsSeq(`kubernetes service portals externally-visible load balancer firewall health check ports forwarding
-		rules conntrack rule postrouting traffic requiring SNAT cluster external loadbalancer IP has no local endpoints node port not accepted by other
-		to will be dropped masquerade pod for destinations LOCAL route block incoming localnet connections -> handle ClusterIPs; NOTE: this must
-		be the last in chain nodeports;`) {
+	for word := range strings.FieldsSeq(`
+		kubernetes service portals externally-visible load balancer firewall health check ports forwarding rules conntrack rule postrouting
+		traffic requiring SNAT cluster external loadbalancer IP has no local endpoints node port not accepted by other to will be dropped
+		masquerade pod for destinations LOCAL route block incoming localnet connections -> handle ClusterIPs; NOTE: this must be the last in
+		chain nodeports;`) {
 		out[word] = true
 	}
 	return out

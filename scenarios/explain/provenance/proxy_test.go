@@ -20,7 +20,8 @@ func TestServiceProxyOfANode(t *testing.T) {
 		{"kube-proxy in mode nftables, beside the kubelet's chains",
 			Signs{Tables: []string{"inet fw", "ip kube-proxy"}, Chains: []string{"KUBE-FIREWALL"}},
 			"kube-proxy in mode nftables", "table ip kube-proxy of nftables", ModeNFTables},
-		{"of IPv6 alone", Signs{Tables: []string{"ip6 kube-proxy"}}, "kube-proxy in mode nftables", "table ip6 kube-proxy of nftables", ModeNFTables},
+		{"of IPv6 alone", Signs{Tables: []string{"ip6 kube-proxy"}}, "kube-proxy in mode nftables", "table ip6 kube-proxy of nftables",
+			ModeNFTables},
 		{"IPVS, which has KUBE-SERVICES too",
 			Signs{Chains: []string{"KUBE-SERVICES"}, Devices: []string{"kube-ipvs0"}, Sets: []string{"KUBE-CLUSTER-IP"}},
 			"kube-proxy in mode ipvs", "device kube-ipvs0", ""},
@@ -50,7 +51,8 @@ func TestServiceProxyOfANode(t *testing.T) {
 // Of a node with rules of both modes the configuration says which of them kube-proxy writes.
 func TestServiceProxyOfANodeWithBothModes(t *testing.T) {
 	both := Signs{Tables: []string{"ip kube-proxy"}, Chains: []string{"KUBE-SERVICES", "KUBE-SVC-AAAAAAAAAAAAAAAA"}}
-	for configured, want := range map[string]string{"": ModeNFTables, "ipvs": ModeNFTables, ModeNFTables: ModeNFTables, ModeIPTables: ModeIPTables} {
+	for configured, want := range map[string]string{"": ModeNFTables, "ipvs": ModeNFTables, ModeNFTables: ModeNFTables,
+		ModeIPTables: ModeIPTables} {
 		found := ServiceProxyOf(both, configured)
 		assert.Equal(t, want, found.Mode, configured)
 		left, some := Leftovers(both, found)

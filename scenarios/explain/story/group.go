@@ -136,8 +136,8 @@ var (
 	ruleNumber = regexp.MustCompile(`:rule:\d+$`)
 )
 
-// blank is text with a word in the place of each thing that is the outcome's own. Most texts have none: they are looked through before they are
-// taken apart.
+// blank is text with a word in the place of each thing that is the outcome's own. Most texts have none: they are looked through
+// before they are taken apart.
 func (u *unlikeness) blank(text string) string {
 	text = u.names.Replace(text)
 	if strings.Contains(text, " --probability ") {

@@ -31,8 +31,8 @@ func OfConnections(packet string, ways []network.Connection, o Options) Story {
 	return s
 }
 
-// OfJourneys is the story of packets that begin no connection, as a later one of it or one that nobody answers: each way there alone. The packet
-// is what was asked, in words.
+// OfJourneys is the story of packets that begin no connection, as a later one of it or one that nobody answers: each way there alone. The
+// packet is what was asked, in words.
 func OfJourneys(packet string, ways []network.Journey, o Options) Story {
 	names := o.names()
 	s := Story{Packet: packet, Outcomes: make([]Outcome, len(ways))}

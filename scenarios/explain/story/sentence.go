@@ -210,7 +210,8 @@ func why(way *packetsim.Outcome) string {
 	return fmt.Sprintf("%s by %s", with, s)
 }
 
-// wantOf says which service has nobody who could serve it, by the element of kube-proxy's nftables that refused the packet; empty if none did.
+// wantOf says which service has nobody who could serve it, by the element of kube-proxy's nftables that refused the
+// packet; empty if none did.
 func wantOf(way *packetsim.Outcome) string {
 	for i := range way.Steps {
 		for _, e := range way.Steps[i].Elements {

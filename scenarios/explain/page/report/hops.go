@@ -30,7 +30,8 @@ func (t teller) check(c *scenarios.Check, places []int) *story.Story {
 }
 
 // notRecorded is what a page lacks of ways through a real kernel.
-const notRecorded = "A real kernel told the rules that the packet met: what conntrack knew of it and where routing sent it were not recorded."
+const notRecorded = "A real kernel told the rules that the packet met: what conntrack knew of it and where routing " +
+	"sent it were not recorded."
 
 // isOfRules says whether no more is known of a part of a way than the rules that the packet met.
 func isOfRules(w *scenarios.Way) bool {

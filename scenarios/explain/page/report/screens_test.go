@@ -148,7 +148,8 @@ func TestPagesInABrowser(t *testing.T) {
 }
 
 // beside are the hosts of ways that stand beside another one rather than below it.
-const beside = `[...document.querySelectorAll(".direction > .grid")].filter(g => g.checkVisibility()).filter(g => new Set([...g.querySelectorAll(".stop")]
+const beside = `[...document.querySelectorAll(".direction > .grid")].filter(g => g.checkVisibility())` +
+	`.filter(g => new Set([...g.querySelectorAll(".stop")]
 	.map(s => s.getBoundingClientRect().left)).size > 1).length`
 
 // narrow: on a telephone the hosts of a way stand below one another, and nothing moves sideways.

@@ -37,12 +37,15 @@ func threeEndpoints() *story.Story {
 				Text: `-A PREROUTING -m comment --comment "kubernetes service portals" -j KUBE-SERVICES`},
 			{Hook: "PREROUTING", Table: "nat", Kind: story.Missed, At: "nat:KUBE-SERVICES:rule:1", Failed: "-d 10.96.0.1/32",
 				Object: "service default/kubernetes:https",
-				Text:   `-A KUBE-SERVICES -d 10.96.0.1/32 -p tcp -m comment --comment "default/kubernetes:https cluster IP" -m tcp --dport 443 -j KUBE-SVC-NPX46M4PTMTKRN6Y`},
+				Text: `-A KUBE-SERVICES -d 10.96.0.1/32 -p tcp -m comment --comment "default/kubernetes:https cluster IP" -m tcp --dport 443 ` +
+					`-j KUBE-SVC-NPX46M4PTMTKRN6Y`},
 			{Hook: "PREROUTING", Table: "nat", Kind: story.Missed, At: "nat:KUBE-SERVICES:rule:2", Failed: "-m tcp --dport 443",
 				Object: "service shop/web:https",
-				Text:   `-A KUBE-SERVICES -d 10.96.125.22/32 -p tcp -m comment --comment "shop/web:https cluster IP" -m tcp --dport 443 -j KUBE-SVC-AAAAAAAAAAAAAAAA`},
+				Text: `-A KUBE-SERVICES -d 10.96.125.22/32 -p tcp -m comment --comment "shop/web:https cluster IP" -m tcp --dport 443 ` +
+					`-j KUBE-SVC-AAAAAAAAAAAAAAAA`},
 			{Hook: "PREROUTING", Table: "nat", Kind: story.Rule, At: "nat:KUBE-SERVICES:rule:16", Object: service,
-				Text: `-A KUBE-SERVICES -d 10.96.125.22/32 -p tcp -m comment --comment "shop/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-67NZLRHBNDSAWJRO`},
+				Text: `-A KUBE-SERVICES -d 10.96.125.22/32 -p tcp -m comment --comment "shop/web:http cluster IP" -m tcp --dport 80 ` +
+					`-j KUBE-SVC-67NZLRHBNDSAWJRO`},
 			{Hook: "PREROUTING", Table: "nat", Kind: story.Rule, At: "nat:KUBE-SVC-67NZLRHBNDSAWJRO:rule:" + to.rule, Object: service,
 				Text: `-A KUBE-SVC-67NZLRHBNDSAWJRO -m comment --comment "shop/web:http -> ` + to.server + `"` + to.probability + ` -j ` + sep},
 			{Hook: "PREROUTING", Table: "nat", Kind: story.Rule, At: "nat:" + sep + ":rule:2", Object: to.pod,
