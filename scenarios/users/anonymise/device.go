@@ -7,11 +7,12 @@ import (
 )
 
 // deviceWords are names of devices, and how names begin, that say nothing of a cluster but which programs it runs.
-var deviceWords = strings.Fields(`lo docker_gwbridge docker eth eno ens enp em bond team wlan dummy tunl tun tap gre gretap erspan sit
-	ip6tnl ip6gre ip_vti ip6_vti teql br br- virbr veth vethwe vnet weave datapath vxlan- vxlan.calico vxlan-v6.calico wireguard.cali wg-v6.cali
-	cali bpfin.cali bpfout.cali lxc lxc_health lxdbr cilium cilium_host cilium_net cilium_vxlan cilium_geneve cilium_wg flannel. flannel-v6.
-	flannel-wg flannel-wg-v6 cni cbr kube-ipvs kube-bridge kube-dummy-if nodelocaldns ovn-k8s-mp antrea-gw antrea-tun genev_sys_ vxlan_sys_ eni
-	azv gke gkev tailscale wg ovs-system kind ifb vlan macvlan ipvlan`)
+var deviceWords = strings.Fields(`
+	lo docker_gwbridge docker eth eno ens enp em bond team wlan dummy tunl tun tap gre gretap erspan sit ip6tnl ip6gre ip_vti ip6_vti teql
+	br br- virbr veth vethwe vnet weave datapath vxlan- vxlan.calico vxlan-v6.calico wireguard.cali wg-v6.cali cali bpfin.cali bpfout.cali
+	lxc lxc_health lxdbr cilium cilium_host cilium_net cilium_vxlan cilium_geneve cilium_wg flannel. flannel-v6. flannel-wg flannel-wg-v6
+	cni cbr kube-ipvs kube-bridge kube-dummy-if nodelocaldns ovn-k8s-mp antrea-gw antrea-tun genev_sys_ vxlan_sys_ eni azv gke gkev
+	tailscale wg ovs-system kind ifb vlan macvlan ipvlan`)
 
 // deviceBegins are all that these words begin with, and the words.
 var deviceBegins = func() map[string]bool {

@@ -164,7 +164,8 @@ func dotIn(name string) string {
 // The names of native tables and base chains that programs have everywhere.
 var (
 	tables = regexp.MustCompile(`^(?:raw|mangle|nat|filter|security|kube-proxy|firewalld|cilium|calico|cali|antrea|flannel-ipv[46]|` +
-		`ovn-kubernetes|kube-network-policies|kindnet[a-z-]*|docker-bridges|fw4|nixos-fw|libvirt_network|podman|netavark|f2b-table|inet|main|global)$`)
+		`ovn-kubernetes|kube-network-policies|kindnet[a-z-]*|docker-bridges|fw4|nixos-fw|libvirt_network|podman|netavark|` +
+		`f2b-table|inet|main|global)$`)
 	hookChains = regexp.MustCompile(`^(?i:(?:(?:raw|mangle|nat|filter)[-_])?(?:prerouting|input|forward|output|postrouting|ingress|egress))$`)
 )
 

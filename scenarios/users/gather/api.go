@@ -32,8 +32,8 @@ func NewAPI(config *rest.Config) (*API, error) {
 		config.ContentType = runtime.ContentTypeJSON
 	}
 	server, err := restclient.New(config, restclient.Kinds{
-		corev1.SchemeGroupVersion: {&corev1.Node{}, &corev1.NodeList{}, &corev1.Service{}, &corev1.ServiceList{}, &corev1.Pod{}, &corev1.PodList{},
-			&corev1.PodLogOptions{}, &corev1.Namespace{}, &corev1.NamespaceList{}, &corev1.ConfigMap{}},
+		corev1.SchemeGroupVersion: {&corev1.Node{}, &corev1.NodeList{}, &corev1.Service{}, &corev1.ServiceList{}, &corev1.Pod{},
+			&corev1.PodList{}, &corev1.PodLogOptions{}, &corev1.Namespace{}, &corev1.NamespaceList{}, &corev1.ConfigMap{}},
 		discoveryv1.SchemeGroupVersion:     {&discoveryv1.EndpointSlice{}, &discoveryv1.EndpointSliceList{}},
 		networkingv1.SchemeGroupVersion:    {&networkingv1.NetworkPolicy{}, &networkingv1.NetworkPolicyList{}},
 		authorizationv1.SchemeGroupVersion: {&authorizationv1.SelfSubjectAccessReview{}},

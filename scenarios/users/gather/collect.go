@@ -170,7 +170,8 @@ func (g *Gatherer) started(ctx context.Context, name string) (why string, err er
 	return fmt.Sprintf("it did not answer within %s: %s", g.NodeTime, p.why), nil
 }
 
-// remove removes a pod, whoever has ended the gathering meanwhile, and looks whether it is gone. By force only what its node does not let go.
+// remove removes a pod, whoever has ended the gathering meanwhile, and looks whether it is gone. By force only what its
+// node does not let go.
 func (g *Gatherer) remove(ctx context.Context, name string) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), removing)
 	defer done()

@@ -129,9 +129,11 @@ func TestANodeThatGivesNoSnapshot(t *testing.T) {
 		prints func(*server, *corev1.Pod) string
 		says   []string
 	}{
-		{"the image cannot be pulled", waitingFor("ImagePullBackOff", "not found"), nil, []string{"registry.example/collect:1", "--image", "not found"}},
+		{"the image cannot be pulled", waitingFor("ImagePullBackOff", "not found"), nil,
+			[]string{"registry.example/collect:1", "--image", "not found"}},
 		{"the container cannot be made", waitingFor("CreateContainerError", "no such device"), nil, []string{"no such device"}},
-		{"the kubelet never starts it", corev1.PodStatus{Phase: corev1.PodPending}, nil, []string{"did not answer within 5s", "kubelet does not start"}},
+		{"the kubelet never starts it", corev1.PodStatus{Phase: corev1.PodPending}, nil,
+			[]string{"did not answer within 5s", "kubelet does not start"}},
 		{"it waits for its image too long", waitingFor("ContainerCreating", ""), nil, []string{"did not answer within 5s: ContainerCreating"}},
 		{"the kubelet takes no more pods", corev1.PodStatus{Phase: corev1.PodFailed, Reason: "OutOfpods", Message: "too many"}, nil,
 			[]string{"the node did not take the pod: OutOfpods too many"}},
@@ -349,7 +351,8 @@ func TestBigListsComeByPages(t *testing.T) {
 	for _, expired := range []bool{false, true} {
 		s := newServer(t, "node1")
 		for i := range 3*pageSize + 7 {
-			s.lists["services"] = append(s.lists["services"], corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web%d", i)}})
+			s.lists["services"] = append(s.lists["services"],
+				corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web%d", i)}})
 		}
 		s.expired = expired
 		got, err := s.gatherer().Gather(t.Context())

@@ -42,8 +42,8 @@ func page[T runtime.Object](list func(context.Context, metav1.ListOptions) (T, e
 	}
 }
 
-// listings are the kinds of objects in the order in which they are read. Slices come after services, and pods last: what refers to an object
-// is then not older than it.
+// listings are the kinds of objects in the order in which they are read. Slices come after services, and pods last: what refers to an
+// object is then not older than it.
 func (a *API) listings() []listing {
 	const all = metav1.NamespaceAll
 	core := corev1.SchemeGroupVersion.WithResource

@@ -19,15 +19,15 @@ const (
 const (
 	container = "collect"
 	rootMount = "/host"
-	// What the collector may use at most. iptables-nft-save was seen to take 430 MB and 50 s of a processor for the rules of 10,000 services with
-	// five endpoints each, the collector less.
+	// What the collector may use at most. iptables-nft-save was seen to take 430 MB and 50 s of a processor for the rules of 10,000 services
+	// with five endpoints each, the collector less.
 	memoryLimit, cpuLimit = "1Gi", "1"
 	// endsAfter is how long a pod outlives the times that a node is given, to start and to print, in seconds, if nobody removes it.
 	endsAfter = 30
 )
 
-// Capabilities are those that the collector has in the place of a privileged container: to list rules, sets and connections; to open the raw
-// socket by which the legacy tools ask; and to run the node's own tools.
+// Capabilities are those that the collector has in the place of a privileged container: to list rules, sets and connections; to open the
+// raw socket by which the legacy tools ask; and to run the node's own tools.
 func Capabilities() []corev1.Capability {
 	return []corev1.Capability{"NET_ADMIN", "NET_RAW", "SYS_CHROOT"}
 }

@@ -22,7 +22,8 @@ func (g *Gatherer) refusedPod(err error) error {
 	switch {
 	case strings.Contains(text, "violates PodSecurity"):
 		return fmt.Errorf("the pod security of namespace %[1]s refuses the pod: %[2]w\nlet it in with: kubectl label namespace %[1]s "+
-			"pod-security.kubernetes.io/enforce=privileged --overwrite\nor name a namespace that has the label: --pod-namespace NAME", namespace, err)
+			"pod-security.kubernetes.io/enforce=privileged --overwrite\nor name a namespace that has the label: --pod-namespace NAME",
+			namespace, err)
 	case strings.Contains(text, "cannot create resource"):
 		return g.asMissing(err, Right{Verb: "create", Resource: "pods", Namespace: namespace})
 	case strings.Contains(text, "exceeded quota"):

@@ -9,12 +9,12 @@ import (
 // roleName is the name of the roles that grant rights.
 const roleName = "chainwalk-gather"
 
-// RolesYAML are the ClusterRole and the Roles that grant rights, one Role for each namespace, as kubectl apply takes them, with the commands
-// that bind them.
+// RolesYAML are the ClusterRole and the Roles that grant rights, one Role for each namespace, as kubectl apply takes them, with the
+// commands that bind them.
 func RolesYAML(rights []Right) string { return rolesYAML(rights, nil) }
 
-// rolesYAML is RolesYAML, but has the roles alone that would grant a missing right, if any is missing. Each role is whole, so that applying it
-// takes no right away that it grants already, and the missing ones are marked.
+// rolesYAML is RolesYAML, but has the roles alone that would grant a missing right, if any is missing. Each role is whole, so that applying
+// it takes no right away that it grants already, and the missing ones are marked.
 func rolesYAML(rights, missing []Right) string {
 	var namespaces []string
 	for _, r := range rights {

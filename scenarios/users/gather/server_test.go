@@ -54,7 +54,8 @@ func newServer(t *testing.T, nodes ...string) *server {
 	s := &server{t: t, lists: map[string][]any{}, denied: map[string]bool{}, pods: map[string]*corev1.Pod{}, looks: map[string]int{},
 		gone: map[string]int{}}
 	for _, name := range nodes {
-		s.lists["nodes"] = append(s.lists["nodes"], corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}})
+		s.lists["nodes"] = append(s.lists["nodes"],
+			corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}})
 	}
 	s.status = func(*corev1.Pod, int) corev1.PodStatus { return running() }
 	s.prints = func(pod *corev1.Pod) string { return s.parcelOf(pod, pod.Spec.NodeName) }
@@ -111,8 +112,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.denied[right.String()] {
-		refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf("%s is forbidden: User \"u\" cannot %s resource %q", right.Resource,
-			right.Verb, right.Resource))
+		refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden,
+			fmt.Sprintf("%s is forbidden: User \"u\" cannot %s resource %q", right.Resource, right.Verb, right.Resource))
 		return
 	}
 	switch {
@@ -158,8 +159,8 @@ func rightOf(r *http.Request) (Right, string) {
 
 func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: int32(code),
-		Reason: reason, Message: message})
+	_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure",
+		Code: int32(code), Reason: reason, Message: message})
 }
 
 func (s *server) review(w http.ResponseWriter, r *http.Request) {

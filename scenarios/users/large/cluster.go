@@ -92,8 +92,8 @@ func nodeAddress(n int) netip.Addr  { return netip.MustParseAddr(fmt.Sprintf("19
 func (b *builder) addService(i int, clusterIP netip.Addr, endpoints int) error {
 	const namespace, name, tcp = "shop", "http", corev1.ProtocolTCP
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("web-%d", i)}}
-	service.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: clusterIP.String(), ClusterIPs: []string{clusterIP.String()},
-		Ports: []corev1.ServicePort{{Name: name, Protocol: tcp, Port: 80}}}
+	service.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: clusterIP.String(),
+		ClusterIPs: []string{clusterIP.String()}, Ports: []corev1.ServicePort{{Name: name, Protocol: tcp, Port: 80}}}
 	if i%10 == 0 {
 		service.Spec.Type, service.Spec.Ports[0].NodePort = corev1.ServiceTypeNodePort, int32(30000+i/10)
 	}

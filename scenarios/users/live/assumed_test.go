@@ -74,8 +74,8 @@ func TestWhatGetsNoAnswerIsSaid(t *testing.T) {
 	text := textOf(t, report)
 	assert.Empty(t, report.Findings)
 	assert.Positive(t, report.Unanswered)
-	assert.Regexp(t, `\nnote: [0-9]+ connections get no answer, and Kubernetes promises none \(`+string(cause.ReplyElsewhere)+`\), such as TCP `,
-		text)
+	assert.Regexp(t, `\nnote: [0-9]+ connections get no answer, and Kubernetes promises none \(`+
+		string(cause.ReplyElsewhere)+`\), such as TCP `, text)
 }
 
 // Without route_localnet, calls of node ports at loopback addresses are lost: that is the cause, and not the order of services in a chain

@@ -100,7 +100,8 @@ func (c *Cluster) config() (*kubeproxyconfig.KubeProxyConfiguration, error) {
 }
 
 // ConfigurationAssumed is the note that nobody has said how kube-proxy is configured.
-const ConfigurationAssumed = "no kube-proxy configuration is known: its defaults count, with the range of the nodes' podCIDRs as clusterCIDR"
+const ConfigurationAssumed = "no kube-proxy configuration is known: its defaults count, " +
+	"with the range of the nodes' podCIDRs as clusterCIDR"
 
 // AssumedConfiguration is that of kube-proxies of which nobody has said how they are configured.
 func AssumedConfiguration(objects []manifest.Object) *kubeproxyconfig.KubeProxyConfiguration {

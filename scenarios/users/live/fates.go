@@ -14,7 +14,8 @@ import (
 // to the last of many endpoints is rounded once for each of them.
 const fateTolerance = 1.0 / (1 << 26)
 
-// distribution is the ends of a packet with their chances. Where a packet was dropped makes no difference, nor does the port that a node gives it.
+// distribution is the ends of a packet with their chances. Where a packet was dropped makes no difference, nor does the
+// port that a node gives it.
 type distribution map[string]float64
 
 // distributionOf is the fates of the ways of a packet.

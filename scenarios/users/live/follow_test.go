@@ -237,7 +237,8 @@ func TestWhyNotByTheObjects(t *testing.T) {
 
 	assert.Equal(t, []string{"service shop/web: it has no port 81 of TCP: it has http 80/TCP, dns-udp 53/UDP",
 		`nat:KUBE-SERVICES:rule:6 (service shop/web:http): nearly matched, but for "-m tcp --dport 80": ` +
-			`-A KUBE-SERVICES -d 10.96.125.22/32 -p tcp -m comment --comment "shop/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-67NZLRHBNDSAWJRO`,
+			`-A KUBE-SERVICES -d 10.96.125.22/32 -p tcp -m comment --comment "shop/web:http cluster IP" -m tcp --dport 80 ` +
+			`-j KUBE-SVC-67NZLRHBNDSAWJRO`,
 		`nat:KUBE-SERVICES:rule:7 (service shop/web:dns-udp): nearly matched, but for "-p udp": ` +
 			`-A KUBE-SERVICES -d 10.96.125.22/32 -p udp -m comment --comment "shop/web:dns-udp cluster IP" -m udp --dport 53 ` +
 			`-j KUBE-SVC-YVNUGCWTMBPPQARL`},

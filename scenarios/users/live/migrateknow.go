@@ -175,8 +175,8 @@ func (m *migration) conclude() {
 		change = "changes"
 	}
 	services := countServices([]Side{{Cluster: m.cluster}})
-	where := fmt.Sprintf("%s of %s tried on %s that %s to mode %s", plural(out.Ways, "way"), plural(services, "service"), plural(walked, "node"),
-		change, strings.Join(sorted(to), " or "))
+	where := fmt.Sprintf("%s of %s tried on %s that %s to mode %s", plural(out.Ways, "way"), plural(services, "service"),
+		plural(walked, "node"), change, strings.Join(sorted(to), " or "))
 	open := ""
 	if len(out.Doubts) > 0 {
 		open = "unless " + out.Doubts[0].Unless + ", "

@@ -24,7 +24,8 @@ func (m *migration) walkMoments(ctx context.Context) error {
 		"it removes the rules of the other mode before it writes its own: drain the node, or change one node at a time"); err != nil {
 		return err
 	}
-	if err := m.momentOf(ctx, "the new kube-proxy has synced", m.after.lab, m.after, "what the findings and the documented differences tell"); err != nil {
+	if err := m.momentOf(ctx, "the new kube-proxy has synced", m.after.lab, m.after,
+		"what the findings and the documented differences tell"); err != nil {
 		return err
 	}
 	back, err := m.hostsAfter(m.before, m.configs, true)

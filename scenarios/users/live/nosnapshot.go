@@ -11,8 +11,8 @@ func (r *Report) LacksSnapshot() bool {
 	return slices.ContainsFunc(r.Nodes, func(n NodeReport) bool { return n.Why != "" })
 }
 
-// withoutSnapshot begins the answer with the nodes that were asked for a snapshot and gave none, those with the same reason together; empty if all
-// gave one.
+// withoutSnapshot begins the answer with the nodes that were asked for a snapshot and gave none, those with the same reason
+// together; empty if all gave one.
 func (r *Report) withoutSnapshot() string {
 	var b strings.Builder
 	p := printer{}

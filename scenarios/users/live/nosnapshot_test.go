@@ -12,7 +12,8 @@ func TestANodeThatDidNotAnswerComesFirst(t *testing.T) {
 	cluster := recorded(t, "legacy", "demo-worker")
 	cluster.NoSnapshot = map[string]string{"demo-worker2": "its kubelet\nis silent"}
 	report := examined(t, cluster)
-	assert.Regexp(t, `^no snapshot of demo-worker2 \(its kubelet is silent\); nothing is wrong: \d+ connections judged on 1 node$`, report.Answer)
+	assert.Regexp(t, `^no snapshot of demo-worker2 \(its kubelet is silent\); nothing is wrong: \d+ connections judged on 1 node$`,
+		report.Answer)
 	assert.Equal(t, State{"undecided", "open"}, report.State())
 	text := textOf(t, report)
 	assert.Contains(t, text, "demo-worker2: no snapshot: its kubelet is silent\n")

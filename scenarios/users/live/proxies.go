@@ -15,8 +15,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// proxyOf is the service proxy that a node runs, by its snapshot, and by its configuration if it has rules of both modes. The note says what
-// is left of the other mode.
+// proxyOf is the service proxy that a node runs, by its snapshot, and by its configuration if it has rules of both modes. The note says
+// what is left of the other mode.
 func proxyOf(taken *snapshot.NodeSnapshot, configured string) (found provenance.ServiceProxy, note string, err error) {
 	s, err := signsOf(taken)
 	if err != nil {

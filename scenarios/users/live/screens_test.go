@@ -18,8 +18,9 @@ import (
 func doctorPage(t *testing.T) string {
 	t.Helper()
 	cluster := recorded(t, "nft", dumpNodes...)
-	edit(t, cluster.Snapshots[0], netfilter.IPv4, `[0:0] -A KUBE-SVC-67NZLRHBNDSAWJRO -m comment --comment "shop/web:http -> 10.244.1.2:8080" `+
-		"-m statistic --mode random --probability 0.33333333349 -j KUBE-SEP-XTJTEC7KOHLCQM25\n", "")
+	edit(t, cluster.Snapshots[0], netfilter.IPv4,
+		`[0:0] -A KUBE-SVC-67NZLRHBNDSAWJRO -m comment --comment "shop/web:http -> 10.244.1.2:8080" `+
+			"-m statistic --mode random --probability 0.33333333349 -j KUBE-SEP-XTJTEC7KOHLCQM25\n", "")
 	edit(t, cluster.Snapshots[1], netfilter.IPv4, ":FORWARD ACCEPT", ":FORWARD DROP")
 	report := examined(t, cluster)
 	require.GreaterOrEqual(t, len(report.Findings), 2)
@@ -31,7 +32,8 @@ func doctorPage(t *testing.T) string {
 // stops are the elements that Tab comes to, in the order of the page.
 const stops = `[...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")].filter(e => e.checkVisibility())`
 
-// TestTheDoctorsPageInABrowser opens the doctor's page on a telephone, in light and dark, and goes through it by the keyboard alone: make page.
+// TestTheDoctorsPageInABrowser opens the doctor's page on a telephone, in light and dark, and goes through it by the
+// keyboard alone: make page.
 func TestTheDoctorsPageInABrowser(t *testing.T) {
 	program, out := os.Getenv("CHAINWALK_CHROMIUM"), os.Getenv("CHAINWALK_PAGE_OUT")
 	if program == "" || out == "" {

@@ -76,8 +76,8 @@ func (u *units) learn(rules []factRule) {
 	}
 }
 
-// lacksProxyRules says whether a node has no rules of kube-proxy, and of what family if it has those of the other one. In mode nftables each
-// family has a table of its own, which goes as a whole.
+// lacksProxyRules says whether a node has no rules of kube-proxy, and of what family if it has those of the other one. In mode nftables
+// each family has a table of its own, which goes as a whole.
 func (e *exam) lacksProxyRules(node string) (lacks bool, of string) {
 	if !e.hasProxyRules(node) {
 		return true, ""
