@@ -102,7 +102,8 @@ func TestAPredictionIsToldWithItsWay(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, WriteText(&out, []*Result{{Name: "n", File: "f", Checks: []Check{c}}}, WaysFailed))
 	assert.Contains(t, out.String(),
-		"    expected:  e\n    predicted: dropped on node1 by -A FORWARD -j DROP\n    got:       g\n    wrong:     not as predicted: it was answered\n")
+		"    expected:  e\n    predicted: dropped on node1 by -A FORWARD -j DROP\n    got:       g\n"+
+			"    wrong:     not as predicted: it was answered\n")
 	assert.Contains(t, out.String(),
 		"predicted with the chance 1: dropped on node1 by -A FORWARD -j DROP\n    decided by -A FORWARD -j DROP\n      there, node1: tcp 1\n")
 }

@@ -156,7 +156,8 @@ func (d differing) String() string {
 	}
 	var parts []string
 	sum := 0
-	for _, clause := range slices.SortedFunc(maps.Keys(d), func(a, b string) int { return cmp.Or(cmp.Compare(d[b], d[a]), cmp.Compare(a, b)) }) {
+	for _, clause := range slices.SortedFunc(maps.Keys(d),
+		func(a, b string) int { return cmp.Or(cmp.Compare(d[b], d[a]), cmp.Compare(a, b)) }) {
 		parts = append(parts, fmt.Sprintf("%s %d", clause, d[clause]))
 		sum += d[clause]
 	}

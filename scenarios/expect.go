@@ -93,7 +93,8 @@ func (e Expect) spell() (*yaml.Node, error) {
 // check refuses what narrows nothing.
 func (e *Expect) check(d *document.Decoder, n *yaml.Node, kind *expectKind) {
 	if alone := (Expect{Located: e.Located, AnyOf: e.AnyOf, NFTables: e.NFTables}); len(e.AnyOf) > 0 {
-		if !reflect.DeepEqual(*e, alone) || slices.ContainsFunc(e.AnyOf, func(one Expect) bool { return len(one.AnyOf) > 0 || one.NFTables != nil }) {
+		if !reflect.DeepEqual(*e, alone) ||
+			slices.ContainsFunc(e.AnyOf, func(one Expect) bool { return len(one.AnyOf) > 0 || one.NFTables != nil }) {
 			d.Errorf(n, "anyOf stands alone, and holds no other one (write what narrows it into each of its expectations)")
 		}
 		return

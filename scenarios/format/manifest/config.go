@@ -71,7 +71,8 @@ func readConfigMap(d *document.Decoder, n *yaml.Node) (*kubeproxyconfig.KubeProx
 			}
 		}
 	}
-	d.Errorf(n, "no ConfigMap here holds a %s: give the output of kubectl get configmap -n %s %s -o yaml", configKind, configNamespace, configName)
+	d.Errorf(n, "no ConfigMap here holds a %s: give the output of kubectl get configmap -n %s %s -o yaml",
+		configKind, configNamespace, configName)
 	return nil, d.Err()
 }
 

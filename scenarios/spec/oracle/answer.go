@@ -97,8 +97,8 @@ func (a *Answer) Source(endpoint int) Source {
 	return a.source
 }
 
-// hairpinsElsewhere says whether the endpoint at a place of Endpoints has sent the packet, and is on another node than the one that decides,
-// which need not know of it.
+// hairpinsElsewhere says whether the endpoint at a place of Endpoints has sent the packet, and is on another node than the one that
+// decides, which need not know of it.
 func (a *Answer) hairpinsElsewhere(endpoint int) bool {
 	at := a.net.byAddr[a.Endpoints[endpoint].Addr()]
 	return a.mode == NFTables && at != nil && a.Endpoints[endpoint].Addr() == a.from && at.node != a.decide.node && a.source == Kept

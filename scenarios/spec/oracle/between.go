@@ -14,7 +14,8 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 	if len(violations) == 0 {
 		return nil
 	}
-	if s.inParts(after, &a) && (s.marksOtherwise(after, &old) || s.marksOtherwise(after, &now)) && (s.allowsUnmarked(&a, ways) || after.allowsUnmarked(&a, ways)) {
+	if s.inParts(after, &a) && (s.marksOtherwise(after, &old) || s.marksOtherwise(after, &now)) &&
+		(s.allowsUnmarked(&a, ways) || after.allowsUnmarked(&a, ways)) {
 		return nil
 	}
 	if s.inParts(after, &a) && opens(&old, &now) {

@@ -38,13 +38,15 @@ func document(t *testing.T) string {
 	out.WriteString(`# Specification
 
 This page lists what the Service API promises: what may happen to a packet in a Kubernetes cluster whose nodes run a service proxy in
-mode iptables or mode nftables. Each sentence is a clause of package ` + "`scenarios/spec/oracle`" + `, which judges packets by these clauses; the
+mode iptables or mode nftables. Each sentence is a clause of package ` + "`scenarios/spec/oracle`" +
+		`, which judges packets by these clauses; the
 report of a failure names the broken one. This page is generated from the package:
 ` + "`go test ./scenarios/spec/oracle -run TestSpecificationIsFresh -update`" + `.
 
 MUST, MAY and UNSPECIFIED say how binding a clause is. UNSPECIFIED means that the sources leave something open; every outcome that the
 clause names is then allowed. A clause that names a mode applies to nodes in that mode. The part "What mode nftables does
-otherwise" lists how that mode differs, with the sentence of Kubernetes' documents that tells users. Each clause belongs to one of these laws:
+otherwise" lists how that mode differs, with the sentence of Kubernetes' documents that tells users. ` +
+		`Each clause belongs to one of these laws:
 
 | law | meaning |
 |---|---|

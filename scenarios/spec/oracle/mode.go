@@ -78,7 +78,8 @@ func (a *Answer) hearsAs(o *Answer) bool {
 // The documents that tell users of mode nftables.
 const (
 	virtualIPs = "https://kubernetes.io/docs/reference/networking/virtual-ips/#migrating-from-iptables-mode-to-nftables"
-	serviceIPs = "https://github.com/kubernetes/enhancements/blob/master/keps/sig-network/3866-nftables-proxy/README.md#behavior-of-service-ips"
+	serviceIPs = "https://github.com/kubernetes/enhancements/blob/master/keps/sig-network/" +
+		"3866-nftables-proxy/README.md#behavior-of-service-ips"
 )
 
 // What mode nftables does otherwise than mode iptables.

@@ -13,8 +13,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
-// TestSlices runs testdata/slices: "scenario" makes a controller for a scenario with these objects and applies them, "apply" and "delete" change
-// something. The output is what becomes of the slices.
+// TestSlices runs testdata/slices: "scenario" makes a controller for a scenario with these objects and applies them, "apply" and "delete"
+// change something. The output is what becomes of the slices.
 func TestSlices(t *testing.T) {
 	datadriven.Walk(t, "testdata/slices", func(t *testing.T, path string) {
 		var c manifest.SliceController

@@ -16,8 +16,8 @@ import (
 // Name is what Kubernetes' controller calls itself in the label endpointslice.kubernetes.io/managed-by of its slices.
 const Name = "endpointslice-controller.k8s.io"
 
-// maxEndpoints is how many endpoints the API allows a slice. With the controller's default of 100 chance would say which of more pods are in
-// which slice of a cluster.
+// maxEndpoints is how many endpoints the API allows a slice. With the controller's default of 100 chance would say which of more pods are
+// in which slice of a cluster.
 const maxEndpoints = 1000
 
 // slicesOf are the slices of a service with a selector, under names that follow from their order: SERVICE-ipv4-1, SERVICE-ipv6-1.

@@ -42,7 +42,8 @@ func Attach(taken *snapshot.NodeSnapshot, pods []scenarios.Pod, keep func(*snaps
 		}
 	}
 	a := &Attached{NodeSnapshot: &own, Pods: map[string]string{}, Assumed: map[netip.Addr]string{}, Tunnels: map[string]string{},
-		MayBeDown: map[netip.Addr]packetsim.Doubt{}, unnamed: map[string]bool{}, at: map[string]int{}, behind: map[string]string{}, ways: WaysOf(taken)}
+		MayBeDown: map[netip.Addr]packetsim.Doubt{}, unnamed: map[string]bool{}, at: map[string]int{}, behind: map[string]string{},
+		ways: WaysOf(taken)}
 	for i := range own.Devices {
 		d := &own.Devices[i]
 		a.at[d.Name], a.highest = i, max(a.highest, d.Index)

@@ -27,8 +27,9 @@ func isPlainTunnel(d *snapshot.Device) bool {
 	return false
 }
 
-// FillTunnels tells a node whose neighbour tables were not read which machine each neighbour on a VXLAN device is behind: the node that has the
-// neighbour's address on its own VXLAN device, or among its pods. It adds nothing to tables that were read: what they lack, the node lacks.
+// FillTunnels tells a node whose neighbour tables were not read which machine each neighbour on a VXLAN device is behind: the node
+// that has the neighbour's address on its own VXLAN device, or among its pods. It adds nothing to tables that were read: what they
+// lack, the node lacks.
 func FillTunnels(cluster *scenarios.Cluster, nodes map[string]*Attached) {
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		a := nodes[name]

@@ -119,8 +119,8 @@ func (p *Process) ofMode(mode kubeproxyconfig.ProxyMode, family corev1.IPFamily,
 	return proxier.IPTables{Tools: tools, Counters: proxier.NFAcctTool{Exec: tool}}, err
 }
 
-// leaveOther removes what a proxier in the other mode has left, as kube-proxy does when it starts. A node without the tools of that mode has
-// nothing of it.
+// leaveOther removes what a proxier in the other mode has left, as kube-proxy does when it starts. A node without the tools of that
+// mode has nothing of it.
 func (p *Process) leaveOther(family corev1.IPFamily) {
 	other := manifest.ModeNFTables
 	if p.Configuration.Mode == other {

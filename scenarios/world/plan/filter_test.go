@@ -25,7 +25,8 @@ func TestFilterOf(t *testing.T) {
 		{name: "nothing is forwarded", save: ":FORWARD DROP [0:0]\n", want: oracle.Filter{Forward: []oracle.Pass{known}}},
 		{
 			name: "a chain of pods",
-			save: ":FORWARD DROP [0:0]\n:PODS - [0:0]\n-A FORWARD -m comment --comment \"pods, all\" -j PODS\n-A PODS -d 10.244.0.0/16 -j ACCEPT\n-A PODS -j RETURN\n",
+			save: ":FORWARD DROP [0:0]\n:PODS - [0:0]\n-A FORWARD -m comment --comment \"pods, all\" -j PODS\n-A PODS -d 10.244.0.0/16 -j ACCEPT\n" +
+				"-A PODS -j RETURN\n",
 			want: oracle.Filter{Forward: []oracle.Pass{{To: pods}, known}},
 		},
 		{name: "a proxy's own", save: ":FORWARD DROP [0:0]\n:KUBE-SERVICES - [0:0]\n-A FORWARD -m conntrack --ctstate NEW -j KUBE-SERVICES\n",

@@ -71,5 +71,6 @@ func ExampleRules() {
 	}
 	// Output:
 	// 2 restores
-	// -A KUBE-SERVICES -d 172.30.0.41/32 -p tcp -m comment --comment "default/web has no endpoints" -m tcp --dport 80 -j REJECT --reject-with icmp-port-unreachable
+	// -A KUBE-SERVICES -d 172.30.0.41/32 -p tcp -m comment --comment "default/web has no endpoints" -m tcp --dport 80 -j REJECT --reject-with
+	// icmp-port-unreachable
 }

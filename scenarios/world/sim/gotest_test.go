@@ -40,10 +40,12 @@ func inner(t *testing.T, run string, files map[string]string) (output string, fa
 
 func TestFilesAreSubTests(t *testing.T) {
 	files := map[string]string{
-		"holds.yaml":  "{name: a, topology: {nodes: [{}, {listen: [tcp 22]}]}, steps: [{connect: {name: to a/b, from: node1, to: 'tcp 192.168.0.3:22', expect: {answeredBy: node2}}}]}",
+		"holds.yaml": "{name: a, topology: {nodes: [{}, {listen: [tcp 22]}]}, steps: [{connect: {name: to a/b, from: node1, " +
+			"to: 'tcp 192.168.0.3:22', expect: {answeredBy: node2}}}]}",
 		"fails.yaml":  "{name: a, steps: [{connect: {from: 10.244.1.9, to: 'tcp 10.244.2.9:80', expect: drop}}]}",
 		"broken.yaml": "{name: broken}",
-		"kind.yaml":   "{name: a, runsOn: {backends: [kind], because: only there}, steps: [{connect: {from: node1, to: 'tcp 10.0.0.1:80', expect: drop}}]}",
+		"kind.yaml": "{name: a, runsOn: {backends: [kind], because: only there}, steps: [{connect: {from: node1, " +
+			"to: 'tcp 10.0.0.1:80', expect: drop}}]}",
 	}
 	out, failed := inner(t, "^TestInner$", files)
 	assert.True(t, failed)

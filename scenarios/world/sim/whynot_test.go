@@ -21,16 +21,19 @@ topology:
   pods: [{name: client, node: node1}, {name: near, node: node1, addresses: [10.244.0.2]}, {name: far, node: node2, addresses: [10.244.1.2]}]
   outside: [{name: caller, addresses: [203.0.113.9]}]
 objects:
-- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: LoadBalancer, clusterIP: 172.30.0.41, ports: [{name: http, port: 80}], ` + service + `},
+- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: LoadBalancer, clusterIP: 172.30.0.41, ports: [{name: http, port: 80}], ` +
+		service + `},
    status: {loadBalancer: {ingress: [{ip: 198.51.100.7}]}}}
-- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, addressType: IPv4, ` + slice + `}
+- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, addressType: IPv4, ` +
+		slice + `}
 steps:
 ` + steps
 }
 
 // The ends of a failing scenario.
 const (
-	both       = "ports: [{name: http, port: 8080}], endpoints: [{addresses: [10.244.0.2], nodeName: node1}, {addresses: [10.244.1.2], nodeName: node2}]"
+	both = "ports: [{name: http, port: 8080}], endpoints: [{addresses: [10.244.0.2], nodeName: node1}, " +
+		"{addresses: [10.244.1.2], nodeName: node2}]"
 	notBoth    = "- connect: {name: last, from: client, to: 'tcp 172.30.0.41:80', expect: reject}\n"
 	fromCaller = "- connect: {name: last, from: caller, to: 'tcp 198.51.100.7:80', expect: reject}\n"
 )
@@ -38,7 +41,8 @@ const (
 // fromOutside is what is said where a policy Local leaves no endpoint to clients outside.
 var fromOutside = []string{
 	"10.244.1.2:8080: policy Local: it is on node2 and the packet on node1 (externalTrafficPolicy)",
-	`nat:KUBE-EXT-CDGGSHYLG3RE2FKL:rule:1 (service default/web:http): nearly matched, but for "-s 10.244.0.0/16": -A KUBE-EXT-CDGGSHYLG3RE2FKL ` +
+	`nat:KUBE-EXT-CDGGSHYLG3RE2FKL:rule:1 (service default/web:http): nearly matched, but for "-s 10.244.0.0/16": ` +
+		`-A KUBE-EXT-CDGGSHYLG3RE2FKL ` +
 		`-s 10.244.0.0/16 -m comment --comment "pod traffic for default/web:http external destinations" -j KUBE-SVC-CDGGSHYLG3RE2FKL`,
 	`nat:KUBE-EXT-CDGGSHYLG3RE2FKL:rule:3 (service default/web:http): nearly matched, but for "-m addrtype --src-type LOCAL": ` +
 		`-A KUBE-EXT-CDGGSHYLG3RE2FKL -m comment --comment "route LOCAL traffic for default/web:http external destinations" ` +
@@ -58,7 +62,8 @@ func TestFailuresSayWhyEndpointsAreNotReached(t *testing.T) {
 			"{addresses: [10.244.1.2], nodeName: node2, conditions: {ready: false}}]",
 			steps: notBoth, want: []string{"10.244.1.2:8080: not ready"}},
 		{name: "a hint of another zone", slice: "ports: [{name: http, port: 8080}], endpoints: " +
-			"[{addresses: [10.244.0.2], nodeName: node1, hints: {forZones: [{name: a}]}}, {addresses: [10.244.1.2], nodeName: node2, hints: {forZones: [{name: b}]}}]",
+			"[{addresses: [10.244.0.2], nodeName: node1, hints: {forZones: [{name: a}]}}, {addresses: [10.244.1.2], nodeName: node2, " +
+			"hints: {forZones: [{name: b}]}}]",
 			steps: notBoth, want: []string{"10.244.1.2:8080: hint of zone b: node1 is in zone a"}},
 		{name: "another port name", slice: "ports: [{name: web, port: 8080}], endpoints: [{addresses: [10.244.0.2], nodeName: node1}]",
 			steps: "- connect: {name: last, from: client, to: 'tcp 172.30.0.41:80', expect: {endpoints: ['10.244.0.2:8080']}}\n",
@@ -68,7 +73,8 @@ func TestFailuresSayWhyEndpointsAreNotReached(t *testing.T) {
 		{name: "source ranges", service: "loadBalancerSourceRanges: [192.0.2.0/24]", slice: both, steps: fromCaller, want: []string{
 			"10.244.0.2:8080: source range: 203.0.113.9 is in none of 192.0.2.0/24 (loadBalancerSourceRanges)",
 			"10.244.1.2:8080: source range: 203.0.113.9 is in none of 192.0.2.0/24 (loadBalancerSourceRanges)",
-			`nat:KUBE-FW-CDGGSHYLG3RE2FKL:rule:1 (service default/web:http): nearly matched, but for "-s 192.0.2.0/24": -A KUBE-FW-CDGGSHYLG3RE2FKL ` +
+			`nat:KUBE-FW-CDGGSHYLG3RE2FKL:rule:1 (service default/web:http): nearly matched, but for "-s 192.0.2.0/24": ` +
+				`-A KUBE-FW-CDGGSHYLG3RE2FKL ` +
 				`-s 192.0.2.0/24 -m comment --comment "default/web:http loadbalancer IP" -j KUBE-EXT-CDGGSHYLG3RE2FKL`,
 		}},
 		{name: "policy Local, the endpoint on another node", service: "internalTrafficPolicy: Local",
@@ -82,7 +88,8 @@ func TestFailuresSayWhyEndpointsAreNotReached(t *testing.T) {
 		{name: "another port", slice: both, steps: "- connect: {name: last, from: client, to: 'tcp 172.30.0.41:81', expect: reject}\n",
 			want: []string{
 				"service default/web: it has no port 81 of TCP: it has http 80/TCP",
-				`nat:KUBE-SERVICES:rule:1 (service default/web:http): nearly matched, but for "-m tcp --dport 80": -A KUBE-SERVICES -d 172.30.0.41/32 -p tcp ` +
+				`nat:KUBE-SERVICES:rule:1 (service default/web:http): nearly matched, but for "-m tcp --dport 80": -A KUBE-SERVICES ` +
+					`-d 172.30.0.41/32 -p tcp ` +
 					`-m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-CDGGSHYLG3RE2FKL`,
 			}},
 		{name: "a service without endpoints", slice: "ports: [{name: http, port: 8080}], endpoints: []",
