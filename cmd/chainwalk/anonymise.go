@@ -97,7 +97,8 @@ func newAnonymiseCommand(s streams) *cobra.Command {
 		Short: "Write a cluster's folder again with other names and addresses, to be given away",
 		Long: `Reads the folder that "chainwalk gather --save" has written, or files, and writes a new folder with other names, addresses,
 comments and times, the same ones everywhere. doctor, why and trace say of it what they say of the old one, in the new words.
-Ports stay, and two addresses share as many leading bits after as before. What may hold a name and is not understood is left out, or refused with its file and line.
+Ports stay, and two addresses share as many leading bits after as before. What may hold a name and is not understood is left
+out, or refused with its file and line.
 
 The addresses follow from a random key that is forgotten, so that nobody can find the old ones by trying. docs/gather.md says what a folder
 still shows. Look through it before you give it away.`,

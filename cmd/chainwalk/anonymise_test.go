@@ -185,7 +185,8 @@ func translatorOf(t *testing.T, folder, key string) *translator {
 	}
 	slices.SortFunc(words, func(a, b string) int { return len(b) - len(a) })
 	out.words = regexp.MustCompile(`KUBE-(?:SVC|SVL|SEP|EXT|FW)-[A-Z0-9]{16}|veth[0-9a-f]{8}|` +
-		`(?:[0-9a-f]*:[0-9a-f:]+|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)(?:/[0-9]+)?|\bapp=(?:echo|nobody)\b|-n shop\b|\b(?:default|kube-system|shop)/[a-z0-9-]+(?::[a-z-]+)?|` + strings.Join(words, "|"))
+		`(?:[0-9a-f]*:[0-9a-f:]+|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)(?:/[0-9]+)?|\bapp=(?:echo|nobody)\b|` +
+		`-n shop\b|\b(?:default|kube-system|shop)/[a-z0-9-]+(?::[a-z-]+)?|` + strings.Join(words, "|"))
 	return out
 }
 

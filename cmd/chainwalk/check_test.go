@@ -17,7 +17,8 @@ const twoServices = `{apiVersion: v1, kind: Service, metadata: {name: web}, spec
 
 func TestCheckSaysMistakes(t *testing.T) {
 	dir := folder(t, map[string]string{
-		"included.yaml": `{apiVersion: v1, kind: Service, metadata: {name: odd}, spec: {type: NodePort, clusterIP: 172.30.0.9, ports: [{port: 80}]}}`,
+		"included.yaml": `{apiVersion: v1, kind: Service, metadata: {name: odd}, spec: {type: NodePort, ` +
+			`clusterIP: 172.30.0.9, ports: [{port: 80}]}}`,
 		"objects.yaml":  twoServices,
 		"scenario.yaml": strings.Replace(small, "steps:", "- file: included.yaml\nsteps:", 1),
 	})

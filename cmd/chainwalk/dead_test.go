@@ -51,9 +51,11 @@ filter of IPv4, chain WEB, rule 1
 
 func TestDeadRulesOfTheRecordedCluster(t *testing.T) {
 	folder := clusterDump(t)
-	status, out, errOut := call("", "rules", "--dead", filepath.Join(folder, "legacy", "demo-worker"), filepath.Join(folder, "nft", "demo-worker.yaml"))
+	status, out, errOut := call("", "rules", "--dead", filepath.Join(folder, "legacy", "demo-worker"),
+		filepath.Join(folder, "nft", "demo-worker.yaml"))
 	assert.Equal(t, exitHeld, status, out+errOut)
-	status, out, errOut = call("", "rules", "--dead", "-f", filepath.Join(folder, "objects.yaml"), "--node", "demo-worker", "--mode", "nftables")
+	status, out, errOut = call("", "rules", "--dead", "-f", filepath.Join(folder, "objects.yaml"), "--node", "demo-worker",
+		"--mode", "nftables")
 	assert.Equal(t, exitNotHeld, status, errOut)
 	assert.Contains(t, out, "@no-endpoint-services\n  no packet meets its conditions") // the map is empty
 }

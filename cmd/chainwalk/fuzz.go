@@ -76,7 +76,8 @@ runs depends on the machine. The search passes if no case failed, and if a run o
 	flags.IntVar(&o.first, "case", -1, "judge this case only")
 	flags.StringVar(&o.out, "out", "", "folder for the result and the scenarios that fail")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json or html (a page for a browser)")
-	flags.StringVar(&o.mode, "mode", string(scenarios.ModeIPTables), "the mode of kube-proxy: iptables, nftables, or both: drawn, and changed at starts")
+	flags.StringVar(&o.mode, "mode", string(scenarios.ModeIPTables),
+		"the mode of kube-proxy: iptables, nftables, or both: drawn, and changed at starts")
 	flags.StringSliceVar(&o.without, "without", nil, "leave out these features")
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many cases run at the same time")
 	flags.IntVar(&o.shrinks, "shrinks", 1000, "how many smaller cases to try for each failure; -1: none")

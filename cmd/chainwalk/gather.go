@@ -44,7 +44,8 @@ var gatherFlags = []string{"nodes", "selector", "pod-namespace", "image", "image
 func (o *gatherOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file of a cluster to gather objects and snapshots from")
 	flags.StringVar(&o.context, "context", "", "context of the kubeconfig whose cluster is gathered from")
-	flags.BoolVarP(&o.current, "all-namespaces", "A", false, "gather objects of all namespaces, and snapshots, from the current context's cluster")
+	flags.BoolVarP(&o.current, "all-namespaces", "A", false,
+		"gather objects of all namespaces, and snapshots, from the current context's cluster")
 	flags.StringSliceVar(&o.nodes, "nodes", nil, "names of the nodes to ask for a snapshot, with commas between them (all)")
 	flags.StringVarP(&o.selector, "selector", "l", "", "labels of the nodes to ask for a snapshot, as kubectl takes them (all)")
 	flags.StringVar(&o.namespace, "pod-namespace", "kube-system", "namespace of the pods that take the snapshots")
@@ -88,10 +89,10 @@ func newGatherCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gather --save FOLDER",
 		Short: "Keep a running cluster's objects and its nodes' snapshots in a folder",
-		Long: `Reads Services, EndpointSlices, Nodes, Pods, Namespaces, NetworkPolicies and kube-proxy's ConfigMap from the API server, and has a pod on
-each node print its NodeSnapshot. It says beforehand what it will make, and asks unless --yes is given. The pods use the node's network
-with the capabilities NET_ADMIN, NET_RAW and SYS_CHROOT, have the node's files mounted read-only, and are removed when they have answered,
-also after Ctrl-C. Secrets are not read.
+		Long: `Reads Services, EndpointSlices, Nodes, Pods, Namespaces, NetworkPolicies and kube-proxy's ConfigMap from the API server, and
+has a pod on each node print its NodeSnapshot. It says beforehand what it will make, and asks unless --yes is given. The pods
+use the node's network with the capabilities NET_ADMIN, NET_RAW and SYS_CHROOT, have the node's files mounted read-only, and
+are removed when they have answered, also after Ctrl-C. Secrets are not read.
 
 doctor, why, trace and "scenario from" gather by themselves with -A, --context or --kubeconfig. With --saved FOLDER they read what gather
 has kept. --anonymise keeps the cluster with other names and addresses; "chainwalk anonymise" does that to a folder that is there.
@@ -189,8 +190,8 @@ func (o *gatherOptions) gatherer(s streams) (*gather.Gatherer, error) {
 	}
 	if g.Image == "" {
 		if g.Image = releasedImage(buildVersion()); g.Image == "" {
-			return nil, errors.New("this chainwalk was not released, so there is no image of its version: name one of chainwalk-collect with --image " +
-				"(docs/gather.md says how to make it)")
+			return nil, errors.New("this chainwalk was not released, so there is no image of its version: " +
+				"name one of chainwalk-collect with --image (docs/gather.md says how to make it)")
 		}
 	}
 	if o.save != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// savedDump is a folder as gather --save writes it, of the recorded cluster with the snapshots of some of its nodes, and of another one that
-// did not answer.
+// savedDump is a folder as gather --save writes it, of the recorded cluster with the snapshots of some of its nodes, and of another one
+// that did not answer.
 func savedDump(t *testing.T, silent string, nodes ...string) string {
 	t.Helper()
 	from, folder := clusterDump(t), t.TempDir()
@@ -55,7 +55,8 @@ func TestWhatWasKeptIsReadByAll(t *testing.T) {
 	assert.Contains(t, out, "shop/web:http")
 }
 
-// TestANodeThatDidNotAnswerIsNotSound: nothing is wrong with the others, and that is no all-clear. A snapshot that was taken by hand stands in.
+// TestANodeThatDidNotAnswerIsNotSound: nothing is wrong with the others, and that is no all-clear. A snapshot that was
+// taken by hand stands in.
 func TestANodeThatDidNotAnswerIsNotSound(t *testing.T) {
 	folder := savedDump(t, "demo-worker2", "demo-control-plane", "demo-worker")
 	status, out, errOut := call("", "doctor", "--saved", folder)

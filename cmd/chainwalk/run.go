@@ -91,8 +91,8 @@ Exit status: 0 all passed, 1 a scenario failed or the run was interrupted, 2 a f
 	flags.StringVar(&o.backend, "on", scenarios.BackendSim,
 		"the backend to run on: sim, netns for this machine's kernel (Linux, root), or kind for a kind cluster (Docker)")
 	flags.StringVar(&o.mode, "mode", "",
-		"the mode of kube-proxy: iptables, nftables or both, for files that name none; a file that names one runs in that (default: what the file "+
-			"names, or else iptables)")
+		"the mode of kube-proxy: iptables, nftables or both, for files that name none; "+
+			"a file that names one runs in that (default: what the file names, or else iptables)")
 	flags.StringVar(&o.match, "run", "", "run only scenarios with this regular expression in their name or the path of their file")
 	flags.StringVar(&o.diff, "diff", "",
 		"BUILD1, followed by BUILD2 and the paths: list the packets that change between two builds; or BEFORE and AFTER: between objects")
@@ -103,7 +103,8 @@ Exit status: 0 all passed, 1 a scenario failed or the run was interrupted, 2 a f
 	flags.BoolVar(&o.watch, "watch", false, "run again whenever a file changes, until interrupted")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the results: text, json, junit or html (a page for a browser)")
 	flags.StringVar(&o.ways, "ways", "one",
-		"which packets to show the way of: none (in json those of failures), failed, one (those of failures and one of a packet that is answered) or all")
+		"which packets to show the way of: none (in json those of failures), failed, "+
+			"one (those of failures and one of a packet that is answered) or all")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print failures and totals only")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print every scenario and check, and each failure in full")
 	flags.StringVar(&o.progress, "progress", "auto",

@@ -223,6 +223,7 @@ func TestWatchRunsAgainWhenAFileChanges(t *testing.T) {
 	err := <-ended
 	assert.True(t, errors.Is(err, errNotHeld), err)
 	assert.Regexp(t,
-		`(?s)ok    a small scenario.*FAIL  \S*a.yaml could not be read: \S*shop.txt:1:1: unknown kind "Nothing".*ok    a small scenario.*FAIL  other`, out.all.String())
+		`(?s)ok    a small scenario.*FAIL  \S*a.yaml could not be read: \S*shop.txt:1:1: unknown kind "Nothing".*`+
+			`ok    a small scenario.*FAIL  other`, out.all.String())
 	assert.Contains(t, errOut.String(), "shop.txt changed: running again\n")
 }

@@ -19,9 +19,11 @@ func TestWhyAnswersByItsExitStatus(t *testing.T) {
 		status int
 		out    string // or on stderr, where the status is 2
 	}{
-		{[]string{"pod/one-78b79d6f88-h7zhv", "svc/web:http"}, dumpNodes, exitHeld, "yes: pod/one-78b79d6f88-h7zhv reaches svc/web:http (3 servers)"},
+		{[]string{"pod/one-78b79d6f88-h7zhv", "svc/web:http"}, dumpNodes, exitHeld,
+			"yes: pod/one-78b79d6f88-h7zhv reaches svc/web:http (3 servers)"},
 		{[]string{"node/demo-worker", "svc/empty"}, dumpNodes, exitNotHeld, "no (CW503): The selector of shop/empty"},
-		{[]string{"node/demo-worker", "svc/web:http"}, dumpNodes[2:], exitNotHeld, "unknown: from demo-worker and its pods: there is no snapshot of it"},
+		{[]string{"node/demo-worker", "svc/web:http"}, dumpNodes[2:], exitNotHeld,
+			"unknown: from demo-worker and its pods: there is no snapshot of it"},
 		{[]string{"svc/web", "svc/empty"}, dumpNodes, exitUsage, "svc/web: a service opens no connections"},
 		{[]string{"pod/one-78b79d6f88-h7zhv"}, dumpNodes, exitUsage, "why takes two ends"},
 		{[]string{"--matrix", "svc/web"}, dumpNodes, exitUsage, "--matrix asks about all ends"},
