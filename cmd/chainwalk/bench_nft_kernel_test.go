@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/manyservices"
 	"github.com/chainwalk/chainwalk/internal/namespace"
 )
 
@@ -31,7 +32,7 @@ func BenchmarkNFTProgramBesideTheRealKernel(b *testing.B) {
 		ns, err := namespace.New()
 		require.NoError(b, err)
 		beside := nftBeside{b, ns, program}
-		rules := manyNFTServices(services)
+		rules := manyservices.NFT(services)
 		beside.run(rules, "nft", "-f", "-")
 		beside.run(rules, program, "tool", "nft", "-f", "-")
 		beside.compare("a line that adds an element", services, "add element ip kube-proxy cluster-ips { 10.0.%d.1 }\n", "nft", "-f", "-")
@@ -75,26 +76,4 @@ func (n nftBeside) compare(about string, services int, input string, args ...str
 	n.b.Logf("%s over %5d services, as a program: %v, time ratio %.1f (%.1f to %.1f), processor ratio %.1f (%.1f to %.1f), %d runs",
 		about, services, time.Duration(fakes[runs/2]).Round(time.Millisecond), wall[runs/2], wall[0], wall[runs-1],
 		cpu[runs/2], cpu[0], cpu[runs-1], runs)
-}
-
-// manyNFTServices is a table with the chains, rules and elements of so many services of five endpoints each.
-func manyNFTServices(n int) string {
-	var b strings.Builder
-	b.WriteString(`add table ip kube-proxy
-add chain ip kube-proxy services { type nat hook prerouting priority -100 ; }
-add map ip kube-proxy service-ips { type ipv4_addr . inet_proto . inet_service : verdict ; }
-add set ip kube-proxy cluster-ips { type ipv4_addr ; }
-add rule ip kube-proxy services ip daddr . meta l4proto . th dport vmap @service-ips
-`)
-	for i := range n {
-		ip, chain := fmt.Sprintf("172.30.%d.%d", i>>8, i&255), fmt.Sprintf("service-%08X-ns/service-%d/tcp/http", i, i)
-		fmt.Fprintf(&b, "add chain ip kube-proxy %s\nadd element ip kube-proxy cluster-ips { %s }\n", chain, ip)
-		fmt.Fprintf(&b, "add element ip kube-proxy service-ips { %s . tcp . 80 : goto %s }\n", ip, chain)
-		fmt.Fprintf(&b, "add rule ip kube-proxy %s meta l4proto tcp dnat ip addr . port to numgen random mod 5 map { ", chain)
-		for e := range 5 {
-			fmt.Fprintf(&b, "%d : 10.%d.%d.%d . 8080 , ", e, 244+e, i>>8, i&255)
-		}
-		b.WriteString("}\n")
-	}
-	return strings.ReplaceAll(b.String(), ", }", "}")
 }
