@@ -10,8 +10,8 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/config"
 )
 
-// ranges are the ServiceCIDRs of an API. Proxiers are told of all ranges at each change, and before the change returns: a watch of their own
-// (config.WatchServiceCIDRs) is not part of what is simulated. The zero value has none.
+// ranges are the ServiceCIDRs of an API. Proxiers are told of all ranges at each change, and before the change returns: a watch of their
+// own (config.WatchServiceCIDRs) is not part of what is simulated. The zero value has none.
 type ranges struct {
 	lock    sync.Mutex
 	objects map[string]*networkingv1.ServiceCIDR
@@ -58,7 +58,8 @@ func (r *ranges) tell() {
 	}
 }
 
-// feed tells a proxier the ranges, and from then on their changes, until remove is called. One that does not listen to ranges is told nothing.
+// feed tells a proxier the ranges, and from then on their changes, until remove is called. One that does not listen to
+// ranges is told nothing.
 func (r *ranges) feed(proxy config.Handler) (remove func()) {
 	listens, is := proxy.(config.ServiceCIDRHandler)
 	if !is {
