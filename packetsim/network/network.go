@@ -114,6 +114,20 @@ func (n *Network) RemoveHost(name string) {
 	}
 }
 
+// Exchange puts hosts in the place of those of the same names, whose devices they have, listeners and wires stay. No checkpoint may be
+// open. What it returns puts back those that were there.
+func (n *Network) Exchange(hosts map[string]*packetsim.Host) (back func()) {
+	before := make(map[string]*packetsim.Host, len(hosts))
+	for name, h := range hosts {
+		before[name], n.hosts[name].Host = n.hosts[name].Host, h
+	}
+	return func() {
+		for name, h := range before {
+			n.hosts[name].Host = h
+		}
+	}
+}
+
 // Host is the host of a name, or nil.
 func (n *Network) Host(name string) *Host { return n.hosts[name] }
 

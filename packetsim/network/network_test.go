@@ -1,6 +1,7 @@
 package network
 
 import (
+	"maps"
 	"net/netip"
 	"strings"
 	"testing"
@@ -135,6 +136,23 @@ func TestNetworkRemoveHost(t *testing.T) {
 	l.removeHost("a2")
 	assert.Equal(t, []string{"1: the first packet was lost at node2: nobody on node2/veth-a - a2/eth0 has the address 10.244.2.2"},
 		l.connect("b1", inet.TCP, "10.244.2.2:8080"))
+}
+
+// TestNetworkExchange walks through another host of the same name, and through the first one again.
+func TestNetworkExchange(t *testing.T) {
+	l := newNetLab(t, labRules)
+	asItIs := l.connect("b1", inet.TCP, "10.244.2.2:8080")
+	config := l.Host("node2").Config()
+	config.Sysctls = maps.Clone(config.Sysctls)
+	config.Sysctls["net.ipv4.ip_forward"], config.Sysctls["net.ipv4.conf.all.forwarding"] = "0", "0"
+	other, err := packetsim.NewHost(config)
+	require.NoError(t, err)
+	back := l.Exchange(map[string]*packetsim.Host{"node2": other})
+	exchanged := l.connect("b1", inet.TCP, "10.244.2.2:8080")
+	assert.Len(t, exchanged, 1)
+	assert.Contains(t, exchanged[0], "the first packet was dropped at node2")
+	back()
+	assert.Equal(t, asItIs, l.connect("b1", inet.TCP, "10.244.2.2:8080"))
 }
 
 // TestNetworkSaysWhereAPacketIsLost: who sent it last, by which device and for which neighbour, is data beside the text.

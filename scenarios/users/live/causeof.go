@@ -25,11 +25,11 @@ func (e *exam) causeOf(a oracle.Attempt, conn *network.Connection) (cause.Cause,
 			Says: fmt.Sprintf("%s answers at %s, which is no endpoint of the service.", conn.Server, conn.Asked),
 		}
 	}
-	healed, err := e.healedLab()
-	if err != nil {
-		return cause.Cause{}, err
-	}
-	would, err := healed.follow(a)
+	var would []story
+	err := e.afterSync(func(healed *lab) (err error) {
+		would, err = healed.follow(a)
+		return err
+	})
 	var opaque *packetsim.OpaqueError
 	if errors.As(err, &opaque) {
 		return ended, nil

@@ -64,7 +64,6 @@ type exam struct {
 	report *Report
 
 	hostsHealed map[string]*packetsim.Host // the nodes that kube-proxy changes when it syncs, as they are then
-	healed      *lab                       // the nodes after a sync, joined once somebody asks for it
 	rules       map[string]difference      // rules that differ from kube-proxy's, by node
 	units       units
 	services    map[string]bool // that there are, by NAMESPACE/NAME
@@ -116,21 +115,10 @@ func (c *Cluster) exam() (*exam, error) {
 	return e, e.compare()
 }
 
-// healedLab are the nodes after kube-proxy has synced.
-func (e *exam) healedLab() (*lab, error) {
-	var err error
-	if e.healed == nil {
-		hosts := maps.Clone(e.hostsHealed)
-		for _, name := range e.lab.Network.Hosts() {
-			if hosts[name] == nil {
-				hosts[name] = e.lab.Network.Host(name).Host // it is left as it was after each packet, and so is the same in both
-			}
-		}
-		if e.healed, err = newLab(e.topology, e.nodes, hosts); err == nil {
-			e.healed.memory = e.lab.memory
-		}
-	}
-	return e.healed, err
+// afterSync lends the nodes as kube-proxy would leave them: in the places of those as they are, so that there is one network.
+func (e *exam) afterSync(do func(healed *lab) error) error {
+	defer e.lab.Network.Exchange(e.hostsHealed)()
+	return do(&lab{Lab: e.lab.Lab, segments: e.lab.segments, memory: e.lab.memory})
 }
 
 // compare lets kube-proxy sync on a copy of each node, and keeps the rules that this changed, and the copy if it is another node now.

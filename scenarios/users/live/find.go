@@ -20,22 +20,14 @@ const shownWays = 2
 
 // find gives a name to what is wrong with one that suffers.
 func (g *groups) find(s *suffering) error {
-	g.exam.lend(&g.memory)
+	g.exam.lab.memory = &g.memory
 	err := g.exam.diagnose(s)
-	g.exam.lend(nil)
+	g.exam.lab.memory = nil
 	if err == nil {
 		err = g.add(s)
 	}
 	g.memory.Release()
 	return err
-}
-
-// lend gives the labs memory for what they tell.
-func (e *exam) lend(m *network.Memory) {
-	e.lab.memory = m
-	if e.healed != nil {
-		e.healed.memory = m
-	}
 }
 
 // conclude writes down what was found.
@@ -73,7 +65,12 @@ func (e *exam) diagnose(s *suffering) error {
 	}
 	would := is
 	if e.meetsChanged(s.errand, is) {
-		still, after, err := e.afterSync(s.errand)
+		var still []oracle.Violation
+		var after []story
+		err := e.afterSync(func(healed *lab) (err error) {
+			still, after, err = healed.try(e.spec, s.errand, true)
+			return err
+		})
 		var opaque *packetsim.OpaqueError
 		if err != nil && !errors.As(err, &opaque) {
 			return err
@@ -111,15 +108,6 @@ func (e *exam) meetsChanged(p errand, told []story) bool {
 	return false
 }
 
-// afterSync makes an errand on the nodes as kube-proxy would leave them.
-func (e *exam) afterSync(p errand) ([]oracle.Violation, []story, error) {
-	healed, err := e.healedLab()
-	if err != nil {
-		return nil, nil, err
-	}
-	return healed.try(e.spec, p, true)
-}
-
 // compareWays finds the rules that are met on the nodes as they are or as they should be, and not on both.
 func (e *exam) compareWays(s *suffering, is, would []story) {
 	var missing, foreign, moved picked
@@ -152,7 +140,8 @@ func (p *picked) pick(list []factRule, r *Rule, place int) {
 	}
 }
 
-// eachOther goes through the rules that the packets of stories met and in which their node differs, each with its place in one of the lists.
+// eachOther goes through the rules that the packets of stories met and in which their node differs, each with its
+// place in one of the lists.
 func (e *exam) eachOther(stories []story, do func(d *difference, r *Rule, place int)) {
 	differs := func(node string) bool { return len(e.rules[node].places) > 0 }
 	eachMet(stories, differs, func(r *Rule) {
