@@ -40,6 +40,8 @@ func (s *settings) kubeProxy() scenarios.KubeProxy {
 	}
 	if s.has.Has(NodePortAddresses) {
 		f["nodePortAddresses"] = s.nodePortAddresses()
+	} else {
+		s.primary = s.options.NFTables || s.options.Modes // what mode nftables does if it is not told
 	}
 	if s.has.Has(Time) && s.in(1, 6) {
 		f[s.ofMode("syncPeriod")] = pick(s.draw, "10s", "5m")

@@ -246,7 +246,7 @@ func (m *moment) send(f *flow, later oracle.Later) (taken bool, err error) {
 	}
 	allowed := f.judged.Expect(later)
 	m.r.exercised(allowed.Clauses()...)
-	for _, v := range f.judged.Judge(later, ways) {
+	for _, v := range m.violationsOf(f, later, ways) {
 		if err := m.foundInFlow(f, later, &allowed, v); err != nil {
 			return false, err
 		}
@@ -261,6 +261,21 @@ func (m *moment) send(f *flow, later oracle.Later) (taken bool, err error) {
 		m.r.kept.affinity.Made(m.after, f.attempt, way, m.r.time())
 	}
 	return way.Heard && (later.From == oracle.FromServer || way.Server == f.sender.Way().Server), nil
+}
+
+// violationsOf judges a packet of a connection. Within a sync that changes what the rules of mode nftables do with it, as they refuse a packet
+// of a flow that nobody has answered, it may meet the state after the sync too.
+func (m *moment) violationsOf(f *flow, later oracle.Later, ways []oracle.Way) []oracle.Violation {
+	found := f.judged.Judge(later, ways)
+	if len(found) == 0 || m.before == m.after || !slices.ContainsFunc(m.r.nodes, (*nodeState).inNFTables) {
+		return found
+	}
+	then := *f.judged
+	then.Synced(m.after)
+	if len(then.Judge(later, ways)) == 0 {
+		return nil
+	}
+	return found
 }
 
 // likeliest is the way that stays.

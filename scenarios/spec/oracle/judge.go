@@ -119,8 +119,8 @@ func (s *Spec) reaches(answer *Answer, w *Way) (*Clause, string) {
 		}
 		return answer.served, "nobody has the address of the endpoint"
 	}
-	if w.End == Lost && answer.hairpinsElsewhere(i) {
-		return nil, ""
+	if answer.hairpinsElsewhere(i) && (w.End == Lost || answer.stopped != nil && (w.End == Delivered || w.End == Dropped)) {
+		return nil, "" // whether rules of others stop it is for its source to say, which is open
 	}
 	if w.End != end || w.Host != host {
 		return answer.misses(i, w), fmt.Sprintf("want it to be %s by %s", end, host)
