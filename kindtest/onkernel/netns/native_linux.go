@@ -124,6 +124,8 @@ func asMet(rule *netfilter.Rule, v *expr.Verdict) *netfilter.Rule {
 }
 
 // Specified is the cluster by which the specification judges the nodes.
-func (s *session) Specified(objects []manifest.Object) *oracle.Cluster { return s.network.plan.Oracle(objects) }
+func (s *session) Specified(objects []manifest.Object) *oracle.Cluster {
+	return s.network.plan.Oracle(objects)
+}
 
 var _ scenarios.SpecifiedSession = (*session)(nil)

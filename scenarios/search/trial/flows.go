@@ -263,8 +263,8 @@ func (m *moment) send(f *flow, later oracle.Later) (taken bool, err error) {
 	return way.Heard && (later.From == oracle.FromServer || way.Server == f.sender.Way().Server), nil
 }
 
-// violationsOf judges a packet of a connection. Within a sync that changes what the rules of mode nftables do with it, as they refuse a packet
-// of a flow that nobody has answered, it may meet the state after the sync too.
+// violationsOf judges a packet of a connection. Within a sync that changes what the rules of mode nftables do with it, as they refuse a
+// packet of a flow that nobody has answered, it may meet the state after the sync too.
 func (m *moment) violationsOf(f *flow, later oracle.Later, ways []oracle.Way) []oracle.Violation {
 	found := f.judged.Judge(later, ways)
 	if len(found) == 0 || m.before == m.after || !slices.ContainsFunc(m.r.nodes, (*nodeState).inNFTables) {
