@@ -102,6 +102,10 @@ func findFiles(path string) ([]string, error) {
 		return err
 	})
 	slices.Sort(files)
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return nil, fmt.Errorf("find scenarios: %s: %w", at.Path, at.Err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("find scenarios: %w", err)
 	}
