@@ -378,6 +378,11 @@ func (k *process) OnEndpointSliceDelete(s *discovery.EndpointSlice) { k.OnEndpoi
 // OnEndpointSlicesSynced implements config.Handler.
 func (k *process) OnEndpointSlicesSynced() { k.slices = true }
 
+// OnServiceCIDRsChanged implements config.ServiceCIDRHandler.
+func (k *process) OnServiceCIDRsChanged(cidrs []string) {
+	k.tell(func(p proxy.Provider) { p.OnServiceCIDRsChanged(cidrs) })
+}
+
 // OnNodeAdd implements config.Handler.
 func (k *process) OnNodeAdd(n *v1.Node) { k.topology(n) }
 

@@ -24,6 +24,7 @@ func TestKubeProxyRunsScenarios(t *testing.T) {
 		"events-out-of-order.yaml":    "no fault: it restores both families in every sync",
 		"external-ip-gate.yaml":       "no fault: its feature gates hold for a whole process, which has all nodes here",
 		"nftables.yaml":               "in mode nftables an echo request to a cluster IP is rejected, as a packet to one of its unused ports is",
+		"nftables-servicecidrs.yaml":  "in mode nftables changed ServiceCIDRs wait for the hourly full sync",
 		"rules-walked.yaml":           "no fault: a rule that is written again counts from 0, and it writes all of a chain",
 	}
 	if Minor < 37 {
