@@ -38,7 +38,7 @@ flaky: ## run the tests of PACKAGES (./...) RUNS (200) times, JOBS at once (twic
 	$(GO) run ./internal/flaky -runs $(RUNS) $(addprefix -jobs ,$(JOBS)) -slow $(SLOW) -slow-runs $(SLOW_RUNS) $(PACKAGES)
 
 RECORD ?= -kept -cases 800
-track-record: ## find the bugs of the track record again, and run their scenarios with the bug and without (RECORD="-seeds 5 -write": search for all and write the record)
+track-record: ## find the bugs of the track record again, and run their scenarios with the bug and without (RECORD=-replay: run the scenarios only; RECORD="-seeds 5 -write": search for all and write the record)
 	$(GO) run ./scenarios/search/trackrecord/record $(RECORD)
 
 track-record-patches: ## update the patches of the track record's faults if the lines around them have moved

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/search/fuzz"
 	"github.com/chainwalk/chainwalk/scenarios/search/trackrecord"
 )
@@ -67,10 +69,15 @@ func (b *binary) timed(ctx context.Context, fault string, args ...string) (outpu
 	return out.Bytes(), took, true, nil
 }
 
+// modeOf is the mode of kube-proxy in which a fault shows.
+func modeOf(fault *trackrecord.Fault) string {
+	return string(cmp.Or(fault.Mode, scenarios.ModeIPTables))
+}
+
 // fuzz looks for a fault with one seed, and makes nothing small.
-func (b *binary) fuzz(ctx context.Context, fault string, seed int, o options) (*fuzz.Result, time.Duration, error) {
-	output, took, _, err := b.timed(ctx, fault, "fuzz", "--seed", strconv.Itoa(seed), "--runs", strconv.Itoa(o.cases), "--workers", "1",
-		"--until-found", "--shrinks", "-1", "-o", "json")
+func (b *binary) fuzz(ctx context.Context, fault *trackrecord.Fault, seed int, o options) (*fuzz.Result, time.Duration, error) {
+	output, took, _, err := b.timed(ctx, fault.Name, "fuzz", "--mode", modeOf(fault), "--seed", strconv.Itoa(seed),
+		"--runs", strconv.Itoa(o.cases), "--workers", "1", "--until-found", "--shrinks", "-1", "-o", "json")
 	if err != nil {
 		return nil, took, err
 	}
@@ -82,8 +89,8 @@ func (b *binary) fuzz(ctx context.Context, fault string, seed int, o options) (*
 const shrinks = "300"
 
 // small is what a case that failed with a fault comes to when it is made small: a scenario for each clause that it breaks.
-func (b *binary) small(ctx context.Context, fault string, seed, number int) ([]fuzz.Failure, error) {
-	output, _, err := b.run(ctx, fault, "fuzz", "--seed", strconv.Itoa(seed), "--case", strconv.Itoa(number),
+func (b *binary) small(ctx context.Context, fault *trackrecord.Fault, seed, number int) ([]fuzz.Failure, error) {
+	output, _, err := b.run(ctx, fault.Name, "fuzz", "--mode", modeOf(fault), "--seed", strconv.Itoa(seed), "--case", strconv.Itoa(number),
 		"--shrinks", shrinks, "-o", "json")
 	if err != nil {
 		return nil, err
@@ -113,16 +120,20 @@ func (b *binary) replay(ctx context.Context, fault, file string) (checks int, he
 	return checks, held, nil
 }
 
-// sound has the proxier without a fault judged by as many cases as each fault may take.
+// sound has the proxier without a fault judged in both modes, by as many cases as each fault may take.
 func (b *binary) sound(ctx context.Context, o options, out io.Writer) bool {
-	result, _, err := b.fuzz(ctx, "", 1, o)
-	if err != nil {
-		fmt.Fprintf(out, "the sound proxier: %v\n", err)
-		return false
+	sound := true
+	for _, mode := range []scenarios.Mode{scenarios.ModeIPTables, scenarios.ModeNFTables} {
+		result, _, err := b.fuzz(ctx, &trackrecord.Fault{Mode: mode}, 1, o)
+		if err != nil {
+			fmt.Fprintf(out, "the sound proxier in mode %s: %v\n", mode, err)
+			return false
+		}
+		for i := range result.Failures {
+			f := &result.Failures[i]
+			fmt.Fprintf(out, "the sound proxier in mode %s fails case %d: %s: want %s, got %s\n", mode, f.Case, f.Clause, f.Want, f.Got)
+		}
+		sound = sound && len(result.Failures) == 0
 	}
-	for i := range result.Failures {
-		f := &result.Failures[i]
-		fmt.Fprintf(out, "the sound proxier fails case %d: %s: want %s, got %s\n", f.Case, f.Clause, f.Want, f.Got)
-	}
-	return len(result.Failures) == 0
+	return sound
 }

@@ -47,7 +47,10 @@ func (b *binary) huntAll(ctx context.Context, o options, faults []trackrecord.Fa
 	for range o.jobs {
 		workers.Go(func() {
 			for place := range places {
-				hunts[place] = b.hunt(ctx, faults[place], o)
+				hunts[place] = hunt{fault: faults[place]}
+				if !o.replay {
+					hunts[place] = b.hunt(ctx, faults[place], o)
+				}
 				if o.write {
 					hunts[place].keep(ctx, b)
 				} else {
@@ -71,7 +74,7 @@ func (b *binary) huntAll(ctx context.Context, o options, faults []trackrecord.Fa
 func (b *binary) hunt(ctx context.Context, fault trackrecord.Fault, o options) hunt {
 	h := hunt{fault: fault}
 	for seed := 1; seed <= o.seeds && ctx.Err() == nil; seed++ {
-		result, took, err := b.fuzz(ctx, fault.Name, seed, o)
+		result, took, err := b.fuzz(ctx, &fault, seed, o)
 		if err != nil {
 			h.trouble = append(h.trouble, fmt.Errorf("seed %d: %w", seed, err))
 			continue
@@ -133,7 +136,7 @@ func (h *hunt) keep(ctx context.Context, b *binary) {
 	found := slices.DeleteFunc(slices.Clone(h.tries), func(t try) bool { return t.failure == nil })
 	slices.SortStableFunc(found, func(a, b try) int { return a.cases - b.cases })
 	for _, t := range found {
-		failures, err := b.small(ctx, h.fault.Name, t.seed, t.failure.Case)
+		failures, err := b.small(ctx, &h.fault, t.seed, t.failure.Case)
 		if err != nil {
 			h.trouble = append(h.trouble, err)
 			return
