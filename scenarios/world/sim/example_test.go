@@ -66,11 +66,12 @@ func ExampleRules() {
 	}
 	for line := range strings.Lines(save.String()) {
 		if strings.Contains(line, "default/web") {
-			fmt.Print(line)
+			rule, with, _ := strings.Cut(strings.TrimSpace(line), " --reject-with ")
+			fmt.Printf("%s\nwith %s\n", rule, with)
 		}
 	}
 	// Output:
 	// 2 restores
-	// -A KUBE-SERVICES -d 172.30.0.41/32 -p tcp -m comment --comment "default/web has no endpoints" -m tcp --dport 80 -j REJECT --reject-with
-	// icmp-port-unreachable
+	// -A KUBE-SERVICES -d 172.30.0.41/32 -p tcp -m comment --comment "default/web has no endpoints" -m tcp --dport 80 -j REJECT
+	// with icmp-port-unreachable
 }
