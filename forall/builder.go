@@ -93,7 +93,7 @@ func (b *builder) root() diagram.ID {
 // walkFrom is the fates of packets to a destination, by all devices.
 func (b *builder) walkFrom(view int32) diagram.ID {
 	if b.views[view].addr.IsMulticast() {
-		return b.unmodelled("multicast")
+		return b.unmodelled(toGroup)
 	}
 	start := state{view: view, port: asIs}
 	if b.needs.original {

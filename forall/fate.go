@@ -62,6 +62,15 @@ func (f Fate) String() string {
 // Arrives says whether the packet gets anywhere.
 func (f *Fate) Arrives() bool { return f.Unmodelled == "" && f.Verdict == packetsim.Accept }
 
+// Why the fates of packets to several receivers are not known.
+const (
+	toGroup     = "multicast"
+	toEverybody = "a packet of the host to everybody on a link"
+)
+
+// ToMany says that the fate is not known since the packet goes to several receivers, by multicast or broadcast.
+func (f *Fate) ToMany() bool { return f.Unmodelled == toGroup || f.Unmodelled == toEverybody }
+
 // without is the fate but for some parts.
 func (f Fate) without(p Part) Fate {
 	if f.Unmodelled != "" {

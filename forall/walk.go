@@ -145,7 +145,7 @@ func (b *builder) behind(st state) diagram.ID {
 		return b.walk(st)
 	case netfilter.Output:
 		if b.way(&st).ToMany && b.way(&st).Out != loopback {
-			return b.unmodelled("a packet of the host to everybody on a link")
+			return b.unmodelled(toEverybody)
 		}
 		st.hook, st.out = netfilter.PostRouting, b.outOf(&st)
 		return b.walk(st)

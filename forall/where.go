@@ -1,11 +1,14 @@
 package forall
 
 import (
+	"fmt"
 	"iter"
 	"net/netip"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Question asks which packets have a fate. Its zero value asks for all packets with all fates.
@@ -194,4 +197,48 @@ func (a *asking) answer(path []diagram.Edge, leaf diagram.ID) Answer {
 		}
 	}
 	return out
+}
+
+// Kind is all answers to a question whose fates are alike, but for what is translated to, and whose likely packets are alike to whom asked.
+type Kind struct {
+	// Space is a box of them, Fates what may become of its packets of what was asked for, and Probability the sum of these.
+	Space       Space
+	Fates       Distribution
+	Probability float64
+	// Witness is a packet of the box, as likely a one as the boxes of the kind have.
+	Witness inet.Input
+	// Share is how much of all packets of the class and family are of the kind, from 0 to 1. Boxes is in how many boxes.
+	Share float64
+	Boxes int
+}
+
+// Kinds is every kind of answer once, that which most packets have first. alike says more of what a kind has in common, of a likely packet
+// of each box; nil: nothing.
+func (f *Fates) Kinds(q Question, alike func(*inet.Input) string) []Kind {
+	likely := newLikely(f.host)
+	places := map[string]int{}
+	var all []Kind
+	var worst []int
+	for a := range f.Where(q) {
+		witness, cost := likely.witness(&a.Space)
+		kind := fmt.Sprint(a.Space.Family, a.Space.Class, a.Fates.kind())
+		if alike != nil {
+			kind += alike(&witness)
+		}
+		at, known := places[kind]
+		if !known {
+			at = len(all)
+			places[kind] = at
+			all, worst = append(all, Kind{}), append(worst, cost+1)
+		}
+		k := &all[at]
+		k.Share += a.Space.Share
+		k.Boxes++
+		if cost < worst[at] {
+			worst[at] = cost
+			k.Space, k.Fates, k.Probability, k.Witness = a.Space, a.Fates, a.Probability, witness
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Kind) int { return compareShares(b.Share, a.Share) })
+	return all
 }

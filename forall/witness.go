@@ -103,9 +103,9 @@ func (l *likely) addr(of Addrs, must func(netip.Addr) bool) (netip.Addr, int) {
 		}
 	}
 	candidates := []netip.Addr{of.First.Next(), of.First, of.Last}
-	for i, a := range candidates {
+	for _, a := range candidates {
 		if a.IsValid() && of.Has(a) && !a.IsUnspecified() && (must == nil || must(a)) {
-			return a, min(i, 1)
+			return a, 1
 		}
 	}
 	if must == nil {

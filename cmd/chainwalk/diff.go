@@ -189,14 +189,7 @@ func (r *diffResult) compare(sides [2]*hostSource, family netfilter.Family, opti
 		}
 		one := diffDifference{
 			Family: family, Class: d.Space.Class.String(), Share: d.Share, Packets: d.Space.String(), Packet: d.Witness.String(),
-			Ends: witnessEnds(book, &d.Witness), Before: d.Here, After: d.There,
-		}
-		for _, n := range d.Space.Names {
-			if n.Holds {
-				one.If = append(one.If, n.Name)
-			} else {
-				one.If = append(one.If, "not "+n.Name)
-			}
+			Ends: witnessEnds(book, &d.Witness), Before: d.Here, After: d.There, If: conditions(&d.Space),
 		}
 		if d.Space.Class == forall.New && !slices.ContainsFunc(d.Space.Names, func(n forall.Named) bool { return n.Holds }) {
 			for i, want := range [2]forall.Distribution{d.Here, d.There} {
@@ -209,6 +202,18 @@ func (r *diffResult) compare(sides [2]*hostSource, family netfilter.Family, opti
 		r.Differences = append(r.Differences, one)
 	}
 	return nil
+}
+
+// conditions are the conditions with names that a box of packets depends on.
+func conditions(s *forall.Space) (out []string) {
+	for _, n := range s.Names {
+		if n.Holds {
+			out = append(out, n.Name)
+		} else {
+			out = append(out, "not "+n.Name)
+		}
+	}
+	return out
 }
 
 // idealTolerance is what a draw of iptables that counts as 1/n may be off by, for all endpoints of a service together.
@@ -315,22 +320,24 @@ func (r *diffResult) write(s streams, output string) error {
 
 func (d *diffDifference) write(s streams) {
 	fmt.Fprintf(s.out, "\n%s of all %s packets of IPv%d\n", shareText(d.Share), d.Class, d.Family)
-	field := func(name, text string) {
-		if text != "" {
-			fmt.Fprintf(s.out, "  %-8s %s\n", name, text)
-		}
-	}
-	field("such as", d.Packets)
-	field("if", strings.Join(d.If, " and "))
-	field("packet", d.Packet)
-	field("ends", d.Ends)
-	field("before", d.Before.String())
+	writeField(s, "such as", d.Packets)
+	writeField(s, "if", strings.Join(d.If, " and "))
+	writeField(s, "packet", d.Packet)
+	writeField(s, "ends", d.Ends)
+	writeField(s, "before", d.Before.String())
 	for _, text := range d.DecidedBefore {
-		field("  by", text)
+		writeField(s, "  by", text)
 	}
-	field("after", d.After.String())
+	writeField(s, "after", d.After.String())
 	for _, text := range d.DecidedAfter {
-		field("  by", text)
+		writeField(s, "  by", text)
+	}
+}
+
+// writeField writes a line of what is said of packets, if there is something to say.
+func writeField(s streams, name, text string) {
+	if text != "" {
+		fmt.Fprintf(s.out, "  %-8s %s\n", name, text)
 	}
 }
 
