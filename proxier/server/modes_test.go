@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -67,7 +68,10 @@ func TestRunInModeNFTables(t *testing.T) {
 		"ip daddr @nodeport-ips meta l4proto . th dport vmap @service-nodeports",
 		"elements = { 192.168.0.2 }", // the node's own address alone
 	} {
-		m.await(t, rule, func() bool { return strings.Contains(said(t, kernel.Exec(), "nft list ruleset"), rule) })
+		m.await(t, rule, func() bool {
+			m.clock.Step(time.Second) // ServiceCIDRs that are known after the first sync wait for the next one
+			return strings.Contains(said(t, kernel.Exec(), "nft list ruleset"), rule)
+		})
 	}
 	_, mode := ask(t, http.MethodGet, m.configuration.MetricsBindAddress+"/proxyMode", "")
 	assert.Equal(t, "nftables", mode)
