@@ -60,8 +60,8 @@ func thousand(nft bool) string {
 	return b.String() + "COMMIT\n"
 }
 
-// keyTime is how many milliseconds may pass from a key to its trace at 1,000 rules: twice the goal, which is printed beside each time, since
-// other machines are slower. Keys in a listing of nftables do not reach the goal everywhere.
+// keyTime is how many milliseconds may pass from a key to its trace at 1,000 rules: twice the goal, which is printed beside each time,
+// since other machines are slower. Keys in a listing of nftables do not reach the goal everywhere.
 const keyGoal, keyTime = 50, 2 * keyGoal
 
 // keystroke prints what a key costs at 1,000 rules: in the packet, and in the rules. The fastest of several has to be in time, where nobody
