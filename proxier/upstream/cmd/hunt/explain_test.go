@@ -98,8 +98,8 @@ var onTheTrackRecord = map[string]string{
 	"none-conntrack-before-rules":                "flows-of-deleted-service",
 }
 
-// onTheTrackRecordInModeNFTables are those of mode nftables that kube-proxy breaks. docs/findings.md says what they come of; the hunt has no
-// names for these causes.
+// onTheTrackRecordInModeNFTables are those of mode nftables that kube-proxy breaks. docs/findings.md says what they come of; the hunt has
+// no names for these causes.
 var onTheTrackRecordInModeNFTables = []string{
 	"130119-nft-clients-lost-by-restart", "135800-nft-hairpin-keeps-source", "135800-nft-hairpin-of-unplaced-endpoints",
 	"none-nft-echo-refused",
