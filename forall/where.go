@@ -13,7 +13,7 @@ import (
 
 // Question asks which packets have a fate. Its zero value asks for all packets with all fates.
 type Question struct {
-	// Of the packets as they come, unset parts being any:
+	// Of the packets as they come, unset parts being any. A port, here or below, without a protocol asks for all protocols that have ports.
 	Dst, Src netip.Prefix
 	Proto    uint8
 	DstPort  uint16
@@ -105,8 +105,17 @@ func (a *asking) packets() diagram.ID {
 	if a.q.Src.IsValid() {
 		choose(vSrc, prefixInterval(a.q.Src))
 	}
-	if a.q.Proto != 0 {
+	switch {
+	case a.q.Proto != 0:
 		choose(vProto, diagram.Point(diagram.Number(uint64(a.q.Proto))))
+	case a.q.DstPort != 0 || a.q.EndPort != 0:
+		var ported []diagram.Interval
+		for n := range 256 {
+			if inet.Proto(n).HasPorts() {
+				ported = append(ported, diagram.Point(diagram.Number(uint64(n))))
+			}
+		}
+		choose(vProto, ported...)
 	}
 	if a.q.DstPort != 0 {
 		choose(vDstPort, diagram.Point(diagram.Number(uint64(a.q.DstPort))))
@@ -199,7 +208,7 @@ func (a *asking) answer(path []diagram.Edge, leaf diagram.ID) Answer {
 	return out
 }
 
-// Kind is all answers to a question whose fates are alike, but for what is translated to, and whose likely packets are alike to whom asked.
+// Kind is all answers whose fates are alike, but for what is translated to, and whose likely packets are alike to who asked.
 type Kind struct {
 	// Space is a box of them, Fates what may become of its packets of what was asked for, and Probability the sum of these.
 	Space       Space
@@ -212,14 +221,14 @@ type Kind struct {
 	Boxes int
 }
 
-// Kinds is every kind of answer once, that which most packets have first. alike says more of what a kind has in common, of a likely packet
-// of each box; nil: nothing.
-func (f *Fates) Kinds(q Question, alike func(*inet.Input) string) []Kind {
+// Kinds is every kind of answer to some questions once, the kind of most packets first. The packets of one question must be none of
+// another's. alike says more of what a kind has in common, of a likely packet of each box; nil: nothing.
+func (f *Fates) Kinds(questions []Question, alike func(*inet.Input) string) []Kind {
 	likely := newLikely(f.host)
 	places := map[string]int{}
 	var all []Kind
 	var worst []int
-	for a := range f.Where(q) {
+	add := func(a *Answer) {
 		witness, cost := likely.witness(&a.Space)
 		kind := fmt.Sprint(a.Space.Family, a.Space.Class, a.Fates.kind())
 		if alike != nil {
@@ -237,6 +246,11 @@ func (f *Fates) Kinds(q Question, alike func(*inet.Input) string) []Kind {
 		if cost < worst[at] {
 			worst[at] = cost
 			k.Space, k.Fates, k.Probability, k.Witness = a.Space, a.Fates, a.Probability, witness
+		}
+	}
+	for _, q := range questions {
+		for a := range f.Where(q) {
+			add(&a)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Kind) int { return compareShares(b.Share, a.Share) })

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -63,8 +61,8 @@ type askResult struct {
 	Question string    `json:"question"`
 	Answer   string    `json:"answer"`
 	Kinds    []askKind `json:"kinds"`
-	// WithoutMany says that multicast and broadcast packets are left aside, of which nothing is known.
-	WithoutMany bool `json:"withoutMulticastAndBroadcast,omitempty"`
+	// Aside are packets that the answer says nothing of.
+	Aside []string `json:"aside,omitempty"`
 	// Unknown are kinds of packets whose fate is not known, since it is not modelled: they may be so too.
 	Unknown []string `json:"unknown,omitempty"`
 	// Unread is what was not read of the node.
@@ -73,15 +71,10 @@ type askResult struct {
 
 // askKind is one kind of answer.
 type askKind struct {
-	Family netfilter.Family `json:"family"`
-	// Share is how much of all first packets of the family are so, and Boxes in how many ranges.
-	Share   float64             `json:"share"`
-	Boxes   int                 `json:"boxes"`
-	Packets string              `json:"packets"`
-	If      []string            `json:"if,omitempty"`
-	Packet  string              `json:"packet"`
-	Ends    string              `json:"ends,omitempty"`
-	Fates   forall.Distribution `json:"fates"`
+	packetKind
+	// Boxes is in how many ranges the packets are.
+	Boxes int                 `json:"boxes"`
+	Fates forall.Distribution `json:"fates"`
 	// Probability is how likely one of the fates is for such a packet.
 	Probability float64 `json:"probability"`
 	// Decided are the last rules that the packet meets, by a walk of it.
@@ -108,56 +101,50 @@ func runAsk(s streams, o askOptions, path, text string) error {
 	if err != nil {
 		return err
 	}
-	result := askResult{Version: 1, Question: text, Kinds: []askKind{}}
-	for _, u := range source.unread {
-		result.Unread = append(result.Unread, fmt.Sprintf("%s: %s", u.What, u.Why))
-	}
+	result := askResult{Version: 1, Question: text, Kinds: []askKind{}, Unread: source.notRead()}
+	asked := false
 	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-		if err := result.ask(q, host, family, book); err != nil {
-			return fmt.Errorf("%s: %w", source.name, err)
+		questions := q.of(family)
+		switch {
+		case len(questions) == 0:
+		case !source.has(family):
+			result.Aside = append(result.Aside, fmt.Sprintf("IPv%d (no rules were given)", family))
+		default:
+			asked = true
+			if err := result.ask(questions, q.unknown(family), host, family, book); err != nil {
+				return fmt.Errorf("%s: %w", source.name, err)
+			}
 		}
 	}
-	result.conclude(q)
+	result.conclude(q, asked)
 	if err := result.write(s, o.output); err != nil {
 		return err
 	}
 	switch {
 	case len(result.Kinds) > 0:
 		return nil
-	case len(result.Unknown)+len(result.Unread) > 0:
+	case !asked || len(result.Unknown)+len(result.Unread) > 0:
 		return toolStatus(exitUsage) // the answer says what is not known
 	}
 	return errNotHeld
 }
 
-// ask adds the answers of a family.
-func (r *askResult) ask(q *question, host *packetsim.Host, family netfilter.Family, book *names.Book) error {
-	questions := q.of(family)
-	if len(questions) == 0 {
-		return nil
-	}
+// ask adds the answers of a family. unknown asks which of the packets have a fate that is not known.
+func (r *askResult) ask(questions, unknown []forall.Question, host *packetsim.Host, family netfilter.Family, book *names.Book) error {
 	fates, err := forall.Of(host, forall.Options{Families: []netfilter.Family{family}})
 	if err != nil {
 		return err
 	}
-	for _, one := range questions {
-		for _, k := range fates.Kinds(one, deciding(host)) {
-			if !k.Fates.Known() {
-				r.unknown(&k)
-				continue
-			}
-			if err := r.add(&k, fates, book); err != nil {
-				return err
-			}
+	for _, k := range fates.Kinds(questions, deciding(host)) {
+		if !k.Fates.Known() {
+			continue // told below
 		}
-		if one.Fate == nil {
-			continue
+		if err := r.add(&k, fates, book); err != nil {
+			return err
 		}
-		one.EndDst, one.EndPort = netip.Prefix{}, 0
-		one.Fate = func(f *forall.Fate) bool { return f.Unmodelled != "" }
-		for _, k := range fates.Kinds(one, nil) {
-			r.unknown(&k)
-		}
+	}
+	for _, k := range fates.Kinds(unknown, nil) {
+		r.unknown(&k)
 	}
 	return nil
 }
@@ -176,10 +163,15 @@ func deciding(host *packetsim.Host) func(*inet.Input) string {
 	}
 }
 
+// toMany are packets that forall does not model.
+const toMany = "multicast and broadcast"
+
 // unknown adds packets whose fate is not known.
 func (r *askResult) unknown(k *forall.Kind) {
 	if !slices.ContainsFunc(k.Fates, func(s forall.Share) bool { return s.Fate.Unmodelled != "" && !s.Fate.ToMany() }) {
-		r.WithoutMany = true
+		if !slices.Contains(r.Aside, toMany) {
+			r.Aside = append(r.Aside, toMany)
+		}
 		return
 	}
 	if text := fmt.Sprintf("%s: %s", k.Space.String(), k.Fates); !slices.Contains(r.Unknown, text) {
@@ -190,8 +182,7 @@ func (r *askResult) unknown(k *forall.Kind) {
 // add adds a kind of answer.
 func (r *askResult) add(k *forall.Kind, fates *forall.Fates, book *names.Book) error {
 	one := askKind{
-		Family: k.Space.Family, Share: k.Share, Boxes: k.Boxes, Packets: k.Space.String(), If: conditions(&k.Space),
-		Packet: k.Witness.String(), Ends: witnessEnds(book, &k.Witness), Fates: k.Fates, Probability: k.Probability,
+		packetKind: kindOf(&k.Space, k.Share, &k.Witness, book), Boxes: k.Boxes, Fates: k.Fates, Probability: k.Probability,
 	}
 	if !slices.ContainsFunc(k.Space.Names, func(n forall.Named) bool { return n.Holds }) {
 		want, err := fates.At(k.Witness)
@@ -207,37 +198,34 @@ func (r *askResult) add(k *forall.Kind, fates *forall.Fates, book *names.Book) e
 	return nil
 }
 
-// conclude puts the answer into words. What is not known comes first.
-func (r *askResult) conclude(q *question) {
-	switch n := len(r.Kinds); {
-	case n == 0 && len(r.Unknown)+len(r.Unread) > 0:
-		r.Answer = "cannot say: by what is known, no packets " + q.verb
-		return
-	case n == 0:
-		r.Answer = r.aside() + "no packets " + q.verb
-		return
-	default:
-		r.Answer = fmt.Sprintf("%s%s of packets %s", r.aside(), kinds(n), q.verb)
+// conclude puts the answer into words. What it says nothing of comes first. asked says that rules were asked at all.
+func (r *askResult) conclude(q *question, asked bool) {
+	if len(r.Aside) > 0 {
+		r.Answer = "not looked at: " + strings.Join(r.Aside, ", ") + "; "
+	}
+	if len(r.Unread) > 0 {
+		r.Answer = "parts of the node were not read; " + r.Answer
 	}
 	if len(r.Unknown) > 0 {
 		r.Answer = fmt.Sprintf("what becomes of %s of packets is not known; %s", kinds(len(r.Unknown)), r.Answer)
 	}
-}
-
-// aside is what the answer begins with, if it does not hold for all packets.
-func (r *askResult) aside() string {
-	if r.WithoutMany {
-		return "multicast and broadcast aside, "
+	switch n := len(r.Kinds); {
+	case !asked:
+		r.Answer = "cannot say: " + strings.TrimSuffix(r.Answer, "; ")
+	case n == 0 && len(r.Unknown)+len(r.Unread) > 0:
+		r.Answer = "cannot say: " + r.Answer + "by the rest, no packets " + q.verb
+	case n == 0:
+		r.Answer += "no packets " + q.verb
+	case n == 1:
+		r.Answer += "1 kind of packets " + q.verbOfOne()
+	default:
+		r.Answer += fmt.Sprintf("%s of packets %s", kinds(n), q.verb)
 	}
-	return ""
 }
 
 func (r *askResult) write(s streams, output string) error {
 	if output == "json" {
-		encoder := json.NewEncoder(s.out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(r)
+		return writeJSON(s.out, r)
 	}
 	fmt.Fprintln(s.out, r.Answer)
 	for _, text := range r.Unread {
@@ -248,20 +236,13 @@ func (r *askResult) write(s streams, output string) error {
 	}
 	for i := range r.Kinds {
 		k := &r.Kinds[i]
-		fmt.Fprintf(s.out, "\n%s of all first packets of IPv%d, in %s\n", shareText(k.Share), k.Family, ranges(k.Boxes))
-		writeField(s, "such as", k.Packets)
-		writeField(s, "if", strings.Join(k.If, " and "))
-		writeField(s, "packet", k.Packet)
-		writeField(s, "ends", k.Ends)
+		k.packetKind.write(s, ", in "+ranges(k.Boxes))
 		writeField(s, "fate", k.Fates.String())
 		if k.Probability < 1-idealTolerance {
 			writeField(s, "chance", fmt.Sprintf("%.4g", k.Probability))
 		}
 		for _, text := range k.Decided {
 			writeField(s, "  by", text)
-		}
-		if len(k.Decided) == 0 && len(k.If) == 0 {
-			writeField(s, "  by", "no rule: the kernel, for its addresses or routes")
 		}
 	}
 	return nil

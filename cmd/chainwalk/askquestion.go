@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -19,10 +20,10 @@ type question struct {
 	// fate says which fates are asked for, and verb what packets with such a fate do.
 	fate func(*forall.Fate) bool
 	verb string
-	// end is where packets are when they arrive; nil: anywhere. Of to and from, which are as the packets are sent, likewise.
+	// end is where packets arrive, to and from are their ends as they are sent; nil: any.
 	end, to, from *askedEnd
 	proto         inet.Proto
-	// devices are those that packets come by; nil: all of them, and the host itself.
+	// devices says by which devices packets come; nil: by any, or from the host itself.
 	devices []string
 }
 
@@ -109,9 +110,9 @@ func (a *asker) asked(q *question) (err error) {
 		if !a.next("reach") {
 			return fmt.Errorf("%s: %s", a.word(), askForms)
 		}
-		q.end, err = a.end(false)
+		q.end, err = a.end(q, false)
 	case a.next("reaches"):
-		q.end, err = a.end(false)
+		q.end, err = a.end(q, false)
 	case a.next("is", "are"):
 		if a.at < len(a.words) {
 			q.fate = askedFates[strings.ToLower(a.words[a.at])]
@@ -141,13 +142,13 @@ func (a *asker) filter(q *question) (err error) {
 		}
 		return fmt.Errorf("%s: %s", a.word(), askForms)
 	case a.next("to"):
-		q.to, err = a.end(false)
+		q.to, err = a.end(q, false)
 	case a.next("from"):
 		if a.next(names.Outside) {
 			q.devices, err = a.outside()
 			return err
 		}
-		q.from, err = a.end(true)
+		q.from, err = a.end(q, true)
 	case a.next("by", "in"):
 		if a.at == len(a.words) {
 			return fmt.Errorf("nothing: want the name of a device")
@@ -202,7 +203,7 @@ func deviceNames(h *packetsim.Host) []string {
 }
 
 // end reads an end: an object, an address with or without a port, or a range of addresses.
-func (a *asker) end(client bool) (*askedEnd, error) {
+func (a *asker) end(q *question, client bool) (*askedEnd, error) {
 	if a.at == len(a.words) {
 		return nil, fmt.Errorf("nothing: want an address, a range such as 10.0.0.0/8, or an object such as pod/NAME")
 	}
@@ -227,10 +228,13 @@ func (a *asker) end(client bool) (*askedEnd, error) {
 	for _, address := range found.Addresses {
 		e.prefixes = append(e.prefixes, netip.PrefixFrom(address, address.BitLen()))
 	}
+	if len(e.prefixes) == 0 {
+		return nil, fmt.Errorf("%s: it has no address", word)
+	}
 	if found.Port != "" {
 		port, err := strconv.ParseUint(found.Port, 10, 16)
 		if err != nil {
-			if port, err = portOfService(found); err != nil {
+			if port, err = a.portOfService(q, found); err != nil {
 				return nil, err
 			}
 		}
@@ -240,11 +244,13 @@ func (a *asker) end(client bool) (*askedEnd, error) {
 	return e, nil
 }
 
-// portOfService is the number of a port of a service that is written by its name.
-func portOfService(e *names.End) (uint64, error) {
+// portOfService is the number of a port of a service that is written by its name. The question is about the protocol of the port.
+func (a *asker) portOfService(q *question, e *names.End) (uint64, error) {
 	if e.Service != nil {
 		for i := range e.Service.Spec.Ports {
-			if p := &e.Service.Spec.Ports[i]; p.Name == e.Port {
+			p := &e.Service.Spec.Ports[i]
+			if p.Name == e.Port && (q.proto == 0 || q.proto == askedProtocols[strings.ToLower(string(p.Protocol))]) {
+				q.proto = cmp.Or(askedProtocols[strings.ToLower(string(p.Protocol))], inet.TCP)
 				return uint64(p.Port), nil
 			}
 		}
@@ -279,4 +285,21 @@ func (q *question) of(family netfilter.Family) []forall.Question {
 	each(q.to, func(one *forall.Question, p netip.Prefix) { one.Dst, one.DstPort = p, q.to.port })
 	each(q.from, func(one *forall.Question, p netip.Prefix) { one.Src = p })
 	return all
+}
+
+// verbOfOne is the verb of one kind of packets.
+func (q *question) verbOfOne() string {
+	if of, are := strings.CutPrefix(q.verb, "are "); are {
+		return "is " + of
+	}
+	return strings.Replace(q.verb, "match ", "matches ", 1)
+}
+
+// unknown asks, for one family, which of the packets have a fate that is not known. It may be the one that is asked for, and they may end
+// anywhere.
+func (q *question) unknown(family netfilter.Family) []forall.Question {
+	wherever := *q
+	wherever.end = nil
+	wherever.fate = func(f *forall.Fate) bool { return f.Unmodelled != "" }
+	return wherever.of(family)
 }

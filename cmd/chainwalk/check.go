@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -138,10 +137,7 @@ func (c *checked) writeJSON(w io.Writer) error {
 	for _, m := range c.mistakes {
 		list = append(list, foundMistake{File: m.File, Line: m.Line, Column: m.Column, Kind: string(m.Kind), Object: m.Object, Message: m.Msg})
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
+	return writeJSON(w, struct {
 		Version  int            `json:"version"`
 		Files    int            `json:"files"`
 		Mistakes []foundMistake `json:"mistakes"`

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -120,10 +119,7 @@ func writtenRules(s streams, o rulesOptions) (*hostSource, error) {
 
 // deadOf is the dead rules of a host that the flags ask for.
 func (o *rulesOptions) deadOf(h *hostSource, families []netfilter.Family) (deadSource, error) {
-	source := deadSource{Name: h.name, Dead: []forall.DeadRule{}}
-	for _, u := range h.unread {
-		source.Unread = append(source.Unread, fmt.Sprintf("%s: %s", u.What, u.Why))
-	}
+	source := deadSource{Name: h.name, Dead: []forall.DeadRule{}, Unread: h.notRead()}
 	host, err := h.host()
 	if err != nil {
 		return source, err
@@ -162,10 +158,7 @@ func (r *deadResult) conclude(count int, unsure bool, o deadOptions) {
 
 func (r *deadResult) write(s streams, output string) error {
 	if output == "json" {
-		encoder := json.NewEncoder(s.out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(r)
+		return writeJSON(s.out, r)
 	}
 	fmt.Fprintln(s.out, r.Answer)
 	for i := range r.Sources {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -108,16 +107,9 @@ type diffResult struct {
 
 // diffDifference is one kind of difference.
 type diffDifference struct {
-	Family netfilter.Family `json:"family"`
-	Class  string           `json:"class"`
-	// Share is how much of all packets of the family and class differ so.
-	Share   float64             `json:"share"`
-	Packets string              `json:"packets"`
-	If      []string            `json:"if,omitempty"`
-	Packet  string              `json:"packet"`
-	Ends    string              `json:"ends,omitempty"`
-	Before  forall.Distribution `json:"before"`
-	After   forall.Distribution `json:"after"`
+	packetKind
+	Before forall.Distribution `json:"before"`
+	After  forall.Distribution `json:"after"`
 	// DecidedBefore and DecidedAfter are the last rules that the packet meets, by a walk of it.
 	DecidedBefore []string `json:"decidedBefore,omitempty"`
 	DecidedAfter  []string `json:"decidedAfter,omitempty"`
@@ -138,8 +130,8 @@ func runDiff(s streams, o diffOptions, before, after string) error {
 	}
 	result := diffResult{Version: 1, Same: true, Differences: []diffDifference{}}
 	for _, side := range sides {
-		for _, u := range side.unread {
-			result.Unread = append(result.Unread, fmt.Sprintf("%s: %s: %s", side.name, u.What, u.Why))
+		for _, text := range side.notRead() {
+			result.Unread = append(result.Unread, side.name+": "+text)
 		}
 	}
 	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
@@ -187,10 +179,7 @@ func (r *diffResult) compare(sides [2]*hostSource, family netfilter.Family, opti
 			r.Unknown = append(r.Unknown, fmt.Sprintf("%s: before %s; after %s", d.Space.String(), d.Here, d.There))
 			continue
 		}
-		one := diffDifference{
-			Family: family, Class: d.Space.Class.String(), Share: d.Share, Packets: d.Space.String(), Packet: d.Witness.String(),
-			Ends: witnessEnds(book, &d.Witness), Before: d.Here, After: d.There, If: conditions(&d.Space),
-		}
+		one := diffDifference{packetKind: kindOf(&d.Space, d.Share, &d.Witness, book), Before: d.Here, After: d.There}
 		if d.Space.Class == forall.New && !slices.ContainsFunc(d.Space.Names, func(n forall.Named) bool { return n.Holds }) {
 			for i, want := range [2]forall.Distribution{d.Here, d.There} {
 				if err := confirmWitness(hosts[i], d.Witness, want, options.Ignore); err != nil {
@@ -202,18 +191,6 @@ func (r *diffResult) compare(sides [2]*hostSource, family netfilter.Family, opti
 		r.Differences = append(r.Differences, one)
 	}
 	return nil
-}
-
-// conditions are the conditions with names that a box of packets depends on.
-func conditions(s *forall.Space) (out []string) {
-	for _, n := range s.Names {
-		if n.Holds {
-			out = append(out, n.Name)
-		} else {
-			out = append(out, "not "+n.Name)
-		}
-	}
-	return out
 }
 
 // idealTolerance is what a draw of iptables that counts as 1/n may be off by, for all endpoints of a service together.
@@ -246,30 +223,34 @@ func witnessEnds(book *names.Book, in *inet.Input) string {
 	return strings.Join(out, ", ")
 }
 
-// decidedOn are the last rules or policies that a packet meets, of each outcome, as a walk of it says.
+// decidedOn is what decides about a packet, for each outcome of a walk of it: the rule that translates it, or else the last rule or policy that
+// it meets, or why the kernel stops it without a rule.
 func decidedOn(h *packetsim.Host, in inet.Input) (out []string) {
 	outcomes, err := h.Walk(in)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	for i := range outcomes {
-		steps := outcomes[i].Steps
-		if len(steps) == 0 {
-			continue
-		}
-		last := &steps[len(steps)-1]
-		for k := range steps {
-			if steps[k].Rule != nil && steps[k].Rule.Fact.Translation.Of != "" {
-				last = &steps[k]
-				break
-			}
-		}
-		text := strings.TrimSpace(fmt.Sprintf("%s %s", last, last.Text()))
+		text := decidedBy(&outcomes[i])
 		if !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}
 	return out
+}
+
+func decidedBy(o *packetsim.Outcome) string {
+	switch {
+	case o.Why != "":
+		return "no rule: " + o.Why
+	case len(o.Steps) == 0:
+		return "no rule: it meets none"
+	}
+	by := &o.Steps[len(o.Steps)-1]
+	if at := slices.IndexFunc(o.Steps, func(s packetsim.Step) bool { return s.Rule != nil && s.Rule.Fact.Translation.Of != "" }); at >= 0 {
+		by = &o.Steps[at]
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s", by, by.Text()))
 }
 
 // conclude puts the answer into words.
@@ -300,10 +281,7 @@ func kinds(n int) string {
 
 func (r *diffResult) write(s streams, output string) error {
 	if output == "json" {
-		encoder := json.NewEncoder(s.out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(r)
+		return writeJSON(s.out, r)
 	}
 	fmt.Fprintln(s.out, r.Answer)
 	for _, text := range r.Unread {
@@ -319,11 +297,7 @@ func (r *diffResult) write(s streams, output string) error {
 }
 
 func (d *diffDifference) write(s streams) {
-	fmt.Fprintf(s.out, "\n%s of all %s packets of IPv%d\n", shareText(d.Share), d.Class, d.Family)
-	writeField(s, "such as", d.Packets)
-	writeField(s, "if", strings.Join(d.If, " and "))
-	writeField(s, "packet", d.Packet)
-	writeField(s, "ends", d.Ends)
+	d.packetKind.write(s, "")
 	writeField(s, "before", d.Before.String())
 	for _, text := range d.DecidedBefore {
 		writeField(s, "  by", text)
@@ -332,19 +306,4 @@ func (d *diffDifference) write(s streams) {
 	for _, text := range d.DecidedAfter {
 		writeField(s, "  by", text)
 	}
-}
-
-// writeField writes a line of what is said of packets, if there is something to say.
-func writeField(s streams, name, text string) {
-	if text != "" {
-		fmt.Fprintf(s.out, "  %-8s %s\n", name, text)
-	}
-}
-
-// shareText is a share for people.
-func shareText(share float64) string {
-	if share >= 0.001 {
-		return fmt.Sprintf("%.2g%%", share*100)
-	}
-	return fmt.Sprintf("%.2g", share)
 }

@@ -109,6 +109,14 @@ func (o *hostOptions) ofSnapshot(name string, taken *snapshot.NodeSnapshot) (*ho
 	return &hostSource{name: name, known: host, unread: taken.Unread}, err
 }
 
+// notRead is what the snapshot lacks, each with the reason.
+func (h *hostSource) notRead() (out []string) {
+	for _, u := range h.unread {
+		out = append(out, fmt.Sprintf("%s: %s", u.What, u.Why))
+	}
+	return out
+}
+
 // has says whether the host may treat packets of a family otherwise than every host does.
 func (h *hostSource) has(family netfilter.Family) bool {
 	return h.saved == nil || !h.saved.IsEmpty(family)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -258,9 +257,7 @@ func probeWriter(output string) (func(io.Writer, []probe.Result) error, error) {
 		return probe.WriteText, nil
 	case "json":
 		return func(w io.Writer, results []probe.Result) error {
-			to := json.NewEncoder(w)
-			to.SetIndent("", "  ")
-			return to.Encode(struct {
+			return writeJSON(w, struct {
 				Version int            `json:"version"`
 				Results []probe.Result `json:"results"`
 			}{1, results})

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -32,10 +31,7 @@ func diffRuns(ctx context.Context, s streams, args []string, o runOptions) error
 		return err
 	}
 	if o.output == "json" {
-		enc := json.NewEncoder(s.out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(found)
+		err = writeJSON(s.out, found)
 	} else {
 		err = found.WriteText(s.out, builds[0], builds[1], o.verbose)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -98,10 +97,7 @@ func listScenarios(s streams, paths []string, o runOptions) error {
 
 func writeList(w io.Writer, list []listed, output string) error {
 	if output == "json" {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(struct {
+		return writeJSON(w, struct {
 			Version   int      `json:"version"`
 			Scenarios []listed `json:"scenarios"`
 		}{1, list})

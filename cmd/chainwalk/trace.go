@@ -118,7 +118,7 @@ func runTrace(ctx context.Context, s streams, o traceOptions, text string) error
 		if err != nil {
 			return err
 		}
-		return decided(document.Doubts, writeStory(s, o, &document.Story, func() error { return writeDocument(s, document) }))
+		return decided(document.Doubts, writeStory(s, o, &document.Story, func() error { return writeJSON(s.out, document) }))
 	}
 	result, why, host, err := traceResult(s, o, p)
 	if err != nil {
@@ -132,7 +132,7 @@ func runTrace(ctx context.Context, s streams, o traceOptions, text string) error
 		if p.book == nil {
 			return result.WriteJSON(s.out)
 		}
-		return writeDocument(s, traceDocument{result, told.Sentence, told.Causes, told.Unreached})
+		return writeJSON(s.out, traceDocument{result, told.Sentence, told.Causes, told.Unreached})
 	})
 	if err == nil && result.Opaque != nil {
 		err = fmt.Errorf("host %s: %w", result.Opaque.Host, result.Opaque)

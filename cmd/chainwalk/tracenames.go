@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -97,15 +96,4 @@ type traceDocument struct {
 	Causes []cause.Cause `json:"causes,omitempty"`
 	// Unreached are the endpoints that could have been expected and are in no outcome.
 	Unreached []story.Unreached `json:"unreached,omitempty"`
-}
-
-// writeDocument writes a document as JSON.
-func writeDocument(s streams, document any) error {
-	encoder := json.NewEncoder(s.out)
-	encoder.SetEscapeHTML(false) // the ">" of a packet is to be read by people too
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(document); err != nil {
-		return fmt.Errorf("write trace: %w", err)
-	}
-	return nil
 }
