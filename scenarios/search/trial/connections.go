@@ -58,6 +58,7 @@ func (c *connections) synced(s *oracle.Spec, all nodes) {
 
 // tried tells the connections what syncs may have made rules of that did not end well beyond doubt.
 func (c *connections) tried(s *oracle.Spec) {
+	c.affinity.Synced(s) // what may have been out of use for a while may be forgotten
 	for _, f := range c.flows {
 		f.judged.Tried(s)
 	}

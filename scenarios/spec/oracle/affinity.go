@@ -132,8 +132,9 @@ func (m *Affinity) remembered(answer Answer, at time.Time) Answer {
 		age := at.Sub(old.at)
 		if age <= answer.port.affinity+affinitySlack && slices.Contains(answer.Endpoints, old.endpoint) {
 			endpoints = append(endpoints, old.endpoint)
-			// a longer one brings nothing back
-			sure = sure || !old.shaky && !answer.port.doubt && age < min(old.timeout, answer.port.affinity)-affinitySlack
+			// A longer one brings nothing back, and mode nftables makes the set of an endpoint's clients anew.
+			remade := answer.mode == NFTables && old.timeout != answer.port.affinity
+			sure = sure || !old.shaky && !remade && !answer.port.doubt && age < min(old.timeout, answer.port.affinity)-affinitySlack
 		}
 	}
 	if len(endpoints) == 0 {

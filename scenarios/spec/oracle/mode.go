@@ -143,8 +143,8 @@ var (
 	}
 	affinityOfOtherMode = &Clause{
 		Name: "affinity-of-another-mode", Law: "I10", Force: Unspecified, Mode: NFTables,
-		Text: "A node whose proxy changes its mode may forget which endpoints clients reached. Mode iptables keeps up to 100 clients of an " +
-			"endpoint (ip_list_tot of xt_recent), mode nftables 65535 of one.",
+		Text: "A node whose proxy changes its mode may forget which endpoints clients reached, as may mode nftables when the timeout of the " +
+			"affinity changes. Mode iptables keeps up to 100 clients of an endpoint (ip_list_tot of xt_recent), mode nftables 65535 of one.",
 		Source: []string{"KEP-3866", "xt_recent(8)", "nft(8): size of a dynamic set"},
 	}
 )
