@@ -57,8 +57,8 @@ func places(n int) []int {
 }
 
 // sample is the packet that a report shows though nothing failed: of those that reach an endpoint and are answered, translated by a
-// rule, one of a scenario with few checks, which is a plain one, that is told in few lines; and where there is none the first of the last
-// scenario that sends any.
+// rule, one in mode iptables, if any is, of a scenario with few checks, which is a plain one, that is told in few lines; and where there
+// is none the first of the last scenario that sends any.
 type sample struct {
 	check         *Check // nil: no scenario sends a packet
 	way           int    // the place in its ways
@@ -79,7 +79,7 @@ func (s *sample) look(r *Result) {
 		first = false
 		for j := range c.Ways {
 			lines := len(c.Ways) * c.Ways[j].linesThereAndBack()
-			plainer := cmp.Or(cmp.Compare(len(r.Checks), s.checks), cmp.Compare(lines, s.lines)) < 0
+			plainer := cmp.Or(cmp.Compare(c.Mode, s.check.Mode), cmp.Compare(len(r.Checks), s.checks), cmp.Compare(lines, s.lines)) < 0
 			if c.Passed && lines > 0 && (s.lines == 0 || plainer) {
 				*s = sample{c, j, len(r.Checks), lines}
 			}
