@@ -25,31 +25,37 @@ type nftPosition struct {
 	next    int
 }
 
-// nftWalk takes packets through one base chain of nf_tables at a time (nft_do_chain in net/netfilter/nf_tables_core.c).
-type nftWalk struct {
+// nftMachine is the machine of registers that nf_tables is, and the packet that expressions load them from (nft_regs, nft_pktinfo).
+type nftMachine struct {
 	*course
 	targets *targets
-	tally   *tally
-	values  *nftValues
-	jumps   int // since the walk began
+	s       *skb
+	wire    *maskedBytes // the packet's bytes, once a rule has asked for them
+	regs    nftRegisters
+	code    expr.Code // the verdict so far
+}
 
-	// Of the base chain that the packet is in:
-	s     *skb
-	base  *nftBase
-	at    nftPosition // the rule that is looked at
-	stack [nftJumps]nftPosition
-	depth int
-	wire  *maskedBytes // the packet's bytes, once a rule has asked for them
-
-	// Of the rule that is looked at:
-	op       int // the one of its operations that is run
-	regs     nftRegisters
-	code     expr.Code
+// nftRun runs the expressions of one rule (nft_rule_dp_for_each_expr in net/netfilter/nf_tables_core.c).
+type nftRun struct {
+	nftMachine
+	tally    *tally
+	base     *nftBase
+	at       nftPosition       // the rule
+	op       int               // the one of its operations that is run
 	chain    string            // of the code Jump or Goto, unless to is set
 	to       *nftProgram       // of that code, if it is known already
 	element  *nftables.Element // that the code is from; nil: from the rule itself
 	rejected *expr.Reject      // to be answered when the rule has been told
 	looked   []nftLooked       // what its look-ups found, if the walk is told
+}
+
+// nftWalk takes packets through one base chain of nf_tables at a time (nft_do_chain in net/netfilter/nf_tables_core.c).
+type nftWalk struct {
+	nftRun
+	values *nftValues
+	jumps  int // since the walk began
+	stack  [nftJumps]nftPosition
+	depth  int
 }
 
 // run takes the packet through a base chain. It is false if the packet goes no further.
@@ -232,7 +238,7 @@ func (t *nftWalk) blame() {
 }
 
 // notWalked ends the walk at an expression that has no meaning here.
-func (t *nftWalk) notWalked(x expr.Expr, what string) {
+func (t *nftMachine) notWalked(x expr.Expr, what string) {
 	text := "not supported: expression " + x.Name()
 	if what != "" {
 		text += " (" + what + ")"

@@ -10,7 +10,7 @@ import (
 )
 
 // loadCT is ct (nft_ct_get_eval in net/netfilter/nft_ct.c).
-func (t *nftWalk) loadCT(x *expr.CT) {
+func (t *nftMachine) loadCT(x *expr.CT) {
 	c, at := t.s.conn, uint8(x.Dreg.Offset())
 	if x.Key == expr.CTState {
 		t.regs.put4(at, nftState(t.s))
@@ -53,7 +53,7 @@ func (t *nftWalk) loadCT(x *expr.CT) {
 }
 
 // loadTuple loads a part of the connection's addresses of a direction.
-func (t *nftWalk) loadTuple(x *expr.CT, c *conntrack.Conn) {
+func (t *nftMachine) loadTuple(x *expr.CT, c *conntrack.Conn) {
 	var dir uint8
 	if x.Dir != nil {
 		dir = *x.Dir
@@ -93,7 +93,7 @@ func ctName(k expr.CTKey) string {
 }
 
 // loadAddr loads an address; the keys of one family find none of the other.
-func (t *nftWalk) loadAddr(key expr.CTKey, at int, addr netip.Addr) {
+func (t *nftMachine) loadAddr(key expr.CTKey, at int, addr netip.Addr) {
 	switch key {
 	case expr.CTSrcIP, expr.CTDstIP:
 		if !addr.Is4() {
@@ -109,7 +109,7 @@ func (t *nftWalk) loadAddr(key expr.CTKey, at int, addr netip.Addr) {
 	t.regs.put(at, addr.AsSlice())
 }
 
-func (t *nftWalk) loadLabels(at uint8, c *conntrack.Conn) {
+func (t *nftMachine) loadLabels(at uint8, c *conntrack.Conn) {
 	var labels conntrack.Labels
 	switch {
 	case c.Labels != nil:
@@ -122,7 +122,7 @@ func (t *nftWalk) loadLabels(at uint8, c *conntrack.Conn) {
 }
 
 // loadCounters loads what the connection has counted, of one direction or of both; 0 if it counts nothing.
-func (t *nftWalk) loadCounters(x *expr.CT, c *conntrack.Conn) {
+func (t *nftMachine) loadCounters(x *expr.CT, c *conntrack.Conn) {
 	if c.Counters == nil && c.Given {
 		t.fail(errNoAccounting)
 		return
@@ -147,7 +147,7 @@ func (t *nftWalk) loadCounters(x *expr.CT, c *conntrack.Conn) {
 }
 
 // setCT writes something of the connection (nft_ct_set_eval in net/netfilter/nft_ct.c); of a packet without one, nothing.
-func (t *nftWalk) setCT(x *expr.CT) {
+func (t *nftMachine) setCT(x *expr.CT) {
 	c, at := t.s.conn, x.Sreg.Offset()
 	switch x.Key {
 	case expr.CTMark:

@@ -100,14 +100,14 @@ func (op *nftOp) draws(part, of uint64) {
 }
 
 // draw is such a draw.
-func (t *nftWalk) draw(op *nftOp) {
+func (t *nftMachine) draw(op *nftOp) {
 	if drawPart(t.chance, uint64(op.want), uint64(op.mask)+1) == op.not {
 		t.code = expr.Break
 	}
 }
 
 // drawBits draws the bits of a mask.
-func (t *nftWalk) drawBits(op *nftOp) {
+func (t *nftMachine) drawBits(op *nftOp) {
 	drawn, value := drawOneOf(t.chance, 1<<bits.OnesCount32(op.mask)), uint32(0)
 	for mask := op.mask; mask != 0; mask &= mask - 1 {
 		if drawn&1 != 0 {

@@ -19,7 +19,7 @@ const (
 var errNoOptions = errors.New("packet: a rule asks for options of TCP, which are not known without numbers")
 
 // exthdr is exthdr (net/netfilter/nft_exthdr.c) of TCP's options, and of IPv6 headers, of which a packet here has none.
-func (t *nftWalk) exthdr(x *expr.Exthdr) {
+func (t *nftMachine) exthdr(x *expr.Exthdr) {
 	switch {
 	case x.Op == expr.ExthdrTCPOption && x.Writes:
 		t.writeOption(x)
@@ -37,7 +37,7 @@ func (t *nftWalk) exthdr(x *expr.Exthdr) {
 }
 
 // lacks is what it loads where the header is not there.
-func (t *nftWalk) lacks(x *expr.Exthdr) {
+func (t *nftMachine) lacks(x *expr.Exthdr) {
 	if x.Present {
 		t.regs.put4(uint8(x.Dreg.Offset()), 0)
 		return
@@ -45,7 +45,7 @@ func (t *nftWalk) lacks(x *expr.Exthdr) {
 	t.code = expr.Break
 }
 
-func (t *nftWalk) loadExtension(x *expr.Exthdr) {
+func (t *nftMachine) loadExtension(x *expr.Exthdr) {
 	switch s := t.s; {
 	case !s.Is6():
 		t.code = expr.Break
@@ -59,7 +59,7 @@ func (t *nftWalk) loadExtension(x *expr.Exthdr) {
 }
 
 // option is an option of the packet's TCP header; nil if it is not there.
-func (t *nftWalk) option(kind uint8) []byte {
+func (t *nftMachine) option(kind uint8) []byte {
 	s := t.s
 	n := s.Numbers
 	switch {
@@ -83,7 +83,7 @@ func (t *nftWalk) option(kind uint8) []byte {
 }
 
 // loadOption is nft_exthdr_tcp_eval.
-func (t *nftWalk) loadOption(x *expr.Exthdr) {
+func (t *nftMachine) loadOption(x *expr.Exthdr) {
 	if t.s.Proto != inet.TCP {
 		t.lacks(x)
 		return
@@ -105,7 +105,7 @@ func (t *nftWalk) loadOption(x *expr.Exthdr) {
 
 // writeOption is nft_exthdr_tcp_set_eval: the greatest segment is never made greater. As with -j TCPMSS an option that is not known is
 // taken not to be there.
-func (t *nftWalk) writeOption(x *expr.Exthdr) {
+func (t *nftMachine) writeOption(x *expr.Exthdr) {
 	s := t.s
 	if s.Proto != inet.TCP {
 		t.code = expr.Break

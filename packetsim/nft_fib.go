@@ -13,7 +13,7 @@ var routeTypeNumbers = map[RouteType]uint32{RouteUnicast: 1, RouteLocal: 2, Rout
 	RouteBlackhole: 6, RouteUnreachable: 7, RouteProhibit: 8, RouteThrow: 9}
 
 // fib is fib (net/ipv4/netfilter/nft_fib_ipv4.c and its IPv6 twin).
-func (t *nftWalk) fib(x *expr.Fib) {
+func (t *nftMachine) fib(x *expr.Fib) {
 	at := uint8(x.Dreg.Offset())
 	if x.Result == expr.FibType {
 		t.regs.put4(at, t.addressType(x))
@@ -33,7 +33,7 @@ func (t *nftWalk) fib(x *expr.Fib) {
 }
 
 // fibDevice is the device that the look-up is restricted to; nil: none.
-func (t *nftWalk) fibDevice(x *expr.Fib) *device {
+func (t *nftMachine) fibDevice(x *expr.Fib) *device {
 	switch {
 	case x.Flags&expr.FibIif != 0:
 		return t.s.in
@@ -44,7 +44,7 @@ func (t *nftWalk) fibDevice(x *expr.Fib) *device {
 }
 
 // fibFlow is what is looked up.
-func (t *nftWalk) fibFlow(x *expr.Fib) flow {
+func (t *nftMachine) fibFlow(x *expr.Fib) flow {
 	s := t.s
 	f := flow{dst: s.Dst, src: s.Src, in: loopbackName}
 	if x.Flags&expr.FibDaddr == 0 {
@@ -69,7 +69,7 @@ func (t *nftWalk) fibFlow(x *expr.Fib) flow {
 }
 
 // linkOf is the device on whose link a link-local address is.
-func (t *nftWalk) linkOf(x *expr.Fib) *device {
+func (t *nftMachine) linkOf(x *expr.Fib) *device {
 	if dev := t.fibDevice(x); dev != nil {
 		return dev
 	}
@@ -83,7 +83,7 @@ func (t *nftWalk) linkOf(x *expr.Fib) *device {
 func isZeroNet(addr netip.Addr) bool { return addr.Is4() && addr.As4()[0] == 0 }
 
 // addressType is the type of the address (nft_fib4_eval_type, nft_fib6_eval_type).
-func (t *nftWalk) addressType(x *expr.Fib) uint32 {
+func (t *nftMachine) addressType(x *expr.Fib) uint32 {
 	f, dev, routes := t.fibFlow(x), t.fibDevice(x), t.targets.routes
 	if t.s.Is6() {
 		return addressType6(routes, &f, dev)
@@ -118,7 +118,7 @@ func addressType6(routes *routing, f *flow, dev *device) uint32 {
 
 // reverseDevice is the device that the address is behind (nft_fib4_eval, nft_fib6_eval); nil if it is behind none, or not behind the one
 // that is asked for.
-func (t *nftWalk) reverseDevice(x *expr.Fib) *device {
+func (t *nftMachine) reverseDevice(x *expr.Fib) *device {
 	s := t.s
 	if s.hook == preRouting || s.hook == input {
 		if s.looped || s.in.Name == loopbackName {
@@ -167,7 +167,7 @@ const (
 const defaultRTMSS = 536
 
 // route is rt (net/netfilter/nft_rt.c). A packet that has no route yet breaks the rule.
-func (t *nftWalk) route(x *expr.RT) {
+func (t *nftMachine) route(x *expr.RT) {
 	s, at := t.s, x.Dreg.Offset()
 	if !s.routed {
 		t.code = expr.Break

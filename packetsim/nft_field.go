@@ -83,7 +83,7 @@ func payloadField(x *expr.Payload) nftField {
 }
 
 // load loads a field into its register. It is false where the packet has no such field, or the walk has failed.
-func (t *nftWalk) load(op *nftOp) bool {
+func (t *nftRun) load(op *nftOp) bool {
 	if v, ok := t.field(op.field); ok {
 		t.regs.put4(op.dreg, v)
 		return true
@@ -93,7 +93,7 @@ func (t *nftWalk) load(op *nftOp) bool {
 }
 
 // field is a field of the packet as a little-endian number. It is false where the field is not what its name says.
-func (t *nftWalk) field(f nftField) (uint32, bool) {
+func (t *nftMachine) field(f nftField) (uint32, bool) {
 	s := t.s
 	switch f {
 	case fieldSrc4:

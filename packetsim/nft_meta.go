@@ -21,7 +21,7 @@ var linkTypesOf = map[string]uint16{"ipip": 768, "ip6tnl": 769, "sit": 776, "gre
 	"tun": 65534, "wireguard": 65534, "xfrm": 65534}
 
 // loadMeta is meta (nft_meta_get_eval in net/netfilter/nft_meta.c).
-func (t *nftWalk) loadMeta(x *expr.Meta) {
+func (t *nftMachine) loadMeta(x *expr.Meta) {
 	s, at := t.s, uint8(x.Dreg.Offset())
 	switch x.Key {
 	case expr.MetaLen:
@@ -78,14 +78,14 @@ func metaName(k expr.MetaKey) string {
 	return "an unknown key"
 }
 
-func (t *nftWalk) loadName(at uint8, name string) {
+func (t *nftMachine) loadName(at uint8, name string) {
 	var padded [nameSize]byte
 	copy(padded[:], name)
 	t.regs.put(int(at), padded[:])
 }
 
 // loadDevice loads something of a device, which must be there.
-func (t *nftWalk) loadDevice(x *expr.Meta, dev *device) {
+func (t *nftMachine) loadDevice(x *expr.Meta, dev *device) {
 	at := uint8(x.Dreg.Offset())
 	if dev == nil {
 		t.code = expr.Break
@@ -124,7 +124,7 @@ func (s *skb) holder() *device {
 }
 
 // loadOwner loads who has the packet's socket. Only packets of the host have one.
-func (t *nftWalk) loadOwner(x *expr.Meta) {
+func (t *nftMachine) loadOwner(x *expr.Meta) {
 	at, socket := uint8(x.Dreg.Offset()), t.s.Socket
 	switch {
 	case !t.s.local, socket != nil && (socket.None || socket.Kernel):
@@ -139,7 +139,7 @@ func (t *nftWalk) loadOwner(x *expr.Meta) {
 }
 
 // loadRealms loads what the packet's route has of realms, once it has a route.
-func (t *nftWalk) loadRealms(at uint8) {
+func (t *nftMachine) loadRealms(at uint8) {
 	if !t.s.routed {
 		t.code = expr.Break
 		return
@@ -150,7 +150,7 @@ func (t *nftWalk) loadRealms(at uint8) {
 // The kinds of frames (PACKET_* in include/uapi/linux/if_packet.h).
 var frameTypes = map[inet.LinkType]uint32{inet.LinkUnicast: 0, inet.LinkBroadcast: 1, inet.LinkMulticast: 2}
 
-func (t *nftWalk) loadFrameType(at uint8) {
+func (t *nftMachine) loadFrameType(at uint8) {
 	kind := t.s.frameType()
 	if kind == "" {
 		t.fail(errNoLinkType)
@@ -160,7 +160,7 @@ func (t *nftWalk) loadFrameType(at uint8) {
 }
 
 // loadTime loads the time: since 1970, the day of the week from Sunday on, or the second of the day.
-func (t *nftWalk) loadTime(x *expr.Meta) {
+func (t *nftMachine) loadTime(x *expr.Meta) {
 	now, at := t.targets.memory.clock.Now().UTC(), uint8(x.Dreg.Offset())
 	switch x.Key {
 	case expr.MetaTimeNS:
@@ -174,7 +174,7 @@ func (t *nftWalk) loadTime(x *expr.Meta) {
 
 // setMeta writes what the kernel keeps beside the packet (nft_meta_set_eval in net/netfilter/nft_meta.c). Priorities and security marks
 // change nothing here: what asks for them is not walked.
-func (t *nftWalk) setMeta(x *expr.Meta) {
+func (t *nftMachine) setMeta(x *expr.Meta) {
 	switch at := x.Sreg.Offset(); x.Key {
 	case expr.MetaMark:
 		if !t.regs.knows(at, 4) {

@@ -11,7 +11,7 @@ import (
 )
 
 // nat is nat (net/netfilter/nft_nat.c).
-func (t *nftWalk) nat(x *expr.NAT) {
+func (t *nftRun) nat(x *expr.NAT) {
 	if x.Source {
 		t.outcome.SourceTranslated = true
 	}
@@ -43,7 +43,7 @@ func (t *nftWalk) nat(x *expr.NAT) {
 }
 
 // natTo translates the destination to an address and a port.
-func (t *nftWalk) natTo(op *nftOp) {
+func (t *nftRun) natTo(op *nftOp) {
 	six := t.s.Is6()
 	size := 4
 	if six {
@@ -64,7 +64,7 @@ func (t *nftWalk) natTo(op *nftOp) {
 }
 
 // bound is the verdict of a translation.
-func (t *nftWalk) bound(f fate) {
+func (t *nftRun) bound(f fate) {
 	if t.code = expr.Drop; f == accepted {
 		t.code = expr.Accept
 	}
@@ -76,7 +76,7 @@ func natFlags(f expr.NATFlags) netfilter.NATRange {
 }
 
 // addr is an address in a register, of the packet's family.
-func (t *nftWalk) addr(r expr.Register) netip.Addr {
+func (t *nftRun) addr(r expr.Register) netip.Addr {
 	size := 4
 	if t.s.Is6() {
 		size = 16
@@ -90,7 +90,7 @@ func (t *nftWalk) addr(r expr.Register) netip.Addr {
 }
 
 // ports takes the range of ports from registers; 0: there is none.
-func (t *nftWalk) ports(to *netfilter.NATRange, low, high expr.Register) {
+func (t *nftRun) ports(to *netfilter.NATRange, low, high expr.Register) {
 	if low == 0 {
 		return
 	}
@@ -101,7 +101,7 @@ func (t *nftWalk) ports(to *netfilter.NATRange, low, high expr.Register) {
 	}
 }
 
-func (t *nftWalk) port(r expr.Register) uint16 {
+func (t *nftRun) port(r expr.Register) uint16 {
 	if !t.regs.knows(r.Offset(), 2) {
 		t.fail(errRegisterUnknown)
 	}
@@ -109,7 +109,7 @@ func (t *nftWalk) port(r expr.Register) uint16 {
 }
 
 // netmap is the address with the network of the range (nft_nat_setup_netmap).
-func (t *nftWalk) netmap(source bool, to *netfilter.NATRange) netip.Addr {
+func (t *nftRun) netmap(source bool, to *netfilter.NATRange) netip.Addr {
 	addr := t.s.Dst
 	if source {
 		addr = t.s.Src
@@ -123,7 +123,7 @@ func (t *nftWalk) netmap(source bool, to *netfilter.NATRange) netip.Addr {
 }
 
 // masquerade is masq (net/netfilter/nft_masq.c).
-func (t *nftWalk) masquerade(x *expr.Masq) {
+func (t *nftRun) masquerade(x *expr.Masq) {
 	to := natFlags(x.Flags)
 	t.ports(&to, x.ProtoMin, x.ProtoMax)
 	t.outcome.SourceTranslated = true
@@ -131,7 +131,7 @@ func (t *nftWalk) masquerade(x *expr.Masq) {
 }
 
 // redirect is redir (net/netfilter/nft_redir.c).
-func (t *nftWalk) redirect(x *expr.Redir) {
+func (t *nftRun) redirect(x *expr.Redir) {
 	to := natFlags(x.Flags)
 	t.ports(&to, x.ProtoMin, x.ProtoMax)
 	t.bound(t.targets.redirect(t.s, to))

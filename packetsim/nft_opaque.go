@@ -57,13 +57,13 @@ func (t *nftWalk) guesses(e *OpaqueError, yes, no RuleAnswer) RuleAnswer {
 }
 
 // undecided ends the packet's way with a verdict that is not known.
-func (t *nftWalk) undecided() {
+func (t *nftRun) undecided() {
 	t.code, t.outcome.Verdict, t.outcome.To = expr.Drop, Unknown, ToNone
 }
 
 // missesBehind says whether something that stands behind an operation does not hold for the packet, whatever the operation gives. It looks
 // at what only reads.
-func (t *nftWalk) missesBehind(r *nftRule, at *nftOp) bool {
+func (t *nftRun) missesBehind(r *nftRule, at *nftOp) bool {
 	regs, looked, element, to, code, failed := t.regs, t.looked, t.element, t.to, t.code, t.err
 	defer func() { t.regs, t.looked, t.element, t.to, t.code, t.err = regs, looked, element, to, code, failed }()
 	t.err, t.code = nil, expr.Continue
@@ -89,7 +89,7 @@ func (t *nftWalk) missesBehind(r *nftRule, at *nftOp) bool {
 
 // assume runs what stands behind an operation that was taken to hold. What cannot be run there is taken to hold as well if it only reads;
 // otherwise nobody can say what becomes of the packet.
-func (t *nftWalk) assume(r *nftRule, at *nftOp) {
+func (t *nftRun) assume(r *nftRule, at *nftOp) {
 	t.taintAfter(r.rule.Exprs[at.from])
 	t.op = len(r.ops) - 1 // that of the verdict, if there is one
 	for i := int(at.end); i < len(r.rule.Exprs); i++ {
@@ -110,14 +110,14 @@ func (t *nftWalk) assume(r *nftRule, at *nftOp) {
 }
 
 // runAlone runs one expression of the rule that is looked at.
-func (t *nftWalk) runAlone(x expr.Expr, place int) {
+func (t *nftRun) runAlone(x expr.Expr, place int) {
 	op := nftOp{from: uint8(place), end: uint8(place + 1)}
 	op.compile(x)
 	t.runOp(&op)
 }
 
 // taintAfter makes the registers unknown that an expression should have filled.
-func (t *nftWalk) taintAfter(x expr.Expr) {
+func (t *nftRun) taintAfter(x expr.Expr) {
 	var dreg expr.Register
 	switch x := x.(type) {
 	case *expr.Lookup:

@@ -8,7 +8,7 @@ import (
 )
 
 // header is where a header begins in the packet's bytes; false if the packet has none of it, or the walk has failed.
-func (t *nftWalk) header(x expr.Expr, base expr.PayloadBase) (at int, ok bool) {
+func (t *nftMachine) header(x expr.Expr, base expr.PayloadBase) (at int, ok bool) {
 	size := 20
 	if t.s.Is6() {
 		size = 40
@@ -28,7 +28,7 @@ func (t *nftWalk) header(x expr.Expr, base expr.PayloadBase) (at int, ok bool) {
 }
 
 // loadPayload loads bytes of the packet (nft_payload_eval in net/netfilter/nft_payload.c).
-func (t *nftWalk) loadPayload(x *expr.Payload) {
+func (t *nftMachine) loadPayload(x *expr.Payload) {
 	if x.Base == expr.LinkHeader {
 		t.loadLink(x)
 		return
@@ -44,7 +44,7 @@ func (t *nftWalk) loadPayload(x *expr.Payload) {
 }
 
 // take fills the register with bytes that are there.
-func (t *nftWalk) take(x *expr.Payload, m *maskedBytes, at int) {
+func (t *nftMachine) take(x *expr.Payload, m *maskedBytes, at int) {
 	n, to := int(x.Len), x.Dreg.Offset()
 	if at+n > m.size {
 		t.code = expr.Break
@@ -66,7 +66,7 @@ func (t *nftWalk) take(x *expr.Payload, m *maskedBytes, at int) {
 const linkHeader = 14
 
 // loadLink loads bytes of the frame that the packet came in. One of the host itself has none yet.
-func (t *nftWalk) loadLink(x *expr.Payload) {
+func (t *nftMachine) loadLink(x *expr.Payload) {
 	s := t.s
 	if s.came == nil && s.in == nil {
 		t.code = expr.Break
@@ -105,7 +105,7 @@ func (t *nftWalk) loadLink(x *expr.Payload) {
 
 // writePayload writes bytes into the packet (nft_payload_set_eval in net/netfilter/nft_payload.c), where they are those of a field that a
 // packet here has.
-func (t *nftWalk) writePayload(x *expr.Payload) {
+func (t *nftMachine) writePayload(x *expr.Payload) {
 	if x.Base == expr.LinkHeader {
 		t.notWalked(x, "a write to the link header")
 		return

@@ -16,7 +16,7 @@ const mostChoices = 1024
 type nftQuick [8]uint64
 
 // pick draws a number and looks it up.
-func (t *nftWalk) pick(op *nftOp) {
+func (t *nftRun) pick(op *nftOp) {
 	if quick := op.quick.Load(); quick != nil && !t.tells() {
 		t.regs.put8(op.dreg, quick[drawOneOf(t.chance, op.want)%uint32(len(quick))])
 		return
@@ -42,7 +42,7 @@ func (t *nftWalk) pick(op *nftOp) {
 }
 
 // newChoices are the choices of a map; nil if it may change, or the walk has failed.
-func (t *nftWalk) newChoices(op *nftOp) *nftFound {
+func (t *nftRun) newChoices(op *nftOp) *nftFound {
 	const constant = nftables.SetAnonymous | nftables.SetConstant
 	n, set := t.expr(op).(*expr.Numgen), t.setOf(t.lookupOf(op), t.lookupOf(op).Set)
 	if set == nil || set.Flags&constant != constant || set.KeyLen != 4 {

@@ -37,10 +37,10 @@ func (t *nftWalk) rule() {
 }
 
 // expr is the first expression of an operation of the rule that is looked at.
-func (t *nftWalk) expr(op *nftOp) expr.Expr { return t.at.program.rules[t.at.next].rule.Exprs[op.from] }
+func (t *nftRun) expr(op *nftOp) expr.Expr { return t.at.program.rules[t.at.next].rule.Exprs[op.from] }
 
 // runOp runs an operation. What does not hold sets the code to Break.
-func (t *nftWalk) runOp(op *nftOp) {
+func (t *nftRun) runOp(op *nftOp) {
 	switch op.kind {
 	case nftTest:
 		t.test(op)
@@ -69,7 +69,7 @@ func (t *nftWalk) runOp(op *nftOp) {
 }
 
 // test is a test of a field, of which not all may be known.
-func (t *nftWalk) test(op *nftOp) {
+func (t *nftRun) test(op *nftOp) {
 	if !t.load(op) {
 		return
 	}
@@ -90,7 +90,7 @@ func (t *nftWalk) test(op *nftOp) {
 }
 
 // verdict is a verdict of the rule's own. A jump that led to a chain of this table before leads there again.
-func (t *nftWalk) verdict(op *nftOp) {
+func (t *nftRun) verdict(op *nftOp) {
 	t.code = expr.Code(int32(op.want))
 	if t.code != expr.Jump && t.code != expr.Goto {
 		return
@@ -103,7 +103,7 @@ func (t *nftWalk) verdict(op *nftOp) {
 }
 
 // runExpr runs an expression, whether it is one of a rule, of an element or an object. This is the list of those that are walked.
-func (t *nftWalk) runExpr(x expr.Expr) {
+func (t *nftRun) runExpr(x expr.Expr) {
 	switch x := x.(type) {
 	case *expr.Immediate:
 		t.regs.put(x.Dreg.Offset(), x.Data.Bytes)
@@ -156,7 +156,7 @@ func (t *nftWalk) runExpr(x expr.Expr) {
 }
 
 // runEnd is runExpr for what a rule ends with.
-func (t *nftWalk) runEnd(x expr.Expr) {
+func (t *nftRun) runEnd(x expr.Expr) {
 	switch x := x.(type) {
 	case *expr.Reject:
 		t.code, t.rejected = expr.Drop, x
@@ -174,7 +174,7 @@ func (t *nftWalk) runEnd(x expr.Expr) {
 }
 
 // compare is cmp (net/netfilter/nft_cmp.c). What is not known matters only if the bytes before it are equal.
-func (t *nftWalk) compare(at int, op expr.CmpOp, data []byte) {
+func (t *nftMachine) compare(at int, op expr.CmpOp, data []byte) {
 	have := t.regs.bytes(at, len(data))
 	order := bytes.Compare(have, data)
 	if t.regs.tainted && !t.decides(at, op, data) {
@@ -186,7 +186,7 @@ func (t *nftWalk) compare(at int, op expr.CmpOp, data []byte) {
 }
 
 // decides says whether a comparison has an answer although some bits may not be known; if not, the walk has failed.
-func (t *nftWalk) decides(at int, op expr.CmpOp, data []byte) bool {
+func (t *nftMachine) decides(at int, op expr.CmpOp, data []byte) bool {
 	ordered := op > expr.Neq
 	for i, want := range data {
 		have, unknown := t.regs.data[at+i], t.regs.unknown[at+i]
@@ -225,7 +225,7 @@ func compares(order int, op expr.CmpOp) bool {
 }
 
 // inRange is range (net/netfilter/nft_range.c).
-func (t *nftWalk) inRange(x *expr.Range) {
+func (t *nftMachine) inRange(x *expr.Range) {
 	at := x.Sreg.Offset()
 	if !t.regs.knows(at, len(x.From)) {
 		t.fail(errRegisterUnknown)
@@ -239,14 +239,14 @@ func (t *nftWalk) inRange(x *expr.Range) {
 }
 
 // mask keeps what is not known behind a mask of four bytes.
-func (t *nftWalk) mask(at int, mask uint32) {
+func (t *nftMachine) mask(at int, mask uint32) {
 	if t.regs.tainted {
 		binary.LittleEndian.PutUint32(t.regs.unknown[at:], binary.LittleEndian.Uint32(t.regs.unknown[at:])&mask)
 	}
 }
 
 // bitwise4 is bitwise of four bytes.
-func (t *nftWalk) bitwise4(op *nftOp) {
+func (t *nftMachine) bitwise4(op *nftOp) {
 	value := t.regs.get4(op.sreg)
 	t.regs.set4(op.dreg, value&op.mask^op.xor)
 	if t.regs.tainted {
@@ -256,7 +256,7 @@ func (t *nftWalk) bitwise4(op *nftOp) {
 }
 
 // bitwise is bitwise of any length (net/netfilter/nft_bitwise.c).
-func (t *nftWalk) bitwise(x *expr.Bitwise) {
+func (t *nftMachine) bitwise(x *expr.Bitwise) {
 	from, to, n := x.Sreg.Offset(), x.Dreg.Offset(), padded(x.Len)
 	for _, bytes := range [...]*[expr.RegisterBytes]byte{&t.regs.data, &t.regs.unknown} {
 		known := bytes == &t.regs.data
@@ -303,7 +303,7 @@ func shift(to, from []byte, op expr.BitwiseOp, by uint32) {
 }
 
 // byteorder is byteorder (net/netfilter/nft_byteorder.c): both directions do the same.
-func (t *nftWalk) byteorder(x *expr.Byteorder) {
+func (t *nftMachine) byteorder(x *expr.Byteorder) {
 	from, to := x.Sreg.Offset(), x.Dreg.Offset()
 	for _, bytes := range [...]*[expr.RegisterBytes]byte{&t.regs.data, &t.regs.unknown} {
 		if bytes == &t.regs.unknown && !t.regs.tainted {

@@ -9,7 +9,7 @@ import (
 )
 
 // setOf is a set of the table by its name; nil if there is none, which ends the walk.
-func (t *nftWalk) setOf(x expr.Expr, name string) *nftables.Set {
+func (t *nftRun) setOf(x expr.Expr, name string) *nftables.Set {
 	set := t.base.table.Set(name)
 	if set == nil {
 		t.notWalked(x, "set "+name+" is not there")
@@ -18,7 +18,7 @@ func (t *nftWalk) setOf(x expr.Expr, name string) *nftables.Set {
 }
 
 // key is what the registers from one on hold for a set; nil if it is not known.
-func (t *nftWalk) key(set *nftables.Set, at int) []byte {
+func (t *nftRun) key(set *nftables.Set, at int) []byte {
 	if !t.regs.knows(at, int(set.KeyLen)) {
 		t.fail(errRegisterUnknown)
 		return nil
@@ -27,7 +27,7 @@ func (t *nftWalk) key(set *nftables.Set, at int) []byte {
 }
 
 // meets is the element that the registers from one on meet. What is not known of them matters only if an element agrees with the rest.
-func (t *nftWalk) meets(set *nftables.Set, at int) *nftables.Element {
+func (t *nftRun) meets(set *nftables.Set, at int) *nftables.Element {
 	n := int(set.KeyLen)
 	if t.regs.knows(at, n) {
 		return t.targets.memory.nftSets.find(set, t.regs.bytes(at, n))
@@ -42,12 +42,12 @@ func (t *nftWalk) meets(set *nftables.Set, at int) *nftables.Element {
 }
 
 // lookupOf is the look-up that an operation ends with.
-func (t *nftWalk) lookupOf(op *nftOp) *expr.Lookup {
+func (t *nftRun) lookupOf(op *nftOp) *expr.Lookup {
 	return t.at.program.rules[t.at.next].rule.Exprs[op.end-1].(*expr.Lookup)
 }
 
 // lookup is lookup (net/netfilter/nft_lookup.c). A look-up that found its set in this table before finds it again.
-func (t *nftWalk) lookup(op *nftOp) {
+func (t *nftRun) lookup(op *nftOp) {
 	in := op.found.Load()
 	if in == nil || in.table != t.base.table {
 		x := t.lookupOf(op)
@@ -85,7 +85,7 @@ func isBare(set *nftables.Set) bool {
 }
 
 // mapped is what the element that a look-up found maps to, if it is one in a map.
-func (t *nftWalk) mapped(op *nftOp, e *nftables.Element) {
+func (t *nftRun) mapped(op *nftOp, e *nftables.Element) {
 	if t.tells() {
 		t.looked = append(t.looked, nftLooked{t.lookupOf(op).Set, e})
 	}
@@ -106,7 +106,7 @@ func (t *nftWalk) mapped(op *nftOp, e *nftables.Element) {
 }
 
 // runAll runs what an element has of its own.
-func (t *nftWalk) runAll(exprs []expr.Expr) {
+func (t *nftRun) runAll(exprs []expr.Expr) {
 	for _, x := range exprs {
 		before := t.code
 		t.code = expr.Continue
@@ -119,7 +119,7 @@ func (t *nftWalk) runAll(exprs []expr.Expr) {
 
 // dynset is dynset (net/netfilter/nft_dynset.c): the packet adds an element, or makes its life begin again, or takes it out. The rule ends
 // if the set is full.
-func (t *nftWalk) dynset(x *expr.Dynset) {
+func (t *nftRun) dynset(x *expr.Dynset) {
 	set := t.setOf(x, x.Set)
 	if set == nil {
 		return
@@ -150,7 +150,7 @@ func (t *nftWalk) dynset(x *expr.Dynset) {
 }
 
 // objref is objref (net/netfilter/nft_objref.c): what an object of the table does, whose name is in the rule or in a map.
-func (t *nftWalk) objref(x *expr.Objref) {
+func (t *nftRun) objref(x *expr.Objref) {
 	kind, name := x.Type, x.Object
 	if x.Set != "" {
 		set := t.setOf(x, x.Set)

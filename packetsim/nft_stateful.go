@@ -6,7 +6,7 @@ import (
 )
 
 // stateful runs what keeps a state of its own: a rule's, an element's or an object's.
-func (t *nftWalk) stateful(x expr.Expr) {
+func (t *nftRun) stateful(x expr.Expr) {
 	switch x := x.(type) {
 	case *expr.Counter:
 		t.tally.count(x.Counters, t.s)
@@ -28,7 +28,7 @@ type nftBucket struct{ tokens, last int64 }
 const defaultBurst = 5
 
 // limit is limit (net/netfilter/nft_limit.c).
-func (t *nftWalk) limit(x *expr.Limit) {
+func (t *nftRun) limit(x *expr.Limit) {
 	rate, unit, burst := int64(x.Rate), int64(x.Unit), int64(x.Burst)
 	if rate == 0 {
 		t.notWalked(x, "a rate of 0")
@@ -61,7 +61,7 @@ func (t *nftWalk) limit(x *expr.Limit) {
 }
 
 // quota is quota (net/netfilter/nft_quota.c).
-func (t *nftWalk) quota(x *expr.Quota) {
+func (t *nftRun) quota(x *expr.Quota) {
 	used := &t.targets.memory.nftQuotas
 	more, _ := used.get(x)
 	more += uint64(t.s.Size())
@@ -93,7 +93,7 @@ func (q *nftQuotas) keep(depth int) {
 }
 
 // connlimit is ct count (net/netfilter/nft_connlimit.c).
-func (t *nftWalk) connlimit(x *expr.Connlimit) {
+func (t *nftRun) connlimit(x *expr.Connlimit) {
 	lists, match := &t.targets.memory.nftConnlimits, t.targets.match
 	list, known := lists.get(x)
 	own, c := match.countedOf(t.s)
@@ -109,7 +109,7 @@ func (t *nftWalk) connlimit(x *expr.Connlimit) {
 }
 
 // numgen is numgen (net/netfilter/nft_numgen.c).
-func (t *nftWalk) numgen(x *expr.Numgen) {
+func (t *nftMachine) numgen(x *expr.Numgen) {
 	at := uint8(x.Dreg.Offset())
 	if x.Random {
 		t.regs.put4(at, drawOneOf(t.chance, x.Modulus)+x.Offset)
@@ -132,7 +132,7 @@ type hashedBy struct {
 }
 
 // hash is jhash (net/netfilter/nft_hash.c).
-func (t *nftWalk) hash(x *expr.Hash) {
+func (t *nftMachine) hash(x *expr.Hash) {
 	if x.Symmetric {
 		t.notWalked(x, "symhash, which has a secret of the kernel's")
 		return

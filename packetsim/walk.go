@@ -52,7 +52,9 @@ func (h *Host) makeWalk() *walk {
 		match: matcher{course: &w.course, host: h.name, memory: h.memory, conns: &h.conns, routes: &h.routing, tally: &h.tally}}
 	w.table.targets = targets{course: &w.course, match: &w.table.match, answers: &w.answers, memory: h.memory,
 		conns: &h.conns, routes: &h.routing}
-	w.nft = nftWalk{course: &w.course, targets: &w.table.targets, tally: &h.tally, values: &h.nftValues}
+	w.nft = nftWalk{
+		nftRun: nftRun{nftMachine: nftMachine{course: &w.course, targets: &w.table.targets}, tally: &h.tally}, values: &h.nftValues,
+	}
 	return w
 }
 
