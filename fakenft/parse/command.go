@@ -1,8 +1,6 @@
 package parse
 
-import (
-	"github.com/chainwalk/chainwalk/fakenft/syntax"
-)
+import "github.com/chainwalk/chainwalk/fakenft/syntax"
 
 // input takes the whole text.
 func (p *parser) input() {
@@ -17,9 +15,9 @@ func (p *parser) input() {
 		case tokNewline, tokSemicolon:
 			p.take()
 		case tokInclude:
-			p.include()
+			p.blocks.include()
 		case tokDefine, tokRedefine, tokUndefine:
-			p.definition(t)
+			p.blocks.definition(t)
 		default:
 			p.line(t)
 		}
@@ -79,8 +77,8 @@ func (p *parser) command(c *syntax.Command, t token) {
 	case syntax.OpReplace:
 		if p.expect(tokRule) {
 			c.Kind = syntax.KindRule
-			p.ruleHandle(&c.Handle)
-			c.Rule = p.rule()
+			p.handles.ruleHandle(&c.Handle)
+			c.Rule = p.stmts.rule()
 		}
 	case syntax.OpDelete:
 		p.deletes(c)
@@ -99,12 +97,12 @@ func (p *parser) command(c *syntax.Command, t token) {
 	case syntax.OpRename:
 		if p.expect(tokChain) {
 			c.Kind = syntax.KindChain
-			p.chainSpec(&c.Handle)
+			p.handles.chainSpec(&c.Handle)
 			c.NewName = p.identifier()
 		}
 	case syntax.OpDescribe:
 		c.Kind = syntax.KindExpr
-		c.Describe = p.primary()
+		c.Describe = p.exprs.primary()
 	default:
 		p.ports(c)
 	}
@@ -149,41 +147,28 @@ func (p *parser) adds(c *syntax.Command, t token) bool {
 	case tokFlowtable:
 		p.take()
 		c.Kind = syntax.KindFlowtable
-		p.nameSpec(&c.Handle)
-		c.Flow = p.flowtable(c.Handle, false)
+		p.handles.nameSpec(&c.Handle)
+		c.Flow = p.hooks.flowtable(c.Handle, false)
 	case tokCounter, tokQuota, tokCt, tokLimit, tokSecmark, tokSynproxy:
 		p.take()
-		p.object(c, t)
+		p.objects.object(c, t)
 	default:
 		return false
 	}
 	return true
 }
 
-func (p *parser) table(c *syntax.Command) {
-	c.Kind = syntax.KindTable
-	p.tableSpec(&c.Handle)
-	t := &syntax.TableDecl{Handle: c.Handle}
-	c.Table = t
-	if p.peek() != tokLBrace {
-		return
-	}
-	p.open()
-	t.Loc = p.braces(false, scopeBase, func() { p.tableBlock(t) })
-	p.closeBlock()
-}
-
 func (p *parser) chain(c *syntax.Command) {
 	c.Kind = syntax.KindChain
-	p.chainSpec(&c.Handle)
+	p.handles.chainSpec(&c.Handle)
 	if p.peek() == tokLBrace {
-		c.Chain = p.chainBraces(c.Handle, false)
+		c.Chain = p.hooks.chainBraces(c.Handle, false)
 	}
 }
 
 func (p *parser) ruleAt(c *syntax.Command) {
 	c.Kind = syntax.KindRule
-	p.chainSpec(&c.Handle)
+	p.handles.chainSpec(&c.Handle)
 	h := &c.Handle
 	switch t := p.peek(); t {
 	case tokPosition, tokHandle:
@@ -199,18 +184,18 @@ func (p *parser) ruleAt(c *syntax.Command) {
 		h.Index = p.number() + 1
 		h.IndexLoc = p.since(from)
 	}
-	c.Rule = p.rule()
+	c.Rule = p.stmts.rule()
 }
 
 func (p *parser) set(c *syntax.Command, isMap bool) {
-	p.nameSpec(&c.Handle)
-	c.Set = p.setBraces(c.Handle, isMap, false)
+	p.handles.nameSpec(&c.Handle)
+	c.Set = p.sets.setBraces(c.Handle, isMap, false)
 }
 
 func (p *parser) element(c *syntax.Command) {
 	c.Kind = syntax.KindElements
-	p.nameSpec(&c.Handle)
-	c.Elements = p.elements()
+	p.handles.nameSpec(&c.Handle)
+	c.Elements = p.elements.elements()
 }
 
 func (p *parser) deletes(c *syntax.Command) {
@@ -220,51 +205,51 @@ func (p *parser) deletes(c *syntax.Command) {
 	case tokTable:
 		p.take()
 		c.Kind = syntax.KindTable
-		p.family(h)
+		p.handles.family(h)
 		if p.peek() == tokHandle {
-			p.handle(h)
+			p.handles.handle(h)
 		} else {
 			h.Table, h.TableLoc = p.identifier(tokHandle), p.last
 		}
 	case tokChain:
 		p.take()
 		c.Kind = syntax.KindChain
-		p.tableSpec(h)
+		p.handles.tableSpec(h)
 		if p.peek() == tokHandle {
-			p.handle(h)
+			p.handles.handle(h)
 		} else {
 			h.Chain, h.ChainLoc = p.identifier(tokHandle), p.last
 		}
 	case tokRule:
 		p.take()
 		c.Kind = syntax.KindRule
-		p.ruleHandle(h)
+		p.handles.ruleHandle(h)
 	case tokSet, tokFlowtable:
 		p.take()
 		c.Kind = syntax.KindSet
-		named := p.nameOrHandle(h)
+		named := p.handles.nameOrHandle(h)
 		if t == tokFlowtable {
 			c.Kind = syntax.KindFlowtable
 			if named && p.peek() == tokLBrace {
-				c.Flow = p.flowtable(*h, false)
+				c.Flow = p.hooks.flowtable(*h, false)
 			}
 		}
 	case tokMap:
 		p.take()
 		c.Kind = syntax.KindMap
-		p.nameSpec(h)
+		p.handles.nameSpec(h)
 	case tokElement:
 		p.take()
 		p.element(c)
 	case tokCounter, tokQuota, tokLimit, tokSecmark, tokSynproxy:
 		p.take()
 		c.Kind = objectKinds[t].kind
-		p.nameOrHandle(h)
+		p.handles.nameOrHandle(h)
 		p.close(opens[t])
 	case tokCt:
 		p.take()
-		c.Kind = p.ctObject()
-		p.nameSpec(h)
+		c.Kind = p.objects.ctObject()
+		p.handles.nameSpec(h)
 		p.close(scopeCT)
 	default:
 		p.unexpected(anything...)
@@ -283,16 +268,16 @@ func (p *parser) flushes(c *syntax.Command) {
 	c.Kind = kind
 	switch t {
 	case tokRuleset:
-		p.rulesetSpec(&c.Handle)
+		p.handles.rulesetSpec(&c.Handle)
 	case tokTable:
-		p.tableSpec(&c.Handle)
+		p.handles.tableSpec(&c.Handle)
 	case tokChain:
-		p.chainSpec(&c.Handle)
+		p.handles.chainSpec(&c.Handle)
 	case tokFlow:
 		if p.expect(tokTable) {
-			p.nameSpec(&c.Handle)
+			p.handles.nameSpec(&c.Handle)
 		}
 	default:
-		p.nameSpec(&c.Handle)
+		p.handles.nameSpec(&c.Handle)
 	}
 }

@@ -1,13 +1,20 @@
 package parse
 
-import (
-	"github.com/chainwalk/chainwalk/fakenft/syntax"
-)
+import "github.com/chainwalk/chainwalk/fakenft/syntax"
+
+// elementParser takes sets in braces, with their elements and verdicts.
+type elementParser struct {
+	*stream
+	*nodes
+	vars    *definitions
+	amounts *amountParser
+	exprs   *exprParser
+}
 
 // elements takes what an element command or "elements =" has: a set, or a variable.
-func (p *parser) elements() syntax.Expr {
+func (p *elementParser) elements() syntax.Expr {
 	if p.peek() == tokDollar {
-		return p.variable()
+		return p.vars.variable()
 	}
 	from := p.here()
 	if !p.expect(tokLBrace, tokDollar) {
@@ -17,18 +24,18 @@ func (p *parser) elements() syntax.Expr {
 }
 
 // setExpr takes a set in braces.
-func (p *parser) setExpr() syntax.Expr {
+func (p *elementParser) setExpr() syntax.Expr {
 	from := p.here()
 	p.expect(tokLBrace)
 	return p.setRest(from)
 }
 
 // setRest takes a set whose "{" has been taken. A newline may stand on both sides of a member, one on each.
-func (p *parser) setRest(from syntax.Loc) syntax.Expr {
+func (p *elementParser) setRest(from syntax.Loc) syntax.Expr {
 	return p.inside(2, func() syntax.Expr { return p.members(from) })
 }
 
-func (p *parser) members(from syntax.Loc) syntax.Expr {
+func (p *elementParser) members(from syntax.Loc) syntax.Expr {
 	s := &syntax.Set{}
 	p.accept(tokNewline)
 	for {
@@ -44,7 +51,7 @@ func (p *parser) members(from syntax.Loc) syntax.Expr {
 
 // moreMembers takes commas or the closing brace. It says whether a member comes: a comma may be the last, and several may follow each
 // other.
-func (p *parser) moreMembers() bool {
+func (p *elementParser) moreMembers() bool {
 	for {
 		switch p.peek() {
 		case tokComma:
@@ -64,7 +71,7 @@ func (p *parser) moreMembers() bool {
 }
 
 // beginsMember says whether the next token begins a member of a set.
-func (p *parser) beginsMember() bool {
+func (p *elementParser) beginsMember() bool {
 	switch t := p.peek(); t {
 	case tokDollar, tokString, tokQuotedString, tokAsteriskString, tokNumber, tokExists, tokMissing, tokLParen, tokRedirect, tokEther, tokIp,
 		tokIp6, tokVlan, tokArp, tokDnat, tokSnat, tokReset, tokEcn, tokOriginal, tokReply, tokLabel, tokAsterisk, tokLBrace:
@@ -76,7 +83,7 @@ func (p *parser) beginsMember() bool {
 }
 
 // member takes a member of a set: a set, an element, or an element with its data.
-func (p *parser) member() syntax.Expr {
+func (p *elementParser) member() syntax.Expr {
 	if p.peek() == tokLBrace {
 		return p.setExpr()
 	}
@@ -92,13 +99,13 @@ func (p *parser) member() syntax.Expr {
 		m.Data = v
 	} else {
 		from := p.here()
-		m.Data = p.concatRight(p.basicRight(), from)
+		m.Data = p.exprs.concatRight(p.exprs.basicRight(), from)
 	}
 	return m
 }
 
 // plainMember takes an element: its key, its statements, and its options.
-func (p *parser) plainMember() *syntax.Element {
+func (p *elementParser) plainMember() *syntax.Element {
 	e := p.elems.new()
 	from := p.here()
 	if p.accept(tokAsterisk) {
@@ -106,7 +113,7 @@ func (p *parser) plainMember() *syntax.Element {
 		c.Loc = p.last
 		e.Key = c
 	} else {
-		e.Key = p.concatRight(p.basicRight(), from)
+		e.Key = p.exprs.concatRight(p.exprs.basicRight(), from)
 	}
 	e.Loc = p.since(from)
 	for !p.bad {
@@ -121,7 +128,7 @@ func (p *parser) plainMember() *syntax.Element {
 }
 
 // elementStatement takes a counter, a limit or a "ct count" of an element. It is nil if none comes.
-func (p *parser) elementStatement() syntax.Stmt {
+func (p *elementParser) elementStatement() syntax.Stmt {
 	from := p.here()
 	switch p.peek() {
 	case tokCounter:
@@ -140,7 +147,7 @@ func (p *parser) elementStatement() syntax.Stmt {
 	case tokLimit:
 		p.take()
 		p.expect(tokRate)
-		l := p.rate(from, "limit burst must be > 0")
+		l := p.amounts.rate(from, "limit burst must be > 0")
 		if l.Bytes && l.Burst == 0 {
 			p.wrong("limit burst must be > 0", p.nowhere())
 		}
@@ -149,21 +156,21 @@ func (p *parser) elementStatement() syntax.Stmt {
 	case tokCt:
 		p.take()
 		p.expect(tokCount)
-		return p.connCount(from)
+		return p.amounts.connCount(from)
 	}
 	return nil
 }
 
 // elementOptions takes timeout, expires and comment.
-func (p *parser) elementOptions(e *syntax.Element) {
+func (p *elementParser) elementOptions(e *syntax.Element) {
 	for {
 		switch p.peek() {
 		case tokTimeout:
 			p.take()
-			e.Timeout, e.HasTimeout = p.time(), true
+			e.Timeout, e.HasTimeout = p.amounts.time(), true
 		case tokExpires:
 			p.take()
-			e.Expires, e.HasExpires = p.time(), true
+			e.Expires, e.HasExpires = p.amounts.time(), true
 		case tokComment:
 			text, at := p.comment()
 			if e.HasComment {
@@ -177,9 +184,9 @@ func (p *parser) elementOptions(e *syntax.Element) {
 }
 
 // verdictMap takes the mappings behind "vmap".
-func (p *parser) verdictMap() syntax.Expr {
+func (p *elementParser) verdictMap() syntax.Expr {
 	if p.peek() != tokLBrace {
-		return p.setName(tokLBrace)
+		return p.exprs.setName(tokLBrace)
 	}
 	from := p.here()
 	p.take()
@@ -206,7 +213,7 @@ func (p *parser) verdictMap() syntax.Expr {
 	return s
 }
 
-func (p *parser) moreVerdicts() bool {
+func (p *elementParser) moreVerdicts() bool {
 	for {
 		switch p.peek() {
 		case tokComma:
@@ -226,7 +233,7 @@ func (p *parser) moreVerdicts() bool {
 }
 
 // verdict takes a verdict; it is nil if none comes. Statement says that "{" may follow jump and goto, which leaves the rest to the caller.
-func (p *parser) verdict(t token, statement bool) syntax.Expr {
+func (p *elementParser) verdict(t token, statement bool) syntax.Expr {
 	code, ok := verdictCodes[t]
 	if !ok {
 		return nil
@@ -238,7 +245,7 @@ func (p *parser) verdict(t token, statement bool) syntax.Expr {
 	if t == tokJump || t == tokGoto {
 		switch p.peek() {
 		case tokDollar:
-			v.Chain = p.variable()
+			v.Chain = p.vars.variable()
 		case tokString:
 			p.take()
 			v.Chain = p.symbol(p.last, p.cur.text)
@@ -252,4 +259,14 @@ func (p *parser) verdict(t token, statement bool) syntax.Expr {
 	}
 	v.Loc = p.since(from)
 	return v
+}
+
+// elementKey takes the key, or the data, of an element that a packet makes, with its options.
+func (p *elementParser) elementKey() syntax.Expr {
+	e := p.elems.new()
+	from := p.here()
+	e.Key = p.exprs.key()
+	e.Loc = p.since(from)
+	p.elementOptions(e)
+	return e
 }

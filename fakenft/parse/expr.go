@@ -6,8 +6,16 @@ import (
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 )
 
-// The language has three kinds of expressions, which differ in what they may be made of: the left side of a relation (and what "typeof" and
-// "describe" take), the right side (and elements of sets), and what statements set things to. They share the operators.
+// exprParser takes expressions. The language has three kinds, which differ in what they may be made of: the left side of a relation (and
+// what "typeof" and "describe" take), the right side (and elements of sets), and what statements set things to. They share the operators.
+type exprParser struct {
+	*stream
+	*nodes
+	vars     *definitions
+	amounts  *amountParser
+	keys     *keyParser
+	elements *elementParser
+}
 
 // operator is a binary operator. Those of a higher rank bind tighter.
 type operator struct {
@@ -32,7 +40,7 @@ func binaryOf(t token) (operator, bool) {
 }
 
 // binary takes the operators of at least a rank that follow an expression, and their right sides.
-func (p *parser) binary(left syntax.Expr, from syntax.Loc, rank int, operand func(*parser) syntax.Expr) syntax.Expr {
+func (p *exprParser) binary(left syntax.Expr, from syntax.Loc, rank int, operand func(*exprParser) syntax.Expr) syntax.Expr {
 	for {
 		o, ok := binaryOf(p.peek())
 		if !ok || o.rank < rank {
@@ -48,14 +56,14 @@ func (p *parser) binary(left syntax.Expr, from syntax.Loc, rank int, operand fun
 }
 
 // basic takes the left side of a relation up to a dot.
-func (p *parser) basic() syntax.Expr {
+func (p *exprParser) basic() syntax.Expr {
 	from := p.here()
-	return p.binary(p.primary(), from, 1, (*parser).primaryRight)
+	return p.binary(p.primary(), from, 1, (*exprParser).primaryRight)
 }
 
 // concatenation takes what follows the first part of a left side: operators and more parts.
-func (p *parser) concatenation(first syntax.Expr, from syntax.Loc) syntax.Expr {
-	first = p.binary(first, from, 1, (*parser).primaryRight)
+func (p *exprParser) concatenation(first syntax.Expr, from syntax.Loc) syntax.Expr {
+	first = p.binary(first, from, 1, (*exprParser).primaryRight)
 	if p.peek() != tokDot {
 		return first
 	}
@@ -68,7 +76,7 @@ func (p *parser) concatenation(first syntax.Expr, from syntax.Loc) syntax.Expr {
 }
 
 // addPart adds a part that has just been read. From the third one on, nft counts the dot before a part to its place.
-func (p *parser) addPart(c *syntax.Concat, dot syntax.Loc, part syntax.Expr) {
+func (p *exprParser) addPart(c *syntax.Concat, dot syntax.Loc, part syntax.Expr) {
 	if len(c.Parts) >= 2 && part != nil {
 		part.Info().Loc = p.since(dot)
 	}
@@ -76,22 +84,22 @@ func (p *parser) addPart(c *syntax.Concat, dot syntax.Loc, part syntax.Expr) {
 }
 
 // key takes a whole concatenation.
-func (p *parser) key() syntax.Expr {
+func (p *exprParser) key() syntax.Expr {
 	from := p.here()
 	return p.concatenation(p.primary(), from)
 }
 
 // wholeExpr takes a concatenation, a set, or a map: what may stand on the left of a relation.
-func (p *parser) wholeExpr() syntax.Expr {
+func (p *exprParser) wholeExpr() syntax.Expr {
 	from := p.here()
 	if p.peek() == tokLBrace {
-		return p.setExpr()
+		return p.elements.setExpr()
 	}
 	return p.mapped(p.key(), from)
 }
 
 // mapped takes "map" and the mappings, if they follow.
-func (p *parser) mapped(key syntax.Expr, from syntax.Loc) syntax.Expr {
+func (p *exprParser) mapped(key syntax.Expr, from syntax.Loc) syntax.Expr {
 	if !p.accept(tokMap) {
 		return key
 	}
@@ -101,9 +109,9 @@ func (p *parser) mapped(key syntax.Expr, from syntax.Loc) syntax.Expr {
 }
 
 // symbolExpr takes a variable or a text. The next token must be the beginning of one.
-func (p *parser) symbolExpr(t token) syntax.Expr {
+func (p *exprParser) symbolExpr(t token) syntax.Expr {
 	if t == tokDollar {
-		return p.variable()
+		return p.vars.variable()
 	}
 	p.take()
 	s := p.symbol(p.last, p.cur.text)
@@ -112,7 +120,7 @@ func (p *parser) symbolExpr(t token) syntax.Expr {
 }
 
 // integer takes a number. It is a symbol like others, which gets its meaning from the type that is expected.
-func (p *parser) integer() syntax.Expr {
+func (p *exprParser) integer() syntax.Expr {
 	p.take()
 	text := p.cur.text
 	if text[0] == '0' && len(text) > 1 {
@@ -122,7 +130,7 @@ func (p *parser) integer() syntax.Expr {
 }
 
 // primary takes what the left side of a relation begins with.
-func (p *parser) primary() syntax.Expr {
+func (p *exprParser) primary() syntax.Expr {
 	switch t := p.peek(); t {
 	case tokDollar, tokString, tokQuotedString, tokAsteriskString:
 		return p.symbolExpr(t)
@@ -134,22 +142,22 @@ func (p *parser) primary() syntax.Expr {
 		p.expect(tokRParen)
 		return e
 	case tokFib:
-		return p.fib()
+		return p.keys.fib()
 	case tokHbh, tokRt0, tokRt2, tokSrh, tokFrag, tokDst, tokMh:
-		return p.extension(t)
+		return p.keys.extension(t)
 	case tokExthdr:
-		return p.exthdrExists()
+		return p.keys.exthdrExists()
 	case tokRt:
-		return p.routing()
+		return p.keys.routing()
 	case tokIpsec:
-		return p.ipsec()
+		return p.keys.ipsec()
 	case tokAt:
-		return p.rawPayload()
+		return p.keys.rawPayload()
 	default:
 		if e := p.packet(t); e != nil || p.bad {
 			return e
 		}
-		if e := p.payload(t, false); e != nil || p.bad {
+		if e := p.keys.payload(t, false); e != nil || p.bad {
 			return e
 		}
 	}
@@ -158,7 +166,7 @@ func (p *parser) primary() syntax.Expr {
 }
 
 // packet takes meta, ct, rt, socket, osf, numgen or a hash: what both a relation and a statement can begin with. It is nil if none comes.
-func (p *parser) packet(t token) syntax.Expr {
+func (p *exprParser) packet(t token) syntax.Expr {
 	switch t {
 	case tokMeta:
 		from := p.here()
@@ -171,18 +179,18 @@ func (p *parser) packet(t token) syntax.Expr {
 	case tokRt:
 		from := p.here()
 		p.take()
-		return p.route(from)
+		return p.keys.route(from)
 	case tokCt:
 		from := p.here()
 		p.take()
 		e, _ := p.ct(from, false)
 		return e
 	case tokSocket:
-		return p.socket()
+		return p.keys.socket()
 	case tokOsf:
-		return p.osf()
+		return p.keys.osf()
 	case tokNumgen:
-		return p.numgen()
+		return p.keys.numgen()
 	case tokJhash, tokSymhash:
 		return p.hash(t)
 	}
@@ -196,7 +204,7 @@ func (p *parser) packet(t token) syntax.Expr {
 }
 
 // keyword takes a word that is a keyword elsewhere and a value here, and closes its scope. It says whether one came.
-func (p *parser) keyword(t token) (*syntax.Symbol, bool) {
+func (p *exprParser) keyword(t token) (*syntax.Symbol, bool) {
 	switch t {
 	case tokEther, tokIp, tokIp6, tokVlan, tokArp, tokDnat, tokSnat, tokReset:
 		p.take()
@@ -211,7 +219,7 @@ func (p *parser) keyword(t token) (*syntax.Symbol, bool) {
 }
 
 // boolean makes "exists" or "missing".
-func (p *parser) boolean(t token) syntax.Expr {
+func (p *exprParser) boolean(t token) syntax.Expr {
 	p.take()
 	v := &syntax.Value{}
 	if t == tokExists {

@@ -5,8 +5,11 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
 
+// handleParser takes families, and the names and handles of tables and of what is in them.
+type handleParser struct{ *stream }
+
 // explicitFamily takes the name of a family, if one comes.
-func (p *parser) explicitFamily() (nftables.Family, bool) {
+func (p *handleParser) explicitFamily() (nftables.Family, bool) {
 	var f nftables.Family
 	switch p.peek() {
 	case tokIp:
@@ -35,7 +38,7 @@ func (p *parser) explicitFamily() (nftables.Family, bool) {
 }
 
 // family takes a family; without one it is that of IPv4.
-func (p *parser) family(h *syntax.Handle) {
+func (p *handleParser) family(h *syntax.Handle) {
 	h.Family, h.FamilyGiven = p.explicitFamily()
 	if !h.FamilyGiven {
 		h.Family = nftables.IPv4
@@ -43,26 +46,26 @@ func (p *parser) family(h *syntax.Handle) {
 }
 
 // rulesetSpec takes a family; without one it is all of them, 0.
-func (p *parser) rulesetSpec(h *syntax.Handle) { h.Family, h.FamilyGiven = p.explicitFamily() }
+func (p *handleParser) rulesetSpec(h *syntax.Handle) { h.Family, h.FamilyGiven = p.explicitFamily() }
 
-func (p *parser) tableSpec(h *syntax.Handle) {
+func (p *handleParser) tableSpec(h *syntax.Handle) {
 	p.family(h)
 	h.Table, h.TableLoc = p.identifier(), p.last
 }
 
-func (p *parser) chainSpec(h *syntax.Handle) {
+func (p *handleParser) chainSpec(h *syntax.Handle) {
 	p.tableSpec(h)
 	h.Chain, h.ChainLoc = p.identifier(), p.last
 }
 
 // nameSpec takes a table and the name of a set, a flowtable or an object.
-func (p *parser) nameSpec(h *syntax.Handle) {
+func (p *handleParser) nameSpec(h *syntax.Handle) {
 	p.tableSpec(h)
 	h.Name, h.NameLoc = p.identifier(), p.last
 }
 
 // nameOrHandle takes the same or a handle. It says whether it was the name.
-func (p *parser) nameOrHandle(h *syntax.Handle) bool {
+func (p *handleParser) nameOrHandle(h *syntax.Handle) bool {
 	p.tableSpec(h)
 	if p.peek() == tokHandle {
 		p.handle(h)
@@ -73,13 +76,13 @@ func (p *parser) nameOrHandle(h *syntax.Handle) bool {
 }
 
 // handle takes "handle" and a number.
-func (p *parser) handle(h *syntax.Handle) {
+func (p *handleParser) handle(h *syntax.Handle) {
 	p.expect(tokHandle)
 	h.Number = p.number()
 	h.NumberLoc = p.last
 }
 
-func (p *parser) ruleHandle(h *syntax.Handle) {
+func (p *handleParser) ruleHandle(h *syntax.Handle) {
 	p.chainSpec(h)
 	p.handle(h)
 }

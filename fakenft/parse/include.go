@@ -16,7 +16,7 @@ import (
 const maxIncludes = 16
 
 // include takes "include" and a name, and goes on in the files that it means.
-func (p *parser) include() {
+func (p *blockParser) include() {
 	from := p.here()
 	p.take()
 	p.expect(tokQuotedString)
@@ -39,7 +39,7 @@ func (p *parser) include() {
 			p.wrong("Include nested too deeply, max 16 levels", at)
 			return
 		}
-		text, err := p.o.Files.Read(names[i])
+		text, err := p.options.Files.Read(names[i])
 		if err != nil {
 			p.wrong("Could not open file \""+names[i]+"\": "+reason(err)+"\n", at)
 			return
@@ -49,19 +49,19 @@ func (p *parser) include() {
 }
 
 // includes are the names that one means, and what is wrong with it.
-func (p *parser) includes(name string) ([]string, string) {
-	if p.o.Files == nil {
+func (p *blockParser) includes(name string) ([]string, string) {
+	if p.options.Files == nil {
 		return nil, "File not found: " + name
 	}
 	patterns := []string{name}
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "./") && !strings.HasPrefix(name, "../") {
 		patterns = nil
-		for _, folder := range p.o.IncludePaths {
+		for _, folder := range p.options.IncludePaths {
 			patterns = append(patterns, folder+"/"+name)
 		}
 	}
 	for _, pattern := range patterns {
-		names, err := p.o.Files.Glob(pattern)
+		names, err := p.options.Files.Glob(pattern)
 		if err != nil {
 			return nil, "Failed to glob the pattern " + pattern
 		}
@@ -85,7 +85,7 @@ func reason(err error) string {
 
 // maxIncludes is how many files may be below the one that includes another. A file that was named on the command line is one of those
 // that nft counts, the standard input is not.
-func (p *parser) maxIncludes() int {
+func (p *blockParser) maxIncludes() int {
 	first := p.in
 	if len(p.below) > 0 {
 		first = p.below[0].in

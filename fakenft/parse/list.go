@@ -32,11 +32,11 @@ func (p *parser) lists(c *syntax.Command) {
 		c.Kind = kind
 		switch t {
 		case tokTable:
-			p.tableSpec(&c.Handle)
+			p.handles.tableSpec(&c.Handle)
 		case tokChain:
-			p.chainSpec(&c.Handle)
+			p.handles.chainSpec(&c.Handle)
 		default:
-			p.nameSpec(&c.Handle)
+			p.handles.nameSpec(&c.Handle)
 		}
 		if s := opens[t]; s != scopeBase {
 			p.close(s)
@@ -53,7 +53,7 @@ func (p *parser) lists(c *syntax.Command) {
 		case tokTable:
 			p.take()
 			c.Kind = syntax.KindMeter
-			p.nameSpec(&c.Handle)
+			p.handles.nameSpec(&c.Handle)
 		default:
 			p.unexpected(tokTable, tokTables)
 		}
@@ -63,7 +63,7 @@ func (p *parser) lists(c *syntax.Command) {
 	case tokHooks:
 		p.take()
 		c.Kind = syntax.KindHooks
-		p.rulesetSpec(&c.Handle)
+		p.handles.rulesetSpec(&c.Handle)
 		if p.accept(tokDevice) {
 			c.Word = p.identifier()
 		}
@@ -76,10 +76,10 @@ func (p *parser) lists(c *syntax.Command) {
 func (p *parser) allOf(c *syntax.Command, kind syntax.Kind, ofTable bool) {
 	c.Kind = kind
 	if ofTable && p.accept(tokTable) {
-		p.tableSpec(&c.Handle)
+		p.handles.tableSpec(&c.Handle)
 		return
 	}
-	p.rulesetSpec(&c.Handle)
+	p.handles.rulesetSpec(&c.Handle)
 }
 
 func (p *parser) listCT(c *syntax.Command) {
@@ -89,7 +89,7 @@ func (p *parser) listCT(c *syntax.Command) {
 		p.take()
 		c.Kind = syntax.KindCTHelpers
 		if p.expect(tokTable) {
-			p.tableSpec(&c.Handle)
+			p.handles.tableSpec(&c.Handle)
 		}
 	case tokTimeout, tokExpectation:
 		p.take()
@@ -98,15 +98,15 @@ func (p *parser) listCT(c *syntax.Command) {
 			if t == tokExpectation {
 				c.Kind = syntax.KindCTExpectations
 			}
-			p.tableSpec(&c.Handle)
+			p.handles.tableSpec(&c.Handle)
 			break
 		}
 		c.Kind = objectKinds[t].kind
-		p.nameSpec(&c.Handle)
+		p.handles.nameSpec(&c.Handle)
 	case tokHelper:
 		p.take()
 		c.Kind = syntax.KindCTHelper
-		p.nameSpec(&c.Handle)
+		p.handles.nameSpec(&c.Handle)
 	default:
 		p.unexpected(tokTimeout, tokExpectation, tokHelper, tokHelpers)
 	}
@@ -121,7 +121,7 @@ func (p *parser) resets(c *syntax.Command) {
 	case tokCounter, tokQuota:
 		p.take()
 		c.Kind = listed[t]
-		p.nameSpec(&c.Handle)
+		p.handles.nameSpec(&c.Handle)
 		p.close(opens[t])
 	default:
 		p.unexpected(tokCounter, tokCounters, tokQuota, tokQuotas)

@@ -5,7 +5,16 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-func (p *parser) nat(t token) syntax.Stmt {
+// steerParser takes the statements that change where a packet goes: NAT, tproxy, queue, dup and fwd.
+type steerParser struct {
+	*stream
+	*nodes
+	vars  *definitions
+	keys  *keyParser
+	exprs *exprParser
+}
+
+func (p *steerParser) nat(t token) syntax.Stmt {
 	p.take()
 	n := &syntax.NAT{At: syntax.At{Loc: p.last}, Kind: syntax.SNAT}
 	if t == tokDnat {
@@ -20,48 +29,48 @@ func (p *parser) nat(t token) syntax.Stmt {
 }
 
 // natTarget takes what addresses and ports become.
-func (p *parser) natTarget(n *syntax.NAT) {
+func (p *steerParser) natTarget(n *syntax.NAT) {
 	switch t := p.peek(); t {
 	case tokColon:
 		p.take()
-		n.Port = p.stmtExpr()
+		n.Port = p.exprs.stmtExpr()
 	case tokTo:
 		p.take()
 		p.natTo(n)
 	case tokInterval:
 		p.take()
 		p.expect(tokTo)
-		n.Addr, n.Interval = p.stmtExpr(), true
+		n.Addr, n.Interval = p.exprs.stmtExpr(), true
 	case tokPrefix:
 		p.take()
 		p.expect(tokTo)
-		n.Addr, n.Prefix = p.stmtExpr(), true
+		n.Addr, n.Prefix = p.exprs.stmtExpr(), true
 	case tokIp, tokIp6:
 		p.natFamily(n, t)
 	default:
-		n.Addr = p.stmtExpr()
+		n.Addr = p.exprs.stmtExpr()
 		p.natPort(n)
 	}
 }
 
 // natTo takes what follows "to".
-func (p *parser) natTo(n *syntax.NAT) {
+func (p *steerParser) natTo(n *syntax.NAT) {
 	if p.accept(tokColon) {
-		n.Port = p.stmtExpr()
+		n.Port = p.exprs.stmtExpr()
 		return
 	}
-	n.Addr = p.stmtExpr()
+	n.Addr = p.exprs.stmtExpr()
 	p.natPort(n)
 }
 
-func (p *parser) natPort(n *syntax.NAT) {
+func (p *steerParser) natPort(n *syntax.NAT) {
 	if p.accept(tokColon) {
-		n.Port = p.stmtExpr()
+		n.Port = p.exprs.stmtExpr()
 	}
 }
 
 // natFamily takes "ip" or "ip6" and what depends on it. Without "to" and the like it is a field of a header, or a word.
-func (p *parser) natFamily(n *syntax.NAT, t token) {
+func (p *steerParser) natFamily(n *syntax.NAT, t token) {
 	from := p.here()
 	p.take()
 	family := uint8(2)
@@ -75,7 +84,7 @@ func (p *parser) natFamily(n *syntax.NAT, t token) {
 		p.take()
 		switch next {
 		case tokTo:
-			n.Addr = p.stmtExpr()
+			n.Addr = p.exprs.stmtExpr()
 			p.natPort(n)
 			return
 		case tokInterval:
@@ -88,25 +97,25 @@ func (p *parser) natFamily(n *syntax.NAT, t token) {
 			p.expect(tokPort)
 		}
 		p.expect(tokTo)
-		n.Addr = p.stmtExpr()
+		n.Addr = p.exprs.stmtExpr()
 	default:
-		first := p.payloadField(t, headers[t], from)
+		first := p.keys.payloadField(t, headers[t], from)
 		word := first == nil
 		if word {
 			p.close(opens[t])
 			first = p.symbol(from, tokenNames[t])
 		}
 		if word && p.peek() == tokComma {
-			n.Addr = p.stmtList(first, from)
+			n.Addr = p.exprs.stmtList(first, from)
 		} else {
-			n.Addr = p.stmtExprFrom(first, from)
+			n.Addr = p.exprs.stmtExprFrom(first, from)
 		}
 		p.natPort(n)
 	}
 }
 
 // natFlags takes flags with commas between. It says whether there were any.
-func (p *parser) natFlags(n *syntax.NAT) bool {
+func (p *steerParser) natFlags(n *syntax.NAT) bool {
 	flag := natFlag(p.peek())
 	if flag == 0 {
 		return false
@@ -137,31 +146,31 @@ func natFlag(t token) expr.NATFlags {
 	return 0
 }
 
-func (p *parser) masquerade() syntax.Stmt {
+func (p *steerParser) masquerade() syntax.Stmt {
 	p.take()
 	n := &syntax.NAT{At: syntax.At{Loc: p.last}, Kind: syntax.Masquerade}
 	if p.accept(tokTo) {
 		p.expect(tokColon)
-		n.Port = p.stmtExpr()
+		n.Port = p.exprs.stmtExpr()
 	}
 	p.natFlags(n)
 	p.close(scopeNAT)
 	return n
 }
 
-func (p *parser) redirect() syntax.Stmt {
+func (p *steerParser) redirect() syntax.Stmt {
 	p.take()
 	n := &syntax.NAT{At: syntax.At{Loc: p.last}, Kind: syntax.Redirect}
 	if p.accept(tokTo) {
 		p.accept(tokColon)
-		n.Port = p.stmtExpr()
+		n.Port = p.exprs.stmtExpr()
 	}
 	p.natFlags(n)
 	p.close(scopeNAT)
 	return n
 }
 
-func (p *parser) tproxy() syntax.Stmt {
+func (p *steerParser) tproxy() syntax.Stmt {
 	from := p.here()
 	p.take()
 	s := &syntax.TproxyStmt{}
@@ -175,11 +184,11 @@ func (p *parser) tproxy() syntax.Stmt {
 		p.unexpected(tokTo, tokIp, tokIp6)
 	}
 	if p.accept(tokColon) {
-		s.Port = p.stmtExpr()
+		s.Port = p.exprs.stmtExpr()
 	} else {
-		s.Addr = p.stmtExpr()
+		s.Addr = p.exprs.stmtExpr()
 		if p.accept(tokColon) {
-			s.Port = p.stmtExpr()
+			s.Port = p.exprs.stmtExpr()
 		}
 	}
 	s.Loc = p.since(from)
@@ -187,134 +196,47 @@ func (p *parser) tproxy() syntax.Stmt {
 	return s
 }
 
-// The flags of queue (NFT_QUEUE_FLAG_*).
-const (
-	queueBypass = 1
-	queueFanout = 2
-)
-
-func (p *parser) queue() syntax.Stmt {
+func (p *steerParser) dup() syntax.Stmt {
 	from := p.here()
 	p.take()
-	q := &syntax.QueueStmt{}
-	switch p.peek() {
+	p.expect(tokTo)
+	s := &syntax.DupStmt{Addr: p.exprs.stmtExpr()}
+	if p.accept(tokDevice) {
+		s.Dev = p.exprs.stmtExpr()
+	}
+	s.Loc = p.since(from)
+	p.close(scopeDup)
+	return s
+}
+
+func (p *steerParser) fwd() syntax.Stmt {
+	from := p.here()
+	p.take()
+	s := &syntax.FwdStmt{}
+	switch t := p.peek(); t {
 	case tokTo:
 		p.take()
-		q.To = p.queueTo()
-	case tokFlags:
-		p.take()
-		q.Flags = p.queueFlags()
-		switch p.peek() {
-		case tokTo:
-			p.take()
-			q.To = p.queueTo()
-		case tokNum:
-			from := p.here()
-			p.take()
-			if q.To = p.queueNumber(); q.To != nil {
-				q.To.Info().Loc = p.since(from)
-			}
-		default:
-			p.unexpected(tokComma, tokTo, tokNum)
-		}
+		s.Dev = p.exprs.stmtExpr()
+	case tokIp, tokIp6:
+		s.Family = p.addressFamily(t)
+		p.expect(tokTo)
+		s.Addr = p.exprs.stmtExpr()
+		p.expect(tokDevice)
+		s.Dev = p.exprs.stmtExpr()
 	default:
-		p.queueArgs(q)
+		p.unexpected(tokTo, tokIp, tokIp6)
 	}
-	q.Loc = p.since(from)
-	p.close(scopeQueue)
-	return q
+	s.Loc = p.since(from)
+	p.close(scopeFwd)
+	return s
 }
 
-// queueArgs takes the older form: numbers and flags in any order.
-func (p *parser) queueArgs(q *syntax.QueueStmt) {
-	for {
-		switch p.peek() {
-		case tokNum:
-			from := p.here()
-			p.take()
-			if q.To = p.queueNumber(); q.To != nil {
-				q.To.Info().Loc = p.since(from)
-			}
-		case tokBypass, tokFanout:
-			q.Flags |= p.queueFlags()
-		default:
-			return
-		}
+// addressFamily takes "ip" or "ip6".
+func (p *steerParser) addressFamily(t token) uint8 {
+	p.take()
+	p.close(opens[t])
+	if t == tokIp6 {
+		return 10
 	}
-}
-
-func (p *parser) queueFlags() (flags uint16) {
-	for {
-		switch p.peek() {
-		case tokBypass:
-			flags |= queueBypass
-		case tokFanout:
-			flags |= queueFanout
-		default:
-			p.unexpected(tokBypass, tokFanout)
-			return flags
-		}
-		p.take()
-		if !p.accept(tokComma) {
-			return flags
-		}
-	}
-}
-
-// queueTo takes what a packet's queue is chosen by.
-func (p *parser) queueTo() syntax.Expr {
-	from := p.here()
-	switch t := p.peek(); t {
-	case tokNumgen, tokJhash, tokSymhash:
-		e := p.concatenation(p.packet(t), from)
-		return p.mapped(e, from)
-	case tokNumber, tokDollar:
-		return p.queueNumberOrMap()
-	}
-	key := p.key()
-	if p.peek() != tokMap {
-		p.unexpected(tokDot, tokMap)
-		return nil
-	}
-	return p.mapped(key, from)
-}
-
-// queueNumber takes a number or a range of them.
-func (p *parser) queueNumber() syntax.Expr {
-	from := p.here()
-	return p.queueRange(p.oneQueue(), from)
-}
-
-func (p *parser) queueRange(low syntax.Expr, from syntax.Loc) syntax.Expr {
-	if !p.accept(tokDash) {
-		return low
-	}
-	return p.rangeTo(low, from, p.oneQueue())
-}
-
-func (p *parser) oneQueue() syntax.Expr {
-	switch p.peek() {
-	case tokNumber:
-		return p.integer()
-	case tokDollar:
-		return p.variable()
-	}
-	p.unexpected(tokNumber, tokDollar)
-	return nil
-}
-
-// queueNumberOrMap takes the same, or a map whose key begins with a number or variable.
-func (p *parser) queueNumberOrMap() syntax.Expr {
-	from := p.here()
-	first := p.oneQueue()
-	t := p.peek()
-	if _, ok := binaryOf(t); !ok && t != tokDot && t != tokMap {
-		return p.queueRange(first, from)
-	}
-	key := p.concatenation(first, from)
-	if p.peek() != tokMap {
-		p.unexpected(tokDot, tokMap)
-		return nil
-	}
-	return p.mapped(key, from)
+	return 2
 }

@@ -18,8 +18,16 @@ var objectKinds = map[token]struct {
 	tokTimeout: {syntax.KindCTTimeout, expr.ObjectCTTimeout}, tokExpectation: {syntax.KindCTExpectation, expr.ObjectCTExpect},
 }
 
+// objectParser takes named objects.
+type objectParser struct {
+	*stream
+	blocks  *blockParser
+	amounts *amountParser
+	handles *handleParser
+}
+
 // ctObject takes what follows "ct" in the name of an object's kind.
-func (p *parser) ctObject() syntax.Kind {
+func (p *objectParser) ctObject() syntax.Kind {
 	t := p.ctWord()
 	if p.bad {
 		return 0
@@ -27,7 +35,7 @@ func (p *parser) ctObject() syntax.Kind {
 	return objectKinds[t].kind
 }
 
-func (p *parser) ctWord() token {
+func (p *objectParser) ctWord() token {
 	t := p.peek()
 	switch t {
 	case tokHelper, tokTimeout, tokExpectation:
@@ -39,7 +47,7 @@ func (p *parser) ctWord() token {
 }
 
 // object takes an object that a command adds or creates. Its kind has been taken.
-func (p *parser) object(c *syntax.Command, t token) {
+func (p *objectParser) object(c *syntax.Command, t token) {
 	closing := opens[t]
 	ct := t == tokCt
 	if ct {
@@ -47,7 +55,7 @@ func (p *parser) object(c *syntax.Command, t token) {
 	}
 	k := objectKinds[t]
 	c.Kind = k.kind
-	p.nameSpec(&c.Handle)
+	p.handles.nameSpec(&c.Handle)
 	o := &syntax.ObjectDecl{Handle: c.Handle, Type: k.of}
 	c.Object = o
 	from := p.nowhere()
@@ -55,12 +63,12 @@ func (p *parser) object(c *syntax.Command, t token) {
 	case p.bad:
 	case ct:
 		o.Loc = p.last
-		p.braces(false, scopeBase, func() { p.objectBlock(o, t) })
+		p.blocks.braces(false, scopeBase, func() { p.objectBlock(o, t) })
 	case t == tokCounter && p.peek() != tokPackets && (c.Op == syntax.OpCreate || p.peek() != tokLBrace): // it may be left out
 	case c.Op == syntax.OpCreate:
 		p.config(o, t)
 	case p.peek() == tokLBrace:
-		o.Loc = p.braces(false, scopeBase, func() { p.objectBlock(o, t) })
+		o.Loc = p.blocks.braces(false, scopeBase, func() { p.objectBlock(o, t) })
 	default:
 		p.config(o, t, tokLBrace)
 	}
@@ -71,33 +79,33 @@ func (p *parser) object(c *syntax.Command, t token) {
 }
 
 // objectInTable takes an object in the block of a table, with the separator behind it.
-func (p *parser) objectInTable(t token) *syntax.ObjectDecl {
+func (p *objectParser) objectInTable(t token) *syntax.ObjectDecl {
 	closing := opens[t]
 	ct := t == tokCt
 	if ct {
 		t = p.ctWord()
 	}
-	o := &syntax.ObjectDecl{Type: objectKinds[t].of, Handle: p.name()}
+	o := &syntax.ObjectDecl{Type: objectKinds[t].of, Handle: p.blocks.name()}
 	if ct {
-		o.Loc = p.braces(true, scopeCT, func() { p.objectBlock(o, t) })
+		o.Loc = p.blocks.braces(true, scopeCT, func() { p.objectBlock(o, t) })
 		return o
 	}
-	o.Loc = p.braces(true, scopeBase, func() { p.objectBlock(o, t) })
+	o.Loc = p.blocks.braces(true, scopeBase, func() { p.objectBlock(o, t) })
 	p.close(closing)
 	return o
 }
 
-func (p *parser) objectBlock(o *syntax.ObjectDecl, t token) {
+func (p *objectParser) objectBlock(o *syntax.ObjectDecl, t token) {
 	for {
 		next := p.peek()
-		if p.statement(next) {
+		if p.blocks.statement(next) {
 			continue
 		}
 		switch next {
 		case tokRBrace, tokBad:
 			return
 		case tokComment:
-			p.blockComment(&o.Comment, &o.HasComment, false)
+			p.blocks.blockComment(&o.Comment, &o.HasComment, false)
 		default:
 			if !p.beginsConfig(next, t) {
 				p.unexpected(anything...)
@@ -109,7 +117,7 @@ func (p *parser) objectBlock(o *syntax.ObjectDecl, t token) {
 }
 
 // beginsConfig says whether a word begins the value of an object.
-func (p *parser) beginsConfig(next, t token) bool {
+func (p *objectParser) beginsConfig(next, t token) bool {
 	switch t {
 	case tokCounter:
 		return next == tokPackets
@@ -130,7 +138,7 @@ func (p *parser) beginsConfig(next, t token) bool {
 }
 
 // config takes the value of an object. Others are what would have fitted beside it.
-func (p *parser) config(o *syntax.ObjectDecl, t token, others ...token) {
+func (p *objectParser) config(o *syntax.ObjectDecl, t token, others ...token) {
 	switch t {
 	case tokCounter:
 		c := &syntax.Counter{HasValue: true}
@@ -146,11 +154,11 @@ func (p *parser) config(o *syntax.ObjectDecl, t token, others ...token) {
 		if p.peek() == tokNumber {
 			from = p.nowhere() // that of "over" and "until", which are left out
 		}
-		o.Quota = p.quotaRest(from)
+		o.Quota = p.amounts.quotaRest(from)
 	case tokLimit:
 		from := p.here()
 		p.expect(tokRate, others...)
-		o.Limit = p.rate(from, "")
+		o.Limit = p.amounts.rate(from, "")
 	case tokSecmark:
 		s := p.str(others...)
 		if !p.bad && (s == "" || len(s) > 255) {
@@ -171,7 +179,7 @@ func (p *parser) config(o *syntax.ObjectDecl, t token, others ...token) {
 }
 
 // synproxyConfig takes what follows "mss": either all on one line, or with separators between.
-func (p *parser) synproxyConfig(o *syntax.ObjectDecl, from syntax.Loc) {
+func (p *objectParser) synproxyConfig(o *syntax.ObjectDecl, from syntax.Loc) {
 	s := &syntax.SynproxyStmt{MSS: uint16(p.number()), Flags: synproxyMSS | synproxyWscale}
 	lines := false
 	switch p.peek() {
@@ -198,7 +206,7 @@ func (p *parser) synproxyConfig(o *syntax.ObjectDecl, from syntax.Loc) {
 }
 
 // protocol takes "tcp" or "udp".
-func (p *parser) protocol(o *syntax.ObjectDecl) {
+func (p *objectParser) protocol(o *syntax.ObjectDecl) {
 	switch p.peek() {
 	case tokTcp:
 		p.take()
@@ -214,9 +222,9 @@ func (p *parser) protocol(o *syntax.ObjectDecl) {
 }
 
 // l3proto takes a family and a separator.
-func (p *parser) l3proto(o *syntax.ObjectDecl) {
+func (p *objectParser) l3proto(o *syntax.ObjectDecl) {
 	p.take()
-	f, ok := p.explicitFamily()
+	f, ok := p.handles.explicitFamily()
 	if !ok {
 		p.unexpected(anything...)
 	}
@@ -224,7 +232,7 @@ func (p *parser) l3proto(o *syntax.ObjectDecl) {
 	o.Options = append(o.Options, [2]string{"l3proto", f.String()})
 }
 
-func (p *parser) helperConfig(o *syntax.ObjectDecl) {
+func (p *objectParser) helperConfig(o *syntax.ObjectDecl) {
 	if p.peek() == tokL3proto {
 		p.l3proto(o)
 		return
@@ -242,7 +250,7 @@ func (p *parser) helperConfig(o *syntax.ObjectDecl) {
 	}
 }
 
-func (p *parser) timeoutConfig(o *syntax.ObjectDecl) {
+func (p *objectParser) timeoutConfig(o *syntax.ObjectDecl) {
 	switch p.peek() {
 	case tokL3proto:
 		p.l3proto(o)
@@ -269,7 +277,7 @@ func (p *parser) timeoutConfig(o *syntax.ObjectDecl) {
 	}
 }
 
-func (p *parser) expectationConfig(o *syntax.ObjectDecl) {
+func (p *objectParser) expectationConfig(o *syntax.ObjectDecl) {
 	t := p.peek()
 	switch t {
 	case tokL3proto:
@@ -280,7 +288,7 @@ func (p *parser) expectationConfig(o *syntax.ObjectDecl) {
 		p.protocol(o)
 	case tokTimeout:
 		p.take()
-		o.Options = append(o.Options, [2]string{"timeout", strconv.FormatUint(p.time(), 10)})
+		o.Options = append(o.Options, [2]string{"timeout", strconv.FormatUint(p.amounts.time(), 10)})
 	default: // dport, size
 		p.take()
 		o.Options = append(o.Options, [2]string{tokenNames[t], strconv.FormatUint(p.number(), 10)})

@@ -28,7 +28,7 @@ const knownKeys = "length, protocol, priority, mark, iif, oif, iifname, oifname,
 	"ibrvproto, time, day, hour, sdif, sdifname"
 
 // meta takes what follows the word: a *syntax.Meta; or with first, which says that a statement begins so, perhaps a *syntax.SetMeta.
-func (p *parser) meta(from syntax.Loc, first bool) any {
+func (p *exprParser) meta(from syntax.Loc, first bool) any {
 	t := p.peek()
 	key, ok := bareKeys[t]
 	name := ""
@@ -58,26 +58,15 @@ func (p *parser) meta(from syntax.Loc, first bool) any {
 		}
 		s := &syntax.SetMeta{Key: key, Value: value}
 		s.Loc = p.since(from)
-		s.Key = p.metaNamed(key, name, s.Loc)
+		s.Key = p.keys.metaNamed(key, name, s.Loc)
 		p.close(scopeMeta)
 		return s
 	}
 	p.close(scopeMeta)
 	m := p.metas.new()
 	m.Loc = p.since(from)
-	m.Key = p.metaNamed(key, name, m.Loc)
+	m.Key = p.keys.metaNamed(key, name, m.Loc)
 	return m
-}
-
-func (p *parser) metaNamed(key expr.MetaKey, name string, at syntax.Loc) expr.MetaKey {
-	if name == "" || p.bad {
-		return key
-	}
-	key, ok := syntax.MetaNamed(name)
-	if !ok {
-		p.wrong("syntax error, unexpected "+name+", known keys are "+knownKeys, at)
-	}
-	return key
 }
 
 // ctKeys are the keys of ct; those of ctDirected need no direction and may have one, and those of ctEither may have one anywhere.
@@ -95,7 +84,7 @@ var ctDirected = map[token]bool{
 }
 
 // ct takes what follows the word: an expression; or with first, which says that a statement begins so, perhaps a statement.
-func (p *parser) ct(from syntax.Loc, first bool) (syntax.Expr, syntax.Stmt) {
+func (p *exprParser) ct(from syntax.Loc, first bool) (syntax.Expr, syntax.Stmt) {
 	t := p.peek()
 	switch t {
 	case tokOriginal, tokReply:
@@ -103,7 +92,7 @@ func (p *parser) ct(from syntax.Loc, first bool) (syntax.Expr, syntax.Stmt) {
 	case tokCount:
 		if first {
 			p.take()
-			return nil, p.connCount(from)
+			return nil, p.amounts.connCount(from)
 		}
 	case tokTimeout, tokExpectation:
 		if first {
@@ -144,7 +133,7 @@ func (p *parser) ct(from syntax.Loc, first bool) (syntax.Expr, syntax.Stmt) {
 }
 
 // ctOf takes a direction and what has one.
-func (p *parser) ctOf(from syntax.Loc, first bool) (syntax.Expr, syntax.Stmt) {
+func (p *exprParser) ctOf(from syntax.Loc, first bool) (syntax.Expr, syntax.Stmt) {
 	p.take()
 	direction := uint8(0)
 	if p.cur.tok == tokReply {
@@ -191,258 +180,7 @@ func (p *parser) ctOf(from syntax.Loc, first bool) (syntax.Expr, syntax.Stmt) {
 	return e, nil
 }
 
-// routing takes something of the route, or a field of a routing header.
-func (p *parser) routing() syntax.Expr {
-	from := p.here()
-	p.take()
-	switch p.peek() {
-	case tokNexthdr, tokHdrlength, tokType, tokSegLeft:
-		return p.extensionField(extensions[tokRt].header, from, scopeRT)
-	}
-	return p.route(from)
-}
-
-// route takes what follows "rt": something of the route.
-func (p *parser) route(from syntax.Loc) syntax.Expr {
-	e := &syntax.RT{}
-	t := p.peek()
-	switch t {
-	case tokIp, tokIp6:
-		p.take()
-		p.close(opens[t])
-		e.NFProto = uint8(nftables.IPv4)
-		if t == tokIp6 {
-			e.NFProto = uint8(nftables.IPv6)
-		}
-		t = p.peek()
-	}
-	switch t {
-	case tokClassid:
-		e.Key = syntax.RTClassid
-	case tokNexthop:
-		e.Key = syntax.RTNexthop4
-		if e.NFProto == uint8(nftables.IPv6) {
-			e.Key = syntax.RTNexthop6
-		}
-	case tokMtu:
-		e.Key = syntax.RTMTU
-	case tokIpsec:
-		e.Key = syntax.RTIPsec
-	default:
-		if e.NFProto == 0 {
-			p.unexpected(anything...)
-		} else {
-			p.unexpected(tokClassid, tokNexthop, tokMtu, tokIpsec)
-		}
-		return nil
-	}
-	p.take()
-	if t == tokIpsec {
-		p.close(scopeIPsec)
-	}
-	p.close(scopeRT)
-	e.Loc = p.since(from)
-	return e
-}
-
-func (p *parser) socket() syntax.Expr {
-	from := p.here()
-	p.take()
-	e := &syntax.Socket{}
-	switch p.peek() {
-	case tokTransparent:
-		e.Key = syntax.SocketTransparent
-	case tokMark:
-		e.Key = syntax.SocketMark
-	case tokWildcard:
-		e.Key = syntax.SocketWildcard
-	case tokCgroupv2:
-		e.Key = syntax.SocketCgroupv2
-	default:
-		p.unexpected(tokTransparent, tokMark, tokWildcard, tokCgroupv2)
-		return nil
-	}
-	p.take()
-	if e.Key == syntax.SocketCgroupv2 {
-		p.expect(tokLevel)
-		e.Level = uint32(p.number())
-	}
-	p.close(scopeSocket)
-	e.Loc = p.since(from)
-	return e
-}
-
-func (p *parser) osf() syntax.Expr {
-	from := p.here()
-	p.take()
-	e := &syntax.Osf{}
-	if p.accept(tokTtl) {
-		switch word := p.identifier(); {
-		case p.bad:
-		case word == "loose":
-			e.TTL = 1
-		case word == "skip":
-			e.TTL = 2
-		default:
-			p.wrong("invalid ttl option", p.last)
-		}
-	}
-	switch p.peek() {
-	case tokVersion:
-		e.Version = true
-	case tokName:
-	default:
-		p.unexpected(tokVersion, tokName)
-		return nil
-	}
-	p.take()
-	p.close(scopeOsf)
-	e.Loc = p.since(from)
-	return e
-}
-
-// ipsec takes something of IPsec, or the bare key of meta.
-func (p *parser) ipsec() syntax.Expr {
-	from := p.here()
-	p.take()
-	e := &syntax.XFRM{}
-	switch p.peek() {
-	case tokIn:
-		p.take()
-	case tokOut:
-		p.take()
-		e.Dir = 1
-	default:
-		m := p.metas.new()
-		m.Key, m.Bare, m.Loc = expr.MetaSecpath, true, p.last
-		p.close(scopeIPsec)
-		return m
-	}
-	if at := p.here(); p.accept(tokSpnum) {
-		n := p.number()
-		if n > 255 {
-			p.wrong("value too large", p.since(at))
-		}
-		e.SPNum = uint32(n)
-	}
-	p.ipsecKey(e)
-	p.close(scopeIPsec)
-	e.Loc = p.since(from)
-	return e
-}
-
-func (p *parser) ipsecKey(e *syntax.XFRM) {
-	t := p.peek()
-	switch t {
-	case tokSpi:
-		p.take()
-		e.Key = syntax.XFRMSPI
-	case tokReqid:
-		p.take()
-		e.Key = syntax.XFRMReqid
-	case tokIp, tokIp6:
-		p.take()
-		p.close(opens[t])
-		keys := [2]uint32{syntax.XFRMSaddr4, syntax.XFRMDaddr4}
-		if t == tokIp6 {
-			keys = [2]uint32{syntax.XFRMSaddr6, syntax.XFRMDaddr6}
-		}
-		switch p.peek() {
-		case tokSaddr:
-			e.Key = keys[0]
-		case tokDaddr:
-			e.Key = keys[1]
-		default:
-			p.unexpected(tokSaddr, tokDaddr)
-			return
-		}
-		p.take()
-	default:
-		p.unexpected(tokIp, tokIp6, tokSpi, tokReqid)
-	}
-}
-
-// fib takes what the routing tables say.
-func (p *parser) fib() syntax.Expr {
-	from := p.here()
-	p.take()
-	e := &syntax.Fib{}
-	flags := p.here()
-	for {
-		flag := fibFlags[p.peek()]
-		if flag == 0 {
-			p.unexpected(anything...)
-			return nil
-		}
-		p.take()
-		e.Flags |= flag
-		if !p.accept(tokDot) {
-			break
-		}
-	}
-	flags = p.since(flags)
-	switch p.peek() {
-	case tokOif:
-		p.take()
-		e.Result = expr.FibOif
-	case tokOifname:
-		p.take()
-		e.Result = expr.FibOifname
-	case tokType:
-		p.take()
-		p.close(scopeType)
-		e.Result = expr.FibType
-	default:
-		p.unexpected(tokOif, tokOifname, tokType)
-		return nil
-	}
-	p.close(scopeFib)
-	switch e.Flags & (expr.FibSaddr | expr.FibDaddr) {
-	case 0:
-		p.wrong("fib: need either saddr or daddr", flags)
-		return nil
-	case expr.FibSaddr | expr.FibDaddr:
-		p.wrong("fib: saddr and daddr are mutually exclusive", flags)
-		return nil
-	}
-	e.Loc = p.since(from)
-	return e
-}
-
-var fibFlags = map[token]expr.FibFlags{
-	tokSaddr: expr.FibSaddr, tokDaddr: expr.FibDaddr, tokMark: expr.FibMark, tokIif: expr.FibIif, tokOif: expr.FibOifFlag,
-}
-
-func (p *parser) numgen() syntax.Expr {
-	from := p.here()
-	p.take()
-	e := &syntax.Numgen{}
-	switch p.peek() {
-	case tokInc:
-	case tokRandom:
-		e.Random = true
-	default:
-		p.unexpected(tokInc, tokRandom)
-		return nil
-	}
-	p.take()
-	p.expect(tokMod)
-	e.Modulus = uint32(p.number())
-	e.Offset = p.offset()
-	p.close(scopeNumgen)
-	e.Loc = p.since(from)
-	return e
-}
-
-// offset takes "offset" and a number, if they come.
-func (p *parser) offset() uint32 {
-	if p.accept(tokOffset) {
-		return uint32(p.number())
-	}
-	return 0
-}
-
-func (p *parser) hash(t token) syntax.Expr {
+func (p *exprParser) hash(t token) syntax.Expr {
 	from := p.here()
 	p.take()
 	e := &syntax.Hash{Symmetric: t == tokSymhash}
@@ -454,7 +192,7 @@ func (p *parser) hash(t token) syntax.Expr {
 	if !e.Symmetric && p.accept(tokSeed) {
 		e.Seed, e.HasSeed = uint32(p.number()), true
 	}
-	e.Offset = p.offset()
+	e.Offset = p.keys.offset()
 	p.close(scopeHash)
 	e.Loc = p.since(from)
 	return e

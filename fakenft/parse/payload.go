@@ -72,8 +72,15 @@ func makeExtensions() map[token]headerOf {
 	return table
 }
 
+// keyParser takes what a relation compares or a statement sets, as far as no expression is in it: fields of headers, and what the kernel
+// knows of a packet.
+type keyParser struct {
+	*stream
+	*nodes
+}
+
 // payload takes a field of a header; it is nil if no header comes. Word says that the name of a header may also stand for itself.
-func (p *parser) payload(t token, word bool) syntax.Expr {
+func (p *keyParser) payload(t token, word bool) syntax.Expr {
 	h, ok := headers[t]
 	if !ok {
 		return nil
@@ -95,7 +102,7 @@ func (p *parser) payload(t token, word bool) syntax.Expr {
 }
 
 // payloadField takes the field of a header whose name was taken; it is nil if none comes.
-func (p *parser) payloadField(t token, h headerOf, from syntax.Loc) syntax.Expr {
+func (p *keyParser) payloadField(t token, h headerOf, from syntax.Loc) syntax.Expr {
 	next := p.peek()
 	switch {
 	case t == tokIp && next == tokOption:
@@ -123,7 +130,7 @@ func (p *parser) payloadField(t token, h headerOf, from syntax.Loc) syntax.Expr 
 }
 
 // unexpectedField says what fields a header has, and what else may follow its name.
-func (p *parser) unexpectedField(t token, h headerOf) {
+func (p *keyParser) unexpectedField(t token, h headerOf) {
 	var expected []token
 	for f := range h.fields {
 		expected = append(expected, f)
@@ -139,7 +146,7 @@ func (p *parser) unexpectedField(t token, h headerOf) {
 	p.unexpected(expected...)
 }
 
-func (p *parser) arpAddress(h *syntax.Header, from syntax.Loc) syntax.Expr {
+func (p *keyParser) arpAddress(h *syntax.Header, from syntax.Loc) syntax.Expr {
 	p.take()
 	name := p.cur.text
 	switch t := p.peek(); t {
@@ -158,7 +165,7 @@ func (p *parser) arpAddress(h *syntax.Header, from syntax.Loc) syntax.Expr {
 }
 
 // ipOption takes an option of IPv4 and a field of it, if one comes.
-func (p *parser) ipOption(from syntax.Loc) syntax.Expr {
+func (p *keyParser) ipOption(from syntax.Loc) syntax.Expr {
 	p.take()
 	e := &syntax.Exthdr{Op: expr.ExthdrIPv4}
 	switch t := p.peek(); t {
@@ -201,7 +208,7 @@ var tcpOptionFields = map[token][]token{
 }
 
 // tcpOption takes an option of TCP and a field of it, if one comes; or with "@" its number and where the bytes are.
-func (p *parser) tcpOption(from syntax.Loc) syntax.Expr {
+func (p *keyParser) tcpOption(from syntax.Loc) syntax.Expr {
 	e := &syntax.Exthdr{Op: expr.ExthdrTCPOption}
 	if p.accept(tokAt) {
 		p.close(scopeAt)
@@ -250,7 +257,7 @@ func (p *parser) tcpOption(from syntax.Loc) syntax.Expr {
 }
 
 // tcpOptionType takes the name or number of an option.
-func (p *parser) tcpOptionType(e *syntax.Exthdr) (token, bool) {
+func (p *keyParser) tcpOptionType(e *syntax.Exthdr) (token, bool) {
 	t := p.peek()
 	if name, ok := tcpOptions[t]; ok {
 		p.take()
@@ -283,7 +290,7 @@ var chunkFields = map[token][]token{
 	tokHeartbeatAck: nil, tokAbort: nil, tokShutdownAck: nil, tokError: nil, tokCookieEcho: nil, tokCookieAck: nil, tokShutdownComplete: nil,
 }
 
-func (p *parser) sctpChunk(from syntax.Loc) syntax.Expr {
+func (p *keyParser) sctpChunk(from syntax.Loc) syntax.Expr {
 	p.take()
 	t := p.peek()
 	fields, ok := chunkFields[t]
@@ -314,7 +321,7 @@ func (p *parser) sctpChunk(from syntax.Loc) syntax.Expr {
 }
 
 // extension takes a field of an extension header of IPv6.
-func (p *parser) extension(t token) syntax.Expr {
+func (p *keyParser) extension(t token) syntax.Expr {
 	from := p.here()
 	p.take()
 	h := extensions[t]
@@ -326,7 +333,7 @@ func (p *parser) extension(t token) syntax.Expr {
 }
 
 // extensionField takes a field of an extension header whose name was taken; addresses have a number.
-func (p *parser) extensionField(h *syntax.Header, from syntax.Loc, s scope) syntax.Expr {
+func (p *keyParser) extensionField(h *syntax.Header, from syntax.Loc, s scope) syntax.Expr {
 	t := p.peek()
 	p.take()
 	name := tokenNames[t]
@@ -348,7 +355,7 @@ func (p *parser) extensionField(h *syntax.Header, from syntax.Loc, s scope) synt
 }
 
 // exthdrExists takes "exthdr" and the name of an extension header.
-func (p *parser) exthdrExists() syntax.Expr {
+func (p *keyParser) exthdrExists() syntax.Expr {
 	from := p.here()
 	p.take()
 	t := p.peek()
@@ -362,42 +369,6 @@ func (p *parser) exthdrExists() syntax.Expr {
 	}
 	e := &syntax.Exthdr{Op: expr.ExthdrIPv6, Header: extensions[t].header, Present: true}
 	e.Field = e.Header.Field("nexthdr")
-	e.Loc = p.since(from)
-	return e
-}
-
-// rawPayload takes "@" a base, an offset and a length in bits.
-func (p *parser) rawPayload() syntax.Expr {
-	from := p.here()
-	p.take()
-	e := &syntax.Payload{Raw: true}
-	t := p.peek()
-	switch t {
-	case tokLl:
-		p.take()
-		e.Base = expr.LinkHeader
-	case tokNh:
-		p.take()
-		e.Base = expr.NetworkHeader
-	case tokTh:
-		p.take()
-		p.close(scopeTH)
-		e.Base = expr.TransportHeader
-	case tokString:
-		p.take()
-		if p.cur.text != "ih" {
-			p.wrong("unknown raw payload base", p.last)
-		}
-		e.Base = expr.InnerHeader
-	default:
-		p.unexpected(tokString, tokLl, tokNh, tokTh)
-		return nil
-	}
-	p.expect(tokComma)
-	e.Offset = int(p.number())
-	p.expect(tokComma)
-	e.Bits = int(p.number())
-	p.close(scopeAt)
 	e.Loc = p.since(from)
 	return e
 }

@@ -1,8 +1,6 @@
 package parse
 
-import (
-	"github.com/chainwalk/chainwalk/fakenft/syntax"
-)
+import "github.com/chainwalk/chainwalk/fakenft/syntax"
 
 // protocols are the words that are numbers of protocols on a right side; igmp leaves its scope open in nft 1.0.6.
 var protocols = map[token]uint64{
@@ -11,7 +9,7 @@ var protocols = map[token]uint64{
 }
 
 // primaryRight takes what a right side begins with.
-func (p *parser) primaryRight() syntax.Expr {
+func (p *exprParser) primaryRight() syntax.Expr {
 	t := p.peek()
 	switch t {
 	case tokDollar, tokString, tokQuotedString, tokAsteriskString:
@@ -49,16 +47,16 @@ func (p *parser) primaryRight() syntax.Expr {
 }
 
 // basicRight takes a right side without range, prefix and dots.
-func (p *parser) basicRight() syntax.Expr {
+func (p *exprParser) basicRight() syntax.Expr {
 	from := p.here()
-	return p.binary(p.primaryRight(), from, 1, (*parser).primaryRight)
+	return p.binary(p.primaryRight(), from, 1, (*exprParser).primaryRight)
 }
 
 // right takes a concatenation, a set, or the name of one.
-func (p *parser) right() syntax.Expr {
+func (p *exprParser) right() syntax.Expr {
 	switch p.peek() {
 	case tokLBrace:
-		return p.setExpr()
+		return p.elements.setExpr()
 	case tokAt:
 		return p.setReference()
 	}
@@ -67,7 +65,7 @@ func (p *parser) right() syntax.Expr {
 }
 
 // concatRight takes what follows the first part of a right side: a prefix, a range, and more parts.
-func (p *parser) concatRight(first syntax.Expr, from syntax.Loc) syntax.Expr {
+func (p *exprParser) concatRight(first syntax.Expr, from syntax.Loc) syntax.Expr {
 	switch p.peek() {
 	case tokSlash:
 		p.take()
@@ -81,7 +79,7 @@ func (p *parser) concatRight(first syntax.Expr, from syntax.Loc) syntax.Expr {
 }
 
 // moreParts takes dots and the parts behind them.
-func (p *parser) moreParts(first syntax.Expr, from syntax.Loc) syntax.Expr {
+func (p *exprParser) moreParts(first syntax.Expr, from syntax.Loc) syntax.Expr {
 	if p.peek() != tokDot {
 		return first
 	}
@@ -103,20 +101,20 @@ func (p *parser) moreParts(first syntax.Expr, from syntax.Loc) syntax.Expr {
 	return c
 }
 
-func (p *parser) prefix(of syntax.Expr, from syntax.Loc, n uint64) syntax.Expr {
+func (p *exprParser) prefix(of syntax.Expr, from syntax.Loc, n uint64) syntax.Expr {
 	e := &syntax.Prefix{Of: of, Len: int(uint32(n))}
 	e.Loc = p.since(from)
 	return e
 }
 
-func (p *parser) rangeTo(low syntax.Expr, from syntax.Loc, high syntax.Expr) syntax.Expr {
+func (p *exprParser) rangeTo(low syntax.Expr, from syntax.Loc, high syntax.Expr) syntax.Expr {
 	e := &syntax.Range{Min: low, Max: high}
 	e.Loc = p.since(from)
 	return e
 }
 
 // list takes the rest of A,B,C, whose first comma comes now.
-func (p *parser) list(first syntax.Expr, from syntax.Loc) syntax.Expr {
+func (p *exprParser) list(first syntax.Expr, from syntax.Loc) syntax.Expr {
 	l := &syntax.List{Items: append(make([]syntax.Expr, 0, 4), first)}
 	p.expect(tokComma)
 	l.Items = append(l.Items, p.basicRight())
@@ -128,7 +126,7 @@ func (p *parser) list(first syntax.Expr, from syntax.Loc) syntax.Expr {
 }
 
 // listOrConcatenation takes the value of a definition.
-func (p *parser) listOrConcatenation() syntax.Expr {
+func (p *exprParser) listOrConcatenation() syntax.Expr {
 	from := p.here()
 	first := p.basicRight()
 	if p.peek() == tokComma {
@@ -159,7 +157,7 @@ func relOp(t token) (syntax.RelOp, bool) {
 }
 
 // relation takes the operator and the right side of a relation.
-func (p *parser) relation(left syntax.Expr, from syntax.Loc) syntax.Expr {
+func (p *exprParser) relation(left syntax.Expr, from syntax.Loc) syntax.Expr {
 	op, ok := relOp(p.peek())
 	var sign syntax.Loc
 	if ok {
@@ -169,7 +167,7 @@ func (p *parser) relation(left syntax.Expr, from syntax.Loc) syntax.Expr {
 	var right syntax.Expr
 	switch p.peek() {
 	case tokLBrace:
-		right = p.setExpr()
+		right = p.elements.setExpr()
 	case tokAt:
 		right = p.setReference()
 	default:
@@ -206,13 +204,13 @@ func (p *parser) relation(left syntax.Expr, from syntax.Loc) syntax.Expr {
 }
 
 // flagCompare takes the mask of VALUE / MASK, a list whose first item may have been taken.
-func (p *parser) flagCompare(left syntax.Expr, from syntax.Loc, op syntax.RelOp, value, first syntax.Expr) syntax.Expr {
+func (p *exprParser) flagCompare(left syntax.Expr, from syntax.Loc, op syntax.RelOp, value, first syntax.Expr) syntax.Expr {
 	at := p.here()
 	if first == nil {
 		first = p.basicRight()
 	} else {
 		at = first.Info().Loc
-		first = p.binary(first, at, 1, (*parser).primaryRight)
+		first = p.binary(first, at, 1, (*exprParser).primaryRight)
 	}
 	e := &syntax.FlagCmp{Of: left, Value: value, Mask: p.list(first, at), Invert: op == syntax.OpNeq}
 	e.Loc = p.since(from)
@@ -220,7 +218,7 @@ func (p *parser) flagCompare(left syntax.Expr, from syntax.Loc, op syntax.RelOp,
 }
 
 // setReference takes "@" and a name.
-func (p *parser) setReference() syntax.Expr {
+func (p *exprParser) setReference() syntax.Expr {
 	from := p.here()
 	p.take()
 	r := &syntax.SetRef{Name: p.identifier()}
@@ -230,12 +228,12 @@ func (p *parser) setReference() syntax.Expr {
 }
 
 // setName takes "@" and a name, or a variable. Others are what would have fitted too.
-func (p *parser) setName(others ...token) syntax.Expr {
+func (p *exprParser) setName(others ...token) syntax.Expr {
 	switch p.peek() {
 	case tokAt:
 		return p.setReference()
 	case tokDollar:
-		return p.variable()
+		return p.vars.variable()
 	}
 	p.unexpected(append(others, tokAt, tokDollar)...)
 	return nil

@@ -5,14 +5,24 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-const bareIpsec = expr.MetaSecpath
-
 var verdictCodes = map[token]expr.Code{
 	tokAccept: expr.Accept, tokDrop: expr.Drop, tokContinue: expr.Continue, tokJump: expr.Jump, tokGoto: expr.Goto, tokReturn: expr.Return,
 }
 
+// stmtParser takes rules and their statements.
+type stmtParser struct {
+	*stream
+	*nodes
+	vars     *definitions
+	amounts  *amountParser
+	keys     *keyParser
+	exprs    *exprParser
+	elements *elementParser
+	steer    *steerParser
+}
+
 // rule takes a rule.
-func (p *parser) rule() *syntax.Rule {
+func (p *stmtParser) rule() *syntax.Rule {
 	r := p.ruleOrNothing()
 	if r == nil {
 		p.unexpected(anything...)
@@ -21,7 +31,7 @@ func (p *parser) rule() *syntax.Rule {
 }
 
 // ruleOrNothing takes a rule; it is nil if none begins here.
-func (p *parser) ruleOrNothing() *syntax.Rule {
+func (p *stmtParser) ruleOrNothing() *syntax.Rule {
 	if p.bad {
 		return nil
 	}
@@ -53,11 +63,11 @@ func (p *parser) ruleOrNothing() *syntax.Rule {
 }
 
 // stmt takes a statement; it is nil if none begins here.
-func (p *parser) stmt(t token) syntax.Stmt {
+func (p *stmtParser) stmt(t token) syntax.Stmt {
 	switch t {
 	case tokAccept, tokDrop, tokContinue, tokReturn:
 		v := p.ends.new()
-		v.Expr = p.verdict(t, true)
+		v.Expr = p.elements.verdict(t, true)
 		v.Loc = p.last
 		return v
 	case tokJump, tokGoto:
@@ -73,19 +83,19 @@ func (p *parser) stmt(t token) syntax.Stmt {
 	case tokReject:
 		return p.reject()
 	case tokSnat, tokDnat:
-		return p.nat(t)
+		return p.steer.nat(t)
 	case tokMasquerade:
-		return p.masquerade()
+		return p.steer.masquerade()
 	case tokRedirect:
-		return p.redirect()
+		return p.steer.redirect()
 	case tokTproxy:
-		return p.tproxy()
+		return p.steer.tproxy()
 	case tokQueue:
-		return p.queue()
+		return p.steer.queue()
 	case tokDup:
-		return p.dup()
+		return p.steer.dup()
 	case tokFwd:
-		return p.fwd()
+		return p.steer.fwd()
 	case tokSynproxy:
 		return p.synproxy()
 	case tokAdd, tokUpdate, tokDelete, tokSet:
@@ -106,15 +116,15 @@ func (p *parser) stmt(t token) syntax.Stmt {
 }
 
 // exprStmt takes a statement that begins with an expression: a relation, a vmap, or one that sets a field.
-func (p *parser) exprStmt(t token) syntax.Stmt {
+func (p *stmtParser) exprStmt(t token) syntax.Stmt {
 	from := p.here()
 	var e syntax.Expr
 	switch t {
 	case tokLBrace:
-		return p.match(p.relation(p.setExpr(), from), from)
+		return p.match(p.exprs.relation(p.elements.setExpr(), from), from)
 	case tokMeta:
 		p.take()
-		switch m := p.meta(from, true).(type) {
+		switch m := p.exprs.meta(from, true).(type) {
 		case syntax.Stmt:
 			return m
 		case *syntax.Meta:
@@ -122,18 +132,18 @@ func (p *parser) exprStmt(t token) syntax.Stmt {
 		}
 	case tokCt:
 		p.take()
-		x, s := p.ct(from, true)
+		x, s := p.exprs.ct(from, true)
 		if s != nil {
 			return s
 		}
 		e = x
 	case tokIpsec:
-		e = p.ipsec()
+		e = p.keys.ipsec()
 	default:
 		if !beginsExpr(t) {
 			return nil
 		}
-		e = p.primary()
+		e = p.exprs.primary()
 	}
 	if p.bad {
 		return nil
@@ -143,18 +153,18 @@ func (p *parser) exprStmt(t token) syntax.Stmt {
 			return s
 		}
 	}
-	e = p.concatenation(e, from)
+	e = p.exprs.concatenation(e, from)
 	if p.accept(tokVmap) {
-		m := &syntax.Map{Key: e, Mappings: p.verdictMap()}
+		m := &syntax.Map{Key: e, Mappings: p.elements.verdictMap()}
 		m.Loc = p.since(from)
 		v := p.ends.new()
 		v.Loc, v.Expr = m.Loc, m
 		return v
 	}
-	return p.match(p.relation(p.mapped(e, from), from), from)
+	return p.match(p.exprs.relation(p.exprs.mapped(e, from), from), from)
 }
 
-func (p *parser) match(e syntax.Expr, from syntax.Loc) syntax.Stmt {
+func (p *stmtParser) match(e syntax.Expr, from syntax.Loc) syntax.Stmt {
 	m := p.matches.new()
 	m.Loc, m.Expr = p.since(from), e
 	return m
@@ -175,11 +185,11 @@ func beginsExpr(t token) bool {
 }
 
 // setField takes "set" and a value, if what came before can be set. It is nil if not.
-func (p *parser) setField(e syntax.Expr, from syntax.Loc) syntax.Stmt {
+func (p *stmtParser) setField(e syntax.Expr, from syntax.Loc) syntax.Stmt {
 	switch x := e.(type) {
 	case *syntax.Payload:
 		p.take()
-		s := &syntax.SetPayload{Field: e, Value: p.stmtExpr()}
+		s := &syntax.SetPayload{Field: e, Value: p.exprs.stmtExpr()}
 		s.Loc = p.since(from)
 		return s
 	case *syntax.Exthdr:
@@ -187,7 +197,7 @@ func (p *parser) setField(e syntax.Expr, from syntax.Loc) syntax.Stmt {
 			return nil
 		}
 		p.take()
-		s := &syntax.SetExthdr{Field: e, Value: p.stmtExpr()}
+		s := &syntax.SetExthdr{Field: e, Value: p.exprs.stmtExpr()}
 		s.Loc = p.since(from)
 		return s
 	case *syntax.Meta:
@@ -195,7 +205,7 @@ func (p *parser) setField(e syntax.Expr, from syntax.Loc) syntax.Stmt {
 			return nil
 		}
 		p.take()
-		s := &syntax.SetMeta{Key: x.Key, Value: p.stmtExpr()}
+		s := &syntax.SetMeta{Key: x.Key, Value: p.exprs.stmtExpr()}
 		s.Loc = p.since(from)
 		return s
 	}
@@ -203,9 +213,9 @@ func (p *parser) setField(e syntax.Expr, from syntax.Loc) syntax.Stmt {
 }
 
 // jump takes a jump or goto to a chain, or to one in braces.
-func (p *parser) jump(t token) syntax.Stmt {
+func (p *stmtParser) jump(t token) syntax.Stmt {
 	from := p.here()
-	e := p.verdict(t, true)
+	e := p.elements.verdict(t, true)
 	if p.bad {
 		return nil
 	}
@@ -220,7 +230,7 @@ func (p *parser) jump(t token) syntax.Stmt {
 	begin := p.here()
 	c := &syntax.ChainDecl{Anonymous: true}
 	if !p.expect(tokLBrace) {
-		p.leaveBlock()
+		p.vars.leaveBlock()
 		return nil
 	}
 	p.inside(6, func() syntax.Expr {
@@ -229,15 +239,15 @@ func (p *parser) jump(t token) syntax.Stmt {
 	})
 	p.expect(tokRBrace)
 	c.Loc = p.since(begin)
-	p.leaveBlock()
+	p.vars.leaveBlock()
 	s := &syntax.ChainStmt{Code: v.Code, Chain: c}
 	s.Loc = p.since(from)
 	return s
 }
 
 // deepen opens the block of a chain in braces. If nft has no room for its variables, that is a mistake, but it goes on.
-func (p *parser) deepen() {
-	if p.open() {
+func (p *stmtParser) deepen() {
+	if p.vars.open() {
 		return
 	}
 	p.mistakes = append(p.mistakes, syntax.Wrong("too many levels of nesting", p.nowhere()))
@@ -247,124 +257,15 @@ func (p *parser) deepen() {
 	}
 }
 
-// setUpdate takes a statement that adds to a set or map, or deletes from it.
-func (p *parser) setUpdate(t token) syntax.Stmt {
-	from := p.here()
-	if t == tokSet {
-		p.take()
-		op, ok := setOps[p.peek()]
-		if !ok {
-			p.unexpected(tokAdd, tokUpdate, tokDelete)
-			return nil
-		}
-		p.take()
-		s := &syntax.SetUpdate{Op: op, Key: p.elementKey()}
-		s.Set = p.setName()
-		s.Loc = p.since(from)
-		return s
-	}
-	op := setOps[t]
-	p.take()
-	set := p.setName()
-	p.expect(tokLBrace)
-	key := p.elementKey()
-	var stmts []syntax.Stmt
-	p.statefulStatements(&stmts)
-	switch p.peek() {
-	case tokRBrace:
-		p.take()
-	case tokColon:
-		p.take()
-		data := p.elementKey()
-		p.expect(tokRBrace)
-		m := &syntax.MapUpdate{Op: op, Set: set, Key: key, Data: data, Stmts: stmts}
-		m.Loc = p.since(from)
-		return m
-	default:
-		p.unexpected(anything...)
-		return nil
-	}
-	s := &syntax.SetUpdate{Op: op, Set: set, Key: key, Stmts: stmts}
-	s.Loc = p.since(from)
-	return s
-}
-
-var setOps = map[token]expr.DynsetOp{tokAdd: expr.DynsetAdd, tokUpdate: expr.DynsetUpdate, tokDelete: expr.DynsetDelete}
-
-// elementKey takes the key, or the data, of an element that a packet makes, with its options.
-func (p *parser) elementKey() syntax.Expr {
-	e := p.elems.new()
-	from := p.here()
-	e.Key = p.key()
-	e.Loc = p.since(from)
-	p.elementOptions(e)
-	return e
-}
-
-// meter takes "meter NAME [size N] { KEY STATEMENT }".
-func (p *parser) meter() syntax.Stmt {
-	from := p.here()
-	p.take()
-	m := &syntax.MeterStmt{Name: p.identifier()}
-	if p.accept(tokSize) {
-		m.Size = uint32(p.number())
-		p.expect(tokLBrace)
-	} else {
-		p.expect(tokLBrace, tokSize)
-	}
-	p.meterRest(m)
-	m.Loc = p.since(from)
-	return m
-}
-
-func (p *parser) meterRest(m *syntax.MeterStmt) {
-	m.Key = p.elementKey()
-	if p.bad {
-		return
-	}
-	p.inside(4, func() syntax.Expr {
-		m.Stmt = p.stmt(p.peek())
-		return nil
-	})
-	if m.Stmt == nil {
-		p.unexpected(anything...)
-	}
-	p.expect(tokRBrace)
-}
-
-// flow takes "flow add @NAME", or the older form of meter, "flow table NAME { KEY STATEMENT }".
-func (p *parser) flow() syntax.Stmt {
-	from := p.here()
-	p.take()
-	if t := p.peek(); t == tokAdd || t == tokOffload {
-		p.take()
-		p.expect(tokAt)
-		s := &syntax.FlowStmt{Table: p.str()}
-		p.close(scopeAt)
-		s.Loc = p.since(from)
-		return s
-	}
-	m := &syntax.MeterStmt{}
-	p.expect(tokTable)
-	m.Name = p.identifier()
-	for p.accept(tokTable) {
-		m.Name = p.identifier()
-	}
-	p.expect(tokLBrace, tokTable)
-	p.meterRest(m)
-	m.Loc = p.since(from)
-	return m
-}
-
 // strip takes "reset tcp option NAME".
-func (p *parser) strip() syntax.Stmt {
+func (p *stmtParser) strip() syntax.Stmt {
 	from := p.here()
 	p.take()
 	p.expect(tokTcp)
 	p.expect(tokOption)
 	at := p.here()
 	e := &syntax.Exthdr{Op: expr.ExthdrTCPOption}
-	if _, ok := p.tcpOptionType(e); !ok {
+	if _, ok := p.keys.tcpOptionType(e); !ok {
 		return nil
 	}
 	e.Loc = p.since(at)
@@ -378,11 +279,31 @@ func (p *parser) strip() syntax.Stmt {
 }
 
 // xt takes what nft prints of a match or target of x_tables that it cannot translate, and which it does not read.
-func (p *parser) xt() syntax.Stmt {
+func (p *stmtParser) xt() syntax.Stmt {
 	from := p.here()
 	p.take()
 	p.identifier()
 	p.identifier()
 	p.wrong("unsupported xtables compat expression, use iptables-nft with this ruleset", p.since(from))
 	return nil
+}
+
+// subchain takes the rules of a chain without a name: no mistake ends in it, nor may anything else stand there.
+func (p *stmtParser) subchain(c *syntax.ChainDecl) {
+	for {
+		switch p.peek() {
+		case tokNewline, tokSemicolon:
+			p.take()
+		case tokRBrace, tokBad:
+			return
+		default:
+			r := p.ruleOrNothing()
+			if r == nil {
+				p.unexpected(anything...)
+				return
+			}
+			p.separator()
+			p.keep(func() { c.Rules = append(c.Rules, r) })
+		}
+	}
 }

@@ -6,20 +6,30 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
+// setParser takes declarations of sets and maps.
+type setParser struct {
+	*stream
+	blocks   *blockParser
+	amounts  *amountParser
+	exprs    *exprParser
+	elements *elementParser
+	stmts    *stmtParser
+}
+
 // setBraces takes "{", a set or map, and "}".
-func (p *parser) setBraces(h syntax.Handle, isMap, inTable bool) *syntax.SetDecl {
+func (p *setParser) setBraces(h syntax.Handle, isMap, inTable bool) *syntax.SetDecl {
 	s := &syntax.SetDecl{Handle: h, Map: isMap}
 	if isMap {
 		s.Flags = nftables.SetMap
 	}
-	s.Loc = p.braces(inTable, scopeBase, func() { p.setBlock(s) })
+	s.Loc = p.blocks.braces(inTable, scopeBase, func() { p.setBlock(s) })
 	return s
 }
 
-func (p *parser) setBlock(s *syntax.SetDecl) {
+func (p *setParser) setBlock(s *syntax.SetDecl) {
 	for {
 		t := p.peek()
-		if p.statement(t) {
+		if p.blocks.statement(t) {
 			continue
 		}
 		switch t {
@@ -45,7 +55,7 @@ func (p *parser) setBlock(s *syntax.SetDecl) {
 		case tokElements:
 			p.take()
 			p.expect(tokEquals)
-			e := p.elements()
+			e := p.elements.elements()
 			p.keep(func() { s.Elements = e })
 		case tokAutoMerge:
 			if s.Map {
@@ -55,7 +65,7 @@ func (p *parser) setBlock(s *syntax.SetDecl) {
 			p.take()
 			s.AutoMerge = true
 		case tokCounter, tokLimit, tokQuota, tokCt:
-			p.statefulStatements(&s.Stmts)
+			p.stmts.statefulStatements(&s.Stmts)
 			p.separator(anything...)
 		default:
 			p.setOption(s, t)
@@ -63,7 +73,7 @@ func (p *parser) setBlock(s *syntax.SetDecl) {
 	}
 }
 
-func (p *parser) setOption(s *syntax.SetDecl, t token) {
+func (p *setParser) setOption(s *syntax.SetDecl, t token) {
 	switch t {
 	case tokFlags:
 		p.take()
@@ -82,9 +92,9 @@ func (p *parser) setOption(s *syntax.SetDecl, t token) {
 		}
 		p.take()
 		if t == tokTimeout {
-			s.Timeout = p.time()
+			s.Timeout = p.amounts.time()
 		} else {
-			s.GCInterval = p.time()
+			s.GCInterval = p.amounts.time()
 		}
 		p.separator()
 	case tokPolicy:
@@ -96,14 +106,14 @@ func (p *parser) setOption(s *syntax.SetDecl, t token) {
 		s.Size = uint32(p.number())
 		p.separator()
 	case tokComment:
-		p.blockComment(&s.Comment, &s.HasComment, true)
+		p.blocks.blockComment(&s.Comment, &s.HasComment, true)
 	default:
 		p.unexpected(anything...)
 	}
 }
 
 // moreTypes is what may follow the type of a set beside a separator.
-func (p *parser) moreTypes(s *syntax.SetDecl) []token {
+func (p *setParser) moreTypes(s *syntax.SetDecl) []token {
 	if s.Data == nil && s.Object == 0 && !s.Map {
 		return []token{tokDot}
 	}
@@ -111,14 +121,14 @@ func (p *parser) moreTypes(s *syntax.SetDecl) []token {
 }
 
 // moreTypeof is the same behind typeof.
-func (p *parser) moreTypeof(s *syntax.SetDecl) []token {
+func (p *setParser) moreTypeof(s *syntax.SetDecl) []token {
 	if !s.Map || s.IntervalData {
 		return []token{tokDot}
 	}
 	return nil
 }
 
-func (p *parser) setFlags() (flags nftables.SetFlags) {
+func (p *setParser) setFlags() (flags nftables.SetFlags) {
 	for {
 		switch p.peek() {
 		case tokConstant:
@@ -140,7 +150,7 @@ func (p *parser) setFlags() (flags nftables.SetFlags) {
 	}
 }
 
-func (p *parser) setPolicy(s *syntax.SetDecl) {
+func (p *setParser) setPolicy(s *syntax.SetDecl) {
 	switch p.peek() {
 	case tokPerformance:
 		p.take()
@@ -162,7 +172,7 @@ var objectsOfMaps = map[token]expr.ObjectType{
 }
 
 // setType takes the types of the key and, of a map, of the data.
-func (p *parser) setType(s *syntax.SetDecl) {
+func (p *setParser) setType(s *syntax.SetDecl) {
 	key := p.dataType()
 	if s.Map {
 		p.expect(tokColon, tokDot)
@@ -189,7 +199,7 @@ func (p *parser) setType(s *syntax.SetDecl) {
 }
 
 // dataType takes names of types with dots between them.
-func (p *parser) dataType() syntax.Expr {
+func (p *setParser) dataType() syntax.Expr {
 	from := p.here()
 	c := &syntax.Concat{}
 	var parts []*syntax.Datatype
@@ -225,7 +235,7 @@ func (p *parser) dataType() syntax.Expr {
 }
 
 // setTypeof takes the expressions whose types the key and the data have.
-func (p *parser) setTypeof(s *syntax.SetDecl) {
+func (p *setParser) setTypeof(s *syntax.SetDecl) {
 	key := p.typeofExpr("primary expression")
 	if s.Map {
 		p.expect(tokColon, tokDot)
@@ -243,9 +253,9 @@ func (p *parser) setTypeof(s *syntax.SetDecl) {
 
 // typeofExpr takes expressions with dots between them. The first one must be such as nft can keep with a set; kind is what it is called if
 // there is no other.
-func (p *parser) typeofExpr(kind string) syntax.Expr {
+func (p *setParser) typeofExpr(kind string) syntax.Expr {
 	from := p.here()
-	first := p.primary()
+	first := p.exprs.primary()
 	if s, ok := first.(*syntax.Symbol); ok && kind == "map data" && s.Name == "verdict" {
 		return &syntax.Verdict{Common: syntax.Common{Loc: s.Loc, Type: syntax.TypeVerdict}, Code: expr.Accept}
 	}
@@ -269,112 +279,8 @@ func (p *parser) typeofExpr(kind string) syntax.Expr {
 	}
 	c := &syntax.Concat{Parts: []syntax.Expr{first}}
 	for p.accept(tokDot) {
-		p.addPart(c, p.last, p.primary())
+		p.exprs.addPart(c, p.last, p.exprs.primary())
 	}
 	c.Loc = p.since(from)
 	return c
-}
-
-// flowtable takes "{", a flowtable, and "}".
-func (p *parser) flowtable(h syntax.Handle, inTable bool) *syntax.FlowtableDecl {
-	f := &syntax.FlowtableDecl{Handle: h}
-	f.Loc = p.braces(inTable, scopeBase, func() { p.flowtableBlock(f) })
-	return f
-}
-
-func (p *parser) flowtableBlock(f *syntax.FlowtableDecl) {
-	hook := f.Hook
-	if hook == nil {
-		hook = &syntax.HookDecl{}
-	}
-	for {
-		t := p.peek()
-		if p.statement(t) {
-			continue
-		}
-		switch t {
-		case tokHook:
-			p.take()
-			at := p.last
-			hook.Hook, hook.HookLoc = p.identifier(), p.last
-			p.priority(hook)
-			p.separator()
-			if _, known := hookNumbers[hook.Hook]; !p.bad && !known {
-				p.wrong("unknown chain hook", hook.HookLoc)
-				p.leaving = true
-			}
-			hook.Loc = p.since(at)
-			f.Hook = hook
-		case tokDevices:
-			p.take()
-			p.expect(tokEquals)
-			hook.Devices = p.deviceSet()
-			f.Hook = hook
-			p.separator()
-		case tokCounter:
-			p.take()
-			p.close(scopeCounter)
-			f.Flags |= 2
-		case tokFlags:
-			p.take()
-			if p.expect(tokOffload) {
-				f.Flags |= 1
-			}
-			p.separator()
-		case tokRBrace, tokBad:
-			return
-		default:
-			p.unexpected(anything...)
-		}
-	}
-}
-
-// deviceSet takes "{" names of devices "}", or a variable.
-func (p *parser) deviceSet() syntax.Expr {
-	from := p.here()
-	if p.peek() == tokDollar {
-		return p.variable()
-	}
-	p.expect(tokLBrace, tokDollar)
-	l := &syntax.List{}
-	for {
-		switch p.peek() {
-		case tokString, tokQuotedString:
-			p.take()
-			s := p.symbol(p.last, p.cur.text)
-			l.Items = append(l.Items, s)
-		case tokDollar:
-			l.Items = append(l.Items, p.variable())
-		default:
-			p.unexpected(tokString, tokQuotedString, tokDollar)
-			return nil
-		}
-		if !p.moreDevices() {
-			break
-		}
-	}
-	l.Loc = p.since(from)
-	return l
-}
-
-// moreDevices takes what is between the names of devices, or the closing brace. It says whether a name comes: on the same line.
-func (p *parser) moreDevices() bool {
-	for {
-		switch p.peek() {
-		case tokComma:
-			p.take()
-			switch p.peek() {
-			case tokString, tokQuotedString, tokDollar:
-				return true
-			case tokNewline:
-				p.take()
-			}
-		case tokRBrace:
-			p.take()
-			return false
-		default:
-			p.unexpected(tokComma, tokRBrace)
-			return false
-		}
-	}
 }

@@ -22,7 +22,7 @@ var logLevels = map[string]uint32{
 	"emerg": 0, "alert": 1, "crit": 2, "err": 3, "warn": 4, "notice": 5, "info": 6, "debug": 7, "audit": 8,
 }
 
-func (p *parser) log() syntax.Stmt {
+func (p *stmtParser) log() syntax.Stmt {
 	p.take()
 	l := &syntax.Log{At: syntax.At{Loc: p.last}}
 	for {
@@ -57,7 +57,7 @@ func (p *parser) log() syntax.Stmt {
 	}
 }
 
-func (p *parser) logFlags() uint32 {
+func (p *stmtParser) logFlags() uint32 {
 	switch p.peek() {
 	case tokTcp:
 		p.take()
@@ -99,7 +99,7 @@ func (p *parser) logFlags() uint32 {
 }
 
 // spliced is a text in which "$name" stands for variables: a Value without any, and else a List.
-func (p *parser) spliced(text string, at syntax.Loc) syntax.Expr {
+func (p *stmtParser) spliced(text string, at syntax.Loc) syntax.Expr {
 	piece := func(s string) syntax.Expr {
 		v := &syntax.Value{Text: s}
 		v.Loc, v.Type, v.Order, v.Bits = at, syntax.TypeString, syntax.HostOrder, len(s)*8
@@ -125,7 +125,7 @@ func (p *parser) spliced(text string, at syntax.Loc) syntax.Expr {
 		for n < len(after) && nameByte[after[n]] && after[n] != '-' && after[n] != '.' && after[n] != '/' {
 			n++
 		}
-		to := p.resolve(after[:n], at)
+		to := p.vars.resolve(after[:n], at)
 		if p.bad {
 			return nil
 		}
@@ -136,7 +136,7 @@ func (p *parser) spliced(text string, at syntax.Loc) syntax.Expr {
 	}
 }
 
-func (p *parser) reject() syntax.Stmt {
+func (p *stmtParser) reject() syntax.Stmt {
 	p.take()
 	r := &syntax.Reject{At: syntax.At{Loc: p.last}, Kind: -1, ICMP: -1}
 	if !p.accept(tokWith) {
@@ -171,14 +171,14 @@ func (p *parser) reject() syntax.Stmt {
 }
 
 // rejectCode takes "type" and a code, or the code alone: that leaves the scope of icmp open in nft 1.0.6.
-func (p *parser) rejectCode(r *syntax.Reject, t token) {
+func (p *stmtParser) rejectCode(r *syntax.Reject, t token) {
 	typed := p.accept(tokType)
 	switch p.peek() {
 	case tokString:
 		p.take()
 		r.Code = p.symbol(p.last, p.cur.text)
 	case tokNumber:
-		r.Code = p.integer()
+		r.Code = p.exprs.integer()
 	default:
 		if typed {
 			p.unexpected(tokString, tokNumber)
@@ -195,51 +195,6 @@ func (p *parser) rejectCode(r *syntax.Reject, t token) {
 	}
 }
 
-func (p *parser) dup() syntax.Stmt {
-	from := p.here()
-	p.take()
-	p.expect(tokTo)
-	s := &syntax.DupStmt{Addr: p.stmtExpr()}
-	if p.accept(tokDevice) {
-		s.Dev = p.stmtExpr()
-	}
-	s.Loc = p.since(from)
-	p.close(scopeDup)
-	return s
-}
-
-func (p *parser) fwd() syntax.Stmt {
-	from := p.here()
-	p.take()
-	s := &syntax.FwdStmt{}
-	switch t := p.peek(); t {
-	case tokTo:
-		p.take()
-		s.Dev = p.stmtExpr()
-	case tokIp, tokIp6:
-		s.Family = p.addressFamily(t)
-		p.expect(tokTo)
-		s.Addr = p.stmtExpr()
-		p.expect(tokDevice)
-		s.Dev = p.stmtExpr()
-	default:
-		p.unexpected(tokTo, tokIp, tokIp6)
-	}
-	s.Loc = p.since(from)
-	p.close(scopeFwd)
-	return s
-}
-
-// addressFamily takes "ip" or "ip6".
-func (p *parser) addressFamily(t token) uint8 {
-	p.take()
-	p.close(opens[t])
-	if t == tokIp6 {
-		return 10
-	}
-	return 2
-}
-
 // The flags of synproxy (NF_SYNPROXY_OPT_*, include/uapi/linux/netfilter/nf_synproxy.h).
 const (
 	synproxyMSS       = 1
@@ -248,12 +203,12 @@ const (
 	synproxyTimestamp = 8
 )
 
-func (p *parser) synproxy() syntax.Stmt {
+func (p *stmtParser) synproxy() syntax.Stmt {
 	from := p.here()
 	p.take()
 	s := &syntax.SynproxyStmt{At: syntax.At{Loc: p.last}}
 	if p.accept(tokName) {
-		o := &syntax.ObjectStmt{Type: expr.ObjectSynproxy, Object: p.stmtExpr()}
+		o := &syntax.ObjectStmt{Type: expr.ObjectSynproxy, Object: p.exprs.stmtExpr()}
 		o.Loc = p.since(from)
 		p.synproxyArgs(s)
 		return o
@@ -262,7 +217,7 @@ func (p *parser) synproxy() syntax.Stmt {
 	return s
 }
 
-func (p *parser) synproxyArgs(s *syntax.SynproxyStmt) {
+func (p *stmtParser) synproxyArgs(s *syntax.SynproxyStmt) {
 	for {
 		switch p.peek() {
 		case tokMss:

@@ -4,7 +4,7 @@ import "github.com/chainwalk/chainwalk/fakenft/syntax"
 
 // stmtExpr takes what a statement sets something to: an expression with operators and dots, a map of it, a prefix, a range, or a list of
 // words.
-func (p *parser) stmtExpr() syntax.Expr {
+func (p *exprParser) stmtExpr() syntax.Expr {
 	from := p.here()
 	first, word := p.primaryStmt()
 	if word && p.peek() == tokComma {
@@ -14,8 +14,8 @@ func (p *parser) stmtExpr() syntax.Expr {
 }
 
 // stmtExprFrom takes what follows the first thing.
-func (p *parser) stmtExprFrom(first syntax.Expr, from syntax.Loc) syntax.Expr {
-	e := p.binary(first, from, 1, (*parser).operandStmt)
+func (p *exprParser) stmtExprFrom(first syntax.Expr, from syntax.Loc) syntax.Expr {
+	e := p.binary(first, from, 1, (*exprParser).operandStmt)
 	switch p.peek() {
 	case tokSlash:
 		p.take()
@@ -37,7 +37,7 @@ func (p *parser) stmtExprFrom(first syntax.Expr, from syntax.Loc) syntax.Expr {
 	m := &syntax.Map{Key: e}
 	switch p.peek() {
 	case tokLBrace:
-		m.Mappings = p.setExpr()
+		m.Mappings = p.elements.setExpr()
 	default:
 		m.Mappings = p.setName(tokLBrace)
 	}
@@ -46,7 +46,7 @@ func (p *parser) stmtExprFrom(first syntax.Expr, from syntax.Loc) syntax.Expr {
 }
 
 // stmtList takes the rest of a list of words.
-func (p *parser) stmtList(first syntax.Expr, from syntax.Loc) syntax.Expr {
+func (p *exprParser) stmtList(first syntax.Expr, from syntax.Loc) syntax.Expr {
 	l := &syntax.List{Items: append(make([]syntax.Expr, 0, 4), first)}
 	for p.accept(tokComma) {
 		switch t := p.peek(); t {
@@ -65,19 +65,19 @@ func (p *parser) stmtList(first syntax.Expr, from syntax.Loc) syntax.Expr {
 	return l
 }
 
-func (p *parser) operandStmt() syntax.Expr {
+func (p *exprParser) operandStmt() syntax.Expr {
 	e, _ := p.primaryStmt()
 	return e
 }
 
 // basicStmt takes an expression without dots.
-func (p *parser) basicStmt() syntax.Expr {
+func (p *exprParser) basicStmt() syntax.Expr {
 	from := p.here()
-	return p.binary(p.operandStmt(), from, 1, (*parser).operandStmt)
+	return p.binary(p.operandStmt(), from, 1, (*exprParser).operandStmt)
 }
 
 // primaryStmt takes the first thing of an expression of a statement. It says whether that is a word, which may be in a list.
-func (p *parser) primaryStmt() (syntax.Expr, bool) {
+func (p *exprParser) primaryStmt() (syntax.Expr, bool) {
 	t := p.peek()
 	switch t {
 	case tokDollar, tokString, tokQuotedString, tokAsteriskString:
@@ -92,14 +92,14 @@ func (p *parser) primaryStmt() (syntax.Expr, bool) {
 		p.expect(tokRParen)
 		return e, false
 	case tokIpsec:
-		return p.ipsecBare(), false
+		return p.keys.ipsecBare(), false
 	case tokAt:
-		return p.rawPayload(), false
+		return p.keys.rawPayload(), false
 	}
 	if e := p.packet(t); e != nil || p.bad {
 		return e, false
 	}
-	if e := p.payload(t, true); e != nil || p.bad {
+	if e := p.keys.payload(t, true); e != nil || p.bad {
 		_, word := e.(*syntax.Symbol)
 		return e, word
 	}
@@ -108,13 +108,4 @@ func (p *parser) primaryStmt() (syntax.Expr, bool) {
 	}
 	p.unexpected(anything...)
 	return nil, false
-}
-
-// ipsecBare takes the bare key of meta.
-func (p *parser) ipsecBare() syntax.Expr {
-	p.take()
-	m := p.metas.new()
-	m.Key, m.Bare, m.Loc = bareIpsec, true, p.last
-	p.close(scopeIPsec)
-	return m
 }

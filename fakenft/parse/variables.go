@@ -53,37 +53,44 @@ func (v *variables) like(name string) (string, bool) {
 	return best, found
 }
 
+// definitions are the variables that hold at one place of a text.
+type definitions struct {
+	*stream
+	block   *variables // those of the innermost block
+	nesting int        // blocks that have variables of their own
+}
+
 // maxNesting is how many blocks nft 1.0.6 keeps variables for.
 const maxNesting = 4
 
 // open begins a block with variables of its own. It says whether nft has room for that.
-func (p *parser) open() bool {
+func (p *definitions) open() bool {
 	if p.nesting >= maxNesting-1 {
 		return false
 	}
 	p.nesting++
-	p.vars = &variables{outer: p.vars}
+	p.block = &variables{outer: p.block}
 	return true
 }
 
 // closeBlock ends such a block.
-func (p *parser) closeBlock() {
+func (p *definitions) closeBlock() {
 	if !p.bad {
 		p.leaveBlock()
 	}
 }
 
 // leaveBlock ends a block, one with a mistake as well.
-func (p *parser) leaveBlock() {
-	if p.vars.outer == nil {
+func (p *definitions) leaveBlock() {
+	if p.block.outer == nil {
 		return
 	}
 	p.nesting--
-	p.vars = p.vars.outer
+	p.block = p.block.outer
 }
 
 // variable takes "$" and a name.
-func (p *parser) variable() syntax.Expr {
+func (p *definitions) variable() syntax.Expr {
 	from := p.here()
 	if !p.expect(tokDollar) {
 		return nil
@@ -98,65 +105,14 @@ func (p *parser) variable() syntax.Expr {
 }
 
 // resolve is what a variable was defined as.
-func (p *parser) resolve(name string, at syntax.Loc) syntax.Expr {
-	to, ok := p.vars.lookup(name)
+func (p *definitions) resolve(name string, at syntax.Loc) syntax.Expr {
+	to, ok := p.block.lookup(name)
 	if !ok {
 		text := "unknown identifier '" + name + "'"
-		if near, ok := p.vars.like(name); ok {
+		if near, ok := p.block.like(name); ok {
 			text += "; did you mean identifier ‘" + near + "’?"
 		}
 		p.wrong(text, at)
 	}
 	return to
-}
-
-// definition takes what comes after "define", "redefine" or "undefine".
-func (p *parser) definition(kind token) {
-	p.take()
-	name := p.identifier()
-	at := p.last
-	var to syntax.Expr
-	if kind != tokUndefine {
-		p.expect(tokEquals)
-		to = p.initializer()
-	}
-	p.separator()
-	if p.bad {
-		return
-	}
-	_, there := p.vars.lookup(name)
-	switch {
-	case kind == tokDefine && there:
-		p.wrong("redefinition of symbol '"+name+"'", at)
-	case kind == tokUndefine:
-		// nft says nothing if there is no such definition, or only around this block.
-		p.vars.undefine(name)
-	default:
-		p.vars.undefine(name)
-		p.vars.define(name, to)
-	}
-}
-
-// initializer takes the value of a definition: an expression, a list, a set, an empty set, or a negative number.
-func (p *parser) initializer() syntax.Expr {
-	from := p.here()
-	switch p.peek() {
-	case tokDash:
-		p.take()
-		n := p.number()
-		v := &syntax.Value{Num: syntax.Num{Lo: uint64(uint32(-int32(n)))}}
-		v.Loc, v.Type, v.Order, v.Bits = p.since(from), syntax.TypeInteger, syntax.HostOrder, 32
-		return v
-	case tokLBrace:
-		p.take()
-		if p.accept(tokRBrace) {
-			s := &syntax.Set{}
-			s.Loc = p.since(from)
-			return s
-		}
-		return p.setRest(from)
-	case tokAt:
-		return p.setReference()
-	}
-	return p.listOrConcatenation()
 }
