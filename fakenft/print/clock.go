@@ -19,7 +19,7 @@ func singleBit(n syntax.Num) (int, bool) {
 }
 
 // date is a moment of "meta time", which the kernel counts in nanoseconds since 1970, in local time.
-func (p *printer) date(ns uint64) {
+func (p *values) date(ns uint64) {
 	seconds := int64(ns / 1e9)
 	if p.Zone != nil {
 		seconds += int64(p.Zone(seconds))
@@ -28,7 +28,7 @@ func (p *printer) date(ns uint64) {
 }
 
 // hour is a time of day of "meta hour", which the kernel counts in seconds of UTC, in local time.
-func (p *printer) hour(seconds uint64) {
+func (p *values) hour(seconds uint64) {
 	const day = 24 * 3600
 	local := (int64(seconds) + int64(p.HourZone)) % day
 	if local < 0 {

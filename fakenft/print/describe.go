@@ -8,16 +8,16 @@ import (
 
 // AppendDescribe appends what "nft describe" prints of an expression whose types are known, or of a type, which is a symbol of its name.
 func AppendDescribe(dst []byte, e syntax.Expr) ([]byte, error) {
-	p := newPrinter(dst, nil)
+	p := &buffer{dst}
 	if s, ok := e.(*syntax.Symbol); ok {
 		t := syntax.TypeNamed(s.Name)
 		if t == nil || s.Quoted {
 			p.str("symbol expression, datatype invalid (invalid)")
 			return p.b, nil
 		}
-		p.datatype(t)
+		appendDatatype(p, t)
 		p.str(fmt.Sprintf(", %d bits\n", t.Bits))
-		p.constants(t, keptSwapped(t))
+		appendConstants(p, t, keptSwapped(t))
 		return p.b, nil
 	}
 	kind := syntax.PrimaryKind(e)
@@ -30,7 +30,7 @@ func AppendDescribe(dst []byte, e syntax.Expr) ([]byte, error) {
 	}
 	p.str(kind)
 	p.str(" expression, ")
-	p.datatype(t)
+	appendDatatype(p, t)
 	bits := e.Info().Bits
 	switch {
 	case t.ID == syntax.TypeInvalid.ID:
@@ -40,7 +40,7 @@ func AppendDescribe(dst []byte, e syntax.Expr) ([]byte, error) {
 	default:
 		p.str(fmt.Sprintf(", %d bits\n", bits))
 	}
-	p.constants(t, false)
+	appendConstants(p, t, false)
 	return p.b, nil
 }
 
@@ -51,8 +51,8 @@ func keptSwapped(t *syntax.Datatype) bool {
 
 func swapped(n uint64) uint64 { return n&0xff<<8 | n>>8&0xff }
 
-// datatype appends the name of a type and what it is a kind of.
-func (p *printer) datatype(t *syntax.Datatype) {
+// appendDatatype appends the name of a type and what it is a kind of.
+func appendDatatype(p *buffer, t *syntax.Datatype) {
 	p.str("datatype ")
 	p.str(t.Name)
 	p.str(" (")
@@ -69,8 +69,8 @@ func (p *printer) datatype(t *syntax.Datatype) {
 	}
 }
 
-// constants appends the names of a type's values, if they are in nft itself, or the protocols of the C library.
-func (p *printer) constants(t *syntax.Datatype, swap bool) {
+// appendConstants appends the names of a type's values, if they are in nft itself, or the protocols of the C library.
+func appendConstants(p *buffer, t *syntax.Datatype, swap bool) {
 	switch t.ID {
 	case syntax.TypeMark.ID, syntax.TypeRealm.ID, syntax.TypeDevgroup.ID, syntax.TypeCTLabel.ID:
 		return // those are in files

@@ -1,20 +1,27 @@
 package print
 
-import (
-	"github.com/chainwalk/chainwalk/fakenft/syntax"
-)
+import "github.com/chainwalk/chainwalk/fakenft/syntax"
 
 // AppendExpr appends an expression as nft lists it.
 func AppendExpr(dst []byte, e syntax.Expr, o *Options) (_ []byte, err error) {
 	p := newPrinter(dst, o)
-	err = guard(func() { p.expr(e) })
+	err = guard(func() { p.exprs.expr(e) })
 	return p.b, err
 }
 
-func (p *printer) expr(e syntax.Expr) {
+// exprPrinter prints expressions: keys of packets, constants, sets in braces, what is made of them.
+type exprPrinter struct {
+	*buffer
+	*Options
+	values *values
+	order  *sorter
+	stmts  *stmtPrinter
+}
+
+func (p *exprPrinter) expr(e syntax.Expr) {
 	switch e := e.(type) {
 	case *syntax.Value:
-		p.value(e)
+		p.values.value(e)
 	case *syntax.Payload:
 		p.payload(e)
 	case *syntax.Meta:
@@ -60,7 +67,7 @@ func (p *printer) expr(e syntax.Expr) {
 	}
 }
 
-func (p *printer) rarerExpr(e syntax.Expr) {
+func (p *exprPrinter) rarerExpr(e syntax.Expr) {
 	switch e := e.(type) {
 	case *syntax.Symbol:
 		p.str(e.Name)
@@ -88,7 +95,7 @@ func (p *printer) rarerExpr(e syntax.Expr) {
 	}
 }
 
-func (p *printer) joined(list []syntax.Expr, by string) {
+func (p *exprPrinter) joined(list []syntax.Expr, by string) {
 	for i, e := range list {
 		if i > 0 {
 			p.str(by)
@@ -98,14 +105,14 @@ func (p *printer) joined(list []syntax.Expr, by string) {
 }
 
 // rangeOf writes the ends of a range as numbers whatever was asked for (range_expr_print of nft).
-func (p *printer) rangeOf(r *syntax.Range) {
-	saved := p.Options
+func (p *exprPrinter) rangeOf(r *syntax.Range) {
+	saved := *p.Options
 	p.Services, p.Accounts = false, false
 	p.Numeric()
 	p.expr(r.Min)
 	p.b = append(p.b, '-')
 	p.expr(r.Max)
-	p.Options = saved
+	*p.Options = saved
 }
 
 // relationSigns are the operators of comparisons as text has them.
@@ -114,8 +121,8 @@ var relationSigns = [...]string{
 	syntax.OpNeg: "!",
 }
 
-func (p *printer) relational(r *syntax.Relational) {
-	p.compared, _ = r.Right.(*syntax.Value)
+func (p *exprPrinter) relational(r *syntax.Relational) {
+	p.values.compared, _ = r.Right.(*syntax.Value)
 	p.expr(r.Left)
 	p.b = append(p.b, ' ')
 	if sign := relationSigns[r.Op]; sign != "" && (r.Op != syntax.OpEq || saysEqual(r)) {
@@ -134,7 +141,7 @@ func saysEqual(r *syntax.Relational) bool {
 	return binop
 }
 
-func (p *printer) flagCmp(f *syntax.FlagCmp) {
+func (p *exprPrinter) flagCmp(f *syntax.FlagCmp) {
 	p.expr(f.Of)
 	if f.Invert {
 		p.str(" !=")
@@ -151,7 +158,7 @@ var (
 	weights     = [...]int{syntax.OpAnd: 2, syntax.OpOr: 4, syntax.OpXor: 3, syntax.OpLeft: 1, syntax.OpRight: 1}
 )
 
-func (p *printer) binop(b *syntax.Binop) {
+func (p *exprPrinter) binop(b *syntax.Binop) {
 	p.operand(b.Op, b.Left)
 	p.b = append(p.b, ' ')
 	p.str(binarySigns[b.Op])
@@ -159,7 +166,7 @@ func (p *printer) binop(b *syntax.Binop) {
 	p.operand(b.Op, b.Right)
 }
 
-func (p *printer) operand(op syntax.BinaryOp, e syntax.Expr) {
+func (p *exprPrinter) operand(op syntax.BinaryOp, e syntax.Expr) {
 	if inner, ok := e.(*syntax.Binop); ok && weights[op] < weights[inner.Op] {
 		p.b = append(p.b, '(')
 		p.expr(e)
@@ -169,7 +176,7 @@ func (p *printer) operand(op syntax.BinaryOp, e syntax.Expr) {
 	p.expr(e)
 }
 
-func (p *printer) mapping(m *syntax.Map) {
+func (p *exprPrinter) mapping(m *syntax.Map) {
 	p.expr(m.Key)
 	if isVerdictMap(m.Mappings) {
 		p.str(" vmap ")
@@ -195,7 +202,7 @@ func isVerdictMap(e syntax.Expr) bool {
 	return false
 }
 
-func (p *printer) setRef(r *syntax.SetRef) {
+func (p *exprPrinter) setRef(r *syntax.SetRef) {
 	if items, decl := inlineItems(r); decl != nil {
 		p.inline(items, decl)
 		return

@@ -7,83 +7,93 @@ import (
 
 // AppendJSONExpr appends an expression as "nft -j" writes it.
 func AppendJSONExpr(dst []byte, e syntax.Expr, o *Options) (_ []byte, err error) {
-	p := newPrinter(dst, o)
-	err = guard(func() { p.jsonExpr(e) })
+	p := newJSONPrinter(dst, o)
+	err = guard(func() { p.exprs.expr(e) })
 	return p.b, err
 }
 
-func (p *printer) jsonExpr(e syntax.Expr) {
+// jsonExprPrinter prints expressions as JSON.
+type jsonExprPrinter struct {
+	*buffer
+	*Options
+	text   *values
+	values *jsonValues
+	order  *sorter
+	stmts  *jsonStmtPrinter
+}
+
+func (p *jsonExprPrinter) expr(e syntax.Expr) {
 	switch e := e.(type) {
 	case *syntax.Value:
-		p.jsonValue(e)
+		p.values.value(e)
 	case *syntax.Payload:
-		p.jsonPayload(e)
+		p.payload(e)
 	case *syntax.Meta:
 		p.str(`{"meta": {"key": "`)
 		p.str(metaName(e.Key))
 		p.str(`"}}`)
 	case *syntax.CT:
-		p.jsonCT(e.Key, e.Dir)
+		p.ct(e.Key, e.Dir)
 	case *syntax.Concat:
 		p.str(`{"concat": `)
-		p.jsonExprs(e.Parts)
+		p.list(e.Parts)
 		p.b = append(p.b, '}')
 	case *syntax.List:
-		p.jsonList(e.Items)
+		p.flags(e.Items)
 	case *syntax.Element:
-		p.jsonElement(e)
+		p.element(e)
 	case *syntax.Mapping:
 		p.b = append(p.b, '[')
-		p.jsonExpr(e.Key)
+		p.expr(e.Key)
 		p.str(", ")
-		p.jsonExpr(e.Data)
+		p.expr(e.Data)
 		p.b = append(p.b, ']')
 	case *syntax.Verdict:
-		p.jsonVerdict(e)
+		p.verdict(e)
 	case *syntax.SetRef:
-		p.jsonSetRef(e)
+		p.setRef(e)
 	case *syntax.Set:
-		p.jsonInline(e, nil)
+		p.inline(e, nil)
 	case *syntax.Map:
-		p.jsonMap(e)
+		p.mapping(e)
 	case *syntax.Prefix:
 		p.str(`{"prefix": {"addr": `)
-		p.jsonExpr(e.Of)
+		p.expr(e.Of)
 		p.integer("len", uint64(e.Len))
 		p.str("}}")
 	case *syntax.Range:
-		p.jsonRange(e)
+		p.rangeOf(e)
 	case *syntax.Catchall:
 		p.str(`"*"`)
 	case *syntax.Unary:
-		p.jsonExpr(e.Of)
+		p.expr(e.Of)
 	default:
-		p.rarerJSONExpr(e)
+		p.rarer(e)
 	}
 }
 
-func (p *printer) rarerJSONExpr(e syntax.Expr) {
+func (p *jsonExprPrinter) rarer(e syntax.Expr) {
 	switch e := e.(type) {
 	case *syntax.Binop:
 		p.str(`{"`)
 		p.str(binarySigns[e.Op])
 		p.str(`": [`)
-		p.jsonExpr(e.Left)
+		p.expr(e.Left)
 		p.str(", ")
-		p.jsonExpr(e.Right)
+		p.expr(e.Right)
 		p.str("]}")
 	case *syntax.Symbol:
 		p.jsonStr(e.Name)
 	case *syntax.Variable:
-		p.jsonExpr(e.To)
+		p.expr(e.To)
 	case *syntax.Relational:
-		p.jsonRelational(e)
+		p.relational(e)
 	case *syntax.FlagCmp:
-		p.jsonFlagCmp(e)
+		p.flagCmp(e)
 	case *syntax.Exthdr:
-		p.jsonExthdr(e)
+		p.exthdr(e)
 	case *syntax.Fib:
-		p.jsonFib(e)
+		p.fib(e)
 	case *syntax.Numgen:
 		p.str(`{"numgen": {"mode": "`)
 		p.str(numgenMode(e))
@@ -92,14 +102,14 @@ func (p *printer) rarerJSONExpr(e syntax.Expr) {
 		p.integer("offset", uint64(e.Offset))
 		p.str("}}")
 	case *syntax.Hash:
-		p.jsonHash(e)
+		p.hash(e)
 	default:
-		p.jsonOfHost(e)
+		p.ofHost(e)
 	}
 }
 
-// jsonOfHost is an expression of what the host knows of a packet.
-func (p *printer) jsonOfHost(e syntax.Expr) {
+// ofHost is an expression of what the host knows of a packet.
+func (p *jsonExprPrinter) ofHost(e syntax.Expr) {
 	switch e := e.(type) {
 	case *syntax.RT:
 		name, family := rtName(e.Key)
@@ -146,19 +156,19 @@ func (p *printer) jsonOfHost(e syntax.Expr) {
 	}
 }
 
-// jsonRange writes the ends of a range without names of ports and protocols (range_expr_json of nft).
-func (p *printer) jsonRange(r *syntax.Range) {
+// rangeOf writes the ends of a range without names of ports and protocols (range_expr_json of nft).
+func (p *jsonExprPrinter) rangeOf(r *syntax.Range) {
 	services, numeric := p.Services, p.NumericProtocol
 	p.Services, p.NumericProtocol = false, true
 	p.str(`{"range": [`)
-	p.jsonExpr(r.Min)
+	p.expr(r.Min)
 	p.str(", ")
-	p.jsonExpr(r.Max)
+	p.expr(r.Max)
 	p.str("]}")
 	p.Services, p.NumericProtocol = services, numeric
 }
 
-func (p *printer) jsonPayload(e *syntax.Payload) {
+func (p *jsonExprPrinter) payload(e *syntax.Payload) {
 	if isKnown(e) {
 		p.str(`{"payload": {"protocol": "`)
 		p.str(e.Header.Name)
@@ -175,7 +185,7 @@ func (p *printer) jsonPayload(e *syntax.Payload) {
 	p.str("}}")
 }
 
-func (p *printer) jsonCT(key expr.CTKey, dir *uint8) {
+func (p *jsonExprPrinter) ct(key expr.CTKey, dir *uint8) {
 	p.str(`{"ct": {"key": "`)
 	if family := ctFamily(key); family != "" {
 		p.str(family)
@@ -189,22 +199,22 @@ func (p *printer) jsonCT(key expr.CTKey, dir *uint8) {
 	p.str("}}")
 }
 
-// jsonList is a list of flags; one alone is no list.
-func (p *printer) jsonList(items []syntax.Expr) {
+// flags is a list of flags; one alone is no list.
+func (p *jsonExprPrinter) flags(items []syntax.Expr) {
 	if len(items) == 1 {
-		p.jsonExpr(items[0])
+		p.expr(items[0])
 		return
 	}
-	p.jsonExprs(items)
+	p.list(items)
 }
 
-func (p *printer) jsonElement(e *syntax.Element) {
+func (p *jsonExprPrinter) element(e *syntax.Element) {
 	if !e.HasTimeout && !e.HasExpires && !e.HasComment && len(e.Stmts) == 0 {
-		p.jsonExpr(e.Key)
+		p.expr(e.Key)
 		return
 	}
 	p.str(`{"elem": {"val": `)
-	p.jsonExpr(e.Key)
+	p.expr(e.Key)
 	if e.HasTimeout {
 		p.integer("timeout", e.Timeout/1000)
 	}
@@ -218,7 +228,7 @@ func (p *printer) jsonElement(e *syntax.Element) {
 		// The statement becomes a property.
 		p.str(", ")
 		start := len(p.b)
-		p.jsonStmt(s)
+		p.stmts.stmt(s)
 		if last := len(p.b) - 1; p.b[start] == '{' && p.b[last] == '}' {
 			p.b = append(p.b[:start], p.b[start+1:last]...)
 		}
@@ -226,7 +236,7 @@ func (p *printer) jsonElement(e *syntax.Element) {
 	p.str("}}")
 }
 
-func (p *printer) jsonVerdict(v *syntax.Verdict) {
+func (p *jsonExprPrinter) verdict(v *syntax.Verdict) {
 	p.str(`{"`)
 	p.str(verdictWord(v.Code))
 	if v.Code == expr.Jump || v.Code == expr.Goto {
@@ -238,9 +248,9 @@ func (p *printer) jsonVerdict(v *syntax.Verdict) {
 	p.str(`": null}`)
 }
 
-func (p *printer) jsonSetRef(r *syntax.SetRef) {
+func (p *jsonExprPrinter) setRef(r *syntax.SetRef) {
 	if items, decl := inlineItems(r); decl != nil {
-		p.jsonInline(items, decl)
+		p.inline(items, decl)
 		return
 	}
 	p.str(`"@`)
@@ -248,25 +258,25 @@ func (p *printer) jsonSetRef(r *syntax.SetRef) {
 	p.b = append(p.b, '"')
 }
 
-func (p *printer) jsonInline(s *syntax.Set, decl *syntax.SetDecl) {
+func (p *jsonExprPrinter) inline(s *syntax.Set, decl *syntax.SetDecl) {
 	p.str(`{"set": `)
 	var items []syntax.Expr
 	if s != nil {
-		items = p.sorted(s.Items, hasIntervals(decl))
+		items = p.order.sorted(s.Items, hasIntervals(decl))
 	}
-	p.jsonExprs(items)
+	p.list(items)
 	p.b = append(p.b, '}')
 }
 
-func (p *printer) jsonMap(m *syntax.Map) {
+func (p *jsonExprPrinter) mapping(m *syntax.Map) {
 	if isVerdictMap(m.Mappings) {
 		p.str(`{"vmap": {"key": `)
 	} else {
 		p.str(`{"map": {"key": `)
 	}
-	p.jsonExpr(m.Key)
+	p.expr(m.Key)
 	p.str(`, "data": `)
-	p.jsonExpr(m.Mappings)
+	p.expr(m.Mappings)
 	p.str("}}")
 }
 
@@ -281,18 +291,18 @@ func jsonSign(r *syntax.Relational) string {
 	return "=="
 }
 
-func (p *printer) jsonRelational(r *syntax.Relational) {
+func (p *jsonExprPrinter) relational(r *syntax.Relational) {
 	p.str(`{"match": {"op": "`)
 	p.str(jsonSign(r))
 	p.str(`", "left": `)
-	p.compared, _ = r.Right.(*syntax.Value)
-	p.jsonExpr(r.Left)
+	p.text.compared, _ = r.Right.(*syntax.Value)
+	p.expr(r.Left)
 	p.str(`, "right": `)
-	p.jsonExpr(r.Right)
+	p.expr(r.Right)
 	p.str("}}")
 }
 
-func (p *printer) jsonFlagCmp(f *syntax.FlagCmp) {
+func (p *jsonExprPrinter) flagCmp(f *syntax.FlagCmp) {
 	sign := "=="
 	if f.Invert {
 		sign = "!="
@@ -300,15 +310,15 @@ func (p *printer) jsonFlagCmp(f *syntax.FlagCmp) {
 	p.str(`{"match": {"op": "`)
 	p.str(sign)
 	p.str(`", "left": {"&": [`)
-	p.jsonExpr(f.Of)
+	p.expr(f.Of)
 	p.str(", ")
-	p.jsonExpr(f.Mask)
+	p.expr(f.Mask)
 	p.str(`]}, "right": `)
-	p.jsonExpr(f.Value)
+	p.expr(f.Value)
 	p.str("}}")
 }
 
-func (p *printer) jsonExthdr(e *syntax.Exthdr) {
+func (p *jsonExprPrinter) exthdr(e *syntax.Exthdr) {
 	switch e.Op {
 	case expr.ExthdrTCPOption:
 		p.str(`{"tcp option": {"`)
@@ -339,7 +349,7 @@ func (p *printer) jsonExthdr(e *syntax.Exthdr) {
 	p.str("}}")
 }
 
-func (p *printer) jsonFib(e *syntax.Fib) {
+func (p *jsonExprPrinter) fib(e *syntax.Fib) {
 	p.str(`{"fib": {"result": "`)
 	p.str(fibResult(e))
 	p.str(`", "flags": [`)
@@ -356,7 +366,7 @@ func (p *printer) jsonFib(e *syntax.Fib) {
 	p.str("]}}")
 }
 
-func (p *printer) jsonHash(e *syntax.Hash) {
+func (p *jsonExprPrinter) hash(e *syntax.Hash) {
 	if e.Symmetric {
 		p.str(`{"symhash": {"mod": `)
 	} else {
@@ -371,7 +381,11 @@ func (p *printer) jsonHash(e *syntax.Hash) {
 	}
 	if !e.Symmetric {
 		p.str(`, "expr": `)
-		p.jsonExpr(e.Of)
+		p.expr(e.Of)
 	}
 	p.str("}}")
+}
+
+func (p *jsonExprPrinter) list(list []syntax.Expr) {
+	p.array(len(list), func(i int) { p.expr(list[i]) })
 }

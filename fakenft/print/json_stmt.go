@@ -7,25 +7,34 @@ import (
 
 // AppendJSONStmt appends a statement as "nft -j" writes it.
 func AppendJSONStmt(dst []byte, s syntax.Stmt, o *Options) (_ []byte, err error) {
-	p := newPrinter(dst, o)
-	err = guard(func() { p.jsonStmt(s) })
+	p := newJSONPrinter(dst, o)
+	err = guard(func() { p.stmts.stmt(s) })
 	return p.b, err
 }
 
-func (p *printer) jsonStmts(list []syntax.Stmt) {
-	p.array(len(list), func(i int) { p.jsonStmt(list[i]) })
+// jsonStmtPrinter prints statements as JSON.
+type jsonStmtPrinter struct {
+	*buffer
+	*Options
+	text   *stmtPrinter
+	values *jsonValues
+	exprs  *jsonExprPrinter
 }
 
-func (p *printer) jsonStmt(s syntax.Stmt) {
+func (p *jsonStmtPrinter) list(list []syntax.Stmt) {
+	p.array(len(list), func(i int) { p.stmt(list[i]) })
+}
+
+func (p *jsonStmtPrinter) stmt(s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.Match:
-		p.jsonExpr(s.Expr)
+		p.exprs.expr(s.Expr)
 	case *syntax.VerdictStmt:
-		p.jsonExpr(s.Expr)
+		p.exprs.expr(s.Expr)
 	case *syntax.Counter:
-		p.jsonCounter(s)
+		p.counter(s)
 	case *syntax.NAT:
-		p.jsonNAT(s)
+		p.nat(s)
 	case *syntax.SetMeta:
 		p.mangle(func() {
 			p.str(`{"meta": {"key": "`)
@@ -33,29 +42,29 @@ func (p *printer) jsonStmt(s syntax.Stmt) {
 			p.str(`"}}`)
 		}, s.Value)
 	case *syntax.SetCT:
-		p.mangle(func() { p.jsonCT(s.Key, s.Dir) }, s.Value)
+		p.mangle(func() { p.exprs.ct(s.Key, s.Dir) }, s.Value)
 	case *syntax.SetPayload:
-		p.mangle(func() { p.jsonExpr(s.Field) }, s.Value)
+		p.mangle(func() { p.exprs.expr(s.Field) }, s.Value)
 	case *syntax.SetExthdr:
-		p.mangle(func() { p.jsonExpr(s.Field) }, s.Value)
+		p.mangle(func() { p.exprs.expr(s.Field) }, s.Value)
 	case *syntax.LimitStmt:
-		p.jsonLimit(s)
+		p.limit(s)
 	case *syntax.Reject:
-		p.jsonReject(s)
+		p.reject(s)
 	case *syntax.Log:
-		p.jsonLog(s)
+		p.log(s)
 	case *syntax.Notrack:
 		p.str(`{"notrack": null}`)
 	case *syntax.SetUpdate:
-		p.jsonSetUpdate(s)
+		p.setUpdate(s)
 	case *syntax.QuotaStmt:
-		p.jsonQuota(s)
+		p.quota(s)
 	default:
-		p.rarerJSONStmt(s)
+		p.rarer(s)
 	}
 }
 
-func (p *printer) rarerJSONStmt(s syntax.Stmt) {
+func (p *jsonStmtPrinter) rarer(s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.Last:
 		p.str(`{"last": null}`)
@@ -66,65 +75,65 @@ func (p *printer) rarerJSONStmt(s syntax.Stmt) {
 		p.str("}}")
 	case *syntax.OptStrip:
 		p.str(`{"reset": `)
-		p.jsonExpr(s.Option)
+		p.exprs.expr(s.Option)
 		p.b = append(p.b, '}')
 	case *syntax.ObjectStmt:
-		p.jsonObjectStmt(s)
+		p.object(s)
 	case *syntax.QueueStmt:
-		p.jsonQueue(s)
+		p.queue(s)
 	case *syntax.DupStmt:
-		p.jsonDup(s)
+		p.dup(s)
 	case *syntax.FwdStmt:
 		p.str(`{"fwd": {"dev": `)
-		p.jsonExpr(s.Dev)
+		p.exprs.expr(s.Dev)
 		if s.Addr != nil {
 			p.property("family", familyWord(s.Family))
 			p.str(`, "addr": `)
-			p.jsonExpr(s.Addr)
+			p.exprs.expr(s.Addr)
 		}
 		p.str("}}")
 	case *syntax.TproxyStmt:
-		p.jsonTproxy(s)
+		p.tproxy(s)
 	case *syntax.SynproxyStmt:
-		p.jsonSynproxy(s)
+		p.synproxy(s)
 	case *syntax.FlowStmt:
 		p.str(`{"flow": {"op": "add", "flowtable": "@`)
 		p.escaped(s.Table)
 		p.str(`"}}`)
 	case *syntax.MeterStmt:
-		p.jsonMeter(s)
+		p.meter(s)
 	case *syntax.ChainStmt:
 		p.withoutJSON("chain", s)
 	case *syntax.MapUpdate:
 		p.withoutJSON("map", s)
 	case *syntax.XtStmt:
-		p.jsonXt(s)
+		p.xt(s)
 	default:
 		unsupported("a statement of kind %T", s)
 	}
 }
 
 // withoutJSON is a statement that nft has no JSON for: its text, with a warning.
-func (p *printer) withoutJSON(name string, s syntax.Stmt) {
+func (p *jsonStmtPrinter) withoutJSON(name string, s syntax.Stmt) {
 	if p.Warn != nil {
 		p.Warn("warning: stmt ops " + name + " have no json callback\n")
 	}
 	start := len(p.b)
-	p.stmt(s)
+	p.text.stmt(s)
 	text := string(p.b[start:])
 	p.b = p.b[:start]
 	p.jsonStr(text)
 }
 
-func (p *printer) mangle(key func(), value syntax.Expr) {
+func (p *jsonStmtPrinter) mangle(key func(), value syntax.Expr) {
 	p.str(`{"mangle": {"key": `)
 	key()
 	p.str(`, "value": `)
-	p.jsonExpr(value)
+	p.exprs.expr(value)
 	p.str("}}")
 }
 
-func (p *printer) jsonCounter(c *syntax.Counter) {
+func (p *jsonStmtPrinter) counter(c *syntax.Counter) {
 	if p.Stateless {
 		p.str(`{"counter": null}`)
 		return
@@ -135,14 +144,7 @@ func (p *printer) jsonCounter(c *syntax.Counter) {
 	p.str("}}")
 }
 
-// inverse appends `, "inv": true` for "over".
-func (p *printer) inverse(is bool) {
-	if is {
-		p.str(`, "inv": true`)
-	}
-}
-
-func (p *printer) jsonQuota(q *syntax.QuotaStmt) {
+func (p *jsonStmtPrinter) quota(q *syntax.QuotaStmt) {
 	n, unit := inUnits(q.Bytes)
 	p.str(`{"quota": {"val": `)
 	p.int(int64(n))
@@ -156,7 +158,7 @@ func (p *printer) jsonQuota(q *syntax.QuotaStmt) {
 	p.str("}}")
 }
 
-func (p *printer) jsonLimit(l *syntax.LimitStmt) {
+func (p *jsonStmtPrinter) limit(l *syntax.LimitStmt) {
 	rate, unit := l.Rate, ""
 	burst, burstUnit := uint64(l.Burst), ""
 	if l.Bytes {
@@ -175,7 +177,7 @@ func (p *printer) jsonLimit(l *syntax.LimitStmt) {
 	p.str("}}")
 }
 
-func (p *printer) jsonReject(r *syntax.Reject) {
+func (p *jsonStmtPrinter) reject(r *syntax.Reject) {
 	switch {
 	case r.Kind < 0:
 		p.str(`{"reject": null}`)
@@ -186,38 +188,12 @@ func (p *printer) jsonReject(r *syntax.Reject) {
 		p.str(`{"reject": {"type": "`)
 		p.str(word)
 		p.str(`", "expr": `)
-		p.jsonValue(rejectCode(r, t))
+		p.values.value(rejectCode(r, t))
 		p.str("}}")
 	}
 }
 
-// optional begins an object of properties that may all be missing; the function that it gives back begins each.
-func (p *printer) optional(name string) (next func(key string), end func()) {
-	p.str(`{"`)
-	p.str(name)
-	p.str(`": `)
-	begun := false
-	next = func(key string) {
-		if begun {
-			p.str(`, "`)
-		} else {
-			p.str(`{"`)
-		}
-		begun = true
-		p.str(key)
-		p.str(`": `)
-	}
-	end = func() {
-		if begun {
-			p.str("}}")
-		} else {
-			p.str("null}")
-		}
-	}
-	return next, end
-}
-
-func (p *printer) jsonLog(l *syntax.Log) {
+func (p *jsonStmtPrinter) log(l *syntax.Log) {
 	next, end := p.optional("log")
 	if l.Prefix != nil {
 		next("prefix")
@@ -260,7 +236,7 @@ func logFlagWords(flags uint32) (words []string) {
 	return words
 }
 
-func (p *printer) jsonNAT(n *syntax.NAT) {
+func (p *jsonStmtPrinter) nat(n *syntax.NAT) {
 	next, end := p.optional(natWords[n.Kind])
 	if word := familyWord(n.Family); word != "" && n.Addr != nil {
 		next("family")
@@ -268,11 +244,11 @@ func (p *printer) jsonNAT(n *syntax.NAT) {
 	}
 	if n.Addr != nil {
 		next("addr")
-		p.jsonExpr(n.Addr)
+		p.exprs.expr(n.Addr)
 	}
 	if n.Port != nil {
 		next("port")
-		p.jsonExpr(n.Port)
+		p.exprs.expr(n.Port)
 	}
 	var words []string
 	for _, f := range natFlags {
@@ -294,37 +270,37 @@ func (p *printer) jsonNAT(n *syntax.NAT) {
 	end()
 }
 
-func (p *printer) jsonSetUpdate(s *syntax.SetUpdate) {
+func (p *jsonStmtPrinter) setUpdate(s *syntax.SetUpdate) {
 	p.str(`{"set": {"op": "`)
 	p.str(dynsetWords[s.Op])
 	p.str(`", "elem": `)
-	p.jsonExpr(s.Key)
+	p.exprs.expr(s.Key)
 	p.str(`, "set": `)
-	p.jsonExpr(s.Set)
+	p.exprs.expr(s.Set)
 	if len(s.Stmts) > 0 {
 		p.str(`, "stmt": `)
-		p.stateless(func() { p.jsonStmts(s.Stmts) })
+		p.stateless(func() { p.list(s.Stmts) })
 	}
 	p.str("}}")
 }
 
-func (p *printer) jsonObjectStmt(s *syntax.ObjectStmt) {
+func (p *jsonStmtPrinter) object(s *syntax.ObjectStmt) {
 	p.str(`{"`)
 	p.str(objectWord(s.Type))
 	p.str(`": `)
 	if name, ok := objectName(s.Object); ok {
 		p.jsonStr(name)
 	} else {
-		p.jsonExpr(s.Object)
+		p.exprs.expr(s.Object)
 	}
 	p.b = append(p.b, '}')
 }
 
-func (p *printer) jsonQueue(q *syntax.QueueStmt) {
+func (p *jsonStmtPrinter) queue(q *syntax.QueueStmt) {
 	next, end := p.optional("queue")
 	if q.To != nil {
 		next("num")
-		p.jsonExpr(q.To)
+		p.exprs.expr(q.To)
 	}
 	var words []string
 	for i, word := range queueFlags {
@@ -339,22 +315,22 @@ func (p *printer) jsonQueue(q *syntax.QueueStmt) {
 	end()
 }
 
-func (p *printer) jsonDup(s *syntax.DupStmt) {
+func (p *jsonStmtPrinter) dup(s *syntax.DupStmt) {
 	p.str(`{"dup": {"addr": `)
 	if s.Addr == nil {
-		p.jsonExpr(s.Dev)
+		p.exprs.expr(s.Dev)
 		p.str("}}")
 		return
 	}
-	p.jsonExpr(s.Addr)
+	p.exprs.expr(s.Addr)
 	if s.Dev != nil {
 		p.str(`, "dev": `)
-		p.jsonExpr(s.Dev)
+		p.exprs.expr(s.Dev)
 	}
 	p.str("}}")
 }
 
-func (p *printer) jsonTproxy(t *syntax.TproxyStmt) {
+func (p *jsonStmtPrinter) tproxy(t *syntax.TproxyStmt) {
 	next, end := p.optional("tproxy")
 	if word := familyWord(t.Family); word != "" && t.Addr != nil {
 		next("family")
@@ -362,16 +338,16 @@ func (p *printer) jsonTproxy(t *syntax.TproxyStmt) {
 	}
 	if t.Addr != nil {
 		next("addr")
-		p.jsonExpr(t.Addr)
+		p.exprs.expr(t.Addr)
 	}
 	if t.Port != nil {
 		next("port")
-		p.jsonExpr(t.Port)
+		p.exprs.expr(t.Port)
 	}
 	end()
 }
 
-func (p *printer) jsonSynproxy(s *syntax.SynproxyStmt) {
+func (p *jsonStmtPrinter) synproxy(s *syntax.SynproxyStmt) {
 	next, end := p.optional("synproxy")
 	if s.Flags&synproxyMSS != 0 {
 		next("mss")
@@ -388,19 +364,19 @@ func (p *printer) jsonSynproxy(s *syntax.SynproxyStmt) {
 	end()
 }
 
-func (p *printer) jsonMeter(m *syntax.MeterStmt) {
+func (p *jsonStmtPrinter) meter(m *syntax.MeterStmt) {
 	p.str(`{"meter": {"key": `)
-	p.jsonExpr(m.Key)
+	p.exprs.expr(m.Key)
 	if m.Stmt != nil {
 		p.str(`, "stmt": `)
-		p.stateless(func() { p.jsonStmt(m.Stmt) })
+		p.stateless(func() { p.stmt(m.Stmt) })
 	}
 	p.integer("size", uint64(m.Size))
 	p.property("name", m.Name)
 	p.str("}}")
 }
 
-func (p *printer) jsonXt(x *syntax.XtStmt) {
+func (p *jsonStmtPrinter) xt(x *syntax.XtStmt) {
 	kind := "match"
 	if x.Target {
 		kind = "target"

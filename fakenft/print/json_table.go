@@ -23,17 +23,19 @@ func JSON(w io.Writer, tables []*syntax.TableDecl, o *Options) error {
 
 // AppendJSON appends what JSON writes; one table is what "nft -j list table" prints.
 func AppendJSON(dst []byte, tables []*syntax.TableDecl, o *Options) ([]byte, error) {
-	return appendJSONListing(dst, tables, o, (*printer).jsonTable)
+	return appendJSONListing(dst, tables, o, (*jsonTablePrinter).table)
 }
 
 // appendJSONListing appends a listing. What body appends for each table begins with ", ".
-func appendJSONListing(dst []byte, tables []*syntax.TableDecl, o *Options, body func(*printer, *syntax.TableDecl)) (_ []byte, err error) {
-	p := newPrinter(dst, o)
+func appendJSONListing(
+	dst []byte, tables []*syntax.TableDecl, o *Options, body func(*jsonTablePrinter, *syntax.TableDecl),
+) (_ []byte, err error) {
+	p := newJSONPrinter(dst, o)
 	err = guard(func() {
 		p.str(MetaInfo)
 		for _, t := range tables {
 			p.Family = t.Handle.Family
-			body(p, t)
+			body(&p.tables, t)
 		}
 		p.str("]}\n")
 	})
@@ -42,28 +44,28 @@ func appendJSONListing(dst []byte, tables []*syntax.TableDecl, o *Options, body 
 
 // AppendJSONTables appends what "nft -j list tables" prints.
 func AppendJSONTables(dst []byte, tables []*syntax.TableDecl, o *Options) ([]byte, error) {
-	return appendJSONListing(dst, tables, o, (*printer).jsonTableAlone)
+	return appendJSONListing(dst, tables, o, (*jsonTablePrinter).tableAlone)
 }
 
 // AppendJSONChains appends what "nft -j list chains" prints.
 func AppendJSONChains(dst []byte, tables []*syntax.TableDecl, o *Options) ([]byte, error) {
-	return appendJSONListing(dst, tables, o, (*printer).jsonChains)
+	return appendJSONListing(dst, tables, o, (*jsonTablePrinter).chains)
 }
 
 // AppendJSONChain appends what "nft -j list chain" prints.
 func AppendJSONChain(dst []byte, t *syntax.TableDecl, c *syntax.ChainDecl, o *Options) ([]byte, error) {
-	return appendJSONListing(dst, []*syntax.TableDecl{t}, o, func(p *printer, t *syntax.TableDecl) {
-		p.jsonChain(t, c)
-		p.jsonRules(t, c)
+	return appendJSONListing(dst, []*syntax.TableDecl{t}, o, func(p *jsonTablePrinter, t *syntax.TableDecl) {
+		p.chain(t, c)
+		p.rules(t, c)
 	})
 }
 
 // AppendJSONSets appends what "nft -j list sets" and its like print; see AppendSets.
 func AppendJSONSets(dst []byte, tables []*syntax.TableDecl, kind syntax.Kind, o *Options) ([]byte, error) {
-	return appendJSONListing(dst, tables, o, func(p *printer, t *syntax.TableDecl) {
+	return appendJSONListing(dst, tables, o, func(p *jsonTablePrinter, t *syntax.TableDecl) {
 		for _, s := range t.Sets {
 			if IsOfKind(s, kind) {
-				p.jsonSet(t, s)
+				p.set(t, s)
 			}
 		}
 	})
@@ -71,10 +73,10 @@ func AppendJSONSets(dst []byte, tables []*syntax.TableDecl, kind syntax.Kind, o 
 
 // AppendJSONObjects appends what "nft -j list counters" and its like print.
 func AppendJSONObjects(dst []byte, tables []*syntax.TableDecl, kind expr.ObjectType, o *Options) ([]byte, error) {
-	return appendJSONListing(dst, tables, o, func(p *printer, t *syntax.TableDecl) {
+	return appendJSONListing(dst, tables, o, func(p *jsonTablePrinter, t *syntax.TableDecl) {
 		for _, object := range t.Objects {
 			if object.Type == kind {
-				p.jsonObject(t, object)
+				p.object(t, object)
 			}
 		}
 	})
@@ -82,56 +84,65 @@ func AppendJSONObjects(dst []byte, tables []*syntax.TableDecl, kind expr.ObjectT
 
 // AppendJSONFlowtables appends what "nft -j list flowtables" prints.
 func AppendJSONFlowtables(dst []byte, tables []*syntax.TableDecl, o *Options) ([]byte, error) {
-	return appendJSONListing(dst, tables, o, func(p *printer, t *syntax.TableDecl) {
+	return appendJSONListing(dst, tables, o, func(p *jsonTablePrinter, t *syntax.TableDecl) {
 		for _, f := range t.Flows {
-			p.jsonFlowtable(t, f)
+			p.flowtable(t, f)
 		}
 	})
 }
 
 // AppendJSONRule appends the line of a rule that "nft -j --echo" prints, without what is around it.
 func AppendJSONRule(dst []byte, r *syntax.Rule, o *Options) (_ []byte, err error) {
-	p := newPrinter(dst, o)
-	err = guard(func() { p.jsonRule(r.Handle.Family, r.Handle.Table, r.Handle.Chain, r) })
+	p := newJSONPrinter(dst, o)
+	err = guard(func() { p.tables.rule(r.Handle.Family, r.Handle.Table, r.Handle.Chain, r) })
 	return p.b, err
 }
 
-func (p *printer) jsonTable(t *syntax.TableDecl) {
-	p.jsonTableAlone(t)
+// jsonTablePrinter prints tables and what is declared in them as JSON.
+type jsonTablePrinter struct {
+	*buffer
+	*Options
+	order *sorter
+	exprs *jsonExprPrinter
+	stmts *jsonStmtPrinter
+}
+
+func (p *jsonTablePrinter) table(t *syntax.TableDecl) {
+	p.tableAlone(t)
 	for _, o := range t.Objects {
-		p.jsonObject(t, o)
+		p.object(t, o)
 	}
 	for _, s := range listed(t.Sets) {
-		p.jsonSet(t, s)
+		p.set(t, s)
 	}
 	for _, f := range t.Flows {
-		p.jsonFlowtable(t, f)
+		p.flowtable(t, f)
 	}
-	p.jsonChains(t)
+	p.chains(t)
 	for _, c := range t.Chains {
 		if !c.Anonymous {
-			p.jsonRules(t, c)
+			p.rules(t, c)
 		}
 	}
 }
 
-func (p *printer) jsonChains(t *syntax.TableDecl) {
+func (p *jsonTablePrinter) chains(t *syntax.TableDecl) {
 	for _, c := range t.Chains {
 		if !c.Anonymous {
-			p.jsonChain(t, c)
+			p.chain(t, c)
 		}
 	}
 }
 
-func (p *printer) jsonRules(t *syntax.TableDecl, c *syntax.ChainDecl) {
+func (p *jsonTablePrinter) rules(t *syntax.TableDecl, c *syntax.ChainDecl) {
 	for _, r := range c.Rules {
 		p.str(", ")
-		p.jsonRule(t.Handle.Family, t.Handle.Table, c.Handle.Chain, r)
+		p.rule(t.Handle.Family, t.Handle.Table, c.Handle.Chain, r)
 	}
 }
 
-// jsonTableAlone is a table without what it has. nft 1.0.6 prints whatever is in memory where the flags should be; here it is their word.
-func (p *printer) jsonTableAlone(t *syntax.TableDecl) {
+// tableAlone is a table without what it has. nft 1.0.6 prints whatever is in memory where the flags should be; here it is their word.
+func (p *jsonTablePrinter) tableAlone(t *syntax.TableDecl) {
 	p.str(`, {"table": {"family": "`)
 	p.str(t.Handle.Family.String())
 	p.b = append(p.b, '"')
@@ -151,7 +162,7 @@ func (p *printer) jsonTableAlone(t *syntax.TableDecl) {
 }
 
 // head begins an object that has a name in a table.
-func (p *printer) head(kind string, t *syntax.TableDecl, name string) {
+func (p *jsonTablePrinter) head(kind string, t *syntax.TableDecl, name string) {
 	p.str(`, {"`)
 	p.str(kind)
 	p.str(`": {"family": "`)
@@ -161,7 +172,7 @@ func (p *printer) head(kind string, t *syntax.TableDecl, name string) {
 	p.property("table", t.Handle.Table)
 }
 
-func (p *printer) jsonChain(t *syntax.TableDecl, c *syntax.ChainDecl) {
+func (p *jsonTablePrinter) chain(t *syntax.TableDecl, c *syntax.ChainDecl) {
 	p.str(`, {"chain": {"family": "`)
 	p.str(t.Handle.Family.String())
 	p.b = append(p.b, '"')
@@ -178,7 +189,7 @@ func (p *printer) jsonChain(t *syntax.TableDecl, c *syntax.ChainDecl) {
 	p.str("}}")
 }
 
-func (p *printer) jsonRule(family nftables.Family, table, chain string, r *syntax.Rule) {
+func (p *jsonTablePrinter) rule(family nftables.Family, table, chain string, r *syntax.Rule) {
 	p.str(`{"rule": {"family": "`)
 	p.str(family.String())
 	p.b = append(p.b, '"')
@@ -189,12 +200,12 @@ func (p *printer) jsonRule(family nftables.Family, table, chain string, r *synta
 		p.property("comment", r.Comment)
 	}
 	p.str(`, "expr": `)
-	p.jsonStmts(r.Stmts)
+	p.stmts.list(r.Stmts)
 	p.str("}}")
 }
 
-// jsonTypes are the names of a type: a list of those of its parts.
-func (p *printer) jsonTypes(name string) { p.words(strings.Split(name, " . ")) }
+// types are the names of a type: a list of those of its parts.
+func (p *jsonTablePrinter) types(name string) { p.words(strings.Split(name, " . ")) }
 
 // jsonSetFlags are the flags of sets that JSON has; it leaves "dynamic" out.
 var jsonSetFlags = [...]struct {
@@ -202,10 +213,10 @@ var jsonSetFlags = [...]struct {
 	word string
 }{{nftables.SetConstant, "constant"}, {nftables.SetInterval, "interval"}, {nftables.SetTimeout, "timeout"}}
 
-func (p *printer) jsonSet(t *syntax.TableDecl, s *syntax.SetDecl) {
+func (p *jsonTablePrinter) set(t *syntax.TableDecl, s *syntax.SetDecl) {
 	p.head(setWord(s), t, s.Handle.Name)
 	p.str(`, "type": `)
-	p.jsonTypes(typeName(s.Key))
+	p.types(typeName(s.Key))
 	p.integer("handle", s.Handle.Number)
 	if s.HasComment {
 		p.property("comment", s.Comment)
@@ -216,19 +227,19 @@ func (p *printer) jsonSet(t *syntax.TableDecl, s *syntax.SetDecl) {
 	case s.Data != nil:
 		p.property("map", typeName(s.Data))
 	}
-	p.jsonSetProperties(s)
+	p.setProperties(s)
 	if items, ok := s.Elements.(*syntax.Set); ok && len(items.Items) > 0 && !p.Terse {
 		p.str(`, "elem": `)
-		p.jsonExprs(p.sorted(items.Items, hasIntervals(s)))
+		p.exprs.list(p.order.sorted(items.Items, hasIntervals(s)))
 	}
 	if len(s.Stmts) > 0 {
 		p.str(`, "stmt": `)
-		p.stateless(func() { p.jsonStmts(s.Stmts) })
+		p.stateless(func() { p.stmts.list(s.Stmts) })
 	}
 	p.str("}}")
 }
 
-func (p *printer) jsonSetProperties(s *syntax.SetDecl) {
+func (p *jsonTablePrinter) setProperties(s *syntax.SetDecl) {
 	if s.Flags&nftables.SetConstant == 0 {
 		if s.Policy == policyMemory {
 			p.property("policy", "memory")
@@ -256,7 +267,7 @@ func (p *printer) jsonSetProperties(s *syntax.SetDecl) {
 	}
 }
 
-func (p *printer) jsonObject(t *syntax.TableDecl, o *syntax.ObjectDecl) {
+func (p *jsonTablePrinter) object(t *syntax.TableDecl, o *syntax.ObjectDecl) {
 	p.head(objectWord(o.Type), t, o.Handle.Name)
 	p.integer("handle", o.Handle.Number)
 	if o.HasComment {
@@ -272,18 +283,18 @@ func (p *printer) jsonObject(t *syntax.TableDecl, o *syntax.ObjectDecl) {
 		p.str(`, "inv": `)
 		p.jsonBool(o.Quota.Over)
 	case expr.ObjectLimit:
-		p.jsonLimitDecl(o.Limit)
+		p.limit(o.Limit)
 	case expr.ObjectSynproxy:
-		p.jsonSynproxyDecl(o.Synproxy)
+		p.synproxy(o.Synproxy)
 	case expr.ObjectSecmark:
 		p.property("context", option(o, "context"))
 	default:
-		p.jsonOptions(o)
+		p.options(o)
 	}
 	p.str("}}")
 }
 
-func (p *printer) jsonLimitDecl(l *syntax.LimitStmt) {
+func (p *jsonTablePrinter) limit(l *syntax.LimitStmt) {
 	rate, unit := l.Rate, ""
 	burst, burstUnit := uint64(l.Burst), ""
 	if l.Bytes {
@@ -304,7 +315,7 @@ func (p *printer) jsonLimitDecl(l *syntax.LimitStmt) {
 	}
 }
 
-func (p *printer) jsonSynproxyDecl(s *syntax.SynproxyStmt) {
+func (p *jsonTablePrinter) synproxy(s *syntax.SynproxyStmt) {
 	p.integer("mss", uint64(s.MSS))
 	p.integer("wscale", uint64(s.Wscale))
 	if words := synproxyWords(s.Flags); words != nil {
@@ -313,8 +324,8 @@ func (p *printer) jsonSynproxyDecl(s *syntax.SynproxyStmt) {
 	}
 }
 
-// jsonOptions are the options of an object of conntrack.
-func (p *printer) jsonOptions(o *syntax.ObjectDecl) {
+// options are the options of an object of conntrack.
+func (p *jsonTablePrinter) options(o *syntax.ObjectDecl) {
 	switch o.Type {
 	case expr.ObjectCTHelper:
 		p.property("type", option(o, "type"))
@@ -343,7 +354,7 @@ func (p *printer) jsonOptions(o *syntax.ObjectDecl) {
 	}
 }
 
-func (p *printer) jsonFlowtable(t *syntax.TableDecl, f *syntax.FlowtableDecl) {
+func (p *jsonTablePrinter) flowtable(t *syntax.TableDecl, f *syntax.FlowtableDecl) {
 	p.head("flowtable", t, f.Handle.Name)
 	p.integer("handle", f.Handle.Number)
 	if f.Hook != nil {

@@ -10,7 +10,7 @@ var baseNames = [...]string{expr.LinkHeader: "ll", expr.NetworkHeader: "nh", exp
 
 func isKnown(e *syntax.Payload) bool { return e.Field != nil && e.Header != nil && !e.Raw }
 
-func (p *printer) payload(e *syntax.Payload) {
+func (p *exprPrinter) payload(e *syntax.Payload) {
 	if isKnown(e) {
 		p.str(e.Header.Name)
 		p.b = append(p.b, ' ')
@@ -42,9 +42,9 @@ func metaName(key expr.MetaKey) string {
 	return name
 }
 
-func (p *printer) meta(e *syntax.Meta) { p.metaKey(e.Key) }
+func (p *exprPrinter) meta(e *syntax.Meta) { p.metaKey(e.Key) }
 
-func (p *printer) metaKey(key expr.MetaKey) {
+func (p *exprPrinter) metaKey(key expr.MetaKey) {
 	if !bareMeta(key) {
 		p.str("meta ")
 	}
@@ -53,7 +53,7 @@ func (p *printer) metaKey(key expr.MetaKey) {
 
 var directions = [...]string{"original", "reply"}
 
-func (p *printer) ct(e *syntax.CT) { p.ctKey(e.Key, e.Dir, e.NFProto) }
+func (p *exprPrinter) ct(e *syntax.CT) { p.ctKey(e.Key, e.Dir, e.NFProto) }
 
 func ctName(key expr.CTKey) string {
 	name := syntax.CTName(key)
@@ -85,7 +85,7 @@ func ctFamily(key expr.CTKey) string {
 	return ""
 }
 
-func (p *printer) ctKey(key expr.CTKey, dir *uint8, nfproto uint8) {
+func (p *exprPrinter) ctKey(key expr.CTKey, dir *uint8, nfproto uint8) {
 	p.str("ct ")
 	if dir != nil && *dir < 2 {
 		p.str(directions[*dir])
@@ -102,7 +102,7 @@ func (p *printer) ctKey(key expr.CTKey, dir *uint8, nfproto uint8) {
 	p.str(ctName(key))
 }
 
-func (p *printer) exthdr(e *syntax.Exthdr) {
+func (p *exprPrinter) exthdr(e *syntax.Exthdr) {
 	switch e.Op {
 	case expr.ExthdrTCPOption:
 		p.str("tcp option ")
@@ -129,7 +129,7 @@ func (p *printer) exthdr(e *syntax.Exthdr) {
 	}
 }
 
-func (p *printer) rawOption(e *syntax.Exthdr) {
+func (p *exprPrinter) rawOption(e *syntax.Exthdr) {
 	if e.Present {
 		p.uint(uint64(e.RawType))
 		return
@@ -158,7 +158,7 @@ func fibResult(e *syntax.Fib) string {
 	return ""
 }
 
-func (p *printer) fib(e *syntax.Fib) {
+func (p *exprPrinter) fib(e *syntax.Fib) {
 	p.str("fib ")
 	first := true
 	for i, word := range fibFlags {
@@ -174,7 +174,7 @@ func (p *printer) fib(e *syntax.Fib) {
 	p.str(fibResult(e))
 }
 
-func (p *printer) numgen(e *syntax.Numgen) {
+func (p *exprPrinter) numgen(e *syntax.Numgen) {
 	p.str("numgen ")
 	p.str(numgenMode(e))
 	p.str(" mod ")
@@ -189,14 +189,14 @@ func numgenMode(e *syntax.Numgen) string {
 	return "inc"
 }
 
-func (p *printer) offset(n uint32) {
+func (p *exprPrinter) offset(n uint32) {
 	if n != 0 {
 		p.str(" offset ")
 		p.uint(uint64(n))
 	}
 }
 
-func (p *printer) hash(e *syntax.Hash) {
+func (p *exprPrinter) hash(e *syntax.Hash) {
 	if e.Symmetric {
 		p.str("symhash")
 	} else {
@@ -227,7 +227,7 @@ func rtName(key uint32) (name, family string) {
 	return k.Name, family
 }
 
-func (p *printer) rt(e *syntax.RT) {
+func (p *exprPrinter) rt(e *syntax.RT) {
 	name, family := rtName(e.Key)
 	p.str("rt ")
 	if family != "" {
@@ -237,7 +237,7 @@ func (p *printer) rt(e *syntax.RT) {
 	p.str(name)
 }
 
-func (p *printer) socket(e *syntax.Socket) {
+func (p *exprPrinter) socket(e *syntax.Socket) {
 	k := syntax.SocketKeyOf(e.Key)
 	if k == nil {
 		unsupported("the key %d of socket", e.Key)
@@ -260,7 +260,7 @@ func osfKey(e *syntax.Osf) string {
 	return "name"
 }
 
-func (p *printer) osf(e *syntax.Osf) {
+func (p *exprPrinter) osf(e *syntax.Osf) {
 	p.str("osf ")
 	if int(e.TTL) < len(osfTTL) && e.TTL != 0 {
 		p.str("ttl ")
@@ -287,7 +287,7 @@ func xfrmName(key uint32) (name, family string) {
 	return k.Name, family
 }
 
-func (p *printer) xfrm(e *syntax.XFRM) {
+func (p *exprPrinter) xfrm(e *syntax.XFRM) {
 	name, family := xfrmName(e.Key)
 	p.str("ipsec ")
 	p.str(xfrmDirs[e.Dir&1])

@@ -8,7 +8,7 @@ import (
 
 // AppendTables appends what "nft list tables" prints: names alone, without handles.
 func AppendTables(dst []byte, tables []*syntax.TableDecl) []byte {
-	p := newPrinter(dst, nil)
+	p := &buffer{dst}
 	for _, t := range tables {
 		p.str("table ")
 		p.str(t.Handle.Family.String())
@@ -21,7 +21,7 @@ func AppendTables(dst []byte, tables []*syntax.TableDecl) []byte {
 
 // AppendChains appends what "nft list chains" prints: the chains of each table without their rules.
 func AppendChains(dst []byte, tables []*syntax.TableDecl, o *Options) ([]byte, error) {
-	return appendBlocks(dst, tables, o, func(p *printer, t *syntax.TableDecl) {
+	return appendBlocks(dst, tables, o, func(p *tablePrinter, t *syntax.TableDecl) {
 		for _, c := range t.Chains {
 			if !c.Anonymous {
 				p.chain(c, false)
@@ -32,13 +32,13 @@ func AppendChains(dst []byte, tables []*syntax.TableDecl, o *Options) ([]byte, e
 
 // AppendChain appends what "nft list chain" prints of one chain of a table.
 func AppendChain(dst []byte, t *syntax.TableDecl, c *syntax.ChainDecl, o *Options) ([]byte, error) {
-	return appendBlocks(dst, []*syntax.TableDecl{t}, o, func(p *printer, _ *syntax.TableDecl) { p.chain(c, true) })
+	return appendBlocks(dst, []*syntax.TableDecl{t}, o, func(p *tablePrinter, _ *syntax.TableDecl) { p.chain(c, true) })
 }
 
 // AppendSets appends what "nft list sets", "list maps" and "list meters" print, by the kind: KindSets, KindMaps, KindMeters. With KindSet
 // all sets that are given are printed: "nft list set", "list map", "get element" of one.
 func AppendSets(dst []byte, tables []*syntax.TableDecl, kind syntax.Kind, o *Options) ([]byte, error) {
-	return appendBlocks(dst, tables, o, func(p *printer, t *syntax.TableDecl) {
+	return appendBlocks(dst, tables, o, func(p *tablePrinter, t *syntax.TableDecl) {
 		for _, s := range t.Sets {
 			if IsOfKind(s, kind) {
 				p.set(s)
@@ -64,7 +64,7 @@ func IsOfKind(s *syntax.SetDecl, kind syntax.Kind) bool {
 
 // AppendObjects appends what "nft list counters" and its like print: the objects of a kind.
 func AppendObjects(dst []byte, tables []*syntax.TableDecl, kind expr.ObjectType, o *Options) ([]byte, error) {
-	return appendBlocks(dst, tables, o, func(p *printer, t *syntax.TableDecl) {
+	return appendBlocks(dst, tables, o, func(p *tablePrinter, t *syntax.TableDecl) {
 		for _, object := range t.Objects {
 			if object.Type == kind {
 				p.objectDecl(object)
@@ -75,7 +75,7 @@ func AppendObjects(dst []byte, tables []*syntax.TableDecl, kind expr.ObjectType,
 
 // AppendFlowtables appends what "nft list flowtables" prints.
 func AppendFlowtables(dst []byte, tables []*syntax.TableDecl, o *Options) ([]byte, error) {
-	return appendBlocks(dst, tables, o, func(p *printer, t *syntax.TableDecl) {
+	return appendBlocks(dst, tables, o, func(p *tablePrinter, t *syntax.TableDecl) {
 		for _, f := range t.Flows {
 			p.flowtable(f)
 		}
@@ -83,12 +83,12 @@ func AppendFlowtables(dst []byte, tables []*syntax.TableDecl, o *Options) ([]byt
 }
 
 // appendBlocks appends a block for each table, which has no handle and no blank lines in these listings.
-func appendBlocks(dst []byte, tables []*syntax.TableDecl, o *Options, body func(*printer, *syntax.TableDecl)) (_ []byte, err error) {
+func appendBlocks(dst []byte, tables []*syntax.TableDecl, o *Options, body func(*tablePrinter, *syntax.TableDecl)) (_ []byte, err error) {
 	p := newPrinter(dst, o)
 	err = guard(func() {
 		for _, t := range tables {
-			p.open(t, false)
-			body(p, t)
+			p.tables.open(t, false)
+			body(&p.tables, t)
 			p.str("}\n")
 		}
 	})

@@ -8,34 +8,34 @@ import (
 )
 
 // objectDecl prints a named object.
-func (p *printer) objectDecl(o *syntax.ObjectDecl) {
+func (p *tablePrinter) objectDecl(o *syntax.ObjectDecl) {
 	p.b = append(p.b, '\t')
 	p.str(objectWord(o.Type))
 	p.b = append(p.b, ' ')
 	p.str(o.Handle.Name)
 	p.str(" {")
-	p.handle(o.Handle.Number)
+	p.stmts.handle(o.Handle.Number)
 	p.b = append(p.b, '\n')
 	p.comment(o.Comment, o.HasComment)
 	p.objectBody(o)
 	p.str("\t}\n")
 }
 
-func (p *printer) objectBody(o *syntax.ObjectDecl) {
+func (p *tablePrinter) objectBody(o *syntax.ObjectDecl) {
 	switch o.Type {
 	case expr.ObjectCounter:
 		if !p.Stateless {
 			p.str("\t\t")
-			p.counted(o.Counter)
+			p.stmts.counted(o.Counter)
 			p.b = append(p.b, '\n')
 		}
 	case expr.ObjectQuota:
 		p.str("\t\t")
-		p.quota(o.Quota)
+		p.stmts.quota(o.Quota)
 		p.b = append(p.b, '\n')
 	case expr.ObjectLimit:
 		p.str("\t\t")
-		p.limit(o.Limit)
+		p.stmts.limit(o.Limit)
 		p.b = append(p.b, '\n')
 	case expr.ObjectSynproxy:
 		p.synproxyDecl(o.Synproxy)
@@ -65,7 +65,7 @@ func (p *printer) objectBody(o *syntax.ObjectDecl) {
 	}
 }
 
-func (p *printer) synproxyDecl(s *syntax.SynproxyStmt) {
+func (p *tablePrinter) synproxyDecl(s *syntax.SynproxyStmt) {
 	if s.Flags&synproxyMSS != 0 {
 		p.str("\t\tmss ")
 		p.uint(uint64(s.MSS))
@@ -101,7 +101,7 @@ func option(o *syntax.ObjectDecl, name string) string {
 	return ""
 }
 
-func (p *printer) option(o *syntax.ObjectDecl, name string) {
+func (p *tablePrinter) option(o *syntax.ObjectDecl, name string) {
 	p.str("\t\t")
 	p.str(name)
 	p.b = append(p.b, ' ')
@@ -127,7 +127,7 @@ func timeouts(o *syntax.ObjectDecl) (states [][2]string) {
 	return states
 }
 
-func (p *printer) policies(o *syntax.ObjectDecl) {
+func (p *tablePrinter) policies(o *syntax.ObjectDecl) {
 	p.str("\t\tpolicy = { ")
 	for i, state := range timeouts(o) {
 		if i > 0 {
@@ -146,11 +146,11 @@ const (
 	flowtableCounter = 2
 )
 
-func (p *printer) flowtable(f *syntax.FlowtableDecl) {
+func (p *tablePrinter) flowtable(f *syntax.FlowtableDecl) {
 	p.str("\tflowtable ")
 	p.str(f.Handle.Name)
 	p.str(" {")
-	p.handle(f.Handle.Number)
+	p.stmts.handle(f.Handle.Number)
 	p.b = append(p.b, '\n')
 	if f.Hook != nil {
 		p.str("\t\thook ")

@@ -1,12 +1,6 @@
 package print
 
-import (
-	"fmt"
-	"strconv"
-
-	"github.com/chainwalk/chainwalk/fakenft/syntax"
-	"github.com/chainwalk/chainwalk/netfilter/nftables"
-)
+import "github.com/chainwalk/chainwalk/netfilter/nftables"
 
 // Options are how nft was asked to print.
 type Options struct {
@@ -41,63 +35,10 @@ func (o *Options) Numeric() {
 	o.NumericPriority, o.NumericProtocol, o.NumericTime, o.NumericSymbols = true, true, true, true
 }
 
-// printer appends to b.
-type printer struct {
-	Options
-	b []byte
-	// keys are what elements were sorted by, to be used again.
-	keys []sortKey
-	// compared is a constant on the right of a comparison. An asterisk in a name has a backslash there alone.
-	compared *syntax.Value
-}
-
-func newPrinter(dst []byte, o *Options) *printer {
-	p := &printer{b: dst}
-	if o != nil {
-		p.Options = *o
-	}
-	return p
-}
-
-func (p *printer) str(s string) { p.b = append(p.b, s...) }
-
-func (p *printer) quoted(s string) {
-	p.b = append(p.b, '"')
-	p.b = append(p.b, s...)
-	p.b = append(p.b, '"')
-}
-
-func (p *printer) uint(n uint64) { p.b = strconv.AppendUint(p.b, n, 10) }
-
-func (p *printer) int(n int64) { p.b = strconv.AppendInt(p.b, n, 10) }
-
-// handle is the comment that -a asks for.
-func (p *printer) handle(number uint64) {
-	if p.Handles {
-		p.str(" # handle ")
-		p.uint(number)
-	}
-}
-
-// Unsupported is what a listing cannot say: a tree that nft has no words for.
-type Unsupported struct{ What string }
-
-func (u Unsupported) Error() string { return "chainwalk does not support listing " + u.What }
-
-// unsupported stops the listing; guard makes an error of it.
-func unsupported(format string, args ...any) { panic(Unsupported{fmt.Sprintf(format, args...)}) }
-
-// guard runs f and gives back what it could not print.
-func guard(f func()) (err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case Unsupported:
-			err = r
-		default:
-			panic(r)
-		}
-	}()
+// stateless prints what f does without numbers that change.
+func (o *Options) stateless(f func()) {
+	saved := o.Stateless
+	o.Stateless = true
 	f()
-	return nil
+	o.Stateless = saved
 }

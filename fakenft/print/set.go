@@ -21,10 +21,10 @@ func hasIntervals(decl *syntax.SetDecl) bool {
 }
 
 // inline prints a set within a rule: all elements on one line.
-func (p *printer) inline(s *syntax.Set, decl *syntax.SetDecl) {
+func (p *exprPrinter) inline(s *syntax.Set, decl *syntax.SetDecl) {
 	p.str("{ ")
 	if s != nil {
-		for i, item := range p.sorted(s.Items, hasIntervals(decl)) {
+		for i, item := range p.order.sorted(s.Items, hasIntervals(decl)) {
 			if i > 0 {
 				p.str(", ")
 			}
@@ -34,19 +34,19 @@ func (p *printer) inline(s *syntax.Set, decl *syntax.SetDecl) {
 	p.str(" }")
 }
 
-func (p *printer) element(e *syntax.Element) {
+func (p *exprPrinter) element(e *syntax.Element) {
 	p.expr(e.Key)
 	for _, s := range e.Stmts {
 		p.b = append(p.b, ' ')
-		p.stmt(s)
+		p.stmts.stmt(s)
 	}
 	if e.HasTimeout {
 		p.str(" timeout ")
-		p.duration(e.Timeout)
+		p.values.duration(e.Timeout)
 	}
 	if e.HasExpires && !p.Stateless {
 		p.str(" expires ")
-		p.duration(e.Expires)
+		p.values.duration(e.Expires)
 	}
 	if e.HasComment {
 		p.str(` comment "`)
@@ -71,10 +71,10 @@ func perLine(t *syntax.Datatype) int {
 	return 1
 }
 
-func (p *printer) elements(decl *syntax.SetDecl, s *syntax.Set) {
+func (p *tablePrinter) elements(decl *syntax.SetDecl, s *syntax.Set) {
 	p.str("\t\telements = { ")
 	width := perLine(keyType(decl))
-	for i, item := range p.sorted(s.Items, hasIntervals(decl)) {
+	for i, item := range p.order.sorted(s.Items, hasIntervals(decl)) {
 		if i > 0 {
 			if i%width == 0 {
 				p.str(",\n\t\t\t     ")
@@ -82,7 +82,7 @@ func (p *printer) elements(decl *syntax.SetDecl, s *syntax.Set) {
 				p.str(", ")
 			}
 		}
-		p.expr(item)
+		p.exprs.expr(item)
 	}
 	p.str(" }\n")
 }
@@ -118,13 +118,13 @@ func setWord(decl *syntax.SetDecl) string {
 }
 
 // set prints a declaration. Its elements come after it unless they are not wanted.
-func (p *printer) set(decl *syntax.SetDecl) {
+func (p *tablePrinter) set(decl *syntax.SetDecl) {
 	p.b = append(p.b, '\t')
 	p.str(setWord(decl))
 	p.b = append(p.b, ' ')
 	p.str(decl.Handle.Name)
 	p.str(" {")
-	p.handle(decl.Handle.Number)
+	p.stmts.handle(decl.Handle.Number)
 	p.b = append(p.b, '\n')
 	p.setProperties(decl)
 	if s, ok := decl.Elements.(*syntax.Set); ok && len(s.Items) > 0 && !p.Terse {
@@ -133,7 +133,7 @@ func (p *printer) set(decl *syntax.SetDecl) {
 	p.str("\t}\n")
 }
 
-func (p *printer) setProperties(decl *syntax.SetDecl) {
+func (p *tablePrinter) setProperties(decl *syntax.SetDecl) {
 	p.setType(decl)
 	if decl.Flags&nftables.SetConstant == 0 {
 		if decl.Policy == policyMemory {
@@ -150,7 +150,7 @@ func (p *printer) setProperties(decl *syntax.SetDecl) {
 	}
 	for _, s := range decl.Stmts {
 		p.str("\t\t")
-		p.stateless(func() { p.stmt(s) })
+		p.stateless(func() { p.stmts.stmt(s) })
 		p.b = append(p.b, '\n')
 	}
 	if decl.AutoMerge {
@@ -164,17 +164,17 @@ func (p *printer) setProperties(decl *syntax.SetDecl) {
 // policyMemory is NFT_SET_POL_MEMORY.
 const policyMemory = 1
 
-func (p *printer) time(word string, ms uint64) {
+func (p *tablePrinter) time(word string, ms uint64) {
 	if ms != 0 {
 		p.str("\t\t")
 		p.str(word)
 		p.b = append(p.b, ' ')
-		p.duration(ms)
+		p.values.duration(ms)
 		p.b = append(p.b, '\n')
 	}
 }
 
-func (p *printer) comment(text string, has bool) {
+func (p *tablePrinter) comment(text string, has bool) {
 	if has {
 		p.str("\t\tcomment \"")
 		p.str(text)
@@ -182,7 +182,7 @@ func (p *printer) comment(text string, has bool) {
 	}
 }
 
-func (p *printer) setFlags(flags nftables.SetFlags) {
+func (p *tablePrinter) setFlags(flags nftables.SetFlags) {
 	separator := "\t\tflags "
 	for _, f := range setFlags {
 		if flags&f.flag != 0 {
@@ -196,10 +196,10 @@ func (p *printer) setFlags(flags nftables.SetFlags) {
 	}
 }
 
-func (p *printer) setType(decl *syntax.SetDecl) {
+func (p *tablePrinter) setType(decl *syntax.SetDecl) {
 	if decl.Typeof {
 		p.str("\t\ttypeof ")
-		p.expr(decl.Key)
+		p.exprs.expr(decl.Key)
 	} else {
 		p.str("\t\ttype ")
 		p.str(typeName(decl.Key))
@@ -214,7 +214,7 @@ func (p *printer) setType(decl *syntax.SetDecl) {
 			p.str("interval ")
 		}
 		if decl.Typeof && !isVerdict(decl.Data) {
-			p.expr(decl.Data)
+			p.exprs.expr(decl.Data)
 		} else {
 			p.str(typeName(decl.Data))
 		}

@@ -28,11 +28,18 @@ func compareKeys(a, b sortKey) int {
 // Sorted gives back the elements of a set in the order in which nft lists them (list_expr_sort of nft). Intervals says that the set is one
 // of intervals, whose names are compared from their first byte.
 func Sorted(items []syntax.Expr, intervals bool) []syntax.Expr {
-	var p printer
+	p := sorter{Options: &Options{}}
 	return p.sorted(items, intervals)
 }
 
-func (p *printer) sorted(items []syntax.Expr, intervals bool) []syntax.Expr {
+// sorter puts elements into the order in which nft lists them.
+type sorter struct {
+	*Options
+	// keys are what elements were sorted by, to be used again.
+	keys []sortKey
+}
+
+func (p *sorter) sorted(items []syntax.Expr, intervals bool) []syntax.Expr {
 	if len(items) < 2 || p.Sorted {
 		return items
 	}

@@ -9,18 +9,26 @@ import (
 // AppendStmt appends a statement as nft lists it.
 func AppendStmt(dst []byte, s syntax.Stmt, o *Options) (_ []byte, err error) {
 	p := newPrinter(dst, o)
-	err = guard(func() { p.stmt(s) })
+	err = guard(func() { p.stmts.stmt(s) })
 	return p.b, err
 }
 
 // AppendRule appends a rule as nft lists it in a chain: without indent and end of line.
 func AppendRule(dst []byte, r *syntax.Rule, o *Options) (_ []byte, err error) {
 	p := newPrinter(dst, o)
-	err = guard(func() { p.rule(r) })
+	err = guard(func() { p.stmts.rule(r) })
 	return p.b, err
 }
 
-func (p *printer) rule(r *syntax.Rule) {
+// stmtPrinter prints rules and their statements.
+type stmtPrinter struct {
+	*buffer
+	*Options
+	values *values
+	exprs  *exprPrinter
+}
+
+func (p *stmtPrinter) rule(r *syntax.Rule) {
 	p.stmts(r.Stmts)
 	if r.HasComment {
 		p.str(` comment "`)
@@ -30,7 +38,15 @@ func (p *printer) rule(r *syntax.Rule) {
 	p.handle(r.Handle.Number)
 }
 
-func (p *printer) stmts(list []syntax.Stmt) {
+// handle is the comment that -a asks for.
+func (p *stmtPrinter) handle(number uint64) {
+	if p.Handles {
+		p.str(" # handle ")
+		p.uint(number)
+	}
+}
+
+func (p *stmtPrinter) stmts(list []syntax.Stmt) {
 	for i, s := range list {
 		if i > 0 {
 			p.b = append(p.b, ' ')
@@ -39,27 +55,27 @@ func (p *printer) stmts(list []syntax.Stmt) {
 	}
 }
 
-func (p *printer) stmt(s syntax.Stmt) {
+func (p *stmtPrinter) stmt(s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.Match:
-		p.expr(s.Expr)
+		p.exprs.expr(s.Expr)
 	case *syntax.VerdictStmt:
-		p.expr(s.Expr)
+		p.exprs.expr(s.Expr)
 	case *syntax.Counter:
 		p.counter(s)
 	case *syntax.NAT:
 		p.nat(s)
 	case *syntax.SetMeta:
-		p.metaKey(s.Key)
+		p.exprs.metaKey(s.Key)
 		p.assign(s.Value)
 	case *syntax.SetCT:
-		p.ctKey(s.Key, s.Dir, 0)
+		p.exprs.ctKey(s.Key, s.Dir, 0)
 		p.assign(s.Value)
 	case *syntax.SetPayload:
-		p.expr(s.Field)
+		p.exprs.expr(s.Field)
 		p.assign(s.Value)
 	case *syntax.SetExthdr:
-		p.expr(s.Field)
+		p.exprs.expr(s.Field)
 		p.assign(s.Value)
 	case *syntax.LimitStmt:
 		p.str("limit ")
@@ -79,7 +95,7 @@ func (p *printer) stmt(s syntax.Stmt) {
 	}
 }
 
-func (p *printer) rarerStmt(s syntax.Stmt) {
+func (p *stmtPrinter) rarerStmt(s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.QuotaStmt:
 		p.str("quota ")
@@ -92,7 +108,7 @@ func (p *printer) rarerStmt(s syntax.Stmt) {
 		p.uint(uint64(s.Count))
 	case *syntax.OptStrip:
 		p.str("reset ")
-		p.expr(s.Option)
+		p.exprs.expr(s.Option)
 	case *syntax.ObjectStmt:
 		p.object(s)
 	case *syntax.QueueStmt:
@@ -120,12 +136,12 @@ func (p *printer) rarerStmt(s syntax.Stmt) {
 	}
 }
 
-func (p *printer) assign(value syntax.Expr) {
+func (p *stmtPrinter) assign(value syntax.Expr) {
 	p.str(" set ")
-	p.expr(value)
+	p.exprs.expr(value)
 }
 
-func (p *printer) verdict(v *syntax.Verdict) {
+func (p *exprPrinter) verdict(v *syntax.Verdict) {
 	p.str(verdictWord(v.Code))
 	if v.Code == expr.Jump || v.Code == expr.Goto {
 		p.b = append(p.b, ' ')
@@ -169,7 +185,7 @@ func chainName(e syntax.Expr) string {
 	return ""
 }
 
-func (p *printer) counter(c *syntax.Counter) {
+func (p *stmtPrinter) counter(c *syntax.Counter) {
 	p.str("counter")
 	if !p.Stateless {
 		p.b = append(p.b, ' ')
@@ -177,20 +193,20 @@ func (p *printer) counter(c *syntax.Counter) {
 	}
 }
 
-func (p *printer) counted(c *syntax.Counter) {
+func (p *stmtPrinter) counted(c *syntax.Counter) {
 	p.str("packets ")
 	p.uint(c.Packets)
 	p.str(" bytes ")
 	p.uint(c.Bytes)
 }
 
-func (p *printer) over(is bool) {
+func (p *stmtPrinter) over(is bool) {
 	if is {
 		p.str("over ")
 	}
 }
 
-func (p *printer) quota(q *syntax.QuotaStmt) {
+func (p *stmtPrinter) quota(q *syntax.QuotaStmt) {
 	p.over(q.Over)
 	p.size(q.Bytes)
 	if q.Used != 0 && !p.Stateless {
@@ -199,7 +215,7 @@ func (p *printer) quota(q *syntax.QuotaStmt) {
 	}
 }
 
-func (p *printer) size(bytes uint64) {
+func (p *stmtPrinter) size(bytes uint64) {
 	n, unit := inUnits(bytes)
 	p.uint(n)
 	p.b = append(p.b, ' ')
@@ -225,7 +241,7 @@ func unitOf(seconds uint64) string {
 	return "error"
 }
 
-func (p *printer) limit(l *syntax.LimitStmt) {
+func (p *stmtPrinter) limit(l *syntax.LimitStmt) {
 	p.str("rate ")
 	p.over(l.Over)
 	if l.Bytes {
@@ -246,7 +262,7 @@ func (p *printer) limit(l *syntax.LimitStmt) {
 	}
 }
 
-func (p *printer) last(l *syntax.Last) {
+func (p *stmtPrinter) last(l *syntax.Last) {
 	p.str("last")
 	switch {
 	case p.Stateless:
@@ -254,7 +270,7 @@ func (p *printer) last(l *syntax.Last) {
 		p.str(" used never")
 	default:
 		p.str(" used ")
-		p.duration(uint64(l.Ago.Milliseconds()))
+		p.values.duration(uint64(l.Ago.Milliseconds()))
 	}
 }
 
@@ -274,7 +290,7 @@ const (
 	logAll = logTCPSequence | logTCPOptions | logIPOptions | logUID | logEther
 )
 
-func (p *printer) log(l *syntax.Log) {
+func (p *stmtPrinter) log(l *syntax.Log) {
 	p.str("log")
 	if l.Prefix != nil {
 		p.str(` prefix "`)
@@ -300,7 +316,7 @@ func (p *printer) log(l *syntax.Log) {
 	p.logFlags(l.Flags)
 }
 
-func (p *printer) logFlags(flags uint32) {
+func (p *stmtPrinter) logFlags(flags uint32) {
 	if flags&logAll == logAll {
 		p.str(" flags all")
 		return
@@ -351,7 +367,7 @@ const (
 )
 
 // isUsualReject says that a rejection is what "reject" alone means in the table.
-func (p *printer) isUsualReject(r *syntax.Reject) bool {
+func (p *stmtPrinter) isUsualReject(r *syntax.Reject) bool {
 	verbose := p.Family != nftables.IPv4 && p.Family != nftables.IPv6
 	switch {
 	case r.Kind == int(expr.RejectICMPX):
@@ -380,7 +396,7 @@ func rejectCode(r *syntax.Reject, t *syntax.Datatype) *syntax.Value {
 	return &syntax.Value{Common: syntax.Common{Type: t, Bits: 8}, Num: syntax.Num{Lo: uint64(r.ICMP)}}
 }
 
-func (p *printer) reject(r *syntax.Reject) {
+func (p *stmtPrinter) reject(r *syntax.Reject) {
 	p.str("reject")
 	switch {
 	case r.Kind < 0:
@@ -391,6 +407,6 @@ func (p *printer) reject(r *syntax.Reject) {
 		p.str(" with ")
 		p.str(word)
 		p.b = append(p.b, ' ')
-		p.value(rejectCode(r, t))
+		p.values.value(rejectCode(r, t))
 	}
 }

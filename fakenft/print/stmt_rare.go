@@ -15,7 +15,7 @@ var natFlags = [...]struct {
 	word string
 }{{expr.NATProtoRandom, "random"}, {expr.NATProtoFullRandom, "fully-random"}, {expr.NATPersistent, "persistent"}}
 
-func (p *printer) nat(n *syntax.NAT) {
+func (p *stmtPrinter) nat(n *syntax.NAT) {
 	p.str(natWords[n.Kind])
 	if n.Addr != nil || n.Port != nil {
 		if word := familyWord(n.Family); word != "" {
@@ -36,7 +36,7 @@ func (p *printer) nat(n *syntax.NAT) {
 			p.b = append(p.b, ' ')
 		}
 		p.b = append(p.b, ':')
-		p.expr(n.Port)
+		p.exprs.expr(n.Port)
 	}
 	separator := byte(' ')
 	for _, f := range natFlags {
@@ -49,7 +49,7 @@ func (p *printer) nat(n *syntax.NAT) {
 }
 
 // address is an address, in brackets if it is IPv6's and a port follows.
-func (p *printer) address(e syntax.Expr, brackets bool) {
+func (p *stmtPrinter) address(e syntax.Expr, brackets bool) {
 	if r, ok := e.(*syntax.Range); ok && brackets && isIPv6(r.Min) {
 		p.bracketed(r.Min)
 		p.b = append(p.b, '-')
@@ -60,54 +60,46 @@ func (p *printer) address(e syntax.Expr, brackets bool) {
 		p.bracketed(e)
 		return
 	}
-	p.expr(e)
+	p.exprs.expr(e)
 }
 
 func isIPv6(e syntax.Expr) bool { return e.Info().Type == syntax.TypeIPv6Addr }
 
-func (p *printer) bracketed(e syntax.Expr) {
+func (p *stmtPrinter) bracketed(e syntax.Expr) {
 	p.b = append(p.b, '[')
-	p.expr(e)
+	p.exprs.expr(e)
 	p.b = append(p.b, ']')
-}
-
-// stateless prints what f does without numbers that change.
-func (p *printer) stateless(f func()) {
-	saved := p.Stateless
-	p.Stateless = true
-	f()
-	p.Stateless = saved
 }
 
 var dynsetWords = [...]string{expr.DynsetAdd: "add", expr.DynsetUpdate: "update", expr.DynsetDelete: "delete"}
 
-func (p *printer) setUpdate(s *syntax.SetUpdate) {
+func (p *stmtPrinter) setUpdate(s *syntax.SetUpdate) {
 	p.str(dynsetWords[s.Op])
 	p.b = append(p.b, ' ')
-	p.expr(s.Set)
+	p.exprs.expr(s.Set)
 	p.str(" { ")
-	p.expr(s.Key)
+	p.exprs.expr(s.Key)
 	p.stateless(func() { p.each(s.Stmts) })
 	p.str(" }")
 }
 
 // each prints statements with a blank before each.
-func (p *printer) each(list []syntax.Stmt) {
+func (p *stmtPrinter) each(list []syntax.Stmt) {
 	for _, s := range list {
 		p.b = append(p.b, ' ')
 		p.stmt(s)
 	}
 }
 
-func (p *printer) mapUpdate(s *syntax.MapUpdate) {
+func (p *stmtPrinter) mapUpdate(s *syntax.MapUpdate) {
 	p.str(dynsetWords[s.Op])
 	p.b = append(p.b, ' ')
-	p.expr(s.Set)
+	p.exprs.expr(s.Set)
 	p.str(" { ")
-	p.expr(s.Key)
+	p.exprs.expr(s.Key)
 	p.stateless(func() { p.each(s.Stmts) })
 	p.str(" : ")
-	p.expr(s.Data)
+	p.exprs.expr(s.Data)
 	p.str(" }")
 }
 
@@ -137,7 +129,7 @@ func objectWord(t expr.ObjectType) string {
 	return ""
 }
 
-func (p *printer) object(s *syntax.ObjectStmt) {
+func (p *stmtPrinter) object(s *syntax.ObjectStmt) {
 	switch s.Type {
 	case expr.ObjectCTHelper, expr.ObjectCTTimeout, expr.ObjectCTExpect:
 		p.str(objectWord(s.Type))
@@ -152,7 +144,7 @@ func (p *printer) object(s *syntax.ObjectStmt) {
 		p.quoted(name)
 		return
 	}
-	p.expr(s.Object)
+	p.exprs.expr(s.Object)
 }
 
 // objectName is the name of an object, if it is not looked up in a map.
@@ -169,7 +161,7 @@ func objectName(e syntax.Expr) (string, bool) {
 // The flags of queue (NFT_QUEUE_FLAG_*).
 var queueFlags = [...]string{"bypass", "fanout"}
 
-func (p *printer) queue(q *syntax.QueueStmt) {
+func (p *stmtPrinter) queue(q *syntax.QueueStmt) {
 	p.str("queue")
 	separator := " flags "
 	for i, word := range queueFlags {
@@ -184,41 +176,41 @@ func (p *printer) queue(q *syntax.QueueStmt) {
 		return
 	}
 	p.str(" to ")
-	p.expr(q.To)
+	p.exprs.expr(q.To)
 }
 
-func (p *printer) onDevice(dev syntax.Expr) {
+func (p *stmtPrinter) onDevice(dev syntax.Expr) {
 	if dev != nil {
 		p.str(" device ")
-		p.expr(dev)
+		p.exprs.expr(dev)
 	}
 }
 
 // dup prints a copy's way: an address and a device, or in the family netdev a device alone.
-func (p *printer) dup(s *syntax.DupStmt) {
+func (p *stmtPrinter) dup(s *syntax.DupStmt) {
 	p.str("dup to ")
 	if s.Addr == nil {
-		p.expr(s.Dev)
+		p.exprs.expr(s.Dev)
 		return
 	}
-	p.expr(s.Addr)
+	p.exprs.expr(s.Addr)
 	p.onDevice(s.Dev)
 }
 
-func (p *printer) fwd(f *syntax.FwdStmt) {
+func (p *stmtPrinter) fwd(f *syntax.FwdStmt) {
 	if f.Addr == nil {
 		p.str("fwd to ")
-		p.expr(f.Dev)
+		p.exprs.expr(f.Dev)
 		return
 	}
 	p.str("fwd ")
 	p.str(familyWord(f.Family))
 	p.str(" to ")
-	p.expr(f.Addr)
+	p.exprs.expr(f.Addr)
 	p.onDevice(f.Dev)
 }
 
-func (p *printer) tproxy(t *syntax.TproxyStmt) {
+func (p *stmtPrinter) tproxy(t *syntax.TproxyStmt) {
 	p.str("tproxy")
 	if word := familyWord(t.Family); word != "" {
 		p.b = append(p.b, ' ')
@@ -235,7 +227,7 @@ func (p *printer) tproxy(t *syntax.TproxyStmt) {
 			p.b = append(p.b, ' ')
 		}
 		p.b = append(p.b, ':')
-		p.expr(t.Port)
+		p.exprs.expr(t.Port)
 	}
 }
 
@@ -247,7 +239,7 @@ const (
 	synproxyTimestamp
 )
 
-func (p *printer) synproxy(s *syntax.SynproxyStmt) {
+func (p *stmtPrinter) synproxy(s *syntax.SynproxyStmt) {
 	if s.Flags&(synproxyMSS|synproxyWscale) != 0 {
 		p.str(" mss ")
 		p.uint(uint64(s.MSS))
@@ -270,13 +262,13 @@ func synproxyWords(flags uint32) (words []string) {
 	return words
 }
 
-func (p *printer) meter(m *syntax.MeterStmt) {
+func (p *stmtPrinter) meter(m *syntax.MeterStmt) {
 	p.str("meter ")
 	p.str(m.Name)
 	p.str(" size ")
 	p.uint(uint64(m.Size))
 	p.str(" { ")
-	p.expr(m.Key)
+	p.exprs.expr(m.Key)
 	if m.Stmt != nil {
 		p.b = append(p.b, ' ')
 		p.stateless(func() { p.stmt(m.Stmt) })
@@ -284,7 +276,7 @@ func (p *printer) meter(m *syntax.MeterStmt) {
 	p.str(" }")
 }
 
-func (p *printer) inlineChain(s *syntax.ChainStmt) {
+func (p *stmtPrinter) inlineChain(s *syntax.ChainStmt) {
 	p.str(verdictWord(s.Code))
 	p.str(" {\n")
 	handles := p.Handles
@@ -299,7 +291,7 @@ func (p *printer) inlineChain(s *syntax.ChainStmt) {
 }
 
 // xt is a match or target of x_tables: its translation, or its name alone.
-func (p *printer) xt(x *syntax.XtStmt) {
+func (p *stmtPrinter) xt(x *syntax.XtStmt) {
 	if x.Translated || x.Text != "" {
 		p.str(strings.TrimSuffix(x.Text, "\n"))
 		return

@@ -21,7 +21,7 @@ func AppendRuleset(dst []byte, tables []*syntax.TableDecl, o *Options) (_ []byte
 	p := newPrinter(dst, o)
 	err = guard(func() {
 		for _, t := range tables {
-			p.table(t)
+			p.tables.table(t)
 		}
 	})
 	return p.b, err
@@ -51,8 +51,18 @@ func XtWarning(t *syntax.TableDecl) string {
 	return "# Warning: table " + t.Handle.Family.String() + " " + t.Handle.Table + " is managed by iptables-nft, do not touch!\n"
 }
 
+// tablePrinter prints tables and what is declared in them.
+type tablePrinter struct {
+	*buffer
+	*Options
+	values *values
+	order  *sorter
+	exprs  *exprPrinter
+	stmts  *stmtPrinter
+}
+
 // open begins the block of a table.
-func (p *printer) open(t *syntax.TableDecl, handle bool) {
+func (p *tablePrinter) open(t *syntax.TableDecl, handle bool) {
 	p.Family = t.Handle.Family
 	p.str("table ")
 	p.str(t.Handle.Family.String())
@@ -60,7 +70,7 @@ func (p *printer) open(t *syntax.TableDecl, handle bool) {
 	p.str(t.Handle.Table)
 	p.str(" {")
 	if handle {
-		p.handle(t.Handle.Number)
+		p.stmts.handle(t.Handle.Number)
 	}
 	p.b = append(p.b, '\n')
 }
@@ -71,7 +81,7 @@ var tableFlags = [...]struct {
 	word string
 }{{nftables.TableDormant, "dormant"}, {nftables.TableOwner, "owner"}}
 
-func (p *printer) table(t *syntax.TableDecl) {
+func (p *tablePrinter) table(t *syntax.TableDecl) {
 	p.open(t, true)
 	between := ""
 	next := func() {
@@ -117,11 +127,11 @@ func (p *printer) table(t *syntax.TableDecl) {
 }
 
 // chain prints a chain, with its rules or without.
-func (p *printer) chain(c *syntax.ChainDecl, rules bool) {
+func (p *tablePrinter) chain(c *syntax.ChainDecl, rules bool) {
 	p.str("\tchain ")
 	p.str(c.Handle.Chain)
 	p.str(" {")
-	p.handle(c.Handle.Number)
+	p.stmts.handle(c.Handle.Number)
 	p.b = append(p.b, '\n')
 	p.comment(c.Comment, c.HasComment)
 	if c.Hook != nil {
@@ -130,14 +140,14 @@ func (p *printer) chain(c *syntax.ChainDecl, rules bool) {
 	if rules {
 		for _, r := range c.Rules {
 			p.str("\t\t")
-			p.rule(r)
+			p.stmts.rule(r)
 			p.b = append(p.b, '\n')
 		}
 	}
 	p.str("\t}\n")
 }
 
-func (p *printer) hook(c *syntax.ChainDecl) {
+func (p *tablePrinter) hook(c *syntax.ChainDecl) {
 	h := c.Hook
 	p.str("\t\ttype ")
 	p.str(h.Type)
@@ -164,16 +174,6 @@ func (p *printer) hook(c *syntax.ChainDecl) {
 	p.b = append(p.b, '\n')
 }
 
-// names appends names as nft has several devices: without quotes.
-func (p *printer) names(list []string) {
-	for i, name := range list {
-		if i > 0 {
-			p.str(", ")
-		}
-		p.str(name)
-	}
-}
-
 // policyWord is the policy of a base chain: accept if none was given.
 func policyWord(c *syntax.ChainDecl) string {
 	switch e := c.Policy.(type) {
@@ -196,7 +196,7 @@ func policyWord(c *syntax.ChainDecl) string {
 const near = 10
 
 // priority is the number of a priority, or a name that the hook has with what it differs by.
-func (p *printer) priority(h *syntax.HookDecl) {
+func (p *tablePrinter) priority(h *syntax.HookDecl) {
 	if !p.NumericPriority {
 		for _, known := range priorities(p.Family) {
 			if off := h.PriorityNumber - known.number; off >= -near && off <= near && (known.hook == "" || known.hook == h.Hook) {

@@ -27,7 +27,15 @@ func numerals(t *syntax.Datatype) (base, width int) {
 	return 10, 1
 }
 
-func (p *printer) numeral(t *syntax.Datatype, n syntax.Num) {
+// values prints constants in the words of their types.
+type values struct {
+	*buffer
+	*Options
+	// compared is a constant on the right of a comparison. An asterisk in a name has a backslash there alone.
+	compared *syntax.Value
+}
+
+func (p *values) numeral(t *syntax.Datatype, n syntax.Num) {
 	if base, width := numerals(t); base == 16 {
 		p.hex(n, width)
 		return
@@ -36,7 +44,7 @@ func (p *printer) numeral(t *syntax.Datatype, n syntax.Num) {
 }
 
 // value is a constant in the words of its type.
-func (p *printer) value(v *syntax.Value) {
+func (p *values) value(v *syntax.Value) {
 	t := v.Type
 	if t == nil || t.ID == syntax.TypeInvalid.ID && len(t.Parts) == 0 {
 		p.hex(v.Num, 1)
@@ -70,7 +78,7 @@ func (p *printer) value(v *syntax.Value) {
 }
 
 // rarer is a constant of a type that has words of its own, but is not met in each rule.
-func (p *printer) rarer(v *syntax.Value) {
+func (p *values) rarer(v *syntax.Value) {
 	t := v.Type
 	switch t.ID {
 	case syntax.TypeIfindex.ID:
@@ -118,7 +126,7 @@ func (p *printer) rarer(v *syntax.Value) {
 	}
 }
 
-func (p *printer) boolean(n syntax.Num) {
+func (p *values) boolean(n syntax.Num) {
 	switch {
 	case p.NumericSymbols || n.Hi != 0 || n.Lo > 1:
 		p.num(n)
@@ -130,7 +138,7 @@ func (p *printer) boolean(n syntax.Num) {
 }
 
 // symbol is the name of a value, unless numbers are wanted.
-func (p *printer) symbol(t *syntax.Datatype, n syntax.Num) (string, bool) {
+func (p *values) symbol(t *syntax.Datatype, n syntax.Num) (string, bool) {
 	if p.NumericSymbols || n.Hi != 0 || t.Symbols == nil {
 		return "", false
 	}
@@ -138,7 +146,7 @@ func (p *printer) symbol(t *syntax.Datatype, n syntax.Num) (string, bool) {
 }
 
 // name is a text, with an asterisk behind the beginning of a device's name.
-func (p *printer) name(v *syntax.Value) {
+func (p *values) name(v *syntax.Value) {
 	full := v.Type.Bits
 	switch {
 	case full != 0 && v.Bits != 0 && v.Bits < full:
@@ -153,14 +161,14 @@ func (p *printer) name(v *syntax.Value) {
 }
 
 // service is the name of a port if -S was given.
-func (p *printer) service(port uint64) string {
+func (p *values) service(port uint64) string {
 	if !p.Services {
 		return ""
 	}
 	return libc.ServiceName(uint16(port), 0)
 }
 
-func (p *printer) protocol(number uint64) {
+func (p *values) protocol(number uint64) {
 	if !p.NumericProtocol {
 		if name := protocolName(number); name != "" {
 			p.str(name)
@@ -181,14 +189,14 @@ func protocolName(number uint64) string {
 	return libc.ProtocolName(uint16(number))
 }
 
-func (p *printer) device(index uint64) (string, bool) {
+func (p *values) device(index uint64) (string, bool) {
 	if p.Device == nil {
 		return "", false
 	}
 	return p.Device(uint32(index))
 }
 
-func (p *printer) account(t *syntax.Datatype, number uint64) (string, bool) {
+func (p *values) account(t *syntax.Datatype, number uint64) (string, bool) {
 	names := p.User
 	if t.ID == syntax.TypeGID.ID {
 		names = p.Group
@@ -199,22 +207,8 @@ func (p *printer) account(t *syntax.Datatype, number uint64) (string, bool) {
 	return names(uint32(number))
 }
 
-// classid is "major:minor" in hexadecimal, as tc has it.
-func (p *printer) classid(n uint64) {
-	switch n {
-	case 0:
-		p.str("none")
-	case 0xffffffff:
-		p.str("root")
-	default:
-		p.padded(n>>16, 0, 16)
-		p.b = append(p.b, ':')
-		p.padded(n&0xffff, 0, 16)
-	}
-}
-
 // label is the number of the bit of a label of a connection, whose names are in a file that nobody has.
-func (p *printer) label(n syntax.Num) {
+func (p *values) label(n syntax.Num) {
 	if bit, ok := singleBit(n); ok {
 		p.uint(uint64(bit))
 		return
