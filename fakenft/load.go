@@ -130,19 +130,27 @@ func keepHandles(in *syntax.Input, commands []*syntax.Command) {
 			continue
 		}
 		for _, chain := range c.Table.Chains {
-			for _, rule := range chain.Rules {
-				rule.Want = handleFrom(lines, int(rule.Loc.Line))
+			for i, rule := range chain.Rules {
+				end := len(lines)
+				if i+1 < len(chain.Rules) {
+					end = int(chain.Rules[i+1].Loc.Line) - 1
+				}
+				begin := int(rule.Loc.Line) - 1
+				rule.Want = handleOf(lines[begin:max(begin+1, end)])
 			}
 		}
 	}
 }
 
-// handleFrom is the handle that ends the first line with one, from a line on, which are counted from 1; 0 if there is none.
-func handleFrom(lines []string, number int) uint64 {
-	for _, line := range lines[min(max(number-1, 0), len(lines)):] {
+// handleOf is the handle that ends one of the lines up to the end of a block; 0 if there is none.
+func handleOf(lines []string) uint64 {
+	for _, line := range lines {
 		if _, text, has := strings.Cut(line, " # handle "); has {
 			handle, _ := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
 			return handle
+		}
+		if strings.TrimSpace(line) == "}" {
+			break
 		}
 	}
 	return 0
@@ -167,10 +175,7 @@ func loadError(in *syntax.Input, mistakes []*syntax.Mistake) error {
 func (t *Tools) load(in *syntax.Input, commands []*syntax.Command) error {
 	t.namespace.Lock()
 	defer t.namespace.Unlock()
-	r := &run{invocation: &invocation{}, tools: t, state: t.kernel.State()}
-	checker := check.New(&world{run: r, need: needOf(commands, false)})
-	checker.Newer = true
-	if err := loadError(in, checker.Commands(commands)); err != nil {
+	if err := t.checkLoaded(in, commands); err != nil {
 		return err
 	}
 	requests := make([]compile.Request, 0, len(commands)+len(commands)/4)
@@ -191,4 +196,12 @@ func (t *Tools) load(in *syntax.Input, commands []*syntax.Command) error {
 	first := &refusals[0]
 	at := requests[first.Change].Places(first.Part, first.Index)
 	return loadError(in, []*syntax.Mistake{syntax.Wrong("the kernel refuses this: "+first.Errno.Error(), at)})
+}
+
+// checkLoaded evaluates the commands of a listing, of this version of nft or a newer one. The namespace is locked.
+func (t *Tools) checkLoaded(in *syntax.Input, commands []*syntax.Command) error {
+	r := &run{invocation: &invocation{}, tools: t, state: t.kernel.State()}
+	checker := check.New(&world{run: r, need: needOf(commands, false)})
+	checker.Newer = true
+	return loadError(in, checker.Commands(commands))
 }

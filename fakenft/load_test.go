@@ -87,6 +87,9 @@ func TestRulesKeepTheirHandles(t *testing.T) {
 	out, err := tools.Exec().Command("nft", "add", "rule", "ip", "t", "c", "return").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Contains(t, list(t, tools, "-a"), "\t\taccept # handle 9\n\t\tdrop # handle 10\n\t\treturn # handle 11\n")
+	// A rule that tells none has not that of the next rule, nor that of the next chain.
+	tools = load(t, "l", "table ip t {\n\tchain c {\n\t\taccept\n\t\tdrop # handle 9\n\t\treturn\n\t}\n\tchain d { # handle 30\n\t}\n}\n")
+	assert.Contains(t, list(t, tools, "-a"), "\t\taccept # handle 3\n\t\tdrop # handle 9\n\t\treturn # handle 10\n")
 }
 
 func TestListingsThatCannotBeLoaded(t *testing.T) {

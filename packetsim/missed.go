@@ -1,5 +1,7 @@
 package packetsim
 
+import "github.com/chainwalk/chainwalk/netfilter/nftables"
+
 // missedLooks are the rules that a host's packets did not match, as traces have them, by what K says of a rule and of what in it failed.
 // The next packet misses most of them in the same way, and to spell a rule takes far longer than to ask it. The zero value has none.
 type missedLooks[K comparable] struct {
@@ -29,8 +31,8 @@ type missedRule struct {
 	mixed bool // the backend is told
 }
 
-// nftMissedRule is a rule of nf_tables, and which of its operations failed.
+// nftMissedRule is a rule of nf_tables, and which of its operations failed. A commit that changes another rule of its chain leaves it.
 type nftMissedRule struct {
-	at nftPosition
-	op int
+	rule *nftables.Rule
+	op   int
 }

@@ -308,9 +308,9 @@ func (t *nftWalk) leadsTo() string {
 
 // missed tells the rule that was looked at and does not hold, and what in it does not.
 func (t *nftWalk) missed() {
-	key := nftMissedRule{t.at, t.op}
+	key := nftMissedRule{t.at.program.rules[t.at.next].rule, t.op}
 	look := t.values.missed.known[key]
-	if look == nil {
+	if look == nil || look.Number != t.at.next+1 || look.Chain != t.at.program.chain.Name {
 		look = t.missedLook()
 		t.values.missed.keep(key, look)
 	}

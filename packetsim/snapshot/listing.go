@@ -55,9 +55,15 @@ func devicesIn(listing string) (names []string) {
 	return names
 }
 
+// listing is what nft has printed of tables.
+type listing struct {
+	tools  *fakenft.Tools // that have loaded it
+	places []fakekernel.RulePlace
+	alone  bool // no rules of iptables stand beside it
+}
+
 // addListing gives a kernel the tables of a listing, on a host of HostOfRules with these devices beside RulesDevice.
-// It returns where the rules stand.
-func addListing(kernel *fakekernel.Kernel, name, listing string, devices []string) ([]fakekernel.RulePlace, error) {
+func addListing(kernel *fakekernel.Kernel, name, text string, devices []string) (*listing, error) {
 	names := []string{"lo", RulesDevice}
 	for _, device := range devices {
 		if !slices.Contains(names, device) {
@@ -69,7 +75,8 @@ func addListing(kernel *fakekernel.Kernel, name, listing string, devices []strin
 		numbers[uint32(i+1)] = device
 	}
 	tools := fakenft.New(fakenft.Options{Namespace: kernel.Namespace(), Devices: func() map[uint32]string { return numbers }})
-	return tools.LoadPlaces(name, strings.NewReader(listing))
+	places, err := tools.LoadPlaces(name, strings.NewReader(text))
+	return &listing{tools: tools, places: places}, err
 }
 
 // hasNative says whether a namespace has a table of nft that a family's packets may meet.

@@ -17,7 +17,8 @@ import (
 type Saved struct {
 	kernel *fakekernel.Kernel
 	known  RulesOptions
-	places []fakekernel.RulePlace
+	native *listing // what nft has printed; nil without any
+	text   string
 }
 
 // ReadSaved reads what iptables-save and ip6tables-save have printed, of both families and backends one after the other: their head lines
@@ -28,9 +29,10 @@ func ReadSaved(name string, r io.Reader, o RulesOptions) (*Saved, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	listing, rest := splitListing(string(text))
+	native, rest := splitListing(string(text))
+	saves := native == "" || IsSave([]byte(rest))
 	kernel := fakekernel.New(fakekernel.Options{Dialect: o.Dialect})
-	if listing == "" || IsSave([]byte(rest)) {
+	if saves {
 		texts, err := textsOf(name, rest, o.Family)
 		if err != nil {
 			return nil, err
@@ -39,18 +41,25 @@ func ReadSaved(name string, r io.Reader, o RulesOptions) (*Saved, error) {
 			return nil, err
 		}
 	}
-	var places []fakekernel.RulePlace
-	if listing != "" {
-		o.Devices = append(slices.Clone(o.Devices), devicesIn(listing)...)
-		if places, err = addListing(kernel, name, listing, o.Devices); err != nil {
+	saved := &Saved{kernel: kernel, text: string(text)}
+	if native != "" {
+		o.Devices = append(slices.Clone(o.Devices), devicesIn(native)...)
+		if saved.native, err = addListing(kernel, name, native, o.Devices); err != nil {
 			return nil, err
 		}
+		saved.native.alone = !saves
 	}
-	return &Saved{kernel, o, places}, nil
+	saved.known = o
+	return saved, nil
 }
 
 // NativePlaces say where in the text the rules stand that nft has printed. There are none of JSON.
-func (s *Saved) NativePlaces() []fakekernel.RulePlace { return s.places }
+func (s *Saved) NativePlaces() []fakekernel.RulePlace {
+	if s.native == nil {
+		return nil
+	}
+	return s.native.places
+}
 
 // Host is a new host with the rules, by whose device a packet can come.
 func (s *Saved) Host(in inet.Input) (*packetsim.Host, error) { return s.host(in, s.known.Local) }

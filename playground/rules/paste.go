@@ -63,43 +63,40 @@ const shownPackets = 300
 
 // Tab is the first tab: rules that are read once, and what is asked of them. The zero Tab has no rules.
 type Tab struct {
-	saved   *snapshot.Saved
-	known   snapshot.RulesOptions
-	lines   map[place]int // by the rule that is written there
-	tables  []table
-	packets []About
-	trying  *trying
-	last    *packetsim.Host // of the packet before, which came by the device
-	device  string
+	*base          // what the rules were read to; nil of rules that cannot be read
+	readable *base // of those that could be read last
+	local    []netip.Addr
+	tables   []table
+	packets  []About
+	trying   *trying
+}
+
+// base is what rules were read to. Rules that differ in one line alone may be read into it.
+type base struct {
+	saved  *snapshot.Saved
+	given  Paste           // without its text
+	lines  map[place]int   // by the rule that is written there
+	last   *packetsim.Host // of the packet before, which came by the device
+	device string
 }
 
 // Read reads rules in the place of those that were read before. Where they cannot be read, the tab has none.
 func (t *Tab) Read(p Paste) Read {
-	*t = Tab{}
+	*t = Tab{readable: t.readable}
 	out := Read{Problems: []Problem{}}
-	local, err := addresses(p.Local)
-	if err != nil {
+	var err error
+	if t.local, err = addresses(p.Local); err != nil {
 		out.Local = err.Error()
 	}
 	if strings.TrimSpace(p.Text) == "" {
 		return out
 	}
-	t.known = snapshot.RulesOptions{Local: local, Dialect: netfilter.Dialect(p.Tools)}
-	t.saved, err = snapshot.ReadSaved("rules", strings.NewReader(p.Text), t.known)
-	if err != nil {
+	if t.base, err = t.readable.with(p, t.local); err != nil {
 		out.Problems = append(out.Problems, problemOf(err))
 		return out
 	}
-	host, err := t.saved.Host(inet.Input{})
-	if err != nil {
-		out.Problems = append(out.Problems, Problem{Message: err.Error()})
-		return out
-	}
-	t.tables = tablesOf(host)
-	t.lines = placesOf(snapshot.OfBackend(fakekernel.SaveTexts(p.Text), t.known.Dialect))
-	for _, at := range t.saved.NativePlaces() {
-		t.lines[place{native: at.Table.Family.String(), table: at.Table.Name, chain: at.Chain, number: at.Number}] = at.Line
-	}
+	t.readable = t.base
+	t.tables = tablesOf(t.last)
 	for i := range t.tables {
 		if t.tables[i].shared {
 			continue
@@ -114,6 +111,29 @@ func (t *Tab) Read(p Paste) Read {
 		out.Problems = append(out.Problems, Problem{Line: 1, Message: "holds no table", Warning: true})
 	}
 	return out
+}
+
+// with is what rules are read to: this, if it takes them, or a new one.
+func (b *base) with(p Paste, local []netip.Addr) (*base, error) {
+	text := p.Text
+	p.Text = ""
+	if b != nil && b.given == p && b.saved.Edit(text) {
+		return b, nil
+	}
+	known := snapshot.RulesOptions{Local: local, Dialect: netfilter.Dialect(p.Tools)}
+	saved, err := snapshot.ReadSaved("rules", strings.NewReader(text), known)
+	if err != nil {
+		return nil, err
+	}
+	read := &base{given: p, saved: saved}
+	if read.last, err = read.saved.Host(inet.Input{}); err != nil {
+		return nil, err
+	}
+	read.lines = placesOf(snapshot.OfBackend(fakekernel.SaveTexts(text), known.Dialect))
+	for _, at := range read.saved.NativePlaces() {
+		read.lines[place{native: at.Table.Family.String(), table: at.Table.Name, chain: at.Chain, number: at.Number}] = at.Line
+	}
+	return read, nil
 }
 
 // problemOf is an error of the reader of rules, with its place.
@@ -160,7 +180,7 @@ func (t *Tab) Named() Named {
 			}
 		}
 	}
-	for _, addr := range t.known.Local {
+	for _, addr := range t.local {
 		named[addr] = true
 	}
 	delete(devices, "")
@@ -179,7 +199,7 @@ func (t *Tab) Named() Named {
 // about are the packets that the rules are about, which are made when somebody asks first.
 func (t *Tab) about() []About {
 	if t.packets == nil {
-		t.packets = packetsOf(t.tables, t.known.Local)
+		t.packets = packetsOf(t.tables, t.local)
 	}
 	return t.packets
 }

@@ -28,7 +28,7 @@ type Walked struct {
 
 // Walk walks a packet through the rules.
 func (t *Tab) Walk(packet string) Walked {
-	if t.saved == nil {
+	if t.base == nil {
 		return Walked{Problem: &Problem{Message: "the rules cannot be read"}}
 	}
 	in, err := inet.ParseInput(packet)
@@ -146,7 +146,7 @@ type trying struct {
 // Try walks the packets that the rules are about, and the one that was asked for, which may be empty. Each call walks some of them, until
 // there are no more.
 func (t *Tab) Try(asked string) Tried {
-	if t.saved == nil {
+	if t.base == nil {
 		return Tried{Unmet: []int{}}
 	}
 	if t.trying == nil || t.trying.asked != asked || !t.trying.so.More {
@@ -214,14 +214,14 @@ func (t *Tab) ways(in inet.Input) ([]packetsim.Outcome, error) {
 
 // host is one with the device that a packet comes by: that of the packet before, if it is the same. A walk leaves nothing behind in it but
 // what it has found out of the rules.
-func (t *Tab) host(in inet.Input) (*packetsim.Host, error) {
-	if t.last != nil && t.device == in.In {
-		return t.last, nil
+func (b *base) host(in inet.Input) (*packetsim.Host, error) {
+	if b.device == in.In {
+		return b.last, nil
 	}
-	host, err := t.saved.Host(in)
+	host, err := b.saved.Host(in)
 	if err != nil {
 		return nil, err
 	}
-	t.last, t.device = host, in.In
+	b.last, b.device = host, in.In
 	return host, nil
 }

@@ -1,0 +1,189 @@
+package rules
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// typed are rules that somebody types in, with what makes a line more than one rule of its own: sets, chains that follow, texts over two
+// lines, handles, devices, remarks.
+const typed = `# written by hand
+table inet fw {
+	set banned {
+		type ipv4_addr
+		elements = { 192.0.2.9,
+			192.0.2.10 }
+	}
+
+	chain input {
+		type filter hook input priority filter; policy drop;
+		ct state established,related accept
+		iif "lo" accept
+		tcp dport 22 accept comment "a text
+# over two lines"
+		tcp dport 8080 reject with tcp reset
+	}
+
+	chain forward {
+		type filter hook forward priority filter; policy accept;
+		ip saddr @banned drop
+		ct packets > 3 drop
+		tcp dport { 80, 443 } \
+			accept
+		ip daddr 10.0.0.0/8 tcp dport 81 counter packets 0 bytes 0 drop # handle 12
+		jump more
+		udp dport 53 accept comment "names; and more"; udp dport 54 drop
+		meta mark 0x1 accept
+	}
+
+	chain more {
+		ip saddr 10.1.0.0/16 drop
+		ip6 saddr fd00::/8 drop
+		limit rate 3/second accept
+		return
+	}
+}
+table ip nat {
+	chain prerouting {
+		type nat hook prerouting priority dstnat; policy accept;
+		ip daddr 203.0.113.2 tcp dport 80 dnat to 10.0.0.2:8080
+		ip daddr 203.0.113.3 tcp dport 80 redirect to :8080
+	}
+}
+`
+
+// inLines is typed without what is written over two lines, which is always read anew.
+var inLines = strings.NewReplacer("a text\n# over two lines", "a text", "\\\n\t\t\t", "").Replace(typed)
+
+// words are what hands put into rules.
+func words() []string {
+	return []string{" ", "#", "1", "8", "x", ";", "\"", "{", "}", "\n", "\\", "\t", " accept", " drop", " jump more", " goto forward",
+		" @banned", " comment \"ünï\"", "tcp dport 80", "ip saddr 10.0.0.1", " counter", "# handle 3", "iif eth1 drop",
+		" log", "ct packets 1 drop", "\n\ttable ", "dnat to 10.0.0.9", " snat to 10.0.0.9"}
+}
+
+// edit changes a text in one place, most often within a line.
+func edit(r *rand.Rand, text string) string {
+	at := r.IntN(len(text) + 1)
+	switch r.IntN(8) {
+	case 0, 1, 2:
+		return text[:at] + words()[r.IntN(len(words()))] + text[at:]
+	case 3, 4:
+		return text[:at] + text[min(at+1+r.IntN(3), len(text)):]
+	case 5: // a digit becomes another one, which keeps most rules what they are
+		if next := strings.IndexAny(text[at:], "0123456789"); next >= 0 {
+			return text[:at+next] + string(rune('0'+r.IntN(10))) + text[at+next+1:]
+		}
+		return text
+	case 6: // a verdict becomes another one
+		from := []string{" accept", " drop", " reject", " return"}
+		if old := from[r.IntN(len(from))]; strings.Contains(text[at:], old) {
+			return text[:at] + strings.Replace(text[at:], old, from[r.IntN(len(from))], 1)
+		}
+		return text
+	}
+	lines := strings.SplitAfter(text, "\n")
+	i, j := r.IntN(len(lines)), r.IntN(len(lines))
+	lines[i], lines[j] = lines[j], lines[i]
+	return strings.Join(lines, "")
+}
+
+// said is all that the tab says of rules.
+func said(tab *Tab, p Paste) []any {
+	out := []any{tab.Read(p)}
+	for _, packet := range []string{
+		"tcp 10.1.0.1:40000 > 203.0.113.2:80 in eth0", "tcp 192.0.2.9:40000 > 10.0.0.9:81 in eth0", "udp 10.0.0.1:40000 > 10.0.0.2:53 in eth1",
+		"tcp [fd00::1]:40000 > [2001:db8::1]:443 in eth0", "tcp 198.51.100.1:40000 > 192.168.0.1:22 in eth0", "icmp 192.168.0.1 > 10.0.0.1 local",
+	} {
+		out = append(out, tab.Walk(packet))
+	}
+	return append(out, tab.Named(), tryAll(tab, "tcp 10.0.0.1:1 > 10.0.0.2:81 in eth0"))
+}
+
+// equal compares what tabs say, part by part.
+func equal(t *testing.T, want, got []any, of string) {
+	t.Helper()
+	for i := range want {
+		require.Equal(t, want[i], got[i], "part %d of %s", i, of)
+	}
+}
+
+// TestEditsAreFreshLoads has rules typed into, and compares all that the tab says with what a tab says that reads them for the first time.
+// Some edits are taken back, as by those who see a mistake, so that rules that cannot be read stand between some that can.
+func TestEditsAreFreshLoads(t *testing.T) {
+	texts := []string{typed, inLines, strings.Join(strings.SplitAfter(thousand(true), "\n")[:30], "") + "\t}\n}\n",
+		"*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -j LOG\nCOMMIT\n# more\n" + proxied}
+	for _, name := range []string{"nftables.rules", "both-tools.rules"} {
+		text, err := os.ReadFile(filepath.Join("../examples", name))
+		require.NoError(t, err)
+		texts = append(texts, string(text))
+	}
+	const edits = 60
+	kept, unreadable := 0, 0
+	for seed, text := range texts {
+		r := rand.New(rand.NewPCG(uint64(seed), 26))
+		tab, p := &Tab{}, Paste{Text: text, Local: "192.168.0.1"}
+		said(tab, p)
+		for range edits {
+			before := tab.readable
+			again := p
+			again.Text = edit(r, p.Text)
+			if r.IntN(50) == 0 {
+				again.Local += " 203.0.113.2"
+			}
+			got, fresh := said(tab, again), &Tab{}
+			equal(t, said(fresh, again), got, p.Text+"\nbecomes\n"+again.Text)
+			switch {
+			case fresh.base == nil:
+				unreadable++
+			case tab.base == before:
+				kept++
+			}
+			if fresh.base != nil && r.IntN(3) > 0 {
+				p.Text = again.Text
+			}
+		}
+	}
+	t.Logf("of %d edits %d were made in what was there, and %d made rules that cannot be read", len(texts)*edits, kept, unreadable)
+	assert.Greater(t, kept, len(texts)*edits/20)
+	assert.Greater(t, unreadable, len(texts)*edits/20)
+}
+
+// TestRulesOfOneLineAreReplaced names edits of one line that are made in what was there, and some that must not be.
+func TestRulesOfOneLineAreReplaced(t *testing.T) {
+	for _, c := range []struct {
+		what, was, is string
+		kept          bool
+	}{
+		{"a port", "tcp dport 8080 reject", "tcp dport 8081 reject", true},
+		{"a verdict", "ip6 saddr fd00::/8 drop", "ip6 saddr fd00::/8 accept", true},
+		{"a comment", "fd00::/8 drop", `fd00::/8 drop comment "ours"`, true},
+		{"a remark behind a rule", "fd00::/8 drop", `fd00::/8 drop # ours`, true},
+		{"an address to translate to", "dnat to 10.0.0.2:8080", "dnat to 10.0.0.3:8080", true},
+		{"a set", "tcp dport 8080 reject", "tcp dport { 8080, 8081 } reject", false},
+		{"a rule that asks for a set", "@banned drop", "@banned accept", false},
+		{"an element", "192.0.2.10", "192.0.2.11", false},
+		{"what makes connections be counted", "tcp dport 8080 reject", "ct bytes > 8080 reject", false},
+		{"a device", `iif "lo" accept`, `iif "eth7" accept`, false},
+		{"two rules", "tcp dport 8080 reject", "tcp dport 8080 accept; drop", false},
+		{"a loop", "ip6 saddr fd00::/8 drop", "ip6 saddr fd00::/8 jump more", false},
+		{"a chain that is not there", "jump more", "jump less", false},
+		{"a handle", "# handle 12", "# handle 13", false},
+		{"a new line", "return\n", "return\n\n", false},
+	} {
+		require.Equal(t, 1, strings.Count(inLines, c.was), c.what)
+		tab := &Tab{}
+		require.Empty(t, tab.Read(Paste{Text: inLines}).Problems)
+		before := tab.base
+		p := Paste{Text: strings.Replace(inLines, c.was, c.is, 1)}
+		got := said(tab, p)
+		assert.Equal(t, c.kept, tab.base == before, c.what)
+		equal(t, said(&Tab{}, p), got, c.what)
+	}
+}
