@@ -1,8 +1,6 @@
 package jsontext
 
-import (
-	"github.com/chainwalk/chainwalk/fakenft/syntax"
-)
+import "github.com/chainwalk/chainwalk/fakenft/syntax"
 
 // addable are what "add" takes, in the order in which it is looked for.
 var addable = [...]struct {
@@ -110,7 +108,7 @@ func (r *reader) chain(v *value, c *syntax.Command) bool {
 	}
 	decl.Hook = &syntax.HookDecl{
 		Loc: nowhere, TypeLoc: nowhere, HookLoc: nowhere, Type: kind, Hook: hook, HookNumber: number,
-		Priority: r.number(prio), PriorityNumber: int32(prio),
+		Priority: numeral(prio), PriorityNumber: int32(prio),
 	}
 	var dev, policy string
 	if is(v, "{s:s}", "dev", &dev) {
@@ -178,7 +176,7 @@ func (r *reader) ruleBody(v, stmts *value, c *syntax.Command) bool {
 		if item.kind != object {
 			return r.wrong("Unexpected expr array element of type %s, expected object.", item.kind)
 		}
-		s := r.stmt(item)
+		s := r.stmts.stmt(item)
 		if s == nil {
 			return r.wrong("Parsing expr array at index %d failed.", i)
 		}
@@ -231,7 +229,7 @@ func (r *reader) element(v *value, c *syntax.Command) bool {
 	if !r.family(family, h) {
 		return false
 	}
-	c.Elements = r.setItems(items)
+	c.Elements = r.exprs.setItems(items)
 	if c.Elements == nil {
 		return r.wrong("Invalid set.")
 	}

@@ -37,7 +37,7 @@ func (c context) String() string {
 
 // kindOfExpr is a kind of expression, by the property that it has.
 type kindOfExpr struct {
-	read func(*reader, string, *value) syntax.Expr
+	read func(*exprReader, string, *value) syntax.Expr
 	in   context
 }
 
@@ -48,38 +48,45 @@ func init() {
 		everywhere = inStatement | asPrimary | setRight | setEntry | ofMap | inConcat
 	)
 	kinds = map[string]kindOfExpr{
-		"concat":     {(*reader).concat, onRight | inStatement | asType | setRight | setEntry | ofMap},
-		"set":        {(*reader).anonymousSet, onRight | inStatement},
-		"map":        {(*reader).mapping, inStatement | asPrimary | setRight},
-		"prefix":     {(*reader).prefix, onRight | setRight | inStatement | inConcat},
-		"range":      {(*reader).rangeOf, onRight | setRight | inStatement | inConcat},
-		"payload":    {(*reader).payload, everywhere | mangled},
-		"exthdr":     {(*reader).exthdr, asPrimary | setRight | setEntry | ofMap | inConcat},
-		"tcp option": {(*reader).tcpOption, asPrimary | setRight | mangled | setEntry | inConcat},
-		"ip option":  {(*reader).ipOption, asPrimary | setRight | mangled | setEntry | inConcat},
-		"sctp chunk": {(*reader).sctpChunk, asPrimary | setRight | mangled | setEntry | inConcat},
-		"meta":       {(*reader).meta, everywhere | mangled},
-		"osf":        {(*reader).osf, inStatement | asPrimary | ofMap | inConcat},
-		"ipsec":      {(*reader).xfrm, asPrimary | ofMap | inConcat},
-		"socket":     {(*reader).socket, asPrimary | inConcat},
-		"rt":         {(*reader).rt, everywhere},
-		"ct":         {(*reader).ct, everywhere | mangled},
-		"numgen":     {(*reader).numgen, everywhere},
-		"jhash":      {(*reader).hash, everywhere},
-		"symhash":    {(*reader).hash, everywhere},
-		"fib":        {(*reader).fib, everywhere &^ inStatement},
-		"elem":       {(*reader).elem, onRight | inStatement | asPrimary | setEntry},
+		"concat":     {(*exprReader).concat, onRight | inStatement | asType | setRight | setEntry | ofMap},
+		"set":        {(*exprReader).anonymousSet, onRight | inStatement},
+		"map":        {(*exprReader).mapping, inStatement | asPrimary | setRight},
+		"prefix":     {(*exprReader).prefix, onRight | setRight | inStatement | inConcat},
+		"range":      {(*exprReader).rangeOf, onRight | setRight | inStatement | inConcat},
+		"payload":    {(*exprReader).payload, everywhere | mangled},
+		"exthdr":     {(*exprReader).exthdr, asPrimary | setRight | setEntry | ofMap | inConcat},
+		"tcp option": {(*exprReader).tcpOption, asPrimary | setRight | mangled | setEntry | inConcat},
+		"ip option":  {(*exprReader).ipOption, asPrimary | setRight | mangled | setEntry | inConcat},
+		"sctp chunk": {(*exprReader).sctpChunk, asPrimary | setRight | mangled | setEntry | inConcat},
+		"meta":       {(*exprReader).meta, everywhere | mangled},
+		"osf":        {(*exprReader).osf, inStatement | asPrimary | ofMap | inConcat},
+		"ipsec":      {(*exprReader).xfrm, asPrimary | ofMap | inConcat},
+		"socket":     {(*exprReader).socket, asPrimary | inConcat},
+		"rt":         {(*exprReader).rt, everywhere},
+		"ct":         {(*exprReader).ct, everywhere | mangled},
+		"numgen":     {(*exprReader).numgen, everywhere},
+		"jhash":      {(*exprReader).hash, everywhere},
+		"symhash":    {(*exprReader).hash, everywhere},
+		"fib":        {(*exprReader).fib, everywhere &^ inStatement},
+		"elem":       {(*exprReader).elem, onRight | inStatement | asPrimary | setEntry},
 	}
 	for sign := range binaryOps {
-		kinds[sign] = kindOfExpr{(*reader).binop, onRight | inStatement | asPrimary | setRight | setEntry | ofMap | inConcat}
+		kinds[sign] = kindOfExpr{(*exprReader).binop, onRight | inStatement | asPrimary | setRight | setEntry | ofMap | inConcat}
 	}
 	for word := range verdicts {
-		kinds[word] = kindOfExpr{(*reader).verdict, onRight | setRight}
+		kinds[word] = kindOfExpr{(*exprReader).verdict, onRight | setRight}
 	}
 }
 
+// exprReader reads expressions.
+type exprReader struct {
+	*report
+	// context is what kinds of expressions may stand where one is being read.
+	context context
+}
+
 // within reads an expression in a context, beside those around it.
-func (r *reader) within(c context, v *value) syntax.Expr {
+func (r *exprReader) within(c context, v *value) syntax.Expr {
 	saved := r.context
 	r.context |= c
 	e := r.expr(v)
@@ -87,28 +94,14 @@ func (r *reader) within(c context, v *value) syntax.Expr {
 	return e
 }
 
-func (r *reader) rhs(v *value) syntax.Expr      { return r.within(onRight, v) }
-func (r *reader) primary(v *value) syntax.Expr  { return r.within(asPrimary, v) }
-func (r *reader) stmtExpr(v *value) syntax.Expr { return r.within(inStatement, v) }
-func (r *reader) mapKey(v *value) syntax.Expr   { return r.within(ofMap, v) }
-func (r *reader) setData(v *value) syntax.Expr  { return r.within(setRight, v) }
-
-// none notes an error and is no expression.
-func (r *reader) none(format string, args ...any) syntax.Expr {
-	r.wrong(format, args...)
-	return nil
-}
-
-// only is the only property of an object, which says what kind it is of.
-func (r *reader) only(v *value) (*value, bool) {
-	if v.kind != object || len(v.items) != 1 {
-		return nil, r.wrong("Malformed object (too many properties): '%s'.", dump(v))
-	}
-	return &v.items[0], true
-}
+func (r *exprReader) rhs(v *value) syntax.Expr      { return r.within(onRight, v) }
+func (r *exprReader) primary(v *value) syntax.Expr  { return r.within(asPrimary, v) }
+func (r *exprReader) stmtExpr(v *value) syntax.Expr { return r.within(inStatement, v) }
+func (r *exprReader) mapKey(v *value) syntax.Expr   { return r.within(ofMap, v) }
+func (r *exprReader) setData(v *value) syntax.Expr  { return r.within(setRight, v) }
 
 // expr reads an expression; nil if it notes an error.
-func (r *reader) expr(v *value) syntax.Expr {
+func (r *exprReader) expr(v *value) syntax.Expr {
 	switch v.kind {
 	case object:
 	case array:
@@ -137,7 +130,7 @@ var protocols = map[string]uint64{
 }
 
 // immediate reads a constant: a word or a number is a symbol, "@name" a set, "*" any element.
-func (r *reader) immediate(v *value) syntax.Expr {
+func (r *exprReader) immediate(v *value) syntax.Expr {
 	switch v.kind {
 	case text:
 		switch {
@@ -153,7 +146,7 @@ func (r *reader) immediate(v *value) syntax.Expr {
 		}
 		return symbol(v.text)
 	case integer:
-		return r.number(v.num)
+		return numeral(v.num)
 	case yes, no:
 	default:
 		return r.none("Unexpected JSON type %s for immediate value.", v.kind)
@@ -169,7 +162,7 @@ func (r *reader) immediate(v *value) syntax.Expr {
 	return e
 }
 
-func (r *reader) listOf(v *value) syntax.Expr {
+func (r *exprReader) listOf(v *value) syntax.Expr {
 	switch {
 	case r.context&(onRight|inStatement) == 0:
 		return r.none("List expression only allowed on RHS or in statement expression.")
@@ -187,7 +180,7 @@ func (r *reader) listOf(v *value) syntax.Expr {
 	return list
 }
 
-func (r *reader) concat(_ string, v *value) syntax.Expr {
+func (r *exprReader) concat(_ string, v *value) syntax.Expr {
 	if v.kind != array {
 		return r.none("Unexpected concat object type %s.", v.kind)
 	}
@@ -205,15 +198,7 @@ func (r *reader) concat(_ string, v *value) syntax.Expr {
 	return c
 }
 
-func (r *reader) anonymousSet(_ string, v *value) syntax.Expr {
-	e := r.setItems(v)
-	if e == nil {
-		return nil
-	}
-	return e
-}
-
-func (r *reader) mapping(_ string, v *value) syntax.Expr {
+func (r *exprReader) mapping(_ string, v *value) syntax.Expr {
 	var key, data *value
 	if !r.unpack(v, "{s:o, s:o}", "key", &key, "data", &data) {
 		return nil
@@ -228,7 +213,7 @@ func (r *reader) mapping(_ string, v *value) syntax.Expr {
 	return m
 }
 
-func (r *reader) prefix(_ string, v *value) syntax.Expr {
+func (r *exprReader) prefix(_ string, v *value) syntax.Expr {
 	var addr *value
 	var length int64
 	if !r.unpack(v, "{s:o, s:i}", "addr", &addr, "len", &length) {
@@ -241,7 +226,7 @@ func (r *reader) prefix(_ string, v *value) syntax.Expr {
 	return &syntax.Prefix{Common: here(), Of: of, Len: int(length)}
 }
 
-func (r *reader) rangeOf(_ string, v *value) syntax.Expr {
+func (r *exprReader) rangeOf(_ string, v *value) syntax.Expr {
 	var low, high *value
 	if !r.unpack(v, "[o, o]", &low, &high) {
 		return nil
@@ -260,7 +245,7 @@ var binaryOps = map[string]syntax.BinaryOp{
 	"|": syntax.OpOr, "^": syntax.OpXor, "&": syntax.OpAnd, ">>": syntax.OpRight, "<<": syntax.OpLeft,
 }
 
-func (r *reader) binop(sign string, v *value) syntax.Expr {
+func (r *exprReader) binop(sign string, v *value) syntax.Expr {
 	var left, right *value
 	if !r.unpack(v, "[o, o]", &left, &right) {
 		return nil
@@ -279,7 +264,7 @@ var verdicts = map[string]expr.Code{
 	"accept": expr.Accept, "drop": expr.Drop, "continue": expr.Continue, "jump": expr.Jump, "goto": expr.Goto, "return": expr.Return,
 }
 
-func (r *reader) verdict(word string, v *value) syntax.Expr {
+func (r *exprReader) verdict(word string, v *value) syntax.Expr {
 	e := &syntax.Verdict{Common: here(), Code: verdicts[word]}
 	if e.Code == expr.Jump || e.Code == expr.Goto {
 		var target string
@@ -291,7 +276,7 @@ func (r *reader) verdict(word string, v *value) syntax.Expr {
 	return e
 }
 
-func (r *reader) elem(_ string, v *value) syntax.Expr {
+func (r *exprReader) elem(_ string, v *value) syntax.Expr {
 	var key *value
 	if !r.unpack(v, "{s:o}", "val", &key) {
 		return nil

@@ -13,7 +13,7 @@ var bases = map[string]expr.PayloadBase{
 	"ll": expr.LinkHeader, "nh": expr.NetworkHeader, "th": expr.TransportHeader, "ih": expr.InnerHeader,
 }
 
-func (r *reader) payload(_ string, v *value) syntax.Expr {
+func (r *exprReader) payload(_ string, v *value) syntax.Expr {
 	var base, protocol, name string
 	var offset, length int64
 	if is(v, "{s:s, s:i, s:i}", "base", &base, "offset", &offset, "len", &length) {
@@ -39,7 +39,7 @@ func (r *reader) payload(_ string, v *value) syntax.Expr {
 	return &syntax.Payload{Common: here(), Header: h, Field: f}
 }
 
-func (r *reader) tcpOption(_ string, v *value) syntax.Expr {
+func (r *exprReader) tcpOption(_ string, v *value) syntax.Expr {
 	var number, offset, length int64
 	var name, fieldName string
 	if is(v, "{s:i, s:i, s:i}", "base", &number, "offset", &offset, "len", &length) {
@@ -70,7 +70,7 @@ func (r *reader) tcpOption(_ string, v *value) syntax.Expr {
 }
 
 // optional reads an optional header, or a field of it.
-func (r *reader) optional(v *value, op expr.ExthdrOp, find func(string) *syntax.Header, noName, noField string) syntax.Expr {
+func (r *exprReader) optional(v *value, op expr.ExthdrOp, find func(string) *syntax.Header, noName, noField string) syntax.Expr {
 	var name, fieldName string
 	if !r.unpack(v, "{s:s}", "name", &name) {
 		return nil
@@ -93,19 +93,19 @@ func (r *reader) optional(v *value, op expr.ExthdrOp, find func(string) *syntax.
 	return e
 }
 
-func (r *reader) ipOption(_ string, v *value) syntax.Expr {
+func (r *exprReader) ipOption(_ string, v *value) syntax.Expr {
 	return r.optional(v, expr.ExthdrIPv4, syntax.IPOptionNamed, "Unknown ip option name '%s'.", "Unknown ip option field '%s'.")
 }
 
-func (r *reader) sctpChunk(_ string, v *value) syntax.Expr {
+func (r *exprReader) sctpChunk(_ string, v *value) syntax.Expr {
 	return r.optional(v, expr.ExthdrSCTP, syntax.SCTPChunkNamed, "Unknown sctp chunk name '%s'.", "Unknown sctp chunk field '%s'.")
 }
 
-func (r *reader) exthdr(_ string, v *value) syntax.Expr {
+func (r *exprReader) exthdr(_ string, v *value) syntax.Expr {
 	return r.optional(v, expr.ExthdrIPv6, syntax.ExtensionNamed, "Invalid exthdr protocol '%s'.", "Unknown %s field %s.")
 }
 
-func (r *reader) meta(_ string, v *value) syntax.Expr {
+func (r *exprReader) meta(_ string, v *value) syntax.Expr {
 	var name string
 	if !r.unpack(v, "{s:s}", "key", &name) {
 		return nil
@@ -130,7 +130,7 @@ func metaWords() string {
 
 var osfTTLs = map[string]uint8{"loose": 1, "skip": 2}
 
-func (r *reader) osf(_ string, v *value) syntax.Expr {
+func (r *exprReader) osf(_ string, v *value) syntax.Expr {
 	var key, ttl string
 	if !r.unpack(v, "{s:s}", "key", &key) {
 		return nil
@@ -150,7 +150,7 @@ func (r *reader) osf(_ string, v *value) syntax.Expr {
 	return e
 }
 
-func (r *reader) socket(_ string, v *value) syntax.Expr {
+func (r *exprReader) socket(_ string, v *value) syntax.Expr {
 	var name string
 	if !r.unpack(v, "{s:s}", "key", &name) {
 		return nil
@@ -162,7 +162,7 @@ func (r *reader) socket(_ string, v *value) syntax.Expr {
 	return &syntax.Socket{Common: here(), Key: key}
 }
 
-func (r *reader) rt(_ string, v *value) syntax.Expr {
+func (r *exprReader) rt(_ string, v *value) syntax.Expr {
 	var name, family string
 	if !r.unpack(v, "{s:s}", "key", &name) {
 		return nil
@@ -220,7 +220,7 @@ func hasDirection(key expr.CTKey) bool {
 	return false
 }
 
-func (r *reader) ct(_ string, v *value) syntax.Expr {
+func (r *exprReader) ct(_ string, v *value) syntax.Expr {
 	var name, dir string
 	if !r.unpack(v, "{s:s}", "key", &name) {
 		return nil
@@ -248,7 +248,7 @@ func (r *reader) ct(_ string, v *value) syntax.Expr {
 	return e
 }
 
-func (r *reader) numgen(_ string, v *value) syntax.Expr {
+func (r *exprReader) numgen(_ string, v *value) syntax.Expr {
 	var mode string
 	var mod, offset int64
 	if !r.unpack(v, "{s:s, s:i}", "mode", &mode, "mod", &mod) {
@@ -261,7 +261,7 @@ func (r *reader) numgen(_ string, v *value) syntax.Expr {
 	return &syntax.Numgen{Common: here(), Random: mode == "random", Modulus: uint32(mod), Offset: uint32(offset)}
 }
 
-func (r *reader) hash(word string, v *value) syntax.Expr {
+func (r *exprReader) hash(word string, v *value) syntax.Expr {
 	var mod, offset, seed int64
 	if !r.unpack(v, "{s:i}", "mod", &mod) {
 		return nil
@@ -291,7 +291,7 @@ var (
 	}
 )
 
-func (r *reader) fib(_ string, v *value) syntax.Expr {
+func (r *exprReader) fib(_ string, v *value) syntax.Expr {
 	var result string
 	if !r.unpack(v, "{s:s}", "result", &result) {
 		return nil
@@ -331,7 +331,7 @@ func (r *reader) fib(_ string, v *value) syntax.Expr {
 	return e
 }
 
-func (r *reader) fibFlag(v *value, e *syntax.Fib) bool {
+func (r *exprReader) fibFlag(v *value, e *syntax.Fib) bool {
 	flag, ok := fibFlags[v.text]
 	if !ok {
 		return r.wrong("Invalid fib flag '%s'.", v.text)
@@ -344,7 +344,7 @@ var xfrmKeys = map[string]uint32{
 	"reqid": syntax.XFRMReqid, "spi": syntax.XFRMSPI, "saddr": syntax.XFRMSaddr4, "daddr": syntax.XFRMDaddr4,
 }
 
-func (r *reader) xfrm(_ string, v *value) syntax.Expr {
+func (r *exprReader) xfrm(_ string, v *value) syntax.Expr {
 	var name, dir, family string
 	var spnum int64
 	if !r.unpack(v, "{s:s}", "key", &name) {

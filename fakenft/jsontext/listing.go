@@ -31,7 +31,7 @@ func Listing(in *syntax.Input) (commands []*syntax.Command, mistakes []*syntax.M
 			handles = append(handles, rule.takeHandle())
 		}
 	}
-	r := &reader{in: in, shown: in}
+	r := newReader(in)
 	commands, ok = r.commands(root)
 	if !ok {
 		return nil, r.mistakes, nil

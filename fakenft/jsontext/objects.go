@@ -107,12 +107,12 @@ func (r *reader) limitDecl(v *value, o *syntax.ObjectDecl) bool {
 	}
 	l := &syntax.LimitStmt{At: at(), Rate: uint64(rate), Unit: secondsOf(per)}
 	o.Limit = l
-	r.limitRest(v, l)
+	readLimitRest(v, l)
 	return true
 }
 
-// limitRest reads what a limit may have beside its rate.
-func (r *reader) limitRest(v *value, l *syntax.LimitStmt) {
+// readLimitRest reads what a limit may have beside its rate.
+func readLimitRest(v *value, l *syntax.LimitStmt) {
 	var burst int64
 	rateUnit, burstUnit := "packets", "bytes"
 	is(v, "{s:s}", "rate_unit", &rateUnit)

@@ -1,11 +1,6 @@
 package jsontext
 
-import (
-	"fmt"
-
-	"github.com/chainwalk/chainwalk/fakenft/syntax"
-	"github.com/chainwalk/chainwalk/netfilter/nftables"
-)
+import "github.com/chainwalk/chainwalk/fakenft/syntax"
 
 // internal is the input that nft says errors are in which have no place in the text.
 var internal = &syntax.Input{Name: "internal", NoText: true}
@@ -15,12 +10,15 @@ var nowhere = syntax.Loc{In: internal}
 
 // reader makes commands of JSON.
 type reader struct {
-	in       *syntax.Input
-	mistakes []*syntax.Mistake
-	// context is what kinds of expressions may stand where one is being read.
-	context context
-	// shown is where the messages about forms point: the text itself, or nothing of it if it came by standard input.
-	shown *syntax.Input
+	*report
+	exprs *exprReader
+	stmts *stmtReader
+}
+
+func newReader(shown *syntax.Input) *reader {
+	notes := &report{shown: shown}
+	exprs := &exprReader{report: notes}
+	return &reader{report: notes, exprs: exprs, stmts: &stmtReader{report: notes, exprs: exprs}}
 }
 
 // Commands reads commands. If the text is no JSON it says so and gives back nothing: nft reads it as its own language then. Commands are
@@ -31,32 +29,16 @@ func Commands(in *syntax.Input) (commands []*syntax.Command, mistakes []*syntax.
 	if !ok {
 		return nil, nil, false
 	}
-	r := &reader{in: in, shown: in}
+	shown := in
 	if in.Name == "/dev/stdin" {
-		r.shown = &syntax.Input{Name: in.Name, NoText: true}
+		shown = &syntax.Input{Name: in.Name, NoText: true}
 	}
+	r := newReader(shown)
 	commands, ok = r.commands(root)
 	if !ok {
 		return nil, r.mistakes, true
 	}
 	return commands, r.mistakes, true
-}
-
-// wrong notes an error without a place. It is false, for what its caller gives back.
-func (r *reader) wrong(format string, args ...any) bool {
-	r.mistakes = append(r.mistakes, syntax.Wrong(fmt.Sprintf(format, args...), nowhere))
-	return false
-}
-
-// unpack takes a value apart, and notes an error if it does not have the form: with the column of the form as its place, as nft has it.
-func (r *reader) unpack(v *value, form string, args ...any) bool {
-	failed := unpack(v, form, args...)
-	if failed == nil {
-		return true
-	}
-	at := syntax.Loc{In: r.shown, Line: 1, First: int32(failed.column), Last: int32(failed.column)}
-	r.mistakes = append(r.mistakes, syntax.Wrong(failed.text, at))
-	return false
 }
 
 // supportedVersion is the version of the schema (JSON_SCHEMA_VERSION).
@@ -120,23 +102,6 @@ func (r *reader) command(v *value, c *syntax.Command) bool {
 	}
 	c.Op = syntax.OpAdd
 	return r.add(v, c)
-}
-
-// family reads the name of a family.
-func (r *reader) family(name string, h *syntax.Handle) bool {
-	f, ok := familyNamed(name)
-	if !ok {
-		return r.wrong("Unknown family '%s'.", name)
-	}
-	h.Family, h.FamilyGiven = f, f != 0
-	return true
-}
-
-func familyNamed(name string) (nftables.Family, bool) {
-	if name == "unspec" {
-		return 0, true
-	}
-	return syntax.FamilyNamed(name)
 }
 
 // places gives all parts of a handle the place that things of JSON have.

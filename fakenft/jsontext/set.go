@@ -13,8 +13,8 @@ func here() syntax.Common { return syntax.Common{Loc: nowhere} }
 
 func symbol(name string) *syntax.Symbol { return &syntax.Symbol{Common: here(), Name: name} }
 
-// number is a number as a word, whose type the checker finds out.
-func (r *reader) number(n int64) *syntax.Symbol { return symbol(strconv.FormatInt(n, 10)) }
+// numeral is a number as a word, whose type the checker finds out.
+func numeral(n int64) *syntax.Symbol { return symbol(strconv.FormatInt(n, 10)) }
 
 func (r *reader) set(v *value, c *syntax.Command) bool {
 	var family string
@@ -138,7 +138,7 @@ func (r *reader) setProperties(v *value, s *syntax.SetDecl) bool {
 		}
 	}
 	if items := v.get("elem"); items != nil {
-		s.Elements = r.setItems(items)
+		s.Elements = r.exprs.setItems(items)
 		if s.Elements == nil {
 			return r.wrong("Invalid set elem expression.")
 		}
@@ -157,46 +157,7 @@ func (r *reader) setProperties(v *value, s *syntax.SetDecl) bool {
 	if list == nil || list.kind != array {
 		return true
 	}
-	return r.inner(list, &s.Stmts)
-}
-
-// setItems reads the elements of a set; nil if there are none, or if it notes an error.
-func (r *reader) setItems(v *value) syntax.Expr {
-	if v.kind != array {
-		saved := r.context
-		defer func() { r.context = saved }()
-		r.context |= onRight
-		return r.immediate(v)
-	}
-	if len(v.items) == 0 {
-		return nil
-	}
-	set := &syntax.Set{Common: here(), Items: make([]syntax.Expr, 0, len(v.items))}
-	for i := range v.items {
-		item := r.setItem(&v.items[i])
-		if item == nil {
-			r.wrong("Invalid set elem at index %d.", i)
-			return nil
-		}
-		set.Items = append(set.Items, item)
-	}
-	return set
-}
-
-func (r *reader) setItem(v *value) syntax.Expr {
-	var left, right *value
-	if !is(v, "[o, o!]", &left, &right) {
-		return wrapped(r.rhs(v))
-	}
-	key := wrapped(r.rhs(left))
-	if key == nil {
-		return nil
-	}
-	data := r.setData(right)
-	if data == nil {
-		return nil
-	}
-	return &syntax.Mapping{Common: here(), Key: key, Data: data}
+	return r.stmts.inner(list, &s.Stmts)
 }
 
 // wrapped is an element of an expression.
@@ -241,7 +202,7 @@ func (r *reader) flowtable(v *value, c *syntax.Command) bool {
 		return r.wrong("Invalid flowtable hook '%s'.", hook)
 	}
 	f := &syntax.FlowtableDecl{Loc: nowhere, Handle: *h, Hook: &syntax.HookDecl{
-		Loc: nowhere, TypeLoc: nowhere, HookLoc: nowhere, Hook: hook, HookNumber: number, Priority: r.number(prio), PriorityNumber: int32(prio),
+		Loc: nowhere, TypeLoc: nowhere, HookLoc: nowhere, Hook: hook, HookNumber: number, Priority: numeral(prio), PriorityNumber: int32(prio),
 	}}
 	c.Flow = f
 	dev := v.get("dev")

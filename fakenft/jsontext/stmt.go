@@ -7,27 +7,35 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-var stmts map[string]func(*reader, string, *value) syntax.Stmt
+var stmts map[string]func(*stmtReader, string, *value) syntax.Stmt
 
 func init() {
-	stmts = map[string]func(*reader, string, *value) syntax.Stmt{
-		"match": (*reader).match, "counter": (*reader).counter, "mangle": (*reader).mangle, "quota": (*reader).quota, "limit": (*reader).limit,
-		"flow": (*reader).flow, "fwd": (*reader).fwd, "notrack": (*reader).notrack, "dup": (*reader).dup, "snat": (*reader).nat,
-		"dnat": (*reader).nat, "masquerade": (*reader).nat, "redirect": (*reader).nat, "reject": (*reader).reject, "set": (*reader).setUpdate,
-		"log": (*reader).log, "ct helper": (*reader).reference, "ct timeout": (*reader).reference, "ct expectation": (*reader).reference,
-		"secmark": (*reader).reference, "meter": (*reader).meter, "queue": (*reader).queue, "ct count": (*reader).connCount,
-		"tproxy": (*reader).tproxy, "synproxy": (*reader).synproxy, "reset": (*reader).optStrip, "vmap": (*reader).vmap,
+	stmts = map[string]func(*stmtReader, string, *value) syntax.Stmt{
+		"match": (*stmtReader).match, "counter": (*stmtReader).counter, "mangle": (*stmtReader).mangle, "quota": (*stmtReader).quota,
+		"limit": (*stmtReader).limit, "flow": (*stmtReader).flow, "fwd": (*stmtReader).fwd, "notrack": (*stmtReader).notrack,
+		"dup": (*stmtReader).dup, "snat": (*stmtReader).nat, "dnat": (*stmtReader).nat, "masquerade": (*stmtReader).nat,
+		"redirect": (*stmtReader).nat, "reject": (*stmtReader).reject, "set": (*stmtReader).setUpdate, "log": (*stmtReader).log,
+		"ct helper": (*stmtReader).reference, "ct timeout": (*stmtReader).reference, "ct expectation": (*stmtReader).reference,
+		"secmark": (*stmtReader).reference, "meter": (*stmtReader).meter, "queue": (*stmtReader).queue,
+		"ct count": (*stmtReader).connCount, "tproxy": (*stmtReader).tproxy, "synproxy": (*stmtReader).synproxy,
+		"reset": (*stmtReader).optStrip, "vmap": (*stmtReader).vmap,
 	}
 }
 
+// stmtReader reads statements.
+type stmtReader struct {
+	*report
+	exprs *exprReader
+}
+
 // stmt reads a statement; nil if it notes an error.
-func (r *reader) stmt(v *value) syntax.Stmt {
+func (r *stmtReader) stmt(v *value) syntax.Stmt {
 	of, ok := r.only(v)
 	if !ok {
 		return nil
 	}
 	if _, verdict := verdicts[of.key]; verdict {
-		e := r.rhs(v)
+		e := r.exprs.rhs(v)
 		if e == nil {
 			return nil
 		}
@@ -43,18 +51,12 @@ func (r *reader) stmt(v *value) syntax.Stmt {
 	return read(r, of.key, of)
 }
 
-// noStmt notes an error and is no statement.
-func (r *reader) noStmt(format string, args ...any) syntax.Stmt {
-	r.wrong(format, args...)
-	return nil
-}
-
 var relations = map[string]syntax.RelOp{
 	"in": syntax.OpImplicit, "==": syntax.OpEq, "!=": syntax.OpNeq, "<": syntax.OpLt, ">": syntax.OpGt, "<=": syntax.OpLte,
 	">=": syntax.OpGte, "!": syntax.OpNeg,
 }
 
-func (r *reader) match(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) match(_ string, v *value) syntax.Stmt {
 	var left, right *value
 	var sign string
 	if !r.unpack(v, "{s:o, s:o, s:s}", "left", &left, "right", &right, "op", &sign) {
@@ -65,17 +67,17 @@ func (r *reader) match(_ string, v *value) syntax.Stmt {
 		return r.noStmt("Unknown relational op '%s'.", sign)
 	}
 	e := &syntax.Relational{Common: here(), Op: op}
-	if e.Left = r.expr(left); e.Left == nil {
+	if e.Left = r.exprs.expr(left); e.Left == nil {
 		return r.noStmt("Invalid LHS of relational.")
 	}
-	if e.Right = r.rhs(right); e.Right == nil {
+	if e.Right = r.exprs.rhs(right); e.Right == nil {
 		return r.noStmt("Invalid RHS of relational.")
 	}
 	return &syntax.Match{At: at(), Expr: e}
 }
 
-func (r *reader) vmap(word string, v *value) syntax.Stmt {
-	e := r.mapping(word, v)
+func (r *stmtReader) vmap(word string, v *value) syntax.Stmt {
+	e := r.exprs.mapping(word, v)
 	if e == nil {
 		return r.noStmt("Illegal vmap statement.")
 	}
@@ -83,15 +85,15 @@ func (r *reader) vmap(word string, v *value) syntax.Stmt {
 }
 
 // objectNamed reads a statement that refers to an object.
-func (r *reader) objectNamed(t expr.ObjectType, v *value, message string) syntax.Stmt {
-	e := r.stmtExpr(v)
+func (r *stmtReader) objectNamed(t expr.ObjectType, v *value, message string) syntax.Stmt {
+	e := r.exprs.stmtExpr(v)
 	if e == nil {
 		return r.noStmt("%s", message)
 	}
 	return &syntax.ObjectStmt{At: at(), Type: t, Object: e}
 }
 
-func (r *reader) counter(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) counter(_ string, v *value) syntax.Stmt {
 	var packets, bytes int64
 	if v.kind == null {
 		return &syntax.Counter{At: at()}
@@ -102,16 +104,16 @@ func (r *reader) counter(_ string, v *value) syntax.Stmt {
 	return r.objectNamed(expr.ObjectCounter, v, "Invalid counter reference.")
 }
 
-func (r *reader) mangle(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) mangle(_ string, v *value) syntax.Stmt {
 	var key, val *value
 	if !r.unpack(v, "{s:o, s:o}", "key", &key, "value", &val) {
 		return nil
 	}
-	k := r.within(mangled, key)
+	k := r.exprs.within(mangled, key)
 	if k == nil {
 		return r.noStmt("Invalid mangle statement key")
 	}
-	e := r.stmtExpr(val)
+	e := r.exprs.stmtExpr(val)
 	if e == nil {
 		return r.noStmt("Invalid mangle statement value")
 	}
@@ -128,7 +130,7 @@ func (r *reader) mangle(_ string, v *value) syntax.Stmt {
 	return r.noStmt("Invalid mangle statement key expression type.")
 }
 
-func (r *reader) quota(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) quota(_ string, v *value) syntax.Stmt {
 	var n, used int64
 	if !is(v, "{s:I}", "val", &n) {
 		return r.objectNamed(expr.ObjectQuota, v, "Invalid quota reference.")
@@ -149,18 +151,18 @@ func (r *reader) quota(_ string, v *value) syntax.Stmt {
 	return q
 }
 
-func (r *reader) limit(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) limit(_ string, v *value) syntax.Stmt {
 	var rate int64
 	var per string
 	if !is(v, "{s:I, s:s}", "rate", &rate, "per", &per) {
 		return r.objectNamed(expr.ObjectLimit, v, "Invalid limit reference.")
 	}
 	l := &syntax.LimitStmt{At: at(), Rate: uint64(rate), Unit: secondsOf(per)}
-	r.limitRest(v, l)
+	readLimitRest(v, l)
 	return l
 }
 
-func (r *reader) flow(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) flow(_ string, v *value) syntax.Stmt {
 	var op, table string
 	if !r.unpack(v, "{s:s, s:s}", "op", &op, "flowtable", &table) {
 		return nil
@@ -174,14 +176,14 @@ func (r *reader) flow(_ string, v *value) syntax.Stmt {
 	return &syntax.FlowStmt{At: at(), Table: table[1:]}
 }
 
-func (r *reader) fwd(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) fwd(_ string, v *value) syntax.Stmt {
 	var dev, addr *value
 	var family string
 	if !r.unpack(v, "{s:o}", "dev", &dev) {
 		return nil
 	}
 	s := &syntax.FwdStmt{At: at()}
-	if s.Dev = r.stmtExpr(dev); s.Dev == nil {
+	if s.Dev = r.exprs.stmtExpr(dev); s.Dev == nil {
 		return r.noStmt("Invalid fwd dev value.")
 	}
 	if is(v, "{s:s}", "family", &family) {
@@ -195,26 +197,26 @@ func (r *reader) fwd(_ string, v *value) syntax.Stmt {
 		}
 	}
 	if is(v, "{s:o}", "addr", &addr) {
-		if s.Addr = r.stmtExpr(addr); s.Addr == nil {
+		if s.Addr = r.exprs.stmtExpr(addr); s.Addr == nil {
 			return r.noStmt("Invalid fwd addr value.")
 		}
 	}
 	return s
 }
 
-func (r *reader) notrack(string, *value) syntax.Stmt { return &syntax.Notrack{At: at()} }
+func (r *stmtReader) notrack(string, *value) syntax.Stmt { return &syntax.Notrack{At: at()} }
 
-func (r *reader) dup(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) dup(_ string, v *value) syntax.Stmt {
 	var addr, dev *value
 	if !r.unpack(v, "{s:o}", "addr", &addr) {
 		return nil
 	}
 	s := &syntax.DupStmt{At: at()}
-	if s.Addr = r.stmtExpr(addr); s.Addr == nil {
+	if s.Addr = r.exprs.stmtExpr(addr); s.Addr == nil {
 		return r.noStmt("Illegal dup addr arg.")
 	}
 	if is(v, "{s:o}", "dev", &dev) {
-		if s.Dev = r.stmtExpr(dev); s.Dev == nil {
+		if s.Dev = r.exprs.stmtExpr(dev); s.Dev == nil {
 			return r.noStmt("Illegal dup dev.")
 		}
 	}
@@ -225,7 +227,7 @@ var rejectKinds = map[string]expr.RejectKind{
 	"icmp": expr.RejectICMP, "icmpv6": expr.RejectICMP, "icmpx": expr.RejectICMPX, "tcp reset": expr.RejectTCPReset,
 }
 
-func (r *reader) reject(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) reject(_ string, v *value) syntax.Stmt {
 	var kind string
 	var code *value
 	s := &syntax.Reject{At: at(), Kind: -1, ICMP: -1}
@@ -241,10 +243,10 @@ func (r *reader) reject(_ string, v *value) syntax.Stmt {
 		}
 	}
 	if is(v, "{s:o}", "expr", &code) {
-		saved := r.context
-		r.context = onRight
-		s.Code = r.immediate(code)
-		r.context = saved
+		saved := r.exprs.context
+		r.exprs.context = onRight
+		s.Code = r.exprs.immediate(code)
+		r.exprs.context = saved
 		if s.Code == nil {
 			return r.noStmt("Illegal reject expr.")
 		}
@@ -254,7 +256,7 @@ func (r *reader) reject(_ string, v *value) syntax.Stmt {
 
 var dynsetOps = map[string]expr.DynsetOp{"add": expr.DynsetAdd, "update": expr.DynsetUpdate, "delete": expr.DynsetDelete}
 
-func (r *reader) setUpdate(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) setUpdate(_ string, v *value) syntax.Stmt {
 	var name, set string
 	var elem *value
 	if !r.unpack(v, "{s:s, s:o, s:s}", "op", &name, "elem", &elem, "set", &set) {
@@ -265,7 +267,7 @@ func (r *reader) setUpdate(_ string, v *value) syntax.Stmt {
 		return r.noStmt("Unknown set statement op '%s'.", name)
 	}
 	s := &syntax.SetUpdate{At: at(), Op: op}
-	if s.Key = wrapped(r.within(setEntry, elem)); s.Key == nil {
+	if s.Key = wrapped(r.exprs.within(setEntry, elem)); s.Key == nil {
 		return r.noStmt("Illegal set statement element.")
 	}
 	if !strings.HasPrefix(set, "@") {
@@ -279,7 +281,7 @@ func (r *reader) setUpdate(_ string, v *value) syntax.Stmt {
 }
 
 // inner reads the statements of a set or of what changes one.
-func (r *reader) inner(list *value, to *[]syntax.Stmt) bool {
+func (r *stmtReader) inner(list *value, to *[]syntax.Stmt) bool {
 	for i := range list.items {
 		if list.items[i].kind != object {
 			return r.wrong("Unexpected object type in stmt")
@@ -298,7 +300,7 @@ var (
 	logFlags  = map[string]uint32{"tcp sequence": 1, "tcp options": 2, "ip options": 4, "skuid": 8, "ether": 32, "all": 47}
 )
 
-func (r *reader) log(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) log(_ string, v *value) syntax.Stmt {
 	var prefix, level string
 	var n int64
 	s := &syntax.Log{At: at()}
@@ -345,11 +347,11 @@ var references = map[string]struct {
 	"secmark":        {expr.ObjectSecmark, "Invalid secmark reference."},
 }
 
-func (r *reader) reference(word string, v *value) syntax.Stmt {
+func (r *stmtReader) reference(word string, v *value) syntax.Stmt {
 	return r.objectNamed(references[word].of, v, references[word].message)
 }
 
-func (r *reader) connCount(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) connCount(_ string, v *value) syntax.Stmt {
 	var n int64
 	s := &syntax.ConnCount{At: at()}
 	if !r.unpack(v, "{s:i}", "val", &n) {
@@ -360,8 +362,8 @@ func (r *reader) connCount(_ string, v *value) syntax.Stmt {
 	return s
 }
 
-func (r *reader) optStrip(_ string, v *value) syntax.Stmt {
-	e := r.expr(v)
+func (r *stmtReader) optStrip(_ string, v *value) syntax.Stmt {
+	e := r.exprs.expr(v)
 	if e == nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ var (
 	}
 )
 
-func (r *reader) nat(word string, v *value) syntax.Stmt {
+func (r *stmtReader) nat(word string, v *value) syntax.Stmt {
 	var family string
 	s := &syntax.NAT{At: at(), Kind: natKinds[word]}
 	if is(v, "{s:s}", "family", &family) {
@@ -25,12 +25,12 @@ func (r *reader) nat(word string, v *value) syntax.Stmt {
 		s.Family = uint8(f)
 	}
 	if addr := v.get("addr"); addr != nil {
-		if s.Addr = r.stmtExpr(addr); s.Addr == nil {
+		if s.Addr = r.exprs.stmtExpr(addr); s.Addr == nil {
 			return r.noStmt("Invalid nat addr.")
 		}
 	}
 	if port := v.get("port"); port != nil {
-		if s.Port = r.stmtExpr(port); s.Port == nil {
+		if s.Port = r.exprs.stmtExpr(port); s.Port == nil {
 			return r.noStmt("Invalid nat port.")
 		}
 	}
@@ -60,7 +60,7 @@ func (r *reader) nat(word string, v *value) syntax.Stmt {
 }
 
 // flags reads a flag or a list of flags. One that is not known is noted and left out: nft goes on.
-func (r *reader) flags(v *value, what string, set func(string) bool) bool {
+func (r *stmtReader) flags(v *value, what string, set func(string) bool) bool {
 	switch v.kind {
 	case text:
 		if !set(v.text) {
@@ -87,7 +87,7 @@ func (r *reader) flags(v *value, what string, set func(string) bool) bool {
 	return r.wrong("Invalid %ss type %s.", what, v.kind)
 }
 
-func (r *reader) meter(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) meter(_ string, v *value) syntax.Stmt {
 	var key, inner *value
 	var size int64
 	s := &syntax.MeterStmt{At: at()}
@@ -97,7 +97,7 @@ func (r *reader) meter(_ string, v *value) syntax.Stmt {
 	if is(v, "{s:i}", "size", &size) {
 		s.Size = uint32(size)
 	}
-	if s.Key = wrapped(r.within(setEntry, key)); s.Key == nil {
+	if s.Key = wrapped(r.exprs.within(setEntry, key)); s.Key == nil {
 		return r.noStmt("Invalid meter key.")
 	}
 	if s.Stmt = r.stmt(inner); s.Stmt == nil {
@@ -106,10 +106,10 @@ func (r *reader) meter(_ string, v *value) syntax.Stmt {
 	return s
 }
 
-func (r *reader) queue(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) queue(_ string, v *value) syntax.Stmt {
 	s := &syntax.QueueStmt{At: at()}
 	if num := v.get("num"); num != nil {
-		if s.To = r.stmtExpr(num); s.To == nil {
+		if s.To = r.exprs.stmtExpr(num); s.To == nil {
 			return r.noStmt("Invalid queue num.")
 		}
 	}
@@ -137,7 +137,7 @@ func (r *reader) queue(_ string, v *value) syntax.Stmt {
 	return s
 }
 
-func (r *reader) queueFlag(name string, s *syntax.QueueStmt) bool {
+func (r *stmtReader) queueFlag(name string, s *syntax.QueueStmt) bool {
 	switch name {
 	case "bypass":
 		s.Flags |= 1
@@ -149,7 +149,7 @@ func (r *reader) queueFlag(name string, s *syntax.QueueStmt) bool {
 	return true
 }
 
-func (r *reader) tproxy(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) tproxy(_ string, v *value) syntax.Stmt {
 	var family string
 	s := &syntax.TproxyStmt{At: at()}
 	if is(v, "{s:s}", "family", &family) {
@@ -160,12 +160,12 @@ func (r *reader) tproxy(_ string, v *value) syntax.Stmt {
 		s.Family = uint8(f)
 	}
 	if addr := v.get("addr"); addr != nil {
-		if s.Addr = r.stmtExpr(addr); s.Addr == nil {
+		if s.Addr = r.exprs.stmtExpr(addr); s.Addr == nil {
 			return r.noStmt("Invalid addr.")
 		}
 	}
 	if port := v.get("port"); port != nil {
-		if s.Port = r.stmtExpr(port); s.Port == nil {
+		if s.Port = r.exprs.stmtExpr(port); s.Port == nil {
 			return r.noStmt("Invalid port.")
 		}
 	}
@@ -182,7 +182,7 @@ const (
 
 var synproxyFlagNames = map[string]uint32{"timestamp": synproxyTimestamp, "sack-perm": synproxySackPerm}
 
-func (r *reader) synproxy(_ string, v *value) syntax.Stmt {
+func (r *stmtReader) synproxy(_ string, v *value) syntax.Stmt {
 	s := &syntax.SynproxyStmt{At: at()}
 	if v.kind == null {
 		return s
