@@ -9,7 +9,7 @@ import (
 var binaryOps = [...]string{syntax.OpAnd: "&", syntax.OpOr: "|", syntax.OpXor: "^", syntax.OpLeft: "<<", syntax.OpRight: ">>"}
 
 // evalBinop computes constants, and leaves what depends on packets with a constant on its right.
-func (c *Checker) evalBinop(at *syntax.Expr, e *syntax.Binop) bool {
+func (c *exprChecker) evalBinop(at *syntax.Expr, e *syntax.Binop) bool {
 	if !c.eval(&e.Left) {
 		return false
 	}
@@ -57,7 +57,7 @@ func numeric(e syntax.Expr) {
 	v.Text = ""
 }
 
-func (c *Checker) shift(at *syntax.Expr, e *syntax.Binop, by *syntax.Value) bool {
+func (c *exprChecker) shift(at *syntax.Expr, e *syntax.Binop, by *syntax.Value) bool {
 	if bits := e.Left.Info().Bits; by.Num.Hi != 0 || by.Num.Lo&0xffffffff >= uint64(bits) {
 		side := "Right"
 		if e.Op == syntax.OpLeft {
@@ -73,7 +73,7 @@ func (c *Checker) shift(at *syntax.Expr, e *syntax.Binop, by *syntax.Value) bool
 }
 
 // fold gives an operation its type, and makes a value of one on constants.
-func (c *Checker) fold(at *syntax.Expr, e *syntax.Binop, by *syntax.Value) bool {
+func (c *exprChecker) fold(at *syntax.Expr, e *syntax.Binop, by *syntax.Value) bool {
 	k := e.Left.Info()
 	e.Type, e.Order, e.Bits = k.Type, k.Order, k.Bits
 	left, ok := e.Left.(*syntax.Value)
@@ -110,7 +110,7 @@ func (c *Checker) fold(at *syntax.Expr, e *syntax.Binop, by *syntax.Value) bool 
 var orderNames = [...]string{syntax.NoOrder: "invalid", syntax.HostOrder: "host endian", syntax.BigEndian: "big endian"}
 
 // reorder brings an expression into an order of bytes: constants by naming the order, others by an operation.
-func (c *Checker) reorder(at *syntax.Expr, order syntax.ByteOrder) bool {
+func (c *exprChecker) reorder(at *syntax.Expr, order syntax.ByteOrder) bool {
 	e := *at
 	if concat, ok := e.(*syntax.Concat); ok {
 		for i, part := range concat.Parts {
@@ -150,7 +150,7 @@ func converted(e syntax.Expr, order syntax.ByteOrder) syntax.Expr {
 
 // transfer moves what can be undone from the left side of a comparison to the constants on its right: a field of some bits is compared
 // where it lies within its bytes.
-func (c *Checker) transfer(left *syntax.Expr, right *syntax.Expr) bool {
+func (c *exprChecker) transfer(left *syntax.Expr, right *syntax.Expr) bool {
 	op, ok := (*left).(*syntax.Binop)
 	if !ok || op.Op != syntax.OpLeft && op.Op != syntax.OpRight && op.Op != syntax.OpXor {
 		return true
@@ -191,7 +191,7 @@ func (c *Checker) transfer(left *syntax.Expr, right *syntax.Expr) bool {
 }
 
 // transferable are the constants that a comparison is with.
-func (c *Checker) transferable(right *syntax.Expr) []*syntax.Expr {
+func (c *exprChecker) transferable(right *syntax.Expr) []*syntax.Expr {
 	switch e := (*right).(type) {
 	case *syntax.Value, *syntax.Range:
 		return []*syntax.Expr{right}
@@ -209,7 +209,7 @@ func (c *Checker) transferable(right *syntax.Expr) []*syntax.Expr {
 	return nil
 }
 
-func (c *Checker) canTransfer(op *syntax.Binop, by *syntax.Value, e syntax.Expr) (can, ok bool) {
+func (c *exprChecker) canTransfer(op *syntax.Binop, by *syntax.Value, e syntax.Expr) (can, ok bool) {
 	switch e := e.(type) {
 	case *syntax.Element:
 		return c.canTransfer(op, by, e.Key)
@@ -236,7 +236,7 @@ func (c *Checker) canTransfer(op *syntax.Binop, by *syntax.Value, e syntax.Expr)
 	return false, true
 }
 
-func (c *Checker) transferOne(op syntax.BinaryOp, by *syntax.Value, at *syntax.Expr) bool {
+func (c *exprChecker) transferOne(op syntax.BinaryOp, by *syntax.Value, at *syntax.Expr) bool {
 	switch e := (*at).(type) {
 	case *syntax.Element:
 		return c.transferOne(op, by, &e.Key)

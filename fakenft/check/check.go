@@ -6,48 +6,40 @@ import (
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 )
 
-// Checker evaluates the commands of one transaction, in order. It remembers what they add and delete.
+// Checker evaluates the commands of one transaction, in order. It remembers what they add and delete. Each of its parts evaluates one kind
+// of thing and has the parts that it needs. All share the state of the command and the mistakes that were found in it.
 type Checker struct {
 	// Newer takes what nft after 1.0.6 prints in listings and 1.0.6 refuses, where the meaning is certain: the priorities dstnat in output
 	// and srcnat in input.
 	Newer bool
 
-	world World
-	cache cache
-	ids   uint32
-	// placesRules: a rule of the transaction is placed by another one, so that nft follows what becomes of the rules of all chains.
-	placesRules bool
-	// sent are the sets of intervals that the transaction adds: nft sends elements that it adds to them with the set as well. They have the
-	// number of elements that they are declared with, or -1 until it is asked for.
-	sent map[*syntax.SetDecl]int
-
-	mistakes []*syntax.Mistake
+	notes
 	state
-}
-
-// state is what the evaluation of one command is about.
-type state struct {
-	cmd  *syntax.Command
-	rule *syntax.Rule
-	out  []syntax.Stmt // the statements of the rule so far, with those that were added
-	set  *syntax.SetDecl
-	want want
-	protocols
-}
-
-// want is what the place of an expression expects (struct expr_ctx in nft).
-type want struct {
-	typ   *syntax.Datatype
-	order syntax.ByteOrder
-	bits  int
-	max   uint64
-	key   *syntax.Concat // a concatenation that gives the parts their types
+	tx    transaction
+	exprs exprChecker
+	keys  keyChecker
+	sets  setChecker
+	spans intervalChecker
+	decls declChecker
+	stmts stmtChecker
 }
 
 // New returns a checker.
 func New(w World) *Checker {
-	return &Checker{world: w, cache: cache{world: w}}
+	c := &Checker{}
+	n, s := &c.notes, &c.state
+	c.tx = transaction{notes: n, state: s, cache: cache{world: w}}
+	c.exprs = exprChecker{notes: n, state: s, world: w, keys: &c.keys, sets: &c.sets}
+	c.keys = keyChecker{notes: n, state: s, exprs: &c.exprs}
+	c.spans = intervalChecker{notes: n, state: s, tx: &c.tx}
+	c.sets = setChecker{notes: n, state: s, tx: &c.tx, exprs: &c.exprs, keys: &c.keys, spans: &c.spans}
+	c.decls = declChecker{notes: n, state: s, tx: &c.tx}
+	c.stmts = stmtChecker{notes: n, state: s, tx: &c.tx, exprs: &c.exprs, keys: &c.keys, sets: &c.sets, spans: &c.spans}
+	return c
 }
+
+// notes are the mistakes of a command.
+type notes struct{ mistakes []*syntax.Mistake }
 
 // MaxMistakes is how many mistakes nft prints before it gives up.
 const MaxMistakes = 10
@@ -65,9 +57,9 @@ func (c *Checker) Commands(commands []*syntax.Command) []*syntax.Mistake {
 		}
 		switch {
 		case cmd.Op == syntax.OpReplace:
-			c.placesRules = false // so nft forgets it
+			c.tx.placesRules = false // so nft forgets it
 		case cmd.Handle.Index != 0 || cmd.Handle.Position != 0:
-			c.placesRules = true
+			c.tx.placesRules = true
 		}
 	}
 	var all []*syntax.Mistake
@@ -103,33 +95,15 @@ func tooLong(h *syntax.Handle) *syntax.Mistake {
 func (c *Checker) Command(cmd *syntax.Command) []*syntax.Mistake {
 	c.state = state{cmd: cmd}
 	c.mistakes = nil
+	c.decls.newer = c.Newer
 	c.command(cmd)
 	return c.mistakes
 }
 
 // wrong notes a mistake. It returns false, so that callers can pass it on.
-func (c *Checker) wrong(text string, at ...syntax.Loc) bool {
+func (c *notes) wrong(text string, at ...syntax.Loc) bool {
 	c.mistakes = append(c.mistakes, syntax.Wrong(text, at...))
 	return false
-}
-
-// nextID is the number of a set in the transaction.
-func (c *Checker) nextID() uint32 {
-	c.ids++
-	return c.ids
-}
-
-func (c *Checker) expect(t *syntax.Datatype, order syntax.ByteOrder, bits int, max uint64) {
-	c.want = want{typ: t, order: order, bits: bits, max: max}
-}
-
-// expectType expects a type as it is by itself.
-func (c *Checker) expectType(t *syntax.Datatype, bits int) {
-	order := syntax.NoOrder
-	if t != nil {
-		order = t.Order
-	}
-	c.expect(t, order, bits, 0)
 }
 
 func loc(e syntax.Expr) syntax.Loc { return e.Info().Loc }

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"slices"
-
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
@@ -26,21 +24,21 @@ func (c *Checker) command(cmd *syntax.Command) bool {
 	case syntax.OpList:
 		return c.lists(cmd)
 	case syntax.OpReset:
-		return cmd.Handle.Table == "" || c.cache.table(tableOf(&cmd.Handle)) != nil || c.noTable()
+		return cmd.Handle.Table == "" || c.tx.cache.table(tableOf(&cmd.Handle)) != nil || c.tx.noTable()
 	case syntax.OpFlush:
 		return c.flushes(cmd)
 	case syntax.OpRename:
-		t := c.cache.table(tableOf(&cmd.Handle))
+		t := c.tx.cache.table(tableOf(&cmd.Handle))
 		switch {
 		case t == nil:
-			return c.noTable()
+			return c.tx.noTable()
 		case !t.hasChain(cmd.Handle.Chain):
-			return c.noChain()
+			return c.tx.noChain()
 		}
 		return true
 	case syntax.OpDescribe:
 		if _, word := cmd.Describe.(*syntax.Symbol); !word {
-			return c.typeOnly(cmd.Describe)
+			return c.sets.typeOnly(cmd.Describe)
 		}
 	case syntax.OpExport:
 		return c.wrong("JSON export is no longer supported, use 'nft -j list ruleset' instead", cmd.Loc)
@@ -61,14 +59,14 @@ func (c *Checker) adds(cmd *syntax.Command) bool {
 			return true
 		}
 		fillHandle(&cmd.Set.Handle, &cmd.Handle)
-		ok := c.evalSetDecl(cmd.Set)
+		ok := c.sets.evalSetDecl(cmd.Set)
 		if cmd.Op == syntax.OpCreate {
 			cmd.Set.Elements = nil // nft forgets what is within something that it creates
 		}
 		return ok
 	case syntax.KindRule:
 		fillHandle(&cmd.Rule.Handle, &cmd.Handle)
-		return c.evalRule(cmd.Rule) && (!c.placesRules || c.placeRule(cmd))
+		return c.stmts.evalRule(cmd.Rule) && (!c.tx.placesRules || c.tx.placeRule(cmd))
 	case syntax.KindChain:
 		if cmd.Chain != nil {
 			fillHandle(&cmd.Chain.Handle, &cmd.Handle)
@@ -76,7 +74,7 @@ func (c *Checker) adds(cmd *syntax.Command) bool {
 		if cmd.Chain != nil && cmd.Op == syntax.OpCreate {
 			cmd.Chain.Rules = nil
 		}
-		ok := c.evalChain(cmd.Chain)
+		ok := c.decls.evalChain(cmd.Chain)
 		if cmd.Chain != nil {
 			return c.evalRules(cmd.Chain) && ok
 		}
@@ -85,11 +83,11 @@ func (c *Checker) adds(cmd *syntax.Command) bool {
 		return c.evalTable(cmd)
 	case syntax.KindFlowtable:
 		fillHandle(&cmd.Flow.Handle, &cmd.Handle)
-		return c.evalFlowtable(cmd.Flow)
+		return c.decls.evalFlowtable(cmd.Flow)
 	}
 	if cmd.Object != nil {
 		fillHandle(&cmd.Object.Handle, &cmd.Handle)
-		return c.evalObject(cmd.Object)
+		return c.decls.evalObject(cmd.Object)
 	}
 	return true
 }
@@ -112,7 +110,7 @@ func fillHandle(h, from *syntax.Handle) {
 }
 
 func (c *Checker) evalTable(cmd *syntax.Command) bool {
-	c.cache.add(tableOf(&cmd.Handle))
+	c.tx.cache.add(tableOf(&cmd.Handle))
 	block := cmd.Table
 	if block == nil {
 		return true
@@ -129,19 +127,19 @@ func (c *Checker) evalTable(cmd *syntax.Command) bool {
 	}
 	for _, ch := range block.Chains {
 		inherit(&ch.Handle, &block.Handle)
-		each(c.evalChain(ch))
+		each(c.decls.evalChain(ch))
 	}
 	for _, o := range block.Objects {
 		fillHandle(&o.Handle, &block.Handle)
-		each(c.evalObject(o))
+		each(c.decls.evalObject(o))
 	}
 	for _, s := range block.Sets {
 		fillHandle(&s.Handle, &block.Handle)
-		each(c.evalSetDecl(s))
+		each(c.sets.evalSetDecl(s))
 	}
 	for _, f := range block.Flows {
 		fillHandle(&f.Handle, &block.Handle)
-		each(c.evalFlowtable(f))
+		each(c.decls.evalFlowtable(f))
 	}
 	for _, ch := range block.Chains {
 		each(c.evalRules(ch))
@@ -154,100 +152,24 @@ func (c *Checker) evalRules(ch *syntax.ChainDecl) bool {
 	ok := true
 	for _, r := range ch.Rules {
 		inherit(&r.Handle, &ch.Handle)
-		done := c.evalRule(r)
-		if done && c.placesRules {
-			done = c.placeRule(&syntax.Command{Op: syntax.OpAdd, Kind: syntax.KindRule, Handle: r.Handle, Rule: r})
+		done := c.stmts.evalRule(r)
+		if done && c.tx.placesRules {
+			done = c.tx.placeRule(&syntax.Command{Op: syntax.OpAdd, Kind: syntax.KindRule, Handle: r.Handle, Rule: r})
 		}
 		ok = ok && done
 	}
 	return ok
 }
 
-func (c *Checker) evalFlowtable(f *syntax.FlowtableDecl) bool {
-	t := c.cache.table(tableOf(&c.cmd.Handle))
-	if t == nil {
-		return c.noTable()
-	}
-	t.flows[f.Handle.Name] = true
-	if f.Hook == nil || f.Hook.Hook == "" {
-		return true
-	}
-	number, ok := hookNumber(nftables.Netdev, f.Hook.Hook)
-	if !ok {
-		return c.wrong("invalid hook "+f.Hook.Hook, f.Loc)
-	}
-	f.Hook.HookNumber = number
-	if f.Hook.Priority != nil {
-		said := loc(f.Hook.Priority)
-		if !c.evalPriority(f.Hook, nftables.Netdev) {
-			return c.wrong("invalid priority expression "+priorityKind(f.Hook.Priority)+".", said)
-		}
-	}
-	if f.Hook.Devices != nil {
-		f.Hook.DeviceNames = deviceNames(f.Hook.Devices)
-	}
-	return true
-}
-
-func (c *Checker) evalObject(o *syntax.ObjectDecl) bool {
-	t := c.cache.table(tableOf(&c.cmd.Handle))
-	if t == nil {
-		return c.noTable()
-	}
-	t.objects[Object{o.Type, o.Handle.Name}] = true
-	switch o.Type {
-	case expr.ObjectCTExpect:
-		for _, name := range []string{"protocol", "dport", "timeout", "size"} {
-			if optionOf(o, name) == "" {
-				return c.wrong("missing options", o.Loc)
-			}
-		}
-	case expr.ObjectCTTimeout:
-		known, state := timeoutStates[optionOf(o, "protocol")], 0
-		for _, option := range o.Options {
-			if option[0] == "protocol" || option[0] == "l3proto" {
-				continue
-			}
-			if !slices.Contains(known, option[0]) {
-				at := o.Loc
-				if state < len(o.States) {
-					at = o.States[state]
-				}
-				return c.wrong("invalid state for this protocol", at)
-			}
-			state++
-		}
-	}
-	return true
-}
-
-// timeoutStates are the states of a connection that a ct timeout can be about.
-var timeoutStates = map[string][]string{
-	"tcp": {
-		"syn_sent", "syn_recv", "established", "fin_wait", "close_wait", "last_ack", "time_wait", "close", "retrans", "unack",
-	},
-	"udp": {"unreplied", "replied"},
-}
-
-// optionOf is the value of an option; "" if it is not there.
-func optionOf(o *syntax.ObjectDecl, name string) string {
-	for _, option := range o.Options {
-		if option[0] == name {
-			return option[1]
-		}
-	}
-	return ""
-}
-
 // elements evaluates elements of a set that are added, deleted or asked for.
 func (c *Checker) elements(cmd *syntax.Command) bool {
-	t := c.cache.table(tableOf(&cmd.Handle))
+	t := c.tx.cache.table(tableOf(&cmd.Handle))
 	if t == nil {
-		return c.noTable()
+		return c.tx.noTable()
 	}
 	set := t.set(cmd.Handle.Name)
 	if set == nil {
-		return c.noSet(cmd.Handle.NameLoc, cmd.Handle.Name)
+		return c.tx.noSet(cmd.Handle.NameLoc, cmd.Handle.Name)
 	}
 	if set.Key == nil {
 		return false
@@ -255,7 +177,7 @@ func (c *Checker) elements(cmd *syntax.Command) bool {
 	c.set = set
 	k := set.Key.Info()
 	c.expectType(k.Type, k.Bits)
-	if !c.eval(&cmd.Elements) {
+	if !c.exprs.eval(&cmd.Elements) {
 		return false
 	}
 	cmd.Set = set
@@ -265,38 +187,10 @@ func (c *Checker) elements(cmd *syntax.Command) bool {
 		return true
 	}
 	cmd.Set = new(*set)
-	if have := c.existing(set).items(); set.Elements == nil && len(have) > 0 {
+	if have := c.tx.existing(set).items(); set.Elements == nil && len(have) > 0 {
 		cmd.Set.Elements = &syntax.Set{Items: have} // so that compile does not say again that its first interval does not begin at 0
 	}
-	return c.intervals(set, elements) && c.send(cmd, set, elements)
-}
-
-// send puts elements that are added to a set of intervals of the same transaction among those that the set is sent with. That is why create
-// says of them that they exist, and why a mistake in them is told twice.
-func (c *Checker) send(cmd *syntax.Command, set *syntax.SetDecl, elements *syntax.Set) bool {
-	create := cmd.Op == syntax.OpCreate
-	declared, sent := c.sent[set]
-	if !sent || cmd.Op != syntax.OpAdd && !create || set.AutoMerge && !create {
-		return true
-	}
-	all := &syntax.Set{Common: elements.Common}
-	if have, ok := set.Elements.(*syntax.Set); ok {
-		*all = *have
-	}
-	if declared < 0 {
-		declared = len(all.Items)
-		c.sent[set] = declared
-	}
-	if create {
-		elements.Items = append(elements.Items, all.Items[:declared]...) // which nft says again
-		sortRanges(elements.Items)
-	}
-	all.Items = append(slices.Clip(all.Items), elements.Items...)
-	set.Elements = all
-	if cmd.Set.Elements == nil {
-		cmd.Set.Elements = all // so that compile does not say again that its first interval does not begin at 0
-	}
-	return true
+	return c.spans.intervals(set, elements) && c.tx.send(cmd, set, elements)
 }
 
 func (c *Checker) deletes(cmd *syntax.Command) bool {
@@ -306,13 +200,13 @@ func (c *Checker) deletes(cmd *syntax.Command) bool {
 		return c.elements(cmd)
 	case syntax.KindTable:
 		if h.Table != "" {
-			c.cache.remove(tableOf(h))
+			c.tx.cache.remove(tableOf(h))
 		}
 		return true
 	case syntax.KindRule:
-		return !c.placesRules || c.dropRule(cmd)
+		return !c.tx.placesRules || c.tx.dropRule(cmd)
 	}
-	t := c.cache.table(tableOf(h))
+	t := c.tx.cache.table(tableOf(h))
 	if t == nil {
 		return true
 	}
@@ -336,25 +230,6 @@ func (c *Checker) deletes(cmd *syntax.Command) bool {
 	return true
 }
 
-// namedSet finds the set, or with isMap the map, of a command; there are no others.
-func (c *Checker) namedSet(cmd *syntax.Command, fits func(nftables.SetFlags) bool) (*table, *syntax.SetDecl) {
-	t := c.cache.table(tableOf(&cmd.Handle))
-	if t == nil {
-		c.noTable()
-		return nil, nil
-	}
-	set := t.set(cmd.Handle.Name)
-	switch {
-	case set == nil:
-		c.noSet(cmd.Handle.NameLoc, cmd.Handle.Name)
-		return nil, nil
-	case !fits(set.Flags):
-		c.wrong(notFound, cmd.Handle.NameLoc)
-		return nil, nil
-	}
-	return t, set
-}
-
 func isLiteralSet(f nftables.SetFlags) bool {
 	return !isMap(f) && f&nftables.SetAnonymous == 0
 }
@@ -376,7 +251,7 @@ func (c *Checker) flushes(cmd *syntax.Command) bool {
 	if fits == nil {
 		return true
 	}
-	t, set := c.namedSet(cmd, fits)
+	t, set := c.tx.namedSet(cmd, fits)
 	if set == nil {
 		return false
 	}
@@ -389,7 +264,7 @@ func (c *Checker) flushes(cmd *syntax.Command) bool {
 func (c *Checker) lists(cmd *syntax.Command) bool {
 	h := &cmd.Handle
 	if fits := setKinds[cmd.Kind]; fits != nil {
-		_, set := c.namedSet(cmd, fits)
+		_, set := c.tx.namedSet(cmd, fits)
 		return set != nil
 	}
 	switch cmd.Kind {
@@ -400,24 +275,24 @@ func (c *Checker) lists(cmd *syntax.Command) bool {
 			return true
 		}
 		if _, ok := hookNumber(h.Family, h.Chain); !ok {
-			return c.noChain()
+			return c.tx.noChain()
 		}
 		return true
 	}
 	if h.Table == "" {
 		return true
 	}
-	t := c.cache.table(tableOf(h))
+	t := c.tx.cache.table(tableOf(h))
 	if t == nil {
-		return c.noTable()
+		return c.tx.noTable()
 	}
 	switch kind, isObject := objectKinds[cmd.Kind]; {
 	case cmd.Kind == syntax.KindChain && !t.hasChain(h.Chain):
-		return c.noChain()
+		return c.tx.noChain()
 	case cmd.Kind == syntax.KindFlowtable && !t.hasFlow(h.Name):
-		return c.noFlowtable(h.NameLoc, h.Name)
+		return c.tx.noFlowtable(h.NameLoc, h.Name)
 	case isObject && !t.hasObject(Object{kind, h.Name}):
-		return c.noObject(h.NameLoc, h.Name)
+		return c.tx.noObject(h.NameLoc, h.Name)
 	}
 	return true
 }

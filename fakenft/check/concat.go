@@ -7,7 +7,7 @@ import (
 )
 
 // evalConcat gives each part of a concatenation the type that is expected at its place.
-func (c *Checker) evalConcat(e *syntax.Concat) bool {
+func (c *exprChecker) evalConcat(e *syntax.Concat) bool {
 	wanted := c.want
 	var types []*syntax.Datatype
 	bits := 0
@@ -45,42 +45,5 @@ func (c *Checker) evalConcat(e *syntax.Concat) bool {
 	if wanted.key != nil {
 		c.want.key = wanted.key
 	}
-	return true
-}
-
-// expectPart expects what a part of a concatenation is to be, and returns its size.
-func (c *Checker) expectPart(wanted want, i int) int {
-	switch {
-	case wanted.key != nil:
-		k := wanted.key.Parts[i].Info()
-		c.expect(k.Type, k.Order, k.Bits, 0)
-	case wanted.typ == nil || i >= len(wanted.typ.Parts):
-		c.expect(syntax.TypeInvalid, syntax.NoOrder, 0, 0)
-	default:
-		t := wanted.typ.Parts[i]
-		c.expect(t, t.Order, t.Bits, 0)
-	}
-	return c.want.bits
-}
-
-// typeConcat types the parts of a concatenation that a set is declared with.
-func (c *Checker) typeConcat(e *syntax.Concat) bool {
-	var types []*syntax.Datatype
-	e.Bits, e.Type = 0, syntax.TypeInvalid
-	for _, part := range e.Parts {
-		if isPlainCTAddress(part) {
-			return c.wrong("specify either ip or ip6 for address matching", loc(part))
-		}
-		if !c.typeOnly(part) {
-			return false
-		}
-		k := part.Info()
-		if k.Type.Bits == 0 && k.Bits == 0 {
-			return c.wrong(fmt.Sprintf("can not use variable sized data types (%s) in concat expressions", k.Type.Name), k.Loc, e.Loc)
-		}
-		e.Bits += syntax.Padded(k.Bits)
-		types = append(types, k.Type)
-	}
-	e.Type = syntax.ConcatType(types...)
 	return true
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // evalCT gives addresses and ports of a connection their types, by the protocols that the rule has named.
-func (c *Checker) evalCT(e *syntax.CT) bool {
+func (c *keyChecker) evalCT(e *syntax.CT) bool {
 	e.Type, e.Bits, e.Order = syntax.CTType(e.Key)
 	network := c.desc[expr.NetworkHeader]
 	switch e.Key {
@@ -34,7 +34,7 @@ func (c *Checker) evalCT(e *syntax.CT) bool {
 	return c.primary(e)
 }
 
-func (c *Checker) ctAddress(e *syntax.CT) {
+func (c *keyChecker) ctAddress(e *syntax.CT) {
 	family := e.NFProto
 	if family == 0 {
 		family = uint8(c.family)
@@ -48,7 +48,7 @@ func (c *Checker) ctAddress(e *syntax.CT) {
 }
 
 // ctNeed adds the match of a family that an address of a connection needs.
-func (c *Checker) ctNeed(e *syntax.CT, network *syntax.Header) {
+func (c *keyChecker) ctNeed(e *syntax.CT, network *syntax.Header) {
 	var h *syntax.Header
 	switch e.NFProto {
 	case uint8(nftables.IPv4):

@@ -2,212 +2,13 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
-
-// evalSetDecl checks the declaration of a set, with a name or without one.
-func (c *Checker) evalSetDecl(s *syntax.SetDecl) bool {
-	if s.ID == 0 {
-		s.ID = c.nextID()
-	}
-	if s.Map && s.Data == nil && s.Object == 0 {
-		s.Flags &^= nftables.SetMap // nft finds out by the type of the data
-	}
-	if s.Map && s.Data != nil && !isMap(s.Flags) || s.Object != 0 {
-		s.Flags &^= nftables.SetMap
-		if s.Object != 0 {
-			s.Flags |= nftables.SetObject
-		} else {
-			s.Flags |= nftables.SetMap
-		}
-	}
-	var twin *syntax.SetDecl
-	if !isAnonymous(s) {
-		t := c.cache.table(tableOf(&s.Handle))
-		if t == nil {
-			return c.noTable()
-		}
-		if twin = t.set(s.Handle.Name); twin == nil {
-			t.addSet(s)
-			if c.cmd.Op == syntax.OpAdd && isInterval(s.Flags) {
-				if c.sent == nil {
-					c.sent = map[*syntax.SetDecl]int{}
-				}
-				c.sent[s] = -1
-			}
-		}
-	}
-	if !isInterval(s.Flags) && s.AutoMerge {
-		if key, ok := s.Key.(*syntax.Concat); ok {
-			for _, part := range key.Parts {
-				c.typeOnly(part)
-			}
-			key.Type = syntax.TypeInvalid // which nft finds out later
-		} else if s.Key != nil {
-			c.typeOnly(s.Key)
-		}
-		return c.wrong("auto-merge only works with interval sets", s.Loc)
-	}
-	if !c.setTypes(s) {
-		return false
-	}
-	if isTwin(twin, s) {
-		return c.wrong("chainwalk does not support declaring "+s.Handle.Name+" twice in one transaction, "+
-			"with other types or flags, for intervals", s.Loc)
-	}
-	if s.Timeout != 0 {
-		s.Flags |= nftables.SetTimeout
-	}
-	if len(s.Stmts) > 1 {
-		s.Flags |= nftables.SetExpr
-	}
-	if isAnonymous(s) {
-		init := s.Elements.(*syntax.Set)
-		if isInterval(init.Flags) && !isConcatInterval(init.Flags) {
-			return c.intervals(s, init)
-		}
-		return true
-	}
-	return c.declared(s)
-}
-
-// declared evaluates the elements that a set is declared with.
-func (c *Checker) declared(s *syntax.SetDecl) bool {
-	c.set = s
-	defer func() { c.set = nil }()
-	init, _ := s.Elements.(*syntax.Set)
-	if s.Elements != nil {
-		k := s.Key.Info()
-		c.expect(k.Type, k.Order, k.Bits, 0)
-		if !c.eval(&s.Elements) {
-			return false
-		}
-		var ok bool
-		if init, ok = s.Elements.(*syntax.Set); !ok {
-			return c.wrong(fmt.Sprintf("Set %s: Unexpected initial type %s, missing { }?", s.Handle.Name, kindOf(s.Elements)), loc(s.Elements))
-		}
-	}
-	if isInterval(s.Flags) && !isConcatInterval(s.Flags) && init != nil {
-		return c.intervals(s, init)
-	}
-	return true
-}
-
-// setTypes finds out the types of keys and data.
-func (c *Checker) setTypes(s *syntax.SetDecl) bool {
-	word := setWord(s.Flags)
-	if s.Key == nil {
-		return c.wrong("set definition does not specify key", s.Loc) // its type would say that it is a map
-	}
-	if !isAnonymous(s) && !c.typeOnly(s.Key) {
-		return false
-	}
-	if s.Key.Info().Bits == 0 {
-		return c.unqualified(s, s.Key, word)
-	}
-	if _, ok := s.Key.(*syntax.Concat); isInterval(s.Flags) && (ok || len(s.Key.Info().Type.Parts) > 0) {
-		s.Flags |= nftables.SetConcat
-	}
-	if s.Flags&nftables.SetObject != 0 && s.Data == nil {
-		s.Data = &syntax.Value{Common: syntax.Common{Type: syntax.TypeString, Order: syntax.HostOrder, Bits: objectNameBits}}
-	}
-	if s.Flags&nftables.SetMap == 0 {
-		return true
-	}
-	if s.Data == nil {
-		return c.wrong("map definition does not specify mapping data type", s.Loc)
-	}
-	if isAnonymous(s) {
-		return true
-	}
-	if !c.typeOnly(s.Data) {
-		return false
-	}
-	if k := s.Data.Info(); k.Bits == 0 && k.Type.ID != syntax.TypeVerdict.ID {
-		return c.unqualified(s, s.Data, word)
-	}
-	return true
-}
-
-func (c *Checker) unqualified(s *syntax.SetDecl, of syntax.Expr, word string) bool {
-	hint := ""
-	t := of.Info().Type
-	if t.Bits == 0 {
-		hint = `. Try "typeof expression" instead of "type datatype".`
-	}
-	return c.wrong(fmt.Sprintf("unqualified type %s specified in %s definition%s", t.Name, word, hint), s.Loc)
-}
-
-// typeOnly gives an expression behind "type" or "typeof" its type. It is no expression of a packet, so nothing has to be matched before it.
-func (c *Checker) typeOnly(e syntax.Expr) bool {
-	switch e := e.(type) {
-	case *syntax.Value:
-		if e.Bits == 0 && e.Type != nil {
-			e.Bits, e.Order = e.Type.Bits, e.Type.Order
-		}
-	case *syntax.Concat:
-		return c.typeConcat(e)
-	case *syntax.Symbol:
-		e.Type = syntax.TypeInvalid
-	case *syntax.Payload:
-		c.typePayload(e)
-		if e.Type.ID == syntax.TypeInteger.ID && len(e.Type.Parts) == 0 && e.Type.Bits == 0 {
-			e.Type = syntax.Sized(e.Type, e.Bits)
-		}
-	case *syntax.Exthdr:
-		if e.Field != nil {
-			e.Type, e.Bits, e.Order, e.Offset = e.Field.Type, e.Field.Bits, e.Field.Order, e.Field.Offset
-		}
-		if e.Header != nil {
-			e.RawType = e.Header.ExtType
-		}
-		if e.Present {
-			e.Type, e.Bits = syntax.TypeBoolean, 8
-		}
-	case *syntax.Meta:
-		e.Type, e.Bits, e.Order = syntax.MetaType(e.Key)
-	case *syntax.CT:
-		e.Type, e.Bits, e.Order = syntax.CTType(e.Key)
-		if e.Key == expr.CTProtoSrc || e.Key == expr.CTProtoDst {
-			e.Type = syntax.TypeInvalid // ports have one only behind a match of the transport protocol
-		}
-	case *syntax.RT:
-		e.Type, e.Bits, e.Order = syntax.RTType(e.Key)
-		if e.Key == syntax.RTNexthop4 && e.NFProto == 0 {
-			e.Type, e.Bits = syntax.TypeInvalid, 0
-		}
-	case *syntax.Verdict:
-		e.Type = syntax.TypeVerdict
-	default:
-		return c.typeRare(e)
-	}
-	return true
-}
-
-func (c *Checker) typeRare(e syntax.Expr) bool {
-	k := e.Info()
-	switch e := e.(type) {
-	case *syntax.Socket:
-		k.Type, k.Bits, k.Order = syntax.SocketType(e.Key)
-	case *syntax.Osf:
-		k.Type, k.Bits, k.Order = syntax.TypeString, 128, syntax.HostOrder
-	case *syntax.XFRM:
-		if key := syntax.XFRMKeyOf(e.Key); key != nil {
-			k.Type, k.Bits, k.Order = key.Type, key.Bits, key.Order
-		}
-	case *syntax.Fib:
-		k.Type, k.Bits, k.Order = syntax.FibType(e.Result, e.Flags)
-	case *syntax.Numgen, *syntax.Hash:
-		k.Type, k.Bits, k.Order = syntax.Sized(syntax.TypeInteger, 32), 32, syntax.HostOrder
-	default:
-		return c.wrong(fmt.Sprintf("chainwalk does not support typeof of %s expressions", kindOf(e)), k.Loc)
-	}
-	return true
-}
 
 // namedPriority is a priority by its name, and the hook that it is for; "" for all.
 type namedPriority struct {
@@ -245,8 +46,16 @@ func priorityNamed(name string, f nftables.Family, hook string) (int32, bool) {
 	return 0, false
 }
 
+// declChecker evaluates declarations of chains, flowtables and objects.
+type declChecker struct {
+	*notes
+	*state
+	tx    *transaction
+	newer bool // as Checker.Newer
+}
+
 // evalPriority finds out the number of a priority.
-func (c *Checker) evalPriority(h *syntax.HookDecl, f nftables.Family) bool {
+func (c *declChecker) evalPriority(h *syntax.HookDecl, f nftables.Family) bool {
 	e := h.Priority
 	if v, ok := e.(*syntax.Variable); ok {
 		e = syntax.Clone(v.To)
@@ -265,7 +74,7 @@ func (c *Checker) evalPriority(h *syntax.HookDecl, f nftables.Family) bool {
 }
 
 // priorityWord reads a word such as "filter", or of a variable "filter - 10" or "-5".
-func (c *Checker) priorityWord(h *syntax.HookDecl, e *syntax.Symbol, f nftables.Family) bool {
+func (c *declChecker) priorityWord(h *syntax.HookDecl, e *syntax.Symbol, f nftables.Family) bool {
 	offset := h.PriorityNumber
 	name := e.Name
 	if n, ok := signed(name); ok {
@@ -283,7 +92,7 @@ func (c *Checker) priorityWord(h *syntax.HookDecl, e *syntax.Symbol, f nftables.
 		name, offset = fields[0], n
 	}
 	number, ok := priorityNamed(name, f, h.Hook)
-	if !ok && c.Newer && f != nftables.Bridge {
+	if !ok && c.newer && f != nftables.Bridge {
 		number, ok = priorityNamed(name, f, newerPriorities[[2]string{name, h.Hook}])
 	}
 	if !ok {
@@ -327,11 +136,11 @@ func hookNumber(f nftables.Family, name string) (uint32, bool) {
 	return 0, false
 }
 
-func (c *Checker) evalChain(ch *syntax.ChainDecl) bool {
+func (c *declChecker) evalChain(ch *syntax.ChainDecl) bool {
 	h := &c.cmd.Handle
-	t := c.cache.table(tableOf(h))
+	t := c.tx.cache.table(tableOf(h))
 	if t == nil {
-		return c.noTable()
+		return c.tx.noTable()
 	}
 	if ch == nil {
 		t.addChain(h.Chain)
@@ -355,7 +164,7 @@ func inherit(h, from *syntax.Handle) {
 	}
 }
 
-func (c *Checker) evalHook(ch *syntax.ChainDecl) bool {
+func (c *declChecker) evalHook(ch *syntax.ChainDecl) bool {
 	hook, family := ch.Hook, ch.Handle.Family
 	number, ok := hookNumber(family, hook.Hook)
 	if !ok {
@@ -390,7 +199,7 @@ func priorityKind(e syntax.Expr) string {
 	return kindOf(e)
 }
 
-func (c *Checker) evalPolicy(ch *syntax.ChainDecl) bool {
+func (c *declChecker) evalPolicy(ch *syntax.ChainDecl) bool {
 	e := ch.Policy
 	if v, ok := e.(*syntax.Variable); ok {
 		e = syntax.Clone(v.To)
@@ -437,4 +246,80 @@ func allDeviceNames(items []syntax.Expr) []string {
 		names = append(names, deviceNames(item)...)
 	}
 	return names
+}
+
+func (c *declChecker) evalFlowtable(f *syntax.FlowtableDecl) bool {
+	t := c.tx.cache.table(tableOf(&c.cmd.Handle))
+	if t == nil {
+		return c.tx.noTable()
+	}
+	t.flows[f.Handle.Name] = true
+	if f.Hook == nil || f.Hook.Hook == "" {
+		return true
+	}
+	number, ok := hookNumber(nftables.Netdev, f.Hook.Hook)
+	if !ok {
+		return c.wrong("invalid hook "+f.Hook.Hook, f.Loc)
+	}
+	f.Hook.HookNumber = number
+	if f.Hook.Priority != nil {
+		said := loc(f.Hook.Priority)
+		if !c.evalPriority(f.Hook, nftables.Netdev) {
+			return c.wrong("invalid priority expression "+priorityKind(f.Hook.Priority)+".", said)
+		}
+	}
+	if f.Hook.Devices != nil {
+		f.Hook.DeviceNames = deviceNames(f.Hook.Devices)
+	}
+	return true
+}
+
+func (c *declChecker) evalObject(o *syntax.ObjectDecl) bool {
+	t := c.tx.cache.table(tableOf(&c.cmd.Handle))
+	if t == nil {
+		return c.tx.noTable()
+	}
+	t.objects[Object{o.Type, o.Handle.Name}] = true
+	switch o.Type {
+	case expr.ObjectCTExpect:
+		for _, name := range []string{"protocol", "dport", "timeout", "size"} {
+			if optionOf(o, name) == "" {
+				return c.wrong("missing options", o.Loc)
+			}
+		}
+	case expr.ObjectCTTimeout:
+		known, state := timeoutStates[optionOf(o, "protocol")], 0
+		for _, option := range o.Options {
+			if option[0] == "protocol" || option[0] == "l3proto" {
+				continue
+			}
+			if !slices.Contains(known, option[0]) {
+				at := o.Loc
+				if state < len(o.States) {
+					at = o.States[state]
+				}
+				return c.wrong("invalid state for this protocol", at)
+			}
+			state++
+		}
+	}
+	return true
+}
+
+// timeoutStates are the states of a connection that a ct timeout can be about.
+var timeoutStates = map[string][]string{
+	"tcp": {
+		"syn_sent", "syn_recv", "established", "fin_wait", "close_wait", "last_ack", "time_wait", "close", "retrans", "unack",
+	},
+	"udp": {"unreplied", "replied"},
+}
+
+// optionOf is the value of an option; "" if it is not there.
+func optionOf(o *syntax.ObjectDecl, name string) string {
+	for _, option := range o.Options {
+		if option[0] == name {
+			return option[1]
+		}
+	}
+	return ""
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
-	"github.com/chainwalk/chainwalk/netfilter/nftables"
-	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
 // names of the kinds of expressions in messages.
@@ -108,15 +106,17 @@ func isWildcard(e syntax.Expr) bool {
 	return ok && v.Type.Is(syntax.TypeString) && v.Bits != 0 && v.Type.Bits != 0 && v.Bits < v.Type.Bits
 }
 
-// primary expects of what comes behind it to be as it is.
-func (c *Checker) primary(e syntax.Expr) bool {
-	k := e.Info()
-	c.expect(k.Type, k.Order, k.Bits, 0)
-	return true
+// exprChecker evaluates expressions: it gives them the types that their places want, and makes values of constants.
+type exprChecker struct {
+	*notes
+	*state
+	world World
+	keys  *keyChecker
+	sets  *setChecker
 }
 
 // eval evaluates an expression in its place.
-func (c *Checker) eval(at *syntax.Expr) bool {
+func (c *exprChecker) eval(at *syntax.Expr) bool {
 	switch e := (*at).(type) {
 	case nil:
 		return false // a mistake of the parser's was told
@@ -130,7 +130,7 @@ func (c *Checker) eval(at *syntax.Expr) bool {
 	case *syntax.Verdict:
 		return c.evalVerdict(e)
 	case *syntax.SetRef:
-		return c.evalSetRef(e)
+		return c.sets.evalSetRef(e)
 	case *syntax.Catchall:
 		e.Type, e.Order, e.Bits = c.want.typ, c.want.order, c.want.bits
 		return true
@@ -147,13 +147,13 @@ func (c *Checker) eval(at *syntax.Expr) bool {
 	case *syntax.List:
 		return c.evalList(at, e)
 	case *syntax.Set:
-		return c.evalSet(at, e)
+		return c.sets.evalSet(at, e)
 	case *syntax.Element:
-		return c.evalElement(e)
+		return c.sets.evalElement(e)
 	case *syntax.Mapping:
-		return c.evalMapping(e)
+		return c.sets.evalMapping(e)
 	case *syntax.Map:
-		return c.evalMap(at, e)
+		return c.sets.evalMap(at, e)
 	case *syntax.Relational:
 		return c.evalRelational(at, e)
 	case *syntax.FlagCmp:
@@ -162,18 +162,18 @@ func (c *Checker) eval(at *syntax.Expr) bool {
 	return c.evalPrimary(at)
 }
 
-func (c *Checker) evalPrimary(at *syntax.Expr) bool {
+func (c *exprChecker) evalPrimary(at *syntax.Expr) bool {
 	switch e := (*at).(type) {
 	case *syntax.Payload:
-		return c.evalPayload(at, e)
+		return c.keys.evalPayload(at, e)
 	case *syntax.Exthdr:
-		return c.evalExthdr(at, e)
+		return c.keys.evalExthdr(at, e)
 	case *syntax.Meta:
-		return c.evalMeta(e)
+		return c.keys.evalMeta(e)
 	case *syntax.CT:
-		return c.evalCT(e)
+		return c.keys.evalCT(e)
 	case *syntax.RT:
-		return c.evalRT(e)
+		return c.keys.evalRT(e)
 	case *syntax.Socket:
 		e.Type, e.Bits, e.Order = syntax.SocketType(e.Key)
 		c.primary(e)
@@ -185,7 +185,7 @@ func (c *Checker) evalPrimary(at *syntax.Expr) bool {
 		e.Type, e.Bits, e.Order = syntax.TypeString, 128, syntax.HostOrder
 		return c.primary(e)
 	case *syntax.XFRM:
-		return c.evalXFRM(e)
+		return c.keys.evalXFRM(e)
 	case *syntax.Fib:
 		e.Type, e.Bits, e.Order = syntax.FibType(e.Result, e.Flags)
 		return c.primary(e)
@@ -201,14 +201,7 @@ func (c *Checker) evalPrimary(at *syntax.Expr) bool {
 	return c.wrong(fmt.Sprintf("chainwalk does not support %s expressions here", kindOf(*at)), loc(*at))
 }
 
-// takeWanted gives numgen and hashes the type that a statement expects, if that is a number of the same size.
-func (c *Checker) takeWanted(k *syntax.Common) {
-	if t := c.want.typ; t != nil && t.Base == syntax.TypeInteger && c.want.bits == 32 {
-		k.Type, k.Bits = t, c.want.bits
-	}
-}
-
-func (c *Checker) evalHash(e *syntax.Hash) bool {
+func (c *exprChecker) evalHash(e *syntax.Hash) bool {
 	e.Type, e.Bits, e.Order = syntax.TypeInteger, 32, syntax.HostOrder
 	c.takeWanted(&e.Common)
 	c.expectType(nil, 0)
@@ -220,7 +213,7 @@ func (c *Checker) evalHash(e *syntax.Hash) bool {
 	return true
 }
 
-func (c *Checker) evalVerdict(e *syntax.Verdict) bool {
+func (c *exprChecker) evalVerdict(e *syntax.Verdict) bool {
 	e.Type = syntax.TypeVerdict
 	if e.Chain != nil {
 		c.expect(syntax.TypeString, syntax.NoOrder, 0, 0)
@@ -235,52 +228,8 @@ func (c *Checker) evalVerdict(e *syntax.Verdict) bool {
 	return true
 }
 
-func (c *Checker) evalMeta(e *syntax.Meta) bool {
-	e.Type, e.Bits, e.Order = syntax.MetaType(e.Key)
-	if e.Key == expr.MetaNfproto && c.family != nftables.Inet {
-		return c.wrong("meta nfproto is only useful in the inet family", e.Loc)
-	}
-	c.primary(e)
-	if e.Key == expr.MetaTimeDay {
-		c.want.max = 6
-	}
-	return true
-}
-
-func (c *Checker) evalXFRM(e *syntax.XFRM) bool {
-	if k := syntax.XFRMKeyOf(e.Key); k != nil {
-		e.Type, e.Bits, e.Order = k.Type, k.Bits, k.Order
-	}
-	switch c.family {
-	case nftables.IPv4, nftables.IPv6, nftables.Inet:
-		return c.primary(e)
-	}
-	return c.wrong("ipsec expression is only valid in ip/ip6/inet tables", e.Loc)
-}
-
-func (c *Checker) evalRT(e *syntax.RT) bool {
-	const unknown = `cannot determine ip protocol version, use "ip nexthop" or "ip6 nexthop" instead`
-	e.Type, e.Bits, e.Order = syntax.RTType(e.Key)
-	if e.Key == syntax.RTNexthop4 {
-		switch network := c.desc[expr.NetworkHeader]; {
-		case network == syntax.HeaderIP6:
-			e.Key = syntax.RTNexthop6
-			e.Type, e.Bits, e.Order = syntax.RTType(e.Key)
-		case network != syntax.HeaderIP && e.NFProto == 0:
-			return c.wrong(unknown, e.Loc)
-		}
-	}
-	switch {
-	case e.Key == syntax.RTNexthop4 && c.family == nftables.IPv6:
-		return c.wrong("ip nexthop will not match", e.Loc)
-	case e.Key == syntax.RTNexthop6 && c.family == nftables.IPv4:
-		return c.wrong("ip6 nexthop will not match", e.Loc)
-	}
-	return c.primary(e)
-}
-
 // evalPrefix clears the bits of an address that its prefix does not cover.
-func (c *Checker) evalPrefix(at *syntax.Expr, e *syntax.Prefix) bool {
+func (c *exprChecker) evalPrefix(at *syntax.Expr, e *syntax.Prefix) bool {
 	if !c.eval(&e.Of) {
 		return false
 	}
@@ -303,7 +252,7 @@ func (c *Checker) evalPrefix(at *syntax.Expr, e *syntax.Prefix) bool {
 	return true
 }
 
-func (c *Checker) evalEnd(r *syntax.Range, at *syntax.Expr) bool {
+func (c *exprChecker) evalEnd(r *syntax.Range, at *syntax.Expr) bool {
 	if !c.eval(at) {
 		return false
 	}
@@ -317,7 +266,7 @@ func (c *Checker) evalEnd(r *syntax.Range, at *syntax.Expr) bool {
 	return true
 }
 
-func (c *Checker) evalRange(e *syntax.Range) bool {
+func (c *exprChecker) evalRange(e *syntax.Range) bool {
 	if !c.evalEnd(e, &e.Min) || !c.evalEnd(e, &e.Max) {
 		return false
 	}
@@ -330,7 +279,7 @@ func (c *Checker) evalRange(e *syntax.Range) bool {
 }
 
 // evalList makes one value of flags.
-func (c *Checker) evalList(at *syntax.Expr, e *syntax.List) bool {
+func (c *exprChecker) evalList(at *syntax.Expr, e *syntax.List) bool {
 	all := &syntax.Value{}
 	for i := range e.Items {
 		if !c.eval(&e.Items[i]) {
@@ -350,7 +299,7 @@ func (c *Checker) evalList(at *syntax.Expr, e *syntax.List) bool {
 	return true
 }
 
-func (c *Checker) evalFlagCmp(at *syntax.Expr, e *syntax.FlagCmp) bool {
+func (c *exprChecker) evalFlagCmp(at *syntax.Expr, e *syntax.FlagCmp) bool {
 	op := syntax.OpEq
 	if e.Invert {
 		op = syntax.OpNeq

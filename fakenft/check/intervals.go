@@ -7,8 +7,15 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
 
+// intervalChecker compares the elements of sets with intervals with each other and with those that are there.
+type intervalChecker struct {
+	*notes
+	*state
+	tx *transaction
+}
+
 // intervals makes ranges of all elements of a set, in order, and merges or compares them with those that the kernel has.
-func (c *Checker) intervals(set *syntax.SetDecl, elements *syntax.Set) bool {
+func (c *intervalChecker) intervals(set *syntax.SetDecl, elements *syntax.Set) bool {
 	switch c.cmd.Op {
 	case syntax.OpAdd, syntax.OpCreate, syntax.OpInsert, syntax.OpReplace:
 		if set.AutoMerge {
@@ -108,11 +115,11 @@ type member struct {
 }
 
 // withExisting puts new elements among those of the kernel, in order.
-func (c *Checker) withExisting(set *syntax.SetDecl, elements *syntax.Set) []member {
+func (c *intervalChecker) withExisting(set *syntax.SetDecl, elements *syntax.Set) []member {
 	toRanges(elements.Items)
 	sortRanges(elements.Items)
 	var all []member
-	existing := c.existing(set)
+	existing := c.tx.existing(set)
 	if existing != nil {
 		for _, item := range existing.items() {
 			all = append(all, member{item, !existing.declared[item]})
@@ -136,10 +143,10 @@ func byBeginning(a, b member) int {
 }
 
 // overlap refuses elements that overlap without being equal.
-func (c *Checker) overlap(set *syntax.SetDecl, elements *syntax.Set) bool {
+func (c *intervalChecker) overlap(set *syntax.SetDecl, elements *syntax.Set) bool {
 	all := c.withExisting(set, elements)
 	ok := c.overlapping(all)
-	if existing := c.existing(set); existing != nil {
+	if existing := c.tx.existing(set); existing != nil {
 		existing.declared = nil
 		existing.add(elements.Items)
 		if set.Elements == syntax.Expr(elements) {
@@ -152,7 +159,7 @@ func (c *Checker) overlap(set *syntax.SetDecl, elements *syntax.Set) bool {
 	return ok
 }
 
-func (c *Checker) overlapping(all []member) bool {
+func (c *intervalChecker) overlapping(all []member) bool {
 	prev := -1
 	for i, m := range all {
 		from, to, isRange := endsOf(m.item)
@@ -184,13 +191,13 @@ func endsOfMember(m member) (from, to syntax.Num) {
 }
 
 // autoMerge joins elements that overlap or touch, with those of the kernel too, which go then.
-func (c *Checker) autoMerge(set *syntax.SetDecl, elements *syntax.Set) bool {
+func (c *intervalChecker) autoMerge(set *syntax.SetDecl, elements *syntax.Set) bool {
 	if set.Flags&nftables.SetMap != 0 {
 		toRanges(elements.Items)
 		sortRanges(elements.Items)
 		return true
 	}
-	existing := c.existing(set)
+	existing := c.tx.existing(set)
 	if existing != nil {
 		existing.declared = nil
 	}

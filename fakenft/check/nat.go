@@ -18,7 +18,7 @@ func addressType(family uint8) *syntax.Datatype {
 	return syntax.TypeInvalid
 }
 
-func (c *Checker) evalNAT(s *syntax.NAT) bool {
+func (c *stmtChecker) evalNAT(s *syntax.NAT) bool {
 	if !c.natFamily(s) {
 		return false
 	}
@@ -45,7 +45,7 @@ func (c *Checker) evalNAT(s *syntax.NAT) bool {
 	return true
 }
 
-func (c *Checker) natFamily(s *syntax.NAT) bool {
+func (c *stmtChecker) natFamily(s *syntax.NAT) bool {
 	switch c.family {
 	case nftables.IPv4, nftables.IPv6:
 		if s.Family == 0 {
@@ -68,7 +68,7 @@ func (c *Checker) natFamily(s *syntax.NAT) bool {
 }
 
 // networkFits says whether the network protocol that the rule has named is that of a statement's address.
-func (c *Checker) networkFits(s syntax.Stmt, family uint8, name string) bool {
+func (c *stmtChecker) networkFits(s syntax.Stmt, family uint8, name string) bool {
 	h := c.desc[expr.NetworkHeader]
 	if h == syntax.HeaderIP && family != uint8(nftables.IPv4) || h == syntax.HeaderIP6 && family != uint8(nftables.IPv6) {
 		word := nftables.Family(family).String()
@@ -81,7 +81,7 @@ func (c *Checker) networkFits(s syntax.Stmt, family uint8, name string) bool {
 	return true
 }
 
-func (c *Checker) evalAddr(s syntax.Stmt, family uint8, at *syntax.Expr) bool {
+func (c *stmtChecker) evalAddr(s syntax.Stmt, family uint8, at *syntax.Expr) bool {
 	if c.family != nftables.Inet {
 		family = uint8(c.family)
 	}
@@ -94,7 +94,7 @@ func (c *Checker) evalAddr(s syntax.Stmt, family uint8, at *syntax.Expr) bool {
 
 const needsTransport = "transport protocol mapping is only valid after transport protocol match"
 
-func (c *Checker) evalPort(s syntax.Stmt, addr syntax.Expr, at *syntax.Expr) bool {
+func (c *stmtChecker) evalPort(s syntax.Stmt, addr syntax.Expr, at *syntax.Expr) bool {
 	if c.desc[expr.TransportHeader] == nil && !namesTransport(addr) {
 		return c.wrong(needsTransport, loc(*at), s.Place())
 	}
@@ -127,7 +127,7 @@ func namesTransport(addr syntax.Expr) bool {
 }
 
 // natConcat says whether addresses come from a map together with ports.
-func (c *Checker) natConcat(s *syntax.NAT) bool {
+func (c *stmtChecker) natConcat(s *syntax.NAT) bool {
 	m, ok := s.Addr.(*syntax.Map)
 	if !ok {
 		return false
@@ -143,7 +143,7 @@ func (c *Checker) natConcat(s *syntax.NAT) bool {
 			}
 		}
 	case *syntax.SetRef:
-		if !c.eval(&m.Mappings) {
+		if !c.exprs.eval(&m.Mappings) {
 			return false
 		}
 		set := m.Mappings.(*syntax.SetRef).Set
@@ -156,14 +156,14 @@ func (c *Checker) natConcat(s *syntax.NAT) bool {
 }
 
 // evalNATMap evaluates an address and a port that come together.
-func (c *Checker) evalNATMap(s *syntax.NAT) bool {
+func (c *stmtChecker) evalNATMap(s *syntax.NAT) bool {
 	address := addressType(s.Family)
 	if address.Bits == 0 {
 		return c.wrong("ip or ip6 must be specified with address for inet tables.", s.Loc)
 	}
 	t := syntax.ConcatType(address, syntax.TypeInetService)
 	c.expectType(t, t.Bits)
-	if !c.eval(&s.Addr) {
+	if !c.exprs.eval(&s.Addr) {
 		return false
 	}
 	if c.desc[expr.TransportHeader] == nil && !namesTransport(s.Addr) {
@@ -183,7 +183,7 @@ func (c *Checker) evalNATMap(s *syntax.NAT) bool {
 	return c.fits(s, t, t.Bits, syntax.BigEndian, &s.Addr)
 }
 
-func (c *Checker) evalTproxy(s *syntax.TproxyStmt) bool {
+func (c *stmtChecker) evalTproxy(s *syntax.TproxyStmt) bool {
 	switch c.family {
 	case nftables.IPv4, nftables.IPv6:
 		if s.Family == 0 {
@@ -219,11 +219,11 @@ func (c *Checker) evalTproxy(s *syntax.TproxyStmt) bool {
 	return c.evalPort(s, nil, &s.Port)
 }
 
-func (c *Checker) evalDevice(s syntax.Stmt, at *syntax.Expr) bool {
+func (c *stmtChecker) evalDevice(s syntax.Stmt, at *syntax.Expr) bool {
 	return c.evalArg(s, syntax.TypeIfindex, 32, syntax.HostOrder, at)
 }
 
-func (c *Checker) evalDup(s *syntax.DupStmt) bool {
+func (c *stmtChecker) evalDup(s *syntax.DupStmt) bool {
 	switch c.family {
 	case nftables.IPv4, nftables.IPv6:
 		if s.Addr == nil {
@@ -246,7 +246,7 @@ func (c *Checker) evalDup(s *syntax.DupStmt) bool {
 	return c.wrong("unsupported family", s.Loc)
 }
 
-func (c *Checker) evalFwd(s *syntax.FwdStmt) bool {
+func (c *stmtChecker) evalFwd(s *syntax.FwdStmt) bool {
 	if c.family != nftables.Netdev {
 		return c.wrong("unsupported family", s.Loc)
 	}
@@ -266,7 +266,7 @@ func (c *Checker) evalFwd(s *syntax.FwdStmt) bool {
 	return c.evalArg(s, t, t.Bits, syntax.BigEndian, &s.Addr)
 }
 
-func (c *Checker) evalQueue(s *syntax.QueueStmt) bool {
+func (c *stmtChecker) evalQueue(s *syntax.QueueStmt) bool {
 	const fanout = 2
 	if s.To == nil {
 		return true

@@ -9,7 +9,7 @@ import (
 )
 
 // evalPayload adds what a header's field needs to be met, and rounds a field of some bits to whole bytes.
-func (c *Checker) evalPayload(at *syntax.Expr, e *syntax.Payload) bool {
+func (c *keyChecker) evalPayload(at *syntax.Expr, e *syntax.Payload) bool {
 	c.typePayload(e)
 	if !c.headerFor(e) {
 		return false
@@ -21,7 +21,7 @@ func (c *Checker) evalPayload(at *syntax.Expr, e *syntax.Payload) bool {
 	return true
 }
 
-func (c *Checker) typePayload(e *syntax.Payload) {
+func (c *keyChecker) typePayload(e *syntax.Payload) {
 	if e.Field != nil {
 		e.Type, e.Bits, e.Order = e.Field.Type, e.Field.Bits, e.Field.Order
 		e.Base, e.Offset = e.Header.Base, e.Field.Offset
@@ -42,7 +42,7 @@ func (c *Checker) typePayload(e *syntax.Payload) {
 var baseNames = [...]string{expr.LinkHeader: "link layer", expr.NetworkHeader: "network layer", expr.TransportHeader: "transport layer"}
 
 // headerFor sees to it that the packet has the header of a field.
-func (c *Checker) headerFor(e *syntax.Payload) bool {
+func (c *keyChecker) headerFor(e *syntax.Payload) bool {
 	if e.Raw || e.Header == nil {
 		return true
 	}
@@ -87,7 +87,7 @@ func (c *Checker) headerFor(e *syntax.Payload) bool {
 }
 
 // stackedFor is for a header behind the link header, such as that of a VLAN, in families that begin with the network header.
-func (c *Checker) stackedFor(e *syntax.Payload, h *syntax.Header) bool {
+func (c *keyChecker) stackedFor(e *syntax.Payload, h *syntax.Header) bool {
 	number, ok := h.Number(e.Header)
 	if !ok {
 		return c.wrong(conflict(h, e.Header), e.Loc)
@@ -104,7 +104,7 @@ func (c *Checker) stackedFor(e *syntax.Payload, h *syntax.Header) bool {
 }
 
 // resolve finds out whether a field's header may stand beside the one that the rule has at the same base. done: nothing more is needed.
-func (c *Checker) resolve(h *syntax.Header, e *syntax.Payload) (done, ok bool) {
+func (c *keyChecker) resolve(h *syntax.Header, e *syntax.Payload) (done, ok bool) {
 	if e.Base == expr.LinkHeader {
 		if h == syntax.HeaderInet || h == syntax.HeaderNetdev {
 			if !hasDevice(e.Header) {
@@ -156,7 +156,7 @@ func hasDevice(h *syntax.Header) bool {
 }
 
 // headerNeed makes the match that a packet has the header of a field.
-func (c *Checker) headerNeed(e *syntax.Payload) (syntax.Stmt, bool) {
+func (c *keyChecker) headerNeed(e *syntax.Payload) (syntax.Stmt, bool) {
 	first, _ := beginning(c.family)
 	if e.Base < first {
 		if e.Base+1 < first {
@@ -185,7 +185,7 @@ func (c *Checker) headerNeed(e *syntax.Payload) (syntax.Stmt, bool) {
 }
 
 // lowerHeader is the header whose value says that a field's header follows, if the rule has not named one yet.
-func (c *Checker) lowerHeader(e *syntax.Payload) *syntax.Header {
+func (c *keyChecker) lowerHeader(e *syntax.Payload) *syntax.Header {
 	if e.Base != expr.TransportHeader {
 		return nil
 	}
@@ -210,7 +210,7 @@ func (c *Checker) lowerHeader(e *syntax.Payload) *syntax.Header {
 }
 
 // linkNeed makes the match that one header follows another one.
-func (c *Checker) linkNeed(h, upper *syntax.Header, at syntax.Loc) (syntax.Stmt, bool) {
+func (c *keyChecker) linkNeed(h, upper *syntax.Header, at syntax.Loc) (syntax.Stmt, bool) {
 	number, ok := h.Number(upper)
 	if !ok {
 		return nil, c.wrong(conflict(h, upper), at)
@@ -238,7 +238,7 @@ var icmpTypes = map[*syntax.Field][]uint64{
 }
 
 // icmpFor sees to it that a message of ICMP is of a type that has the field.
-func (c *Checker) icmpFor(e *syntax.Payload) bool {
+func (c *keyChecker) icmpFor(e *syntax.Payload) bool {
 	types := icmpTypes[e.Field]
 	if types == nil || uint64(c.icmp) == types[0] {
 		return true
@@ -263,24 +263,8 @@ func (c *Checker) icmpFor(e *syntax.Payload) bool {
 	return true
 }
 
-// needOneOf makes the match that something is one of two numbers.
-func (c *Checker) needOneOf(at syntax.Loc, left *syntax.Payload, values []uint64) (syntax.Stmt, bool) {
-	set := &syntax.Set{Common: syntax.Common{Loc: at}}
-	for _, n := range values {
-		v := &syntax.Value{Common: left.Common, Num: syntax.NumOf(n)}
-		set.Items = append(set.Items, &syntax.Element{Common: left.Common, Key: v})
-	}
-	var match syntax.Expr = &syntax.Relational{Common: syntax.Common{Loc: at}, Op: syntax.OpImplicit, Left: left, Right: set}
-	saved := c.want
-	defer func() { c.want = saved }()
-	if !c.eval(&match) {
-		return nil, false
-	}
-	return &syntax.Match{At: syntax.At{Loc: at}, Expr: match}, true
-}
-
 // wholeBytes turns a field of some bits into the bytes that it lies in, without the other bits, shifted down.
-func (c *Checker) wholeBytes(at *syntax.Expr, offset int, set func(offset, bits int)) {
+func (c *keyChecker) wholeBytes(at *syntax.Expr, offset int, set func(offset, bits int)) {
 	k := *(*at).Info()
 	rounded := (k.Bits + 7) / 8 * 8
 	shift := rounded - (offset%8 + k.Bits)
@@ -302,61 +286,4 @@ func (c *Checker) wholeBytes(at *syntax.Expr, offset int, set func(offset, bits 
 		result.Bits = k.Bits + shift // an operator that sets bits masks as many
 		*at = &syntax.Binop{Common: result, Op: syntax.OpRight, Left: and, Right: by}
 	}
-}
-
-// evalExthdr adds what an optional header needs to be met.
-func (c *Checker) evalExthdr(at *syntax.Expr, e *syntax.Exthdr) bool {
-	var needs *syntax.Header
-	switch e.Op {
-	case expr.ExthdrIPv4:
-		needs = syntax.HeaderIP
-	case expr.ExthdrIPv6:
-		needs = syntax.HeaderIP6
-	}
-	if h := c.desc[expr.NetworkHeader]; needs != nil && h != needs {
-		if h != nil {
-			return c.wrong("cannot use exthdr with "+h.Name, e.Loc)
-		}
-		link := c.desc[expr.LinkHeader]
-		if link == nil {
-			return c.wrong("Cannot generate dependency: no link layer protocol specified", e.Loc)
-		}
-		s, ok := c.linkNeed(link, needs, e.Loc)
-		if !ok {
-			return false
-		}
-		c.first(s)
-	}
-	return c.typeExthdr(at, e)
-}
-
-func (c *Checker) typeExthdr(at *syntax.Expr, e *syntax.Exthdr) bool {
-	if e.Field != nil {
-		e.Type, e.Bits, e.Order, e.Offset = e.Field.Type, e.Field.Bits, e.Field.Order, e.Field.Offset
-	}
-	if e.Type == nil {
-		e.Type = syntax.TypeInteger
-		if e.Bits == 0 {
-			e.Bits = 8
-		}
-	}
-	e.Order = syntax.BigEndian
-	if e.Header != nil {
-		e.RawType = e.Header.ExtType
-	}
-	if e.Present {
-		e.Type, e.Offset, e.Bits = syntax.TypeBoolean, 0, 8
-	}
-	c.primary(e)
-	end := e.Offset + e.Bits
-	if e.Offset%8 != 0 || e.Bits%8 != 0 {
-		c.wholeBytes(at, e.Offset, func(offset, bits int) { e.Offset, e.Bits = offset, bits })
-	}
-	switch {
-	case e.Op == expr.ExthdrTCPOption && end > 320:
-		return c.wrong(fmt.Sprintf("offset and size %d exceeds max tcp headerlen (%d)", end, 320), e.Loc)
-	case e.Op == expr.ExthdrIPv4 && end > 320:
-		return c.wrong(fmt.Sprintf("offset and size %d exceeds max ip option len (%d)", end, 320), e.Loc)
-	}
-	return true
 }

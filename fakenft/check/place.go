@@ -9,7 +9,7 @@ import (
 const ruleNotFound = "Could not process rule: No such file or directory"
 
 // placeRule finds the rule that another one is placed by, and follows which rules the chain has.
-func (c *Checker) placeRule(cmd *syntax.Command) bool {
+func (c *transaction) placeRule(cmd *syntax.Command) bool {
 	h := &cmd.Rule.Handle
 	t := c.cache.table(tableOf(h))
 	if t == nil {
@@ -53,7 +53,7 @@ func (c *Checker) placeRule(cmd *syntax.Command) bool {
 }
 
 // placeOf is the place of the rule that a handle names in one of three ways; -1 if it names none.
-func (c *Checker) placeOf(ch *chain, h *syntax.Handle) (int, bool) {
+func (c *transaction) placeOf(ch *chain, h *syntax.Handle) (int, bool) {
 	byHandle := func(handle uint64) int {
 		return slices.IndexFunc(ch.rules, func(r ruleMark) bool { return r.handle == handle })
 	}
@@ -77,7 +77,7 @@ func (c *Checker) placeOf(ch *chain, h *syntax.Handle) (int, bool) {
 }
 
 // dropRule follows that a rule is deleted.
-func (c *Checker) dropRule(cmd *syntax.Command) bool {
+func (c *transaction) dropRule(cmd *syntax.Command) bool {
 	h := &cmd.Handle
 	t := c.cache.table(tableOf(h))
 	if t == nil || !t.hasChain(h.Chain) || h.Number == 0 {
@@ -85,19 +85,5 @@ func (c *Checker) dropRule(cmd *syntax.Command) bool {
 	}
 	ch := t.rules(h.Chain)
 	ch.rules = slices.DeleteFunc(ch.rules, func(r ruleMark) bool { return r.handle == h.Number })
-	return true
-}
-
-// evalChainStmt checks the rules of a chain without a name.
-func (c *Checker) evalChainStmt(s *syntax.ChainStmt) bool {
-	ch := s.Chain
-	ch.Anonymous, ch.ID = true, c.nextID()
-	inherit(&ch.Handle, &c.rule.Handle)
-	for _, r := range ch.Rules {
-		r.Handle.Family, r.Handle.Table = c.rule.Handle.Family, c.rule.Handle.Table
-		if !c.evalRule(r) {
-			return false
-		}
-	}
 	return true
 }

@@ -56,7 +56,7 @@ func (p *protocols) say(base expr.PayloadBase, at syntax.Loc, h *syntax.Header) 
 }
 
 // learn takes from a comparison for equality what it says of protocols. If it is with a set, each of its values counts.
-func (c *Checker) learn(e *syntax.Relational) {
+func (p *protocols) learn(e *syntax.Relational) {
 	if !isProtocol(e.Left) {
 		return
 	}
@@ -64,14 +64,14 @@ func (c *Checker) learn(e *syntax.Relational) {
 		for _, item := range set.Items {
 			if el, ok := item.(*syntax.Element); ok {
 				if v, ok := el.Key.(*syntax.Value); ok {
-					c.learnOne(e.Loc, e.Left, v)
+					p.learnOne(e.Loc, e.Left, v)
 				}
 			}
 		}
 		return
 	}
 	if v, ok := e.Right.(*syntax.Value); ok {
-		c.learnOne(e.Loc, e.Left, v)
+		p.learnOne(e.Loc, e.Left, v)
 	}
 }
 
@@ -94,27 +94,27 @@ func isProtocol(e syntax.Expr) bool {
 	return false
 }
 
-func (c *Checker) learnOne(at syntax.Loc, left syntax.Expr, v *syntax.Value) {
+func (p *protocols) learnOne(at syntax.Loc, left syntax.Expr, v *syntax.Value) {
 	switch e := left.(type) {
 	case *syntax.Payload:
-		c.learnPayload(at, e, v.Num.Lo)
+		p.learnPayload(at, e, v.Num.Lo)
 	case *syntax.Meta:
-		c.learnMeta(at, e.Key, v.Num.Lo)
+		p.learnMeta(at, e.Key, v.Num.Lo)
 	case *syntax.CT:
 		base := expr.NetworkHeader
 		if e.Key == expr.CTL3Protocol {
 			base = expr.LinkHeader
 		}
-		if of := c.desc[base]; of != nil {
+		if of := p.desc[base]; of != nil {
 			if h := of.Following(v.Num.Lo); h != nil {
-				c.say(base+1, at, h)
+				p.say(base+1, at, h)
 			}
 		}
 	}
 }
 
-func (c *Checker) learnPayload(at syntax.Loc, e *syntax.Payload, value uint64) {
-	base := c.desc[e.Base]
+func (p *protocols) learnPayload(at syntax.Loc, e *syntax.Payload, value uint64) {
+	base := p.desc[e.Base]
 	if base == nil {
 		return
 	}
@@ -122,57 +122,57 @@ func (c *Checker) learnPayload(at syntax.Loc, e *syntax.Payload, value uint64) {
 	if h == nil {
 		switch base {
 		case syntax.HeaderICMP:
-			c.icmp = uint8(value)
+			p.icmp = uint8(value)
 			if value == 0 {
-				c.icmp = 8
+				p.icmp = 8
 			}
 		case syntax.HeaderICMPv6:
-			c.icmp = uint8(value)
+			p.icmp = uint8(value)
 			if value == 129 {
-				c.icmp = 128
+				p.icmp = 128
 			}
 		}
 		return
 	}
 	if h.Base == expr.LinkHeader && base.Base == expr.LinkHeader {
-		c.stacked = append(c.stacked, base)
+		p.stacked = append(p.stacked, base)
 	}
-	c.say(h.Base, at, h)
+	p.say(h.Base, at, h)
 }
 
-func (c *Checker) learnMeta(at syntax.Loc, key expr.MetaKey, value uint64) {
-	base, first := beginning(c.family)
+func (p *protocols) learnMeta(at syntax.Loc, key expr.MetaKey, value uint64) {
+	base, first := beginning(p.family)
 	h := headerUnknown
 	switch key {
 	case expr.MetaIiftype:
-		if base < expr.NetworkHeader && c.family != nftables.Inet && c.family != nftables.Netdev {
+		if base < expr.NetworkHeader && p.family != nftables.Inet && p.family != nftables.Netdev {
 			return
 		}
 		if value == 1 {
 			h = syntax.HeaderEther
 		}
-		c.say(expr.LinkHeader, at, h)
+		p.say(expr.LinkHeader, at, h)
 	case expr.MetaNfproto:
-		if value == uint64(c.family) && base == expr.NetworkHeader {
+		if value == uint64(p.family) && base == expr.NetworkHeader {
 			return
 		}
 		if next := first.Following(value); next != nil {
 			h = next
 		}
-		c.say(expr.NetworkHeader, at, h)
+		p.say(expr.NetworkHeader, at, h)
 	case expr.MetaL4proto:
 		if next := syntax.HeaderInetService.Following(value); next != nil {
 			h = next
 		}
-		c.say(expr.TransportHeader, at, h)
+		p.say(expr.TransportHeader, at, h)
 	case expr.MetaProtocol:
-		if base != expr.LinkHeader || c.family != nftables.Netdev && c.family != nftables.Bridge {
+		if base != expr.LinkHeader || p.family != nftables.Netdev && p.family != nftables.Bridge {
 			return
 		}
 		if next := first.Following(value); next != nil {
 			h = next
 		}
-		c.say(expr.NetworkHeader, at, h)
+		p.say(expr.NetworkHeader, at, h)
 	}
 }
 
@@ -201,25 +201,6 @@ func conflict(a, b *syntax.Header) string { return conflictOfNames(a.Name, b.Nam
 
 func conflictOfNames(a, b string) string {
 	return fmt.Sprintf("conflicting protocols specified: %s vs. %s", a, b)
-}
-
-// before puts a match before the statement that needs it.
-func (c *Checker) before(s syntax.Stmt) { c.out = append(c.out, s) }
-
-// first puts a match at the beginning of the rule.
-func (c *Checker) first(s syntax.Stmt) { c.out = append([]syntax.Stmt{s}, c.out...) }
-
-// need makes a match that an expression needs: that something is a number.
-func (c *Checker) need(at syntax.Loc, left syntax.Expr, value uint64) (syntax.Stmt, bool) {
-	k := left.Info()
-	right := &syntax.Value{Common: syntax.Common{Loc: at, Type: k.Type, Order: k.Order, Bits: k.Bits}, Num: syntax.NumOf(value)}
-	var match syntax.Expr = &syntax.Relational{Common: syntax.Common{Loc: at}, Op: syntax.OpEq, Left: left, Right: right}
-	saved := c.want
-	defer func() { c.want = saved }()
-	if !c.eval(&match) {
-		return nil, false
-	}
-	return &syntax.Match{At: syntax.At{Loc: at}, Expr: match}, true
 }
 
 // metaOf is an expression of meta.

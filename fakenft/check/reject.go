@@ -13,7 +13,7 @@ const (
 )
 
 // evalReject finds out how a packet is rejected, by what is written, by the family, and by the protocols that the rule has named.
-func (c *Checker) evalReject(s *syntax.Reject) bool {
+func (c *stmtChecker) evalReject(s *syntax.Reject) bool {
 	switch {
 	case s.Kind < 0:
 		c.defaultReject(s)
@@ -31,7 +31,7 @@ func (c *Checker) evalReject(s *syntax.Reject) bool {
 }
 
 // rejectCode is the number of a code that is written.
-func (c *Checker) rejectCode(s *syntax.Reject) bool {
+func (c *stmtChecker) rejectCode(s *syntax.Reject) bool {
 	t := syntax.TypeICMPXCode
 	if s.Kind == int(expr.RejectICMP) {
 		t = syntax.TypeICMPCode
@@ -45,7 +45,7 @@ func (c *Checker) rejectCode(s *syntax.Reject) bool {
 	}
 	switch e := code.(type) {
 	case *syntax.Symbol:
-		v, text := c.parse(e.Name, t)
+		v, text := parseWord(c.exprs.world, e.Name, t)
 		if text != "" {
 			return c.wrong(text, loc(s.Code))
 		}
@@ -56,7 +56,7 @@ func (c *Checker) rejectCode(s *syntax.Reject) bool {
 	return true
 }
 
-func (c *Checker) defaultReject(s *syntax.Reject) {
+func (c *stmtChecker) defaultReject(s *syntax.Reject) {
 	network := c.desc[expr.NetworkHeader]
 	if c.family == nftables.IPv4 || c.family == nftables.IPv6 {
 		_, network = beginning(c.family)
@@ -76,7 +76,7 @@ func (c *Checker) defaultReject(s *syntax.Reject) {
 
 const mixedFamilies = "conflicting protocols specified: ip vs ip6"
 
-func (c *Checker) rejectFamily(s *syntax.Reject) bool {
+func (c *stmtChecker) rejectFamily(s *syntax.Reject) bool {
 	switch c.family {
 	case nftables.ARP:
 		return c.wrong("cannot use reject with arp", s.Loc)
@@ -105,7 +105,7 @@ func (c *Checker) rejectFamily(s *syntax.Reject) bool {
 	return c.rejectNeed(s)
 }
 
-func (c *Checker) codeLoc(s *syntax.Reject) syntax.Loc {
+func (c *stmtChecker) codeLoc(s *syntax.Reject) syntax.Loc {
 	if s.Code != nil {
 		return loc(s.Code)
 	}
@@ -113,7 +113,7 @@ func (c *Checker) codeLoc(s *syntax.Reject) syntax.Loc {
 }
 
 // rejectsFamily says whether a packet of the network protocol that the rule has named can be rejected so.
-func (c *Checker) rejectsFamily(s *syntax.Reject, network *syntax.Header) bool {
+func (c *stmtChecker) rejectsFamily(s *syntax.Reject, network *syntax.Header) bool {
 	said := c.said[expr.NetworkHeader]
 	var family nftables.Family
 	switch network {
@@ -139,7 +139,7 @@ func (c *Checker) rejectsFamily(s *syntax.Reject, network *syntax.Header) bool {
 }
 
 // rejectNeed puts the match that a way of rejecting needs at the beginning of the rule.
-func (c *Checker) rejectNeed(s *syntax.Reject) bool {
+func (c *stmtChecker) rejectNeed(s *syntax.Reject) bool {
 	var field *syntax.Payload
 	if s.Kind == int(expr.RejectTCPReset) {
 		if c.desc[expr.TransportHeader] != nil {
@@ -156,7 +156,7 @@ func (c *Checker) rejectNeed(s *syntax.Reject) bool {
 		}
 		field = payloadOf(s.Loc, h, h.Next)
 	}
-	need, ok := c.headerNeed(field)
+	need, ok := c.keys.headerNeed(field)
 	if !ok {
 		return false
 	}

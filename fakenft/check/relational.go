@@ -15,7 +15,7 @@ var relationalOps = [...]string{
 
 // evalRelational checks a comparison. What comes out has on its left what is loaded and on its right a constant or a set, in one order of
 // bytes.
-func (c *Checker) evalRelational(at *syntax.Expr, e *syntax.Relational) bool {
+func (c *exprChecker) evalRelational(at *syntax.Expr, e *syntax.Relational) bool {
 	exists(e)
 	if !c.eval(&e.Left) {
 		return false
@@ -68,7 +68,7 @@ func isClock(e syntax.Expr) bool {
 }
 
 // turnRange is for hours from before to after midnight: they are all but those between.
-func (c *Checker) turnRange(e *syntax.Relational, r *syntax.Range) bool {
+func (c *exprChecker) turnRange(e *syntax.Relational, r *syntax.Range) bool {
 	saved := c.want
 	if !c.evalEnd(r, &r.Min) || !c.evalEnd(r, &r.Max) {
 		return false
@@ -89,7 +89,7 @@ func (c *Checker) turnRange(e *syntax.Relational, r *syntax.Range) bool {
 	return true
 }
 
-func (c *Checker) comparable(e *syntax.Relational) bool {
+func (c *exprChecker) comparable(e *syntax.Relational) bool {
 	left, right, sign := e.Left.Info(), e.Right.Info(), relationalOps[e.Op]
 	switch {
 	case !isConstant(e.Right):
@@ -123,7 +123,7 @@ func sameType(a, b *syntax.Datatype) bool {
 	return a.ID == b.ID
 }
 
-func (c *Checker) equality(e *syntax.Relational) bool {
+func (c *exprChecker) equality(e *syntax.Relational) bool {
 	left, right := loc(e.Left), loc(e.Right)
 	if e.Op == syntax.OpNeg {
 		if _, ok := e.Left.(*syntax.Binop); ok {
@@ -147,7 +147,7 @@ func (c *Checker) equality(e *syntax.Relational) bool {
 		if len(r.Items) == 0 {
 			return c.wrong("Set is empty", right)
 		}
-		e.Right = c.implicitSet("__set%d", keyLike(e.Left), nil, r, 0)
+		e.Right = c.sets.implicitSet("__set%d", keyLike(e.Left), nil, r, 0)
 		return c.looksUp(e)
 	case *syntax.SetRef:
 		return c.looksUp(e)
@@ -158,7 +158,7 @@ func (c *Checker) equality(e *syntax.Relational) bool {
 }
 
 // looksUp is for a comparison with a set. One with intervals wants the first byte to weigh most.
-func (c *Checker) looksUp(e *syntax.Relational) bool {
+func (c *exprChecker) looksUp(e *syntax.Relational) bool {
 	if isPlainCTAddress(e.Left) {
 		return c.wrong("specify either ip or ip6 for address matching", loc(e.Left))
 	}
@@ -172,7 +172,7 @@ func isPlainCTAddress(e syntax.Expr) bool {
 }
 
 // order is for <, >, <= and >=.
-func (c *Checker) order(e *syntax.Relational) bool {
+func (c *exprChecker) order(e *syntax.Relational) bool {
 	sign := relationalOps[e.Op]
 	if _, ok := e.Left.(*syntax.Concat); ok {
 		return c.wrong(fmt.Sprintf("Relational expression (%s) is undefined for %s expressions", sign, kindOf(e.Left)), loc(e.Left), e.Loc)

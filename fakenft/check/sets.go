@@ -36,10 +36,20 @@ func keyLike(e syntax.Expr) syntax.Expr {
 	return &syntax.Value{Common: k}
 }
 
+// setChecker evaluates sets and maps: those in braces, those that are looked up in, and declarations.
+type setChecker struct {
+	*notes
+	*state
+	tx    *transaction
+	exprs *exprChecker
+	keys  *keyChecker
+	spans *intervalChecker
+}
+
 // implicitSet declares a set without a name that a rule looks something up in.
-func (c *Checker) implicitSet(name string, key, data syntax.Expr, elements *syntax.Set, flags nftables.SetFlags) *syntax.SetRef {
+func (c *setChecker) implicitSet(name string, key, data syntax.Expr, elements *syntax.Set, flags nftables.SetFlags) *syntax.SetRef {
 	set := &syntax.SetDecl{
-		Loc: elements.Loc, Flags: nftables.SetAnonymous | elements.Flags | flags, Key: key, Data: data, Elements: elements, ID: c.nextID(),
+		Loc: elements.Loc, Flags: nftables.SetAnonymous | elements.Flags | flags, Key: key, Data: data, Elements: elements, ID: c.tx.nextID(),
 	}
 	set.Map = isMap(set.Flags)
 	of := &c.rule.Handle
@@ -61,17 +71,17 @@ func refTo(set *syntax.SetDecl, at syntax.Loc) *syntax.SetRef {
 }
 
 // evalSetRef finds the set of a name.
-func (c *Checker) evalSetRef(e *syntax.SetRef) bool {
+func (c *setChecker) evalSetRef(e *syntax.SetRef) bool {
 	if e.Set != nil {
 		return true
 	}
-	t := c.cache.table(tableOf(&c.cmd.Handle))
+	t := c.tx.cache.table(tableOf(&c.cmd.Handle))
 	if t == nil {
-		return c.noTable()
+		return c.tx.noTable()
 	}
 	set := t.set(e.Name)
 	if set == nil || set.Key == nil {
-		return c.noSet(e.Loc, e.Name)
+		return c.tx.noSet(e.Loc, e.Name)
 	}
 	at := e.Loc
 	*e = *refTo(set, at)
@@ -79,10 +89,10 @@ func (c *Checker) evalSetRef(e *syntax.SetRef) bool {
 }
 
 // evalSet evaluates what stands in braces. A single value that no map or set wants becomes that value.
-func (c *Checker) evalSet(at *syntax.Expr, e *syntax.Set) bool {
+func (c *setChecker) evalSet(at *syntax.Expr, e *syntax.Set) bool {
 	var items, later []syntax.Expr
 	for _, item := range e.Items {
-		if !c.eval(&item) {
+		if !c.exprs.eval(&item) {
 			return false
 		}
 		if m, ok := item.(*syntax.Mapping); ok {
@@ -127,7 +137,7 @@ func (c *Checker) evalSet(at *syntax.Expr, e *syntax.Set) bool {
 }
 
 // member says whether an item may be in a set; inner is the set that it is itself, whose members are those of the outer one.
-func (c *Checker) member(item syntax.Expr) (inner *syntax.Set, ok bool) {
+func (c *setChecker) member(item syntax.Expr) (inner *syntax.Set, ok bool) {
 	if set, isSet := item.(*syntax.Set); isSet {
 		return set, true
 	}
@@ -167,7 +177,7 @@ func elementOf(item syntax.Expr) *syntax.Element {
 	return el
 }
 
-func (c *Checker) evalElement(e *syntax.Element) bool {
+func (c *setChecker) evalElement(e *syntax.Element) bool {
 	if c.set != nil {
 		if !c.elementStmts(e) {
 			return false
@@ -176,7 +186,7 @@ func (c *Checker) evalElement(e *syntax.Element) bool {
 		c.expect(k.Type, k.Order, k.Bits, 0)
 		c.want.key, _ = c.set.Key.(*syntax.Concat)
 	}
-	if !c.eval(&e.Key) {
+	if !c.exprs.eval(&e.Key) {
 		return false
 	}
 	if c.set != nil && c.set.Flags&(nftables.SetAnonymous|nftables.SetInterval) == 0 {
@@ -200,7 +210,7 @@ func (c *Checker) evalElement(e *syntax.Element) bool {
 }
 
 // elementStmts compares the statements of an element with those of its set.
-func (c *Checker) elementStmts(e *syntax.Element) bool {
+func (c *setChecker) elementStmts(e *syntax.Element) bool {
 	if len(e.Stmts) == 0 {
 		return true
 	}
@@ -223,7 +233,7 @@ func (c *Checker) elementStmts(e *syntax.Element) bool {
 	return true
 }
 
-func (c *Checker) evalMapping(e *syntax.Mapping) bool {
+func (c *setChecker) evalMapping(e *syntax.Mapping) bool {
 	set := c.set
 	if set == nil {
 		return c.wrong("mapping outside of map context", e.Loc)
@@ -236,7 +246,7 @@ func (c *Checker) evalMapping(e *syntax.Mapping) bool {
 		return c.wrong("set is not a map", at)
 	}
 	c.expectType(set.Key.Info().Type, set.Key.Info().Bits)
-	if !c.eval(&e.Key) {
+	if !c.exprs.eval(&e.Key) {
 		return false
 	}
 	if !isConstant(e.Key) {
@@ -246,7 +256,7 @@ func (c *Checker) evalMapping(e *syntax.Mapping) bool {
 		k := set.Data.Info()
 		c.expect(k.Type, k.Order, k.Bits, 0)
 	}
-	if !c.eval(&e.Data) {
+	if !c.exprs.eval(&e.Data) {
 		return false
 	}
 	if !isConstant(e.Data) {
@@ -278,7 +288,7 @@ func hasInterval(e syntax.Expr) bool {
 }
 
 // evalMap looks the value of a key up.
-func (c *Checker) evalMap(at *syntax.Expr, e *syntax.Map) bool {
+func (c *setChecker) evalMap(at *syntax.Expr, e *syntax.Map) bool {
 	wanted := c.want
 	if !c.mapKey(e) {
 		return false
@@ -294,7 +304,7 @@ func (c *Checker) evalMap(at *syntax.Expr, e *syntax.Map) bool {
 }
 
 // mapKey evaluates the key that is looked up.
-func (c *Checker) mapKey(e *syntax.Map) bool {
+func (c *setChecker) mapKey(e *syntax.Map) bool {
 	keys := []syntax.Expr{e.Key}
 	if concat, ok := e.Key.(*syntax.Concat); ok {
 		keys = concat.Parts
@@ -305,7 +315,7 @@ func (c *Checker) mapKey(e *syntax.Map) bool {
 		}
 	}
 	c.expectType(nil, 0)
-	if !c.eval(&e.Key) {
+	if !c.exprs.eval(&e.Key) {
 		return false
 	}
 	if isConstant(e.Key) {
@@ -314,14 +324,7 @@ func (c *Checker) mapKey(e *syntax.Map) bool {
 	return true
 }
 
-func (c *Checker) wantedKey(at syntax.Loc) syntax.Expr {
-	if c.want.key != nil {
-		return keyLike(c.want.key)
-	}
-	return &syntax.Value{Common: syntax.Common{Loc: at, Type: c.want.typ, Order: c.want.order, Bits: c.want.bits}}
-}
-
-func (c *Checker) implicitMap(e *syntax.Map, elements *syntax.Set, wanted want) bool {
+func (c *setChecker) implicitMap(e *syntax.Map, elements *syntax.Set, wanted want) bool {
 	if wanted.typ == nil {
 		return c.wrong("chainwalk does not support maps here", e.Loc)
 	}
@@ -336,16 +339,16 @@ func (c *Checker) implicitMap(e *syntax.Map, elements *syntax.Set, wanted want) 
 	outer := c.set
 	c.set = ref.Set
 	defer func() { c.set = outer }()
-	if !c.eval(&ref.Set.Elements) {
+	if !c.exprs.eval(&ref.Set.Elements) {
 		return false
 	}
 	init := ref.Set.Elements.(*syntax.Set)
-	if isInterval(init.Flags) && !isConcatInterval(init.Flags) && !c.intervals(ref.Set, init) {
+	if isInterval(init.Flags) && !isConcatInterval(init.Flags) && !c.spans.intervals(ref.Set, init) {
 		return false
 	}
 	key := ref.Set.Key.Info()
 	c.expectType(key.Type, key.Bits)
-	if !c.transfer(&e.Key, &e.Mappings) {
+	if !c.exprs.transfer(&e.Key, &e.Mappings) {
 		return false
 	}
 	key.Bits = c.want.bits
@@ -353,8 +356,8 @@ func (c *Checker) implicitMap(e *syntax.Map, elements *syntax.Set, wanted want) 
 	return true
 }
 
-func (c *Checker) namedMap(e *syntax.Map) bool {
-	if !c.eval(&e.Mappings) {
+func (c *setChecker) namedMap(e *syntax.Map) bool {
+	if !c.exprs.eval(&e.Mappings) {
 		return false
 	}
 	ref, ok := e.Mappings.(*syntax.SetRef)
@@ -364,7 +367,7 @@ func (c *Checker) namedMap(e *syntax.Map) bool {
 	return true
 }
 
-func (c *Checker) mapTypes(e *syntax.Map) bool {
+func (c *setChecker) mapTypes(e *syntax.Map) bool {
 	set := e.Mappings.(*syntax.SetRef).Set
 	if key := set.Key.Info().Type; !sameType(e.Key.Info().Type, key) {
 		return c.wrong(fmt.Sprintf("datatype mismatch, map expects %s, mapping expression has type %s", key.Desc, e.Key.Info().Type.Desc),
@@ -375,7 +378,7 @@ func (c *Checker) mapTypes(e *syntax.Map) bool {
 		e.Common = *set.Data.Info()
 		e.Loc = at
 	}
-	return !isInterval(set.Flags) || c.reorder(&e.Key, syntax.BigEndian)
+	return !isInterval(set.Flags) || c.exprs.reorder(&e.Key, syntax.BigEndian)
 }
 
 // isTwin says whether a set with intervals was declared otherwise by the same transaction. The kernel refuses the second one, but nft mixes

@@ -8,7 +8,7 @@ import (
 
 // deleteIntervals takes ranges out of a set. Each must be there as it is: nft 1.0.6 means to split ranges of a set that joins them, but
 // says that the part does not exist.
-func (c *Checker) deleteIntervals(set *syntax.SetDecl, elements *syntax.Set) bool {
+func (c *intervalChecker) deleteIntervals(set *syntax.SetDecl, elements *syntax.Set) bool {
 	toRanges(elements.Items)
 	if set.AutoMerge {
 		sortRanges(elements.Items)
@@ -22,7 +22,7 @@ func (c *Checker) deleteIntervals(set *syntax.SetDecl, elements *syntax.Set) boo
 			elements.Items = append(elements.Items, m.item)
 		}
 	}
-	existing := c.existing(set)
+	existing := c.tx.existing(set)
 	have := slices.Clone(existing.items())
 	for _, item := range elements.Items {
 		from, to, isRange := endsOf(item)

@@ -9,10 +9,21 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
+// stmtChecker evaluates rules and their statements.
+type stmtChecker struct {
+	*notes
+	*state
+	tx    *transaction
+	exprs *exprChecker
+	keys  *keyChecker
+	sets  *setChecker
+	spans *intervalChecker
+}
+
 // evalRule checks the statements of a rule, and puts the matches between them that they need.
-func (c *Checker) evalRule(r *syntax.Rule) bool {
-	outer := c.state
-	defer func() { c.state = outer }()
+func (c *stmtChecker) evalRule(r *syntax.Rule) bool {
+	outer := *c.state
+	defer func() { *c.state = outer }()
 	c.rule, c.out = r, make([]syntax.Stmt, 0, len(r.Stmts)+2)
 	c.begin(r.Handle.Family)
 	var last syntax.Stmt
@@ -70,13 +81,13 @@ func stmtName(s syntax.Stmt) string {
 	return "statement"
 }
 
-func (c *Checker) evalStmt(s syntax.Stmt) bool {
+func (c *stmtChecker) evalStmt(s syntax.Stmt) bool {
 	switch s := s.(type) {
 	case *syntax.Counter, *syntax.QuotaStmt, *syntax.LimitStmt, *syntax.ConnCount, *syntax.Last, *syntax.Notrack, *syntax.FlowStmt,
 		*syntax.XtStmt:
 		return true
 	case *syntax.Match:
-		return c.eval(&s.Expr)
+		return c.exprs.eval(&s.Expr)
 	case *syntax.VerdictStmt:
 		return c.evalArg(s, syntax.TypeVerdict, 0, syntax.NoOrder, &s.Expr)
 	case *syntax.SetMeta:
@@ -89,7 +100,7 @@ func (c *Checker) evalStmt(s syntax.Stmt) bool {
 	case *syntax.SetExthdr:
 		return c.evalSetExthdr(s)
 	case *syntax.OptStrip:
-		return c.eval(&s.Option)
+		return c.exprs.eval(&s.Option)
 	case *syntax.Log:
 		return c.evalLog(s)
 	case *syntax.Reject:
@@ -106,7 +117,7 @@ func (c *Checker) evalStmt(s syntax.Stmt) bool {
 	return c.evalRareStmt(s)
 }
 
-func (c *Checker) evalRareStmt(s syntax.Stmt) bool {
+func (c *stmtChecker) evalRareStmt(s syntax.Stmt) bool {
 	switch s := s.(type) {
 	case *syntax.QueueStmt:
 		return c.evalQueue(s)
@@ -131,13 +142,13 @@ func (c *Checker) evalRareStmt(s syntax.Stmt) bool {
 }
 
 // evalArg evaluates a value that a statement takes.
-func (c *Checker) evalArg(s syntax.Stmt, t *syntax.Datatype, bits int, order syntax.ByteOrder, at *syntax.Expr) bool {
+func (c *stmtChecker) evalArg(s syntax.Stmt, t *syntax.Datatype, bits int, order syntax.ByteOrder, at *syntax.Expr) bool {
 	c.expect(t, order, bits, 0)
-	return c.eval(at) && c.fits(s, t, bits, order, at)
+	return c.exprs.eval(at) && c.fits(s, t, bits, order, at)
 }
 
 // fits compares the type of a value that was evaluated with the one that a statement takes.
-func (c *Checker) fits(s syntax.Stmt, t *syntax.Datatype, bits int, order syntax.ByteOrder, at *syntax.Expr) bool {
+func (c *stmtChecker) fits(s syntax.Stmt, t *syntax.Datatype, bits int, order syntax.ByteOrder, at *syntax.Expr) bool {
 	k := (*at).Info()
 	integer := k.Type.ID == syntax.TypeInteger.ID && len(k.Type.Parts) == 0
 	if _, ok := (*at).(*syntax.Payload); ok && integer && (t.Basic().ID != syntax.TypeInteger.ID || k.Bits != bits) {
@@ -153,7 +164,7 @@ func (c *Checker) fits(s syntax.Stmt, t *syntax.Datatype, bits int, order syntax
 	case *syntax.SetRef:
 		return c.wrong("you cannot reference a set here, unknown value to use", k.Loc, s.Place())
 	case *syntax.RT:
-		return c.reorder(at, order)
+		return c.exprs.reorder(at, order)
 	case *syntax.Prefix:
 		return c.prefixToRange(at, e)
 	case *syntax.Value:
@@ -164,7 +175,7 @@ func (c *Checker) fits(s syntax.Stmt, t *syntax.Datatype, bits int, order syntax
 	return true
 }
 
-func (c *Checker) prefixToRange(at *syntax.Expr, e *syntax.Prefix) bool {
+func (c *stmtChecker) prefixToRange(at *syntax.Expr, e *syntax.Prefix) bool {
 	of, ok := e.Of.(*syntax.Value)
 	if !ok {
 		return c.wrong("you cannot specify a prefix here, unknown type "+e.Of.Info().Type.Name, e.Loc)
@@ -178,7 +189,7 @@ func (c *Checker) prefixToRange(at *syntax.Expr, e *syntax.Prefix) bool {
 	return true
 }
 
-func (c *Checker) evalSetCT(s *syntax.SetCT) bool {
+func (c *stmtChecker) evalSetCT(s *syntax.SetCT) bool {
 	t, bits, order := syntax.CTType(s.Key)
 	if !c.evalArg(s, t, bits, order, &s.Value) {
 		return false
@@ -189,31 +200,31 @@ func (c *Checker) evalSetCT(s *syntax.SetCT) bool {
 	return true
 }
 
-func (c *Checker) evalSetPayload(s *syntax.SetPayload) bool {
+func (c *stmtChecker) evalSetPayload(s *syntax.SetPayload) bool {
 	field, ok := s.Field.(*syntax.Payload)
 	if !ok {
 		return c.wrong("chainwalk does not support setting this", s.Loc)
 	}
-	c.typePayload(field)
-	if !c.headerFor(field) {
+	c.keys.typePayload(field)
+	if !c.keys.headerFor(field) {
 		return false
 	}
 	if !c.evalArg(s, field.Type, field.Bits, field.Order, &s.Value) {
 		return false
 	}
 	_, mapped := s.Value.(*syntax.Map)
-	if !isConstant(s.Value) && !c.reorder(&s.Value, field.Order) {
+	if !isConstant(s.Value) && !c.exprs.reorder(&s.Value, field.Order) {
 		return false
 	}
 	return isConstant(s.Value) && !mapped || c.writable(s, field)
 }
 
-func (c *Checker) evalSetExthdr(s *syntax.SetExthdr) bool {
+func (c *stmtChecker) evalSetExthdr(s *syntax.SetExthdr) bool {
 	field, ok := s.Field.(*syntax.Exthdr)
 	if !ok {
 		return c.wrong("chainwalk does not support setting this", s.Loc)
 	}
-	if !c.typeExthdr(&s.Field, field) {
+	if !c.keys.typeExthdr(&s.Field, field) {
 		return false
 	}
 	k := s.Field.Info()
@@ -226,7 +237,7 @@ const levelAudit = 8
 // logPrefixSize is the room for a prefix, with a zero behind it.
 const logPrefixSize = 128
 
-func (c *Checker) evalLog(s *syntax.Log) bool {
+func (c *stmtChecker) evalLog(s *syntax.Log) bool {
 	if s.HasGroup || s.HasSnaplen || s.HasQueueThreshold {
 		if s.HasLevel {
 			return c.wrong("level and group are mutually exclusive", s.Loc)
@@ -272,147 +283,35 @@ func plainText(e syntax.Expr) string {
 	return ""
 }
 
-// ownStmts checks the statements that the elements of a set get.
-func (c *Checker) ownStmts(list []syntax.Stmt) bool {
-	for _, s := range list {
-		if !c.evalStmt(s) {
-			return false
-		}
-		if !isStateful(s) {
-			return c.wrong("statement must be stateful", s.Place())
-		}
-	}
-	return true
-}
-
-// target evaluates the set that a statement changes.
-func (c *Checker) target(at *syntax.Expr) (*syntax.SetDecl, bool) {
-	c.expectType(nil, 0)
-	if !c.eval(at) {
-		return nil, false
-	}
-	ref, ok := (*at).(*syntax.SetRef)
-	if !ok {
-		return nil, c.wrong("Expression does not refer to a set", loc(*at))
-	}
-	return ref.Set, true
-}
-
-// element evaluates the key of an element that a statement adds, or its data.
-func (c *Checker) element(s syntax.Stmt, of syntax.Expr, at *syntax.Expr, word string) (*syntax.Element, bool) {
-	el, ok := (*at).(*syntax.Element)
-	if !ok {
-		el = &syntax.Element{Common: *(*at).Info(), Key: *at}
-		*at = el
-	}
-	k := of.Info()
-	if !c.evalArg(s, k.Type, k.Bits, k.Order, &el.Key) {
-		return nil, false
-	}
-	el.Type, el.Bits, el.Order = el.Key.Info().Type, el.Key.Info().Bits, el.Key.Info().Order
-	if el.HasComment {
-		return nil, c.wrong(word+" expression comments are not supported", el.Loc)
-	}
-	return el, true
-}
-
-func (c *Checker) evalSetUpdate(s *syntax.SetUpdate) bool {
-	set, ok := c.target(&s.Set)
-	if !ok {
-		return false
-	}
-	if _, ok := c.element(s, set.Key, &s.Key, "Key"); !ok {
-		return false
-	}
-	if !c.ownStmts(s.Stmts) {
-		return false
-	}
-	set.Flags |= nftables.SetEval
-	return true
-}
-
-func (c *Checker) evalMapUpdate(s *syntax.MapUpdate) bool {
-	set, ok := c.target(&s.Set)
-	if !ok {
-		return false
-	}
-	if _, ok := c.element(s, set.Key, &s.Key, "Key"); !ok {
-		return false
-	}
-	if set.Data == nil {
-		return c.wrong("Expression is not a map", loc(s.Set))
-	}
-	data, ok := c.element(s, set.Data, &s.Data, "Data")
-	if !ok {
-		return false
-	}
-	if data.HasTimeout {
-		return c.wrong("Data expression timeouts are not supported", data.Loc)
-	}
-	return c.ownStmts(s.Stmts)
-}
-
-func (c *Checker) evalMeter(s *syntax.MeterStmt) bool {
-	c.expectType(nil, 0)
-	el, ok := s.Key.(*syntax.Element)
-	if !ok {
-		el = &syntax.Element{Common: *s.Key.Info(), Key: s.Key}
-		s.Key = el
-	}
-	if !c.eval(&s.Key) {
-		return false
-	}
-	if isConstant(el.Key) {
-		return c.wrong("Meter key expression can not be constant", el.Loc)
-	}
-	if el.HasComment {
-		return c.wrong("Meter key expression can not contain comments", el.Loc)
-	}
-	flags := nftables.SetEval
-	if el.HasTimeout {
-		flags |= nftables.SetTimeout
-	}
-	ref := c.implicitSet(s.Name, keyLike(el.Key), nil, &syntax.Set{Common: syntax.Common{Loc: el.Loc}}, flags)
-	ref.Set.Size = s.Size
-	s.Set = ref
-	if !c.evalStmt(s.Stmt) {
-		return false
-	}
-	if !isStateful(s.Stmt) {
-		return c.wrong("meter statement must be stateful", s.Stmt.Place(), s.Loc)
-	}
-	return true
-}
-
 // objectNameBits is the room for the name of an object.
 const objectNameBits = 256 * 8
 
-func (c *Checker) evalObjectStmt(s *syntax.ObjectStmt) bool {
+func (c *stmtChecker) evalObjectStmt(s *syntax.ObjectStmt) bool {
 	m, ok := s.Object.(*syntax.Map)
 	if !ok {
 		return c.evalArg(s, syntax.TypeString, objectNameBits, syntax.HostOrder, &s.Object)
 	}
-	if !c.mapKey(m) {
+	if !c.sets.mapKey(m) {
 		return false
 	}
 	if elements, ok := m.Mappings.(*syntax.Set); ok {
-		ref := c.implicitSet("__objmap%d", c.wantedKey(s.Loc), nil, elements, nftables.SetObject)
+		ref := c.sets.implicitSet("__objmap%d", c.wantedKey(s.Loc), nil, elements, nftables.SetObject)
 		ref.Set.Object = s.Type
 		ref.Set.Data = &syntax.Value{Common: syntax.Common{Type: syntax.TypeString, Order: syntax.HostOrder, Bits: objectNameBits}}
 		m.Mappings = ref
 		outer := c.set
 		c.set = ref.Set
-		ok := c.eval(&ref.Set.Elements)
+		ok := c.exprs.eval(&ref.Set.Elements)
 		c.set = outer
 		if !ok {
 			return false
 		}
 		init := ref.Set.Elements.(*syntax.Set)
-		if isInterval(init.Flags) && !isConcatInterval(init.Flags) && !c.intervals(ref.Set, init) {
+		if isInterval(init.Flags) && !isConcatInterval(init.Flags) && !c.spans.intervals(ref.Set, init) {
 			return false
 		}
 		ref.Set.Flags |= init.Flags
-	} else if !c.eval(&m.Mappings) {
+	} else if !c.exprs.eval(&m.Mappings) {
 		return false
 	}
 	ref, ok := m.Mappings.(*syntax.SetRef)
@@ -422,5 +321,19 @@ func (c *Checker) evalObjectStmt(s *syntax.ObjectStmt) bool {
 	if ref.Set.Flags&nftables.SetObject == 0 {
 		return c.wrong("Expression is not a map with objects", loc(m.Mappings))
 	}
-	return c.mapTypes(m)
+	return c.sets.mapTypes(m)
+}
+
+// evalChainStmt checks the rules of a chain without a name.
+func (c *stmtChecker) evalChainStmt(s *syntax.ChainStmt) bool {
+	ch := s.Chain
+	ch.Anonymous, ch.ID = true, c.tx.nextID()
+	inherit(&ch.Handle, &c.rule.Handle)
+	for _, r := range ch.Rules {
+		r.Handle.Family, r.Handle.Table = c.rule.Handle.Family, c.rule.Handle.Table
+		if !c.evalRule(r) {
+			return false
+		}
+	}
+	return true
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // evalSymbol makes a value of a word, by the type that is expected.
-func (c *Checker) evalSymbol(at *syntax.Expr, e *syntax.Symbol) bool {
-	v, text := c.parse(e.Name, c.want.typ)
+func (c *exprChecker) evalSymbol(at *syntax.Expr, e *syntax.Symbol) bool {
+	v, text := parseWord(c.world, e.Name, c.want.typ)
 	if text != "" {
 		return c.wrong(text, e.Loc)
 	}
@@ -21,8 +21,8 @@ func (c *Checker) evalSymbol(at *syntax.Expr, e *syntax.Symbol) bool {
 	return c.evalValue(at, v)
 }
 
-// parse is what a word means as a value of a type, or else nft's message.
-func (c *Checker) parse(word string, t *syntax.Datatype) (*syntax.Value, string) {
+// parseWord is what a word means as a value of a type, or else nft's message.
+func parseWord(w World, word string, t *syntax.Datatype) (*syntax.Value, string) {
 	if t == nil {
 		return nil, "No symbol type information"
 	}
@@ -31,7 +31,7 @@ func (c *Checker) parse(word string, t *syntax.Datatype) (*syntax.Value, string)
 	}
 	for at := t; at != nil; at = at.Base {
 		if read := readers[at.ID]; read != nil {
-			v, text := read(c, word, t)
+			v, text := read(w, word, t)
 			if text != "" {
 				return nil, text
 			}
@@ -41,20 +41,20 @@ func (c *Checker) parse(word string, t *syntax.Datatype) (*syntax.Value, string)
 			return v, ""
 		}
 		if at.Symbols != nil {
-			return symbolic(c, word, t, at.Symbols)
+			return symbolic(w, word, t, at.Symbols)
 		}
 	}
 	return nil, "Can't parse symbolic " + t.Desc + " expressions"
 }
 
 // symbolic is the value of a name in a table, or a number.
-func symbolic(c *Checker, word string, t *syntax.Datatype, names *syntax.Symbols) (*syntax.Value, string) {
+func symbolic(w World, word string, t *syntax.Datatype, names *syntax.Symbols) (*syntax.Value, string) {
 	if n, ok := names.Value(word); ok {
 		return &syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOf(n)}, ""
 	}
 	for at := t.Base; at != nil; at = at.Base {
 		if read := readers[at.ID]; read != nil {
-			v, text := read(c, word, t)
+			v, text := read(w, word, t)
 			if text != "" {
 				return nil, text
 			}
@@ -65,7 +65,7 @@ func symbolic(c *Checker, word string, t *syntax.Datatype, names *syntax.Symbols
 	return nil, "Could not parse " + t.Desc
 }
 
-type reader = func(c *Checker, word string, t *syntax.Datatype) (*syntax.Value, string)
+type reader = func(w World, word string, t *syntax.Datatype) (*syntax.Value, string)
 
 var readers [64]reader
 
@@ -84,12 +84,12 @@ func init() {
 func num(n uint64) *syntax.Value { return &syntax.Value{Num: syntax.NumOf(n)} }
 
 // readTable reads a word of a table that the machine has in /etc.
-func readTable(c *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
-	return symbolic(c, word, t, t.Symbols)
+func readTable(w World, word string, t *syntax.Datatype) (*syntax.Value, string) {
+	return symbolic(w, word, t, t.Symbols)
 }
 
 // readInteger reads a number as libgmp does with base 0: decimal, 0x, 0b, or octal behind a 0.
-func readInteger(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readInteger(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
 	n, ok := number(word)
 	if !ok {
 		return nil, "Could not parse " + t.Desc
@@ -132,12 +132,12 @@ func multiplied(n syntax.Num, by, plus uint64) syntax.Num {
 	return sum.Plus(syntax.NumOf(plus))
 }
 
-func readText(_ *Checker, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+func readText(_ World, word string, _ *syntax.Datatype) (*syntax.Value, string) {
 	return &syntax.Value{Common: syntax.Common{Type: syntax.TypeString}, Text: word}, ""
 }
 
 // readLLAddr reads hexadecimal numbers of a byte with any character between them.
-func readLLAddr(_ *Checker, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+func readLLAddr(_ World, word string, _ *syntax.Datatype) (*syntax.Value, string) {
 	var n syntax.Num
 	for rest := []byte(word); ; {
 		part, after := libc.CutHex(rest)
@@ -154,11 +154,11 @@ func readLLAddr(_ *Checker, word string, _ *syntax.Datatype) (*syntax.Value, str
 }
 
 // readAddr reads an address, or the name of a host.
-func readAddr(c *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readAddr(w World, word string, t *syntax.Datatype) (*syntax.Value, string) {
 	if a, err := netip.ParseAddr(word); err == nil && a.BitLen() == t.Bits && a.Zone() == "" {
 		return &syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOfBytes(a.AsSlice())}, ""
 	}
-	all, err := c.world.Names().GetAddrInfo([]byte(word), t.Bits)
+	all, err := w.Names().GetAddrInfo([]byte(word), t.Bits)
 	if err != nil {
 		return nil, "Could not resolve hostname: " + err.Error()
 	}
@@ -174,7 +174,7 @@ func cNumber(word string) (uint64, bool) {
 	return n, ok && len(rest) == 0
 }
 
-func readProtocol(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readProtocol(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
 	n, ok := cNumber(word)
 	switch {
 	case ok && n > 0xff:
@@ -191,7 +191,7 @@ func readProtocol(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, s
 	return v, ""
 }
 
-func readService(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readService(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
 	n, ok := cNumber(word)
 	switch {
 	case ok && n > 0xffff:
@@ -208,8 +208,8 @@ func readService(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, st
 	return v, ""
 }
 
-func readDevice(c *Checker, word string, _ *syntax.Datatype) (*syntax.Value, string) {
-	if index, ok := c.world.Device(word); ok {
+func readDevice(w World, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+	if index, ok := w.Device(word); ok {
 		return num(uint64(index)), ""
 	}
 	n, err := strconv.ParseInt(strings.TrimLeft(word, " \t\n"), 10, 32)
@@ -219,7 +219,7 @@ func readDevice(c *Checker, word string, _ *syntax.Datatype) (*syntax.Value, str
 	return num(uint64(n)), ""
 }
 
-func readClassid(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readClassid(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
 	switch major, minor, ok := strings.Cut(word, ":"); {
 	case word == "root":
 		return num(0xffffffff), ""
@@ -234,8 +234,8 @@ func readClassid(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, st
 	return num(n & 0xffffffff), ""
 }
 
-func readUser(c *Checker, word string, _ *syntax.Datatype) (*syntax.Value, string) {
-	if n, ok := c.world.Names().User(word); ok {
+func readUser(w World, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+	if n, ok := w.Names().User(word); ok {
 		return num(uint64(n)), ""
 	}
 	n, rest, _ := libc.CutDecimal([]byte(word))
@@ -248,8 +248,8 @@ func readUser(c *Checker, word string, _ *syntax.Datatype) (*syntax.Value, strin
 	return num(n), ""
 }
 
-func readGroup(c *Checker, word string, _ *syntax.Datatype) (*syntax.Value, string) {
-	if n, ok := c.world.Names().Group(word); ok {
+func readGroup(w World, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+	if n, ok := w.Names().Group(word); ok {
 		return num(uint64(n)), ""
 	}
 	n, rest, ok := libc.CutNumber([]byte(word))
@@ -266,7 +266,7 @@ func readGroup(c *Checker, word string, _ *syntax.Datatype) (*syntax.Value, stri
 }
 
 // readLabel reads the number of a bit, as there is no file of names.
-func readLabel(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readLabel(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
 	n, rest, ok := libc.CutNumber([]byte(word))
 	switch {
 	case !ok || len(rest) > 0:
@@ -277,6 +277,6 @@ func readLabel(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, stri
 	return &syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOf(1).Left(uint(n))}, ""
 }
 
-func readCgroup(_ *Checker, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+func readCgroup(_ World, word string, _ *syntax.Datatype) (*syntax.Value, string) {
 	return nil, "cgroupv2 path fails: No such file or directory"
 }

@@ -16,7 +16,7 @@ var units = [...]struct {
 }{{"d", "Day", 86400000}, {"h", "Hour", 3600000}, {"ms", "Millisecond", 1}, {"m", "Minute", 60000}, {"s", "Second", 1000}}
 
 // readTime reads a time of units, or of seconds.
-func readTime(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readTime(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
 	ms, text := milliseconds(word)
 	switch {
 	case text != "":
@@ -68,7 +68,7 @@ func milliseconds(word string) (uint64, string) {
 }
 
 // readDate reads a day with or without a time of it, in the zone of the machine (UTC), or seconds since 1970. The value is in nanoseconds.
-func readDate(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readDate(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
 	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
 		if at, err := time.Parse(layout, word); err == nil {
 			return num(uint64(at.UnixNano())), ""
@@ -82,7 +82,7 @@ func readDate(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, strin
 }
 
 // readHour reads a time of day, in the zone of the machine (UTC), or seconds.
-func readHour(_ *Checker, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readHour(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
 	for _, layout := range []string{"15:04:05", "15:04"} {
 		if at, err := time.Parse(layout, word); err == nil {
 			return num(uint64(at.Hour()*3600 + at.Minute()*60 + at.Second())), ""

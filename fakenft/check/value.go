@@ -8,7 +8,7 @@ import (
 )
 
 // evalValue gives a value the size and order that are expected, if it has room for it.
-func (c *Checker) evalValue(at *syntax.Expr, e *syntax.Value) bool {
+func (c *exprChecker) evalValue(at *syntax.Expr, e *syntax.Value) bool {
 	if e.Type == nil {
 		e.Type = syntax.TypeInteger
 	}
@@ -21,7 +21,7 @@ func (c *Checker) evalValue(at *syntax.Expr, e *syntax.Value) bool {
 	return c.wrong(fmt.Sprintf("chainwalk does not support values of type %s", e.Type.Name), e.Loc)
 }
 
-func (c *Checker) evalInteger(e *syntax.Value) bool {
+func (c *exprChecker) evalInteger(e *syntax.Value) bool {
 	if c.want.max > 0 && (e.Num.Hi != 0 || e.Num.Lo > c.want.max) {
 		return c.wrong(fmt.Sprintf("Value %s exceeds valid range 0-%d", e.Num, c.want.max), e.Loc)
 	}
@@ -33,7 +33,7 @@ func (c *Checker) evalInteger(e *syntax.Value) bool {
 }
 
 // evalText gives a name its size, which for the beginning of a name ("eth*") is that of what is written.
-func (c *Checker) evalText(e *syntax.Value) bool {
+func (c *exprChecker) evalText(e *syntax.Value) bool {
 	bits := 8 * (len(e.Text) + 1)
 	if c.want.bits > 0 {
 		if isWildcard(e) {

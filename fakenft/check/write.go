@@ -14,7 +14,7 @@ var summed = map[*syntax.Header]bool{
 
 // writable says whether a value that depends on the packet, or comes from a map, can be written into a field. nft can do that only if the
 // field is as long as what is written: otherwise it has to mix it with the bytes beside it, which works with constants alone.
-func (c *Checker) writable(s *syntax.SetPayload, field *syntax.Payload) bool {
+func (c *stmtChecker) writable(s *syntax.SetPayload, field *syntax.Payload) bool {
 	shift, mixed := mixing(field)
 	if !mixed {
 		return true
