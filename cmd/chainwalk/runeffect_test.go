@@ -41,6 +41,23 @@ const clusterOfOne = `{apiVersion: v1, kind: Node, metadata: {name: n}, status: 
 {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: NodePort, ports: [{port: 80}]}}
 `
 
+// TestDiffOfModes has kube-proxy's mode alone change. In mode nftables it serves no node ports at 127.0.0.1.
+func TestDiffOfModes(t *testing.T) {
+	const slice = "---\n{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, " +
+		"metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, addressType: IPv4, ports: [{port: 80}], " +
+		"endpoints: [{addresses: [10.244.1.2], nodeName: n}]}\n"
+	folder := func(mode string) string {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(dir+"/objects.yaml", []byte(clusterOfOne+slice), 0o600))
+		config := "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\nmode: " + mode + "\nclusterCIDR: 10.244.0.0/16\n"
+		require.NoError(t, os.WriteFile(dir+"/config.yaml", []byte(config), 0o600))
+		return dir
+	}
+	status, out, errOut := call("", "run", "--diff", folder("iptables"), folder("nftables"))
+	require.Equal(t, exitNotHeld, status, out+errOut)
+	assert.Regexp(t, `(?m)^tcp 127\.0\.0\.1:\d+ \(default/web\) from node n$\n  before: to 10\.244\.1\.2:80,.*\n  after:  .*refused`, out)
+}
+
 func TestDiffOfObjects(t *testing.T) {
 	same := write(t, "same.yaml", clusterOfOne)
 	wrong := write(t, "wrong.yaml", clusterOfOne+"---\n"+

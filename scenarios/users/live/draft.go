@@ -80,8 +80,9 @@ func pruneConfig(c *kubeproxyconfig.KubeProxyConfiguration) *kubeproxyconfig.Kub
 	}
 	out := &kubeproxyconfig.KubeProxyConfiguration{
 		ClusterCIDR: c.ClusterCIDR, DetectLocalMode: c.DetectLocalMode, DetectLocal: c.DetectLocal,
-		NodePortAddresses: c.NodePortAddresses,
+		NodePortAddresses: c.NodePortAddresses, Mode: c.Mode,
 	}
+	out.NFTables.MasqueradeBit, out.NFTables.MasqueradeAll = c.NFTables.MasqueradeBit, c.NFTables.MasqueradeAll
 	out.IPTables.MasqueradeBit, out.IPTables.MasqueradeAll = c.IPTables.MasqueradeBit, c.IPTables.MasqueradeAll
 	out.IPTables.LocalhostNodePorts = c.IPTables.LocalhostNodePorts
 	out.Conntrack.TCPBeLiberal = c.Conntrack.TCPBeLiberal
