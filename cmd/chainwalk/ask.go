@@ -24,7 +24,9 @@ func newAskCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ask RULES QUESTION [-f OBJECTS] [--local ADDR,...]",
 		Short: "Say which packets of all that there are reach an end, are dropped, or are masqueraded on a node",
-		Long: `RULES is a NodeSnapshot, a folder with files of a node, or a text of rules: what iptables-save and ip6tables-save print, what
+		Long: `Answers a question about all packets of a node at once, with a packet and the rule that decides for each kind of answer.
+
+RULES is a NodeSnapshot, a folder with files of a node, or a text of rules: what iptables-save and ip6tables-save print, what
 "nft list ruleset" prints (text or JSON), or both. The question is one of
 
   what can reach END               packets that arrive there, whatever they were sent to

@@ -1,5 +1,5 @@
 // Command chainwalk tells what a Kubernetes node does with a packet to a Service, and which rule decides. It reads the
-// rules of a node, or runs kube-proxy's iptables mode against a fake kernel, and walks packets through them.
+// rules of a node, or runs kube-proxy (mode iptables or nftables) against a fake kernel, and walks packets through them.
 //
 // It is the end of the line: every command is a thin layer over one package (run and schema over scenarios, rules
 // over proxier and fakeipt, trace and snapshot over packetsim). A command only decides where its input comes

@@ -67,7 +67,7 @@ func newRootCommand(s streams) *cobra.Command {
 		Use:   "chainwalk",
 		Short: "Simulate and test Kubernetes Services: kube-proxy on a fake kernel, packet by packet",
 		Long: `chainwalk tells you what a Kubernetes node does with a packet to a Service, and which rule decides.
-It reads the rules of a node, or runs kube-proxy's iptables mode against a fake kernel, and walks packets through them.
+It reads the rules of a node, or runs kube-proxy (mode iptables or nftables) against a fake kernel, and walks packets through them.
 
 Exit status: 0 passed, or the answer is yes; 1 failed, or no; 2 bad usage or input.`,
 		SilenceErrors: true,

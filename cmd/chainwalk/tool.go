@@ -21,7 +21,7 @@ func (s toolStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)
 func newToolCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "tool NAME ARGS...",
-		Short: "Run a fake iptables tool on a stored ruleset",
+		Short: "Run a fake iptables tool, or nft, on a stored ruleset",
 		Long: `Runs iptables, ip6tables, their -save and -restore, the same with -legacy or -nft after the name of the family,
 nft, or another tool of the fake kernel, on the ruleset that the previous run left. A link to this program with the name of a
 tool does the same. It prints what the tool prints, and exits as it does.

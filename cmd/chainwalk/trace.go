@@ -33,17 +33,20 @@ func newTraceCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trace (--node SNAPSHOT... | --saved FOLDER | -A | --rules SAVE [--local ADDR,...]) [-f OBJECTS...] (PACKET | TO --from FROM)",
 		Short: "Walk one packet and print every outcome with its way and probability",
-		Long: `PACKET is PROTO SRC[:PORT] > DST[:PORT] [in DEV|local] [flags SYN,ACK] [type T/C] [mark N] [ttl N] [len N].
+		Long: `Walks one packet through the rules of a node, and prints what becomes of it: every outcome with its probability, each rule
+that it met, and where the decision fell. It sends nothing.
+
+PACKET is PROTO SRC[:PORT] > DST[:PORT] [in DEV|local] [flags SYN,ACK] [type T/C] [mark N] [ttl N] [len N].
 Put an IPv6 address with a port in brackets. Without flags a TCP packet is a SYN, without type an ICMP packet is an echo
 request. Further words are for what only some rules look at: id, seq, ack, window, data, wscale, sack-permitted, sack, out-of-window,
 vtag, chunks, socket, mac, link, nexthop, quotes { PACKET }, vxlan VNI { PACKET }; docs/packet.md describes them all.
 
-With --node the packet meets the node's routes, sysctls and live connections, and the rules of iptables, of both backends if the
-node has both. If something that was not walked or not read could change the fate of this packet, such as a native table of nftables,
-the answer begins with it ("unless table inet fw drops it"), and the exit status is 1.
+With --node the packet meets the node's routes, sysctls and live connections, the rules of iptables, of both backends if the node has
+both, and the tables of nftables. If something that was not walked or not read could change the fate of this packet, such as a table
+of family bridge, the answer begins with it ("unless table bridge fw drops it"), and the exit status is 1.
 
-With --rules there are only the rules; if the text has both families (as "chainwalk rules" prints it, or iptables-save and ip6tables-save
-one after the other), the rules of the packet's family count. The device eth0 has the --local addresses and forwards packets to all others.
+With --rules there are only the rules: what iptables-save, ip6tables-save, "nft list ruleset" or "chainwalk rules" print, one after the
+other. The rules of the packet's family count. The device eth0 has the --local addresses and forwards packets to all others.
 Any device may be named after "in" (default eth0).
 
 With -f (--objects) the trace names the pods, nodes and services behind addresses and rules, and says for each endpoint that no
@@ -76,7 +79,7 @@ and lists the others.`,
 	flags.StringVar(&o.from, "from", "", "the end that calls TO: pod/NAMESPACE/NAME, node/NAME, an address or outside")
 	flags.StringVar(&o.via, "via", "",
 		"with several --node: the node that packets from outside to a service's address are handed to (the first)")
-	flags.StringVar(&o.rules, "rules", "", "file with iptables-save or ip6tables-save text (- is stdin)")
+	flags.StringVar(&o.rules, "rules", "", "file with what iptables-save, ip6tables-save or nft list ruleset print (- is stdin)")
 	flags.StringSliceVar(&o.local, "local", nil, "with --rules: the node's own addresses")
 	flags.StringVar(&o.live.tools, "tools", "",
 		"legacy or nft: walk only these rules, if both backends have some; with --rules also how to read text that does not name its backend")

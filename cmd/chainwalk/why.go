@@ -21,7 +21,10 @@ func newWhyCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "why FROM TO (-f OBJECTS --node SNAPSHOT... | --saved FOLDER | -A)",
 		Short: "Say whether one end reaches another, and if not, what stops it and how to fix it",
-		Long: `FROM is pod/NAMESPACE/NAME, node/NAME, an address, or "outside". TO is svc/NAMESPACE/NAME[:PORT], pod/NAMESPACE/NAME[:PORT],
+		Long: `Walks a call from FROM to TO through the rules of the given nodes, and says whether TO is reached. If not, it names one cause,
+the rule or object that decides, and what fixes it. It sends nothing.
+
+FROM is pod/NAMESPACE/NAME, node/NAME, an address, or "outside". TO is svc/NAMESPACE/NAME[:PORT], pod/NAMESPACE/NAME[:PORT],
 node/NAME[:PORT] or ADDRESS[:PORT]. You may omit the namespace if only one object has the name. Without a port, all ports of a service
 are called, and pods, nodes and addresses get an echo request.
 
