@@ -208,21 +208,19 @@ func (p *page) scenario(t *testing.T) {
 func (p *page) looks(t *testing.T) {
 	for fragment, shown := range map[string][2]string{
 		"#example=service": {"rules-way", "shop/"}, "#example=cluster": {"cluster-way", "shop/"},
-		"#example=scenario": {"scenario-way", "1 scenario held"},
+		"#example=scenario": {"scenario-way", "1 scenario held"}, "#example=nftables": {"rules-way", "tcp dport vmap @ports"},
 	} {
 		way, text := shown[0], shown[1]
 		name := strings.TrimPrefix(fragment, "#example=")
-		for _, colours := range []string{"light", "dark"} {
-			p.Screen(1280, colours)
-			p.start(fragment)
-			p.shown(t, way, text)
-			assert.Empty(t, p.Unreadable(), "%s, %s", name, colours)
-			p.Picture(filepath.Join(p.out, name+"-"+colours+".png"), 0)
+		for _, width := range []int{1280, 390} {
+			for _, colours := range []string{"light", "dark"} {
+				p.Screen(width, colours)
+				p.start(fragment)
+				p.shown(t, way, text)
+				assert.Empty(t, p.Unreadable(), "%s, %s, %d points", name, colours, width)
+				p.Picture(filepath.Join(p.out, fmt.Sprintf("%s-%d-%s.png", name, width, colours)), 0)
+			}
 		}
-		p.Screen(390, "light")
-		p.start(fragment)
-		p.shown(t, way, text)
-		p.Picture(filepath.Join(p.out, name+"-390.png"), 0)
 		p.Ask(`(document.querySelectorAll("details").forEach(d => { d.open = true }), true)`, new(bool))
 		assert.LessOrEqual(t, p.Number(`document.documentElement.scrollWidth`), 390.0, "%s: nothing is beyond the right edge", name)
 	}

@@ -73,11 +73,10 @@ type Tab struct {
 
 // base is what rules were read to. Rules that differ in one line alone may be read into it.
 type base struct {
-	saved  *snapshot.Saved
-	given  Paste           // without its text
-	lines  map[place]int   // by the rule that is written there
-	last   *packetsim.Host // of the packet before, which came by the device
-	device string
+	saved *snapshot.Saved
+	given Paste                      // without its text
+	lines map[place]int              // by the rule that is written there
+	hosts map[string]*packetsim.Host // by the device that packets come by; at least that of none
 }
 
 // Read reads rules in the place of those that were read before. Where they cannot be read, the tab has none.
@@ -96,7 +95,7 @@ func (t *Tab) Read(p Paste) Read {
 		return out
 	}
 	t.readable = t.base
-	t.tables = tablesOf(t.last)
+	t.tables = tablesOf(t.hosts[""])
 	for i := range t.tables {
 		if t.tables[i].shared {
 			continue
@@ -126,7 +125,7 @@ func (b *base) with(p Paste, local []netip.Addr) (*base, error) {
 		return nil, err
 	}
 	read := &base{given: p, saved: saved}
-	if read.last, err = read.saved.Host(inet.Input{}); err != nil {
+	if _, err := read.host(inet.Input{}); err != nil {
 		return nil, err
 	}
 	read.lines = placesOf(snapshot.OfBackend(fakekernel.SaveTexts(text), known.Dialect))

@@ -212,16 +212,22 @@ func (t *Tab) ways(in inet.Input) ([]packetsim.Outcome, error) {
 	return host.WalkWith(in, packetsim.WalkOptions{Back: true})
 }
 
-// host is one with the device that a packet comes by: that of the packet before, if it is the same. A walk leaves nothing behind in it but
+// keptHosts is of how many devices hosts are kept. One who types the name of a device goes through several.
+const keptHosts = 8
+
+// host is one with the device that a packet comes by: that of a packet before, if there was one. A walk leaves nothing behind in it but
 // what it has found out of the rules.
 func (b *base) host(in inet.Input) (*packetsim.Host, error) {
-	if b.device == in.In {
-		return b.last, nil
+	if host := b.hosts[in.In]; host != nil {
+		return host, nil
 	}
 	host, err := b.saved.Host(in)
 	if err != nil {
 		return nil, err
 	}
-	b.last, b.device = host, in.In
+	if b.hosts == nil || len(b.hosts) == keptHosts {
+		b.hosts = map[string]*packetsim.Host{"": b.hosts[""]}
+	}
+	b.hosts[in.In] = host
 	return host, nil
 }

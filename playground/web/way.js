@@ -7,6 +7,7 @@ sheet.replaceSync(css.replace(/:root\b/g, ":host").replace(/^(html|body|main) \{
   .body { background: none; }
   .main { padding: 0; max-width: none; }
   h1 { font-size: 1.15rem; }
+  .stop.end { padding: .6rem .4rem; }
   .lines > li { grid-template-columns: minmax(0, 14rem) minmax(0, 1fr); }
 `);
 
