@@ -1,6 +1,7 @@
 package packetsim
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -239,6 +240,29 @@ func TestNFTMissed(t *testing.T) {
 	assert.Equal(t, "[ payload load 2b @ transport header + 2 => reg 1 ] [ cmp eq reg 1 0x0000bb01 ]", missed[0].Failed)
 	assert.EqualValues(t, 443, missed[0].FailedAt.DstPorts.Min)
 	assert.Equal(t, []string{"ip", "t", "b"}, []string{missed[0].Family, missed[0].Table, missed[0].Chain})
+}
+
+// TestNFTMissedAfterAChange: a rule that stands elsewhere in its chain since the last packet is told where it stands.
+func TestNFTMissedAfterAChange(t *testing.T) {
+	h, _ := testNode{}.build(t)
+	n := forwardChain(nftables.IPv4)
+	for _, to := range []uint16{443, 444} {
+		n.rule("b", list(loadMeta(expr.MetaL4proto, 0), cmpEq(6), loadTransport(2, 2, 0), cmpEq(port(to)...)), verdictOf(expr.Drop, ""))
+	}
+	kernel := n.into(t, h.Netfilter())
+	missed := func() (out []string) {
+		outcomes, err := h.WalkWith(parse(t, "tcp 10.244.0.11:1000 > 8.8.8.8:80 in veth1"), WalkOptions{Missed: true})
+		require.NoError(t, err)
+		for _, rule := range missedRules(&outcomes[0]) {
+			out = append(out, fmt.Sprintf("%d to %d", rule.Number, rule.FailedAt.DstPorts.Min))
+		}
+		return out
+	}
+	require.Equal(t, []string{"1 to 443", "2 to 444"}, missed())
+	first := kernel.State().Table(nftables.IPv4, "t").Chain("b").Rules[0]
+	gone := &nftables.DeleteRule{Family: nftables.IPv4, Table: "t", Chain: "b", Handle: first.Handle}
+	require.Empty(t, kernel.Commit([]nftables.Change{gone}))
+	assert.Equal(t, []string{"1 to 444"}, missed())
 }
 
 // TestNFTPlace: a chain at NAT's priority comes before it if it was registered later, and a dormant table has no chains.
