@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -37,7 +39,8 @@ func writePages(root *cobra.Command, folder string) error {
 		return errors.New("SOURCE_DATE_EPOCH is not set: give the time of the commit, in seconds since 1970, which the pages have as their date")
 	}
 	root.DisableAutoGenTag = true
-	header := doc.GenManHeader{Title: "CHAINWALK", Section: "1", Source: "chainwalk", Manual: "chainwalk"}
+	asMarkdown(root)
+	header := doc.GenManHeader{Section: "1", Source: "chainwalk", Manual: "chainwalk"} // each page has the title of its command
 	if err := doc.GenManTree(root, &header, man); err != nil {
 		return fmt.Errorf("write the manual pages: %w", err)
 	}
@@ -57,4 +60,14 @@ func writePages(root *cobra.Command, folder string) error {
 		}
 	}
 	return nil
+}
+
+// asMarkdown has the texts of commands say in Markdown, which manual pages are made of, what they say as they are: "[-f FILE] (A | B)" is no
+// link, and indented lines stay lines.
+func asMarkdown(cmd *cobra.Command) {
+	cmd.Use = strings.ReplaceAll(cmd.Use, "] (", `] \(`)
+	cmd.Long = regexp.MustCompile(`(?m)^  (\S)`).ReplaceAllString(cmd.Long, "    $1")
+	for _, sub := range cmd.Commands() {
+		asMarkdown(sub)
+	}
 }

@@ -47,6 +47,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"no components":            {"a.cdx.json", `{"components": []}`, "links k8s.io/utils"},
 		"an index":                 {"krew/chainwalk.yaml", "sha256: " + sum, ""},
 		"an index with an old sum": {"krew/chainwalk.yaml", "sha256: " + other, "it has the sum " + other},
+		"an index of nothing":      {"krew/chainwalk.yaml", "uri: https://github.com///releases/a.tar.gz\nsha256: " + sum, "names no repository"},
 		"an index without a sum":   {"homebrew/Casks/chainwalk.rb", "cask", "it has no sums of archives"},
 		"an archive of a script":   {"a.tar.gz", archiveOf(t, "chainwalk", "#!/bin/sh\n"), "no program of Linux, macOS or Windows"},
 		"an archive of another":    {"a.tar.gz", archiveOf(t, "walk", "#!/bin/sh\n"), "it has no program chainwalk"},

@@ -87,6 +87,9 @@ func (t *trial) sums(path string) error {
 			return err
 		}
 	}
+	if bad := regexp.MustCompile(`https://github\.com/\S*?//\S*`).Find(text); bad != nil {
+		return fmt.Errorf("it has the address %s, which names no repository", bad)
+	}
 	found := regexp.MustCompile(`\b[0-9a-f]{64}\b`).FindAllString(string(text), -1)
 	for _, sum := range found {
 		if !bytes.Contains(known, []byte(sum)) {
