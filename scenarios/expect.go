@@ -21,7 +21,7 @@ type Expect struct {
 	SameAs     string   `json:"sameAs" doc:"It reaches the endpoint that the kept connection of this name reached, or its last packet that arrived."`
 	AnsweredBy string   `json:"answeredBy" doc:"It arrives as it was sent, no address or port translated, and a process of this machine answers."`
 	RefusedBy  string   `json:"refusedBy" doc:"Nothing listens where it arrives, and this machine itself says so."`
-	Untouched  bool     `json:"untouched" doc:"It passes the nodes as it was sent, no address or port translated. Whether somebody answers is no matter."`
+	Untouched  bool     `json:"untouched" doc:"It passes the nodes as it was sent, no address or port translated. It does not matter whether somebody answers."`
 	Reject     Matched  `json:"reject" doc:"A REJECT rule answers it: true, or how: icmp-port-unreachable, tcp-reset, ..."`
 	Drop       Matched  `json:"drop" doc:"A DROP rule or policy ends it: true; or a part of the rule, or of the reason where the kernel drops it without a rule."`
 	NoReply    bool     `json:"noReply" doc:"The client hears nothing, for whatever reason."`

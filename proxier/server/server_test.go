@@ -389,7 +389,7 @@ func TestRunEndsWhileItWaits(t *testing.T) {
 	assert.Zero(t, m.count("iptables-restore"))
 }
 
-// The rules do not depend on the ranges, so that an API server without them, as in the other tests, is no matter.
+// The rules do not depend on the ranges, so that an API server may lack them, as in the other tests.
 func TestRunWatchesServiceCIDRs(t *testing.T) {
 	m := newMachine(t)
 	m.client.Resources = []*metav1.APIResourceList{{

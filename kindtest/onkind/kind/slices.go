@@ -63,7 +63,7 @@ func (b *Backend) slicesOf(ctx context.Context, service *corev1.Service) ([]disc
 	return list.Items, nil
 }
 
-// endpointLines are what a proxy makes of slices, a line for each endpoint, sorted: which slice an endpoint is in is no matter.
+// endpointLines are what a proxy makes of slices, a line for each endpoint, sorted. It does not matter which slice an endpoint is in.
 func endpointLines(list []discoveryv1.EndpointSlice) []string {
 	out := []string{}
 	for i := range list {

@@ -23,7 +23,7 @@ type Gatherer struct {
 	Namespace, Image, PullSecret string
 	// Run is a word that no other run has, of small letters and digits: it is part of the names of pods.
 	Run string
-	// Nodes are those that are asked; none: all. Selector chooses among the nodes' labels.
+	// Nodes are asked; none: all. Selector chooses among the nodes' labels.
 	Nodes    []string
 	Selector labels.Selector
 	// NodeTime is how long a node may take to start its pod, and as long again to print.
@@ -39,7 +39,7 @@ type Gatherer struct {
 // Gathered is what is known of a cluster.
 type Gathered struct {
 	Objects []manifest.Object
-	// Nodes are those that were asked, in the order of the objects.
+	// Nodes were asked, in the order of the objects.
 	Nodes []Node
 	// Notes say what the API server did not tell, and Grant are the roles that let it.
 	Notes []string
@@ -58,7 +58,7 @@ type Node struct {
 	Why string
 }
 
-// Snapshots are those that there are.
+// Snapshots are of the nodes that gave one.
 func (g *Gathered) Snapshots() []*snapshot.NodeSnapshot {
 	var out []*snapshot.NodeSnapshot
 	for i := range g.Nodes {

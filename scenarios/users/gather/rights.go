@@ -55,7 +55,7 @@ func Rights(namespace string) []Right {
 	}
 }
 
-// cleaningRights are those that Clean asks for. Who may list the pods of all namespaces has the first one.
+// cleaningRights are the rights that Clean asks for. Who may list the pods of all namespaces has the first one.
 func cleaningRights(namespace string) []Right {
 	return []Right{
 		{Verb: "list", Resource: "pods", Namespace: namespace},
@@ -83,7 +83,7 @@ func (e *MissingError) Error() string {
 	return b.String()
 }
 
-// roles are those that grant what is missing, with all else that gathering takes.
+// roles grant what is missing, and all else that gathering takes.
 func (e *MissingError) roles() string {
 	all := Rights(e.Namespace)
 	for _, r := range e.Rights {
