@@ -20,7 +20,7 @@ import (
 const configKey = "config.conf"
 
 // configMap is that of kube-proxy with another configuration; nil for any other ConfigMap.
-func (r *Renamer) configMap(old *corev1.ConfigMap) (runtime.Object, error) {
+func (r objectRenamer) configMap(old *corev1.ConfigMap) (runtime.Object, error) {
 	object, err := manifest.New(old.DeepCopy())
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (r *Renamer) configMap(old *corev1.ConfigMap) (runtime.Object, error) {
 	if err != nil || config == nil {
 		return nil, err
 	}
-	return configMapOf(r.Config(config))
+	return configMapOf(r.config(config))
 }
 
 func configMapOf(config *kubeproxyconfig.KubeProxyConfiguration) (*corev1.ConfigMap, error) {
@@ -44,7 +44,7 @@ func configMapOf(config *kubeproxyconfig.KubeProxyConfiguration) (*corev1.Config
 
 // assumed is a configuration for objects that have none, if the one that is assumed for them would be another one for the new objects: the
 // usual range of pods is known by its addresses. Otherwise it is nil.
-func (r *Renamer) assumed(old, other []manifest.Object) (*manifest.Object, error) {
+func (r objectRenamer) assumed(old, other []manifest.Object) (*manifest.Object, error) {
 	config, err := manifest.KubeProxyConfigurationOf(old)
 	if config != nil || err != nil {
 		return nil, err
@@ -83,6 +83,10 @@ var configType = metav1.TypeMeta{APIVersion: kubeproxyconfig.SchemeGroupVersion.
 
 // Config is another configuration of kube-proxy in the place of one: a new one, with what decides about packets.
 func (r *Renamer) Config(old *kubeproxyconfig.KubeProxyConfiguration) *kubeproxyconfig.KubeProxyConfiguration {
+	return objectRenamer{r}.config(old)
+}
+
+func (r objectRenamer) config(old *kubeproxyconfig.KubeProxyConfiguration) *kubeproxyconfig.KubeProxyConfiguration {
 	out := &kubeproxyconfig.KubeProxyConfiguration{
 		TypeMeta: configType,
 		Mode:     kept(old.Mode, "iptables"), DetectLocalMode: old.DetectLocalMode, NodePortAddresses: r.nodePortAddresses(old.NodePortAddresses),
@@ -106,7 +110,7 @@ func (r *Renamer) Config(old *kubeproxyconfig.KubeProxyConfiguration) *kubeproxy
 // primary says that node ports are served at a node's first address of each family.
 const primary = "primary"
 
-func (r *Renamer) nodePortAddresses(old []string) []string {
+func (r objectRenamer) nodePortAddresses(old []string) []string {
 	if len(old) == 1 && old[0] == primary {
 		return []string{primary}
 	}

@@ -50,15 +50,15 @@ func Of(key Key, old *Dump) (*Dump, *Renamer, error) {
 }
 
 func (r *Renamer) dump(old *Dump) (*Dump, error) {
-	out := &Dump{}
+	out, objects, nodes := &Dump{}, objectRenamer{r}, nodeRenamer{r}
 	var err error
 	if err = r.hashes(old); err != nil {
 		return nil, err
 	}
-	if out.Objects, err = r.objects(old.Objects); err != nil {
+	if out.Objects, err = objects.objects(old.Objects); err != nil {
 		return nil, err
 	}
-	if assumed, err := r.assumed(old.Objects, out.Objects); err != nil {
+	if assumed, err := objects.assumed(old.Objects, out.Objects); err != nil {
 		return nil, err
 	} else if assumed != nil {
 		out.Objects = append(out.Objects, *assumed)
@@ -66,7 +66,7 @@ func (r *Renamer) dump(old *Dump) (*Dump, error) {
 	for _, node := range old.Nodes {
 		other := Node{Name: r.Name("node", node.Name), Why: r.why(node.Why)}
 		if node.Snapshot != nil {
-			if other.Snapshot, err = r.snapshot(node.File, node.Snapshot); err != nil {
+			if other.Snapshot, err = nodes.snapshot(node.File, node.Snapshot); err != nil {
 				return nil, err
 			}
 		}

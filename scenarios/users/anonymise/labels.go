@@ -37,7 +37,7 @@ const LabelProxyName = "service.kubernetes.io/service-proxy-name"
 
 // labels are others: of those that are not known, keys and values get names, so that selectors still select. Namespace is that of the
 // object.
-func (r *Renamer) labels(namespace string, old map[string]string) map[string]string {
+func (r objectRenamer) labels(namespace string, old map[string]string) map[string]string {
 	if old == nil {
 		return nil
 	}
@@ -48,14 +48,14 @@ func (r *Renamer) labels(namespace string, old map[string]string) map[string]str
 	return out
 }
 
-func (r *Renamer) labelKey(key string) string {
+func (r objectRenamer) labelKey(key string) string {
 	if _, known := keptLabels[key]; known {
 		return key
 	}
 	return r.Name("label", key)
 }
 
-func (r *Renamer) labelValue(namespace, key, value string) string {
+func (r objectRenamer) labelValue(namespace, key, value string) string {
 	known := keptLabels[key]
 	switch {
 	case slices.Contains(known.words, value):
@@ -71,7 +71,7 @@ func (r *Renamer) labelValue(namespace, key, value string) string {
 }
 
 // selector selects by the other labels what it selected by these.
-func (r *Renamer) selector(old *metav1.LabelSelector) *metav1.LabelSelector {
+func (r objectRenamer) selector(old *metav1.LabelSelector) *metav1.LabelSelector {
 	if old == nil {
 		return nil
 	}
@@ -94,7 +94,7 @@ var (
 
 // meta is what of an object's metadata is known to decide something, but for its name: labels, when it was made, deleted and last changed,
 // and the mode of its topology.
-func (r *Renamer) meta(old *metav1.ObjectMeta) metav1.ObjectMeta {
+func (r objectRenamer) meta(old *metav1.ObjectMeta) metav1.ObjectMeta {
 	out := metav1.ObjectMeta{
 		Namespace: r.Namespace(old.Namespace), Labels: r.labels(old.Namespace, old.Labels),
 		CreationTimestamp: metav1.Time{Time: r.when(old.CreationTimestamp.Time)},

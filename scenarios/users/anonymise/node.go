@@ -10,8 +10,11 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
+// nodeRenamer makes other snapshots of nodes, with their rules and sets.
+type nodeRenamer struct{ *Renamer }
+
 // snapshot is another snapshot in the place of one: a new one. File is what errors call it.
-func (r *Renamer) snapshot(file string, old *snapshot.NodeSnapshot) (*snapshot.NodeSnapshot, error) {
+func (r nodeRenamer) snapshot(file string, old *snapshot.NodeSnapshot) (*snapshot.NodeSnapshot, error) {
 	out := &snapshot.NodeSnapshot{
 		Version: old.Version, Hostname: r.Name("node", old.Hostname), Taken: r.when(old.Taken), Order: slices.Clone(old.Order),
 		Sysctls: r.sysctls(old.Sysctls), NFTables: r.nfTables(old.NFTables),
@@ -64,7 +67,7 @@ func (r *Renamer) snapshot(file string, old *snapshot.NodeSnapshot) (*snapshot.N
 }
 
 // deviceIf is Device for a field that may be empty.
-func (r *Renamer) deviceIf(old string) string {
+func (r nodeRenamer) deviceIf(old string) string {
 	if old == "" {
 		return ""
 	}
@@ -74,7 +77,7 @@ func (r *Renamer) deviceIf(old string) string {
 // kind is a word that the kernel has for a kind of devices.
 var kind = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-func (r *Renamer) deviceOf(old *snapshot.Device) snapshot.Device {
+func (r nodeRenamer) deviceOf(old *snapshot.Device) snapshot.Device {
 	out := snapshot.Device{
 		Name: r.Device(old.Name), Index: old.Index, Kind: kind.FindString(old.Kind), MTU: old.MTU, MAC: r.mac(old.MAC), Up: old.Up,
 		Master: r.deviceIf(old.Master), Group: old.Group, PeerNetns: old.PeerNetns, Hairpin: old.Hairpin,
@@ -96,7 +99,7 @@ func (r *Renamer) deviceOf(old *snapshot.Device) snapshot.Device {
 }
 
 // keepEnds has the first and the last address of a network of IPv4, which is that for all, stay what they are to it.
-func (r *Renamer) keepEnds(network netip.Prefix) {
+func (r nodeRenamer) keepEnds(network netip.Prefix) {
 	if !network.IsValid() || !network.Addr().Is4() {
 		return
 	}
@@ -111,7 +114,7 @@ func (r *Renamer) keepEnds(network netip.Prefix) {
 var protocols = regexp.MustCompile(`^(?:[0-9]+|kernel|boot|static|ra|redirect|dhcp|bird|zebra|bgp|ospf|isis|rip|babel|eigrp|keepalived|` +
 	`mrouted)$`)
 
-func (r *Renamer) route(old snapshot.Route) snapshot.Route {
+func (r nodeRenamer) route(old snapshot.Route) snapshot.Route {
 	out := old
 	out.Dst, out.Via, out.Src, out.Dev = r.Prefix(old.Dst), r.Address(old.Via), r.Address(old.Src), r.deviceIf(old.Dev)
 	out.Protocol = protocols.FindString(old.Protocol)
@@ -129,7 +132,7 @@ var (
 )
 
 // sysctls are the settings that decide where packets go, by the other names of devices. All of them are numbers.
-func (r *Renamer) sysctls(old map[string]string) map[string]string {
+func (r nodeRenamer) sysctls(old map[string]string) map[string]string {
 	var out map[string]string
 	for key, value := range old {
 		if !snapshot.KeepsSysctl(key) || !settings.MatchString(value) {
@@ -144,7 +147,7 @@ func (r *Renamer) sysctls(old map[string]string) map[string]string {
 }
 
 // sysctl is the key of a setting, by the other name of its device.
-func (r *Renamer) sysctl(key string) string {
+func (r nodeRenamer) sysctl(key string) string {
 	m := ofDevice.FindStringSubmatch(key)
 	if m == nil || m[2] == "all" || m[2] == "default" || m[2] == "*" {
 		return key
@@ -169,7 +172,7 @@ var (
 	hookChains = regexp.MustCompile(`^(?i:(?:(?:raw|mangle|nat|filter)[-_])?(?:prerouting|input|forward|output|postrouting|ingress|egress))$`)
 )
 
-func (r *Renamer) nfTables(old []snapshot.NFTable) []snapshot.NFTable {
+func (r nodeRenamer) nfTables(old []snapshot.NFTable) []snapshot.NFTable {
 	var out []snapshot.NFTable
 	for _, t := range old {
 		table := snapshot.NFTable{Family: t.Family, Name: r.nfName("table", t.Name)}
@@ -189,7 +192,7 @@ func (r *Renamer) nfTables(old []snapshot.NFTable) []snapshot.NFTable {
 	return out
 }
 
-func (r *Renamer) nfName(kind, old string) string {
+func (r nodeRenamer) nfName(kind, old string) string {
 	known := tables
 	if kind == "chain" {
 		known = hookChains

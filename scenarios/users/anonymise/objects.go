@@ -14,8 +14,11 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
+// objectRenamer makes other objects of Kubernetes.
+type objectRenamer struct{ *Renamer }
+
 // objects are others in the place of some. A ConfigMap that is not kube-proxy's is left out.
-func (r *Renamer) objects(old []manifest.Object) ([]manifest.Object, error) {
+func (r objectRenamer) objects(old []manifest.Object) ([]manifest.Object, error) {
 	var out []manifest.Object
 	for _, o := range old {
 		other, err := r.object(o)
@@ -35,12 +38,12 @@ func (r *Renamer) objects(old []manifest.Object) ([]manifest.Object, error) {
 }
 
 // object is another one in the place of one; nil for one that says nothing of packets.
-func (r *Renamer) object(o manifest.Object) (runtime.Object, error) {
+func (r objectRenamer) object(o manifest.Object) (runtime.Object, error) {
 	switch o := o.Object.(type) {
 	case *corev1.Service:
-		return r.Service(o), nil
+		return r.service(o), nil
 	case *discoveryv1.EndpointSlice:
-		return r.Slice(o), nil
+		return r.slice(o), nil
 	case *corev1.Node:
 		return r.node(o), nil
 	case *corev1.Pod:
@@ -62,7 +65,9 @@ func (r *Renamer) object(o manifest.Object) (runtime.Object, error) {
 }
 
 // Service is another service in the place of one: a new object.
-func (r *Renamer) Service(old *corev1.Service) *corev1.Service {
+func (r *Renamer) Service(old *corev1.Service) *corev1.Service { return objectRenamer{r}.service(old) }
+
+func (r objectRenamer) service(old *corev1.Service) *corev1.Service {
 	out := &corev1.Service{ObjectMeta: r.meta(&old.ObjectMeta)}
 	out.Name = r.ServiceName(old.Namespace, old.Name)
 	from, to := &old.Spec, &out.Spec
@@ -109,7 +114,7 @@ func (r *Renamer) Service(old *corev1.Service) *corev1.Service {
 }
 
 // clusterIP is another one; that of a headless service stays None.
-func (r *Renamer) clusterIP(old string) string {
+func (r objectRenamer) clusterIP(old string) string {
 	if old == corev1.ClusterIPNone {
 		return old
 	}
@@ -117,7 +122,7 @@ func (r *Renamer) clusterIP(old string) string {
 }
 
 // port is a port by its number, or by its new name.
-func (r *Renamer) port(old intstr.IntOrString) intstr.IntOrString {
+func (r objectRenamer) port(old intstr.IntOrString) intstr.IntOrString {
 	if old.Type == intstr.String {
 		old.StrVal = r.Name("port", old.StrVal)
 	}
@@ -142,6 +147,10 @@ func keptp[T ~string](word *T, known ...T) *T {
 
 // Slice is another endpoint slice in the place of one: a new object.
 func (r *Renamer) Slice(old *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
+	return objectRenamer{r}.slice(old)
+}
+
+func (r objectRenamer) slice(old *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 	out := &discoveryv1.EndpointSlice{ObjectMeta: r.meta(&old.ObjectMeta), AddressType: old.AddressType}
 	out.Name = r.Name("slice", old.Namespace+"/"+old.Name)
 	for i := range old.Ports {
@@ -175,7 +184,7 @@ func (r *Renamer) Slice(old *discoveryv1.EndpointSlice) *discoveryv1.EndpointSli
 	return out
 }
 
-func (r *Renamer) node(old *corev1.Node) *corev1.Node {
+func (r objectRenamer) node(old *corev1.Node) *corev1.Node {
 	out := &corev1.Node{ObjectMeta: r.meta(&old.ObjectMeta)}
 	out.Name = r.Name("node", old.Name)
 	out.Spec.PodCIDRs = r.Texts(old.Spec.PodCIDRs)
@@ -197,7 +206,7 @@ func (r *Renamer) node(old *corev1.Node) *corev1.Node {
 	return out
 }
 
-func (r *Renamer) pod(old *corev1.Pod) *corev1.Pod {
+func (r objectRenamer) pod(old *corev1.Pod) *corev1.Pod {
 	out := &corev1.Pod{ObjectMeta: r.meta(&old.ObjectMeta)}
 	_, out.Name = r.Pod(old.Namespace, old.Name)
 	out.Spec.NodeName, out.Spec.HostNetwork = r.Name("node", old.Spec.NodeName), old.Spec.HostNetwork
@@ -219,7 +228,7 @@ func (r *Renamer) pod(old *corev1.Pod) *corev1.Pod {
 }
 
 // containers are others with the same ports.
-func (r *Renamer) containers(old []corev1.Container) []corev1.Container {
+func (r objectRenamer) containers(old []corev1.Container) []corev1.Container {
 	var out []corev1.Container
 	for i := range old {
 		c := corev1.Container{
@@ -237,7 +246,7 @@ func (r *Renamer) containers(old []corev1.Container) []corev1.Container {
 	return out
 }
 
-func (r *Renamer) policy(old *networkingv1.NetworkPolicy) *networkingv1.NetworkPolicy {
+func (r objectRenamer) policy(old *networkingv1.NetworkPolicy) *networkingv1.NetworkPolicy {
 	out := &networkingv1.NetworkPolicy{ObjectMeta: r.meta(&old.ObjectMeta)}
 	_, out.Name = r.Policy(old.Namespace, old.Name)
 	out.Spec.PodSelector, out.Spec.PolicyTypes = *r.selector(&old.Spec.PodSelector), old.Spec.PolicyTypes
@@ -254,7 +263,7 @@ func (r *Renamer) policy(old *networkingv1.NetworkPolicy) *networkingv1.NetworkP
 	return out
 }
 
-func (r *Renamer) peers(old []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyPeer {
+func (r objectRenamer) peers(old []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyPeer {
 	var out []networkingv1.NetworkPolicyPeer
 	for i := range old {
 		peer := networkingv1.NetworkPolicyPeer{
@@ -268,7 +277,7 @@ func (r *Renamer) peers(old []networkingv1.NetworkPolicyPeer) []networkingv1.Net
 	return out
 }
 
-func (r *Renamer) policyPorts(old []networkingv1.NetworkPolicyPort) []networkingv1.NetworkPolicyPort {
+func (r objectRenamer) policyPorts(old []networkingv1.NetworkPolicyPort) []networkingv1.NetworkPolicyPort {
 	var out []networkingv1.NetworkPolicyPort
 	for _, p := range old {
 		port := networkingv1.NetworkPolicyPort{

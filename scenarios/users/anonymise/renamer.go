@@ -22,11 +22,8 @@ type Renamer struct {
 	addresses  map[netip.Addr]bool          // those that were met
 	devices    map[string]bool
 	chains     map[string]string // those with a hash of a service port or an endpoint in their names
-	endpoints  map[string]endpoint
+	endpoints  endpoints
 }
-
-// endpoint is the address and port of the endpoint that a chain is of, and the other ones.
-type endpoint struct{ old, other string }
 
 // New is a renamer for all that visit gives it. It is called once, with a renamer that changes nothing, and must not keep what it gets.
 //
@@ -34,7 +31,7 @@ type endpoint struct{ old, other string }
 func New(key Key, visit func(*Renamer) error) (*Renamer, error) {
 	r := &Renamer{
 		disguise: disguise{key: key}, collecting: true, names: map[string]map[string]string{},
-		addresses: map[netip.Addr]bool{}, devices: map[string]bool{}, chains: map[string]string{}, endpoints: map[string]endpoint{},
+		addresses: map[netip.Addr]bool{}, devices: map[string]bool{}, chains: map[string]string{}, endpoints: endpoints{},
 	}
 	if err := visit(r); err != nil {
 		return nil, err

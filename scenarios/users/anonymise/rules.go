@@ -14,7 +14,7 @@ import (
 
 // save is what iptables-save would have printed of the other rules, in the same order and with the same counters. Errors call it by its
 // name and say the line.
-func (r *Renamer) save(file, save string, rules *netfilter.RulesetView) (string, error) {
+func (r nodeRenamer) save(file, save string, rules *netfilter.RulesetView) (string, error) {
 	lines, err := fakekernel.LinesOf(file, save, rules)
 	if err != nil {
 		return "", err
@@ -25,13 +25,13 @@ func (r *Renamer) save(file, save string, rules *netfilter.RulesetView) (string,
 			made[[2]string{l.Table, l.Chain}] = true
 		}
 	}
-	r.inOrder(lines)
+	r.endpoints.inOrder(lines)
 	var out strings.Builder
 	for i := range lines {
 		l := &lines[i]
 		switch {
 		case l.Fact != nil:
-			args, err := r.Rule(l.Table, l.Chain, l.Fact, l.Args, func(chain string) bool { return made[[2]string{l.Table, chain}] })
+			args, err := r.rule(l.Table, l.Chain, l.Fact, l.Args, func(chain string) bool { return made[[2]string{l.Table, chain}] })
 			if err != nil {
 				return "", fmt.Errorf("%s: line %d: %w", file, i+1, err)
 			}
@@ -53,7 +53,11 @@ func (r *Renamer) save(file, save string, rules *netfilter.RulesetView) (string,
 // Rule is another rule in the place of one of a chain. The arguments are those of a netfilter.Rules, and isChain says which words behind -j
 // are chains. The error says what of the rule may hold a name or an address that nobody can find in it.
 func (r *Renamer) Rule(table, chain string, f *netfilter.Fact, args []string, isChain func(string) bool) ([]string, error) {
-	w := ruleWords{Renamer: r, args: args, isChain: isChain, opaque: f.Opaque}
+	return nodeRenamer{r}.rule(table, chain, f, args, isChain)
+}
+
+func (r nodeRenamer) rule(table, chain string, f *netfilter.Fact, args []string, isChain func(string) bool) ([]string, error) {
+	w := ruleWords{nodeRenamer: r, args: args, isChain: isChain, opaque: f.Opaque}
 	w.comment = r.comment(table, chain, f)
 	for w.at < len(args) {
 		if err := w.next(); err != nil {
@@ -65,7 +69,7 @@ func (r *Renamer) Rule(table, chain string, f *netfilter.Fact, args []string, is
 
 // ruleWords are the words of a rule on the way to other ones.
 type ruleWords struct {
-	*Renamer
+	nodeRenamer
 	args      []string
 	at        int
 	out       []string
@@ -189,7 +193,7 @@ func (w *ruleWords) value(is value, old string) (string, error) {
 }
 
 // prefixes are others, where several stand with commas between them.
-func (r *Renamer) prefixes(old string) (string, error) {
+func (r nodeRenamer) prefixes(old string) (string, error) {
 	parts := strings.Split(old, ",")
 	for i, part := range parts {
 		a, err := netip.ParseAddr(part)
@@ -207,7 +211,7 @@ func (r *Renamer) prefixes(old string) (string, error) {
 }
 
 // addressRange is another range, or one address.
-func (r *Renamer) addressRange(old string) (string, error) {
+func (r nodeRenamer) addressRange(old string) (string, error) {
 	first, last, isRange := strings.Cut(old, "-")
 	a, err := netip.ParseAddr(first)
 	if err != nil {
@@ -225,7 +229,7 @@ func (r *Renamer) addressRange(old string) (string, error) {
 }
 
 // natRange is another range, or one address, with the same ports.
-func (r *Renamer) natRange(old string) (string, error) {
+func (r nodeRenamer) natRange(old string) (string, error) {
 	inner, ports, open, shut := old, "", "", ""
 	if rest, bracketed := strings.CutPrefix(old, "["); bracketed {
 		inner, ports, _ = strings.Cut(rest, "]")
@@ -241,7 +245,7 @@ func (r *Renamer) natRange(old string) (string, error) {
 }
 
 // comment is what a rule's comment becomes: with other names if its form is known, or else one of its own.
-func (r *Renamer) comment(table, chain string, f *netfilter.Fact) string {
+func (r nodeRenamer) comment(table, chain string, f *netfilter.Fact) string {
 	if other, known := provenance.WithNames(table, chain, f, r); known {
 		return other
 	}
@@ -251,14 +255,14 @@ func (r *Renamer) comment(table, chain string, f *netfilter.Fact) string {
 // The accounting objects of kube-proxy.
 var accounts = []string{"ct_state_invalid_dropped_pkts", "localhost_nps_accepted_pkts"}
 
-func (r *Renamer) account(old string) string {
+func (r nodeRenamer) account(old string) string {
 	if slices.Contains(accounts, old) {
 		return old
 	}
 	return r.Name("account", old)
 }
 
-func (r *Renamer) list(old string) string {
+func (r nodeRenamer) list(old string) string {
 	if old == "DEFAULT" {
 		return old
 	}

@@ -76,7 +76,7 @@ func TestRulesOfTranslation(t *testing.T) {
 		"10.1.2.3": v4, "10.1.2.3:80": v4 + ":80", "10.1.2.3-10.1.2.9:80-90": v4 + "-" + r.Text("10.1.2.9") + ":80-90", ":80": ":80",
 		"fd00:1::3": v6, "[fd00:1::3]:80": "[" + v6 + "]:80", "[fd00:1::3-fd00:1::9]:80": "[" + v6 + "-" + r.Text("fd00:1::9") + "]:80",
 	} {
-		got, err := r.natRange(old)
+		got, err := nodeRenamer{r}.natRange(old)
 		require.NoError(t, err, old)
 		assert.Equal(t, want, got, old)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // set is the new name of a set of ipset. Those by which a program is known stay.
-func (r *Renamer) set(old string) string {
+func (r nodeRenamer) set(old string) string {
 	if provenance.IsSign(old) {
 		return old
 	}
@@ -18,7 +18,7 @@ func (r *Renamer) set(old string) string {
 }
 
 // sets is what "ipset save" would print of the other sets. Errors call it by its name and say the line.
-func (r *Renamer) sets(file, save string) (string, error) {
+func (r nodeRenamer) sets(file, save string) (string, error) {
 	var out strings.Builder
 	types := map[string][]string{} // what elements are made of, by set
 	number := 0
@@ -37,7 +37,7 @@ func (r *Renamer) sets(file, save string) (string, error) {
 	return out.String(), nil
 }
 
-func (r *Renamer) setLine(words []string, types map[string][]string) ([]string, error) {
+func (r nodeRenamer) setLine(words []string, types map[string][]string) ([]string, error) {
 	if len(words) < 3 || words[0] != "create" && words[0] != "add" {
 		return nil, fmt.Errorf("want \"create SET TYPE\" or \"add SET ELEMENT\"")
 	}
@@ -58,7 +58,7 @@ func (r *Renamer) setLine(words []string, types map[string][]string) ([]string, 
 }
 
 // element is another element of a set, whose type says of what parts it is made.
-func (r *Renamer) element(parts []string, old string) (string, error) {
+func (r nodeRenamer) element(parts []string, old string) (string, error) {
 	words := strings.Split(old, ",")
 	if len(words) != len(parts) {
 		return "", fmt.Errorf("%q is no element of a set of %q", old, parts)
@@ -88,7 +88,7 @@ func (r *Renamer) element(parts []string, old string) (string, error) {
 	return strings.Join(words, ","), nil
 }
 
-func (r *Renamer) addressOrRange(old string) (string, error) {
+func (r nodeRenamer) addressOrRange(old string) (string, error) {
 	if p, err := netip.ParsePrefix(old); err == nil {
 		return r.Prefix(p).String(), nil
 	}
@@ -103,7 +103,7 @@ var (
 )
 
 // setOptions are what follows a set's type or an element.
-func (r *Renamer) setOptions(out, words []string) ([]string, error) {
+func (r nodeRenamer) setOptions(out, words []string) ([]string, error) {
 	creates := out[0] == "create"
 	for i := 0; i < len(words); i++ {
 		option, value := words[i], ""

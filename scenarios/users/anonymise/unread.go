@@ -18,7 +18,7 @@ var plainUnread = regexp.MustCompile(`^(?:(?:table (?:raw|mangle|nat|filter|secu
 	`forwarding databases of bridges and tunnels|native nftables tables|nftables (?:tables|chains)|order of the iptables backends)$`)
 
 // unread says that something could not be read, by its new name.
-func (r *Renamer) unread(old snapshot.Unread) snapshot.Unread {
+func (r nodeRenamer) unread(old snapshot.Unread) snapshot.Unread {
 	out := snapshot.Unread{What: old.What, Why: leftOut}
 	if plainUnread.MatchString(old.What) {
 		return out
@@ -38,7 +38,7 @@ func (r *Renamer) unread(old snapshot.Unread) snapshot.Unread {
 	return out
 }
 
-func (r *Renamer) unreadName(begin, old string) string {
+func (r nodeRenamer) unreadName(begin, old string) string {
 	switch begin {
 	case "route to ":
 		if p, err := netip.ParsePrefix(old); err == nil {
@@ -69,7 +69,7 @@ func (r *Renamer) unreadName(begin, old string) string {
 }
 
 // nfFamily is a family of nft.
-func (r *Renamer) nfFamily(old string) string {
+func (r nodeRenamer) nfFamily(old string) string {
 	if kept(old, "ip", "ip6", "inet", "arp", "bridge", "netdev") != "" {
 		return old
 	}
