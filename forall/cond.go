@@ -59,6 +59,11 @@ func (c *cond) named(name string) {
 	c.more = append(c.more, b.s.Choose(b.w.name(name), diagram.SetOf(diagram.Point(diagram.Number(1))), b.s.One(yes), b.s.One(no)))
 }
 
+// namedAt says that a condition holds that a rule asks for at one hook: what it counts may be another number at the next one.
+func (c *cond) namedAt(text string, in *chain, number int) {
+	c.named(text + " in " + place(in, number) + " at " + c.st.hook.String())
+}
+
 // fails says that the answer is not known.
 func (c *cond) fails(why string) { c.more = append(c.more, c.b.unmodelled(why)) }
 

@@ -109,6 +109,9 @@ func (b *builder) iptAsks(r *iptRule) (asks []diagram.Interval, read reads) {
 		read |= readsDevices | readsHook
 	}
 	for _, m := range r.Matches {
+		if asksOnce(m) {
+			read |= readsHook
+		}
 		switch m := m.(type) {
 		case *match.IPRange:
 			if m.Dst != nil {
@@ -130,6 +133,9 @@ func (b *builder) iptAsks(r *iptRule) (asks []diagram.Interval, read reads) {
 			}
 			if m.States&match.CTDNAT != 0 {
 				read |= readsView
+			}
+			if m.Status != nil {
+				read |= readsDevices // that of a packet that is back by lo is another one
 			}
 		case *match.Devgroup, *match.Physdev, *match.Owner, *match.RPFilter, *match.Realm, *match.PktType:
 			read |= readsDevices | readsHook | readsWay
@@ -161,14 +167,16 @@ func (b *builder) iptTargetAsks(t xtables.Target) (read reads) {
 
 // run is what the rule does.
 func (r *iptRule) run(b *builder, c *chain, number int, st state) diagram.ID {
-	if r.Target == nil {
+	if r.Target == nil && !r.writes() {
 		return b.is(fell, st)
 	}
 	condition := b.iptCondition(r.Rule, c, number, &st)
 	if condition == b.s.One(no) {
 		return b.is(fell, st)
 	}
-	return b.then(condition, b.iptAction(r.Target, c, st), b.is(fell, st))
+	met := st
+	met.wrote = st.wrote || r.writes()
+	return b.then(condition, b.iptAction(r.Target, c, met), b.is(fell, st))
 }
 
 // iptCondition is whether a rule's conditions hold.

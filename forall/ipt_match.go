@@ -54,7 +54,7 @@ func (q *cond) matchMore(m xtables.Match, c *chain, number int) {
 	switch m := m.(type) {
 	case *match.Statistic:
 		if m.Mode != match.StatisticRandom {
-			q.named(c.matchText(m) + " in " + place(c, number))
+			q.namedAt(c.matchText(m), c, number)
 			return
 		}
 		w := q.b.drawOf(m.Probability)
@@ -71,7 +71,7 @@ func (q *cond) matchMore(m xtables.Match, c *chain, number int) {
 		if m.Mode == match.RecentSet && !m.Invert {
 			return // it remembers the packet, and holds
 		}
-		q.named(c.matchText(m))
+		q.named(c.matchText(m) + q.st.afterWrite())
 	case *match.Set:
 		q.named(c.matchText(m))
 	case *match.Policy:
@@ -81,8 +81,31 @@ func (q *cond) matchMore(m xtables.Match, c *chain, number int) {
 	case *xtables.OpaqueMatch:
 		q.fails("the match " + m.Extension + ", which is not known")
 	default:
-		q.named(c.matchText(m) + " in " + place(c, number))
+		q.namedAt(c.matchText(m), c, number)
 	}
+}
+
+// asksOnce says whether the answer of a match may be another one at another hook: of those that count, and of those that look at what a
+// hook changes, as of the TTL.
+func asksOnce(m xtables.Match) bool {
+	switch m := m.(type) {
+	case *match.Statistic:
+		return m.Mode != match.StatisticRandom
+	case *match.Comment, *match.TCP, *match.UDP, *match.SCTP, *match.ICMP, *match.Multiport, *match.State, *match.Conntrack, *match.Mark,
+		*match.Connmark, *match.IPRange, *match.Addrtype, *match.NFAcct, *match.Recent, *match.Set, *match.Policy:
+		return false
+	}
+	return true
+}
+
+// writes says whether a rule changes a list of recent as far as its other matches let it.
+func (r *iptRule) writes() bool {
+	for _, m := range r.Matches {
+		if m, is := m.(*match.Recent); is && m.Mode != match.RecentRCheck {
+			return true
+		}
+	}
+	return false
 }
 
 // bit is how --state and --ctstate call the relation.

@@ -15,6 +15,8 @@ import (
 // iptAction is what a target does.
 func (b *builder) iptAction(t xtables.Target, c *chain, st state) diagram.ID {
 	switch t := t.(type) {
+	case nil:
+		return b.is(fell, st)
 	case *xtables.TargetVerdict:
 		switch t.Kind {
 		case xtables.VerdictAccept:

@@ -118,7 +118,7 @@ func (x *nftRun) fromMore(i int) diagram.ID {
 	case *expr.Counter, *expr.Log, *expr.Last:
 		return x.from(i + 1)
 	case *expr.Limit, *expr.Quota, *expr.Connlimit:
-		return x.tested(x.named(expr.Text(x.r.Exprs[i])+" in "+place(x.c, x.number)), i)
+		return x.tested(x.namedAt(expr.Text(x.r.Exprs[i])), i)
 	case *expr.Objref:
 		return x.object(e, i)
 	case *expr.Dynset:
@@ -154,6 +154,13 @@ func (x *nftRun) named(name string) diagram.ID {
 	return q.id()
 }
 
+// namedAt is a condition with a name that the rule asks for at one hook.
+func (x *nftRun) namedAt(text string) diagram.ID {
+	q := x.b.newCond(&x.st)
+	q.namedAt(text, x.c, x.number)
+	return q.id()
+}
+
 // verdict is a verdict of the rule or of an element.
 func (x *nftRun) verdict(v *expr.Verdict) diagram.ID {
 	b := x.b
@@ -182,7 +189,7 @@ func (x *nftRun) object(e *expr.Objref, i int) diagram.ID {
 	case expr.ObjectCounter, expr.ObjectSecmark:
 		return x.from(i + 1)
 	case expr.ObjectQuota, expr.ObjectLimit, expr.ObjectConnlimit:
-		return x.tested(x.named(fmt.Sprintf("object %s of %s %s", name, x.r.table.Family, x.r.table.Name)), i)
+		return x.tested(x.namedAt(fmt.Sprintf("object %s of %s %s", name, x.r.table.Family, x.r.table.Name)), i)
 	}
 	return x.b.unmodelled("the object " + name)
 }
@@ -193,8 +200,10 @@ func (x *nftRun) dynset(e *expr.Dynset, i int) diagram.ID {
 	if set == nil {
 		return x.b.unmodelled("set " + e.Set + ", which is not there")
 	}
+	x = x.fork()
+	x.st.wrote = true
 	if len(e.Exprs)+len(set.Exprs) > 0 {
-		return x.tested(x.named(expr.Text(e)+" in "+place(x.c, x.number)), i)
+		return x.tested(x.namedAt(expr.Text(e)), i)
 	}
 	if e.Invert && e.Op != expr.DynsetDelete {
 		return x.breaks()

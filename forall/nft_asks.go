@@ -12,7 +12,9 @@ import (
 func (b *builder) nftAsks(c *chain, r *nftRule) ([]diagram.Interval, reads) {
 	a := nftAsking{b: b, r: r, led: map[string]bool{}, run: nftRun{b: b, c: c, r: r, st: state{port: asIs}}, filters: true}
 	for _, x := range r.Exprs {
-		a.take(x)
+		if a.take(x); a.ended {
+			break
+		}
 	}
 	return a.asks, a.read
 }
@@ -26,6 +28,7 @@ type nftAsking struct {
 	asks    []diagram.Interval
 	read    reads
 	filters bool // what does not match has no effect so far
+	ended   bool // what comes behind is not modelled
 }
 
 // needOf is a condition of the destination that must hold.
@@ -111,8 +114,16 @@ func (a *nftAsking) takeMore(x expr.Expr) {
 		a.read |= translates | readsDevices | readsHook | readsView
 	case *expr.Reject:
 		a.read |= readsHook
-	case *expr.Notrack, *expr.Dynset:
+	case *expr.Notrack:
 		a.filters = false
+	case *expr.Dynset:
+		a.read |= readsHook
+		a.filters = false
+	case *expr.Limit, *expr.Quota, *expr.Connlimit, *expr.Objref:
+		a.read |= readsHook
+	case *expr.Counter, *expr.Log, *expr.Last:
+	default:
+		a.ended = true // it may fill a register, of which the rest would be read wrongly
 	}
 }
 
@@ -243,6 +254,9 @@ func (a *nftAsking) lookup(x *expr.Lookup) {
 		}
 		if !x.Invert && boxes.catchall == nil && !setChanges(set) && r.of.view == 1 {
 			a.needOf(diagram.SetOf(in...))
+		}
+		if len(in) == 0 { // the destination is looked up though nothing is there
+			in = append(in, diagram.Interval{Last: a.b.s.Limit(vDst)})
 		}
 		a.asks = append(a.asks, in...) // each for itself: elements side by side may lead to different chains
 	}

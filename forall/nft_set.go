@@ -154,7 +154,8 @@ func (x *nftRun) lookupChanging(e *expr.Lookup, set *nftables.Set, i int) diagra
 			key = append(key, varNames[r.of.v])
 		}
 	}
-	has := x.named(fmt.Sprintf("set %s of %s %s has %s", set.Name, x.r.table.Family, x.r.table.Name, strings.Join(key, " . ")))
+	has := x.named(fmt.Sprintf("set %s of %s %s has %s%s", set.Name, x.r.table.Family, x.r.table.Name, strings.Join(key, " . "),
+		x.st.afterWrite()))
 	hit := x.from(i + 1)
 	if set.Flags&nftables.SetMap != 0 && e.Map {
 		hit = x.b.unmodelled("what the map " + set.Name + " has, which packets change")
@@ -294,22 +295,13 @@ func (l *looking) withValue(r *run, value []byte) []int32 {
 	if len(l.set.parts) == 0 {
 		return l.set.with(r.at, value)
 	}
-	var out []int32
-	for k, p := range l.set.parts {
-		low, high := max(p.at, r.at), min(p.at+p.size, r.at+r.n)
-		if low >= high {
-			continue
-		}
-		these := l.set.with(low, value[low-r.at:high-r.at])
-		if slices.Sort(these); out == nil || k == 0 {
-			out = these
-		} else {
-			out = intersect(out, these, len(l.set.all))
-		}
+	out := make([]int32, len(l.set.all)) // of zeros between two parts all
+	for i := range out {
+		out[i] = int32(i)
 	}
-	if out == nil { // zeros between two parts
-		for i := range l.set.all {
-			out = append(out, int32(i))
+	for _, p := range l.set.parts {
+		if low, high := max(p.at, r.at), min(p.at+p.size, r.at+r.n); low < high {
+			out = intersect(out, l.set.with(low, value[low-r.at:high-r.at]), len(l.set.all))
 		}
 	}
 	return out

@@ -42,6 +42,7 @@ type state struct {
 	routed  bool
 	bound   [2]bool // the sides of its connection that NAT has decided
 	altered bool    // something of the header that no variable is about
+	wrote   bool    // a rule has put something into a set or list
 	anyPort bool    // the source port may be another one now
 	out     int16   // the device that the hook sees, from 1 on; 0: none
 	way     int32   // of ways; 0: none
@@ -53,6 +54,14 @@ type state struct {
 	moved   moved // whether the translation of the destination makes it another one
 	to      int32 // of targets: what the destination is translated to; 0: nothing
 	src     int32 // of sources: what the source is translated to; 0: nothing
+}
+
+// afterWrite is what conditions are called otherwise that ask for what rules have remembered, since the packet itself may be in it now.
+func (st *state) afterWrite() string {
+	if st.wrote {
+		return " (after a rule has remembered something)"
+	}
+	return ""
 }
 
 // moved says whether a translation makes a destination another one.
