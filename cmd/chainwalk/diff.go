@@ -21,6 +21,9 @@ type diffOptions struct {
 	chance  string
 	ignore  []string
 	output  string
+	// certificate is the file that gets the certificate, of at most so many boxes; empty: none is written.
+	certificate string
+	mostBoxes   int
 }
 
 func newDiffCommand(s streams) *cobra.Command {
@@ -37,10 +40,14 @@ the first packets of connections as most programs send them (a SYN, an echo requ
 than addresses (a limit, a counter, a socket): such a condition gets a name, and each difference lists the conditions under which it was
 found.
 
+With --certificate it writes a file from which anybody can see that this is so: both sides, and all packets in disjoint boxes with what
+becomes of them on either side. "chainwalk verify" checks it without trust in what wrote it.
+
 The exit status is 0 if all packets are treated alike, 1 if some are not, 2 if it cannot be said.`,
 		Example: `  chainwalk diff before.rules after.rules
   chainwalk diff iptables.rules nft.rules --local 192.0.2.10
-  chainwalk diff node1.yaml node2.yaml -f objects.yaml --ignore source`,
+  chainwalk diff node1.yaml node2.yaml -f objects.yaml --ignore source
+  chainwalk diff before.rules after.rules --certificate change.json && chainwalk verify change.json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return fmt.Errorf("want BEFORE and AFTER, got %d arguments", len(args))
@@ -56,6 +63,7 @@ The exit status is 0 if all packets are treated alike, 1 if some are not, 2 if i
 	flags.StringSliceVar(&o.ignore, "ignore", nil,
 		"what makes no difference: mark, source, detail (everything but the verdict and where it goes)")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
+	addCertificateFlags(cmd, &o)
 	completeWords(cmd, "class", "new", "established", "replying", "related", "invalid", "untracked")
 	completeWords(cmd, "chance", "ideal", "exact")
 	completeWords(cmd, "ignore", "mark", "source", "detail")
@@ -89,7 +97,7 @@ func (o *diffOptions) options() (out forall.Options, err error) {
 	if o.output != "text" && o.output != "json" {
 		return out, fmt.Errorf("-o %s: want text or json", o.output)
 	}
-	return out, nil
+	return out, o.checkCertificate(out.Classes)
 }
 
 // diffResult is what diff prints as JSON.
@@ -134,12 +142,15 @@ func runDiff(s streams, o diffOptions, before, after string) error {
 			result.Unread = append(result.Unread, side.name+": "+text)
 		}
 	}
-	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+	for _, family := range familiesWithRules(sides) {
 		if err := result.compare(sides, family, options, book); err != nil {
 			return err
 		}
 	}
 	result.conclude(before, after)
+	if err := writeCertificate(&o, sides, &options); err != nil {
+		return err
+	}
 	if err := result.write(s, o.output); err != nil {
 		return err
 	}
@@ -152,11 +163,18 @@ func runDiff(s streams, o diffOptions, before, after string) error {
 	return nil
 }
 
+// familiesWithRules are those of the packets that the sides may treat otherwise than every host does.
+func familiesWithRules(sides [2]*hostSource) (out []netfilter.Family) {
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+		if sides[0].has(family) || sides[1].has(family) {
+			out = append(out, family)
+		}
+	}
+	return out
+}
+
 // compare adds the differences of a family.
 func (r *diffResult) compare(sides [2]*hostSource, family netfilter.Family, options forall.Options, book *names.Book) error {
-	if !sides[0].has(family) && !sides[1].has(family) {
-		return nil
-	}
 	options.Families = []netfilter.Family{family}
 	var hosts [2]*packetsim.Host
 	var fates [2]*forall.Fates

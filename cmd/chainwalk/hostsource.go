@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/chainwalk/chainwalk/forall/certificate"
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -53,6 +55,8 @@ type hostSource struct {
 	known *packetsim.Host
 	// unread is what the snapshot lacks.
 	unread []snapshot.Unread
+	// input is all of the host as text.
+	input certificate.Input
 }
 
 // pair reads two hosts. Standard input can be only one of them.
@@ -78,7 +82,11 @@ func (o *hostOptions) read(s streams, path string) (*hostSource, error) {
 		if err != nil {
 			return nil, err
 		}
-		return o.ofSnapshot(path, taken)
+		var text bytes.Buffer
+		if err := taken.Write(&text, snapshot.YAML); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return o.ofSnapshot(path, taken, text.Bytes())
 	}
 	r, name, err := document.Open(path, s.in)
 	if err != nil {
@@ -99,14 +107,19 @@ func (o *hostOptions) read(s streams, path string) (*hostSource, error) {
 		if err != nil {
 			return nil, err
 		}
-		return o.ofSnapshot(path, taken)
+		return o.ofSnapshot(path, taken, text)
 	}
-	return &hostSource{name: path, saved: saved}, err
+	return &hostSource{name: path, saved: saved, input: o.input(path, text, known.Local)}, err
 }
 
-func (o *hostOptions) ofSnapshot(name string, taken *snapshot.NodeSnapshot) (*hostSource, error) {
+func (o *hostOptions) ofSnapshot(name string, taken *snapshot.NodeSnapshot, text []byte) (*hostSource, error) {
 	host, err := snapshot.NewHost(taken, snapshot.HostOptions{Dialect: netfilter.Dialect(o.tools)})
-	return &hostSource{name: name, known: host, unread: taken.Unread}, err
+	return &hostSource{name: name, known: host, unread: taken.Unread, input: o.input(name, text, nil)}, err
+}
+
+// input is a host as text.
+func (o *hostOptions) input(name string, text []byte, local []netip.Addr) certificate.Input {
+	return certificate.Input{Name: name, Text: string(text), Local: local, Tools: netfilter.Dialect(o.tools)}
 }
 
 // notRead is what the snapshot lacks, each with the reason.

@@ -97,6 +97,7 @@ Exit status: 0 passed, or the answer is yes; 1 failed, or no; 2 bad usage or inp
 		newDoctorCommand(s),
 		newMigrateCommand(s),
 		newDiffCommand(s),
+		newVerifyCommand(s),
 		newAskCommand(s),
 		newGatherCommand(s),
 		newAnonymiseCommand(s),

@@ -183,3 +183,71 @@ func (s *Store) Leaves(root ID, each func(leaf ID)) {
 		stack = append(stack, s.Kids(id)...)
 	}
 }
+
+// Fix is a function with values of the variables from one on put in, so that it no longer depends on them.
+func (s *Store) Fix(root ID, from Var, value func(Var) Value) ID {
+	known := map[ID]ID{}
+	var fix func(ID) ID
+	fix = func(id ID) ID {
+		if s.IsLeaf(id) {
+			return id
+		}
+		if made, is := known[id]; is {
+			return made
+		}
+		v := s.nodes[id].v
+		if v >= from {
+			return fix(s.Kid(id, value(v)))
+		}
+		kids := slices.Clone(s.Kids(id))
+		last := make([]Value, len(kids))
+		for i := range kids {
+			kids[i], last[i] = fix(kids[i]), s.Last(id, i)
+		}
+		made := s.Node(v, last, kids)
+		known[id] = made
+		return made
+	}
+	return fix(root)
+}
+
+// PathsOfTwo calls each for every way through two functions at once, with the leaves to which it leads in either, until it is false.
+func (s *Store) PathsOfTwo(a, b ID, each func(path []Edge, a, b ID) bool) {
+	s.pathsOfTwo(a, b, nil, each)
+}
+
+func (s *Store) pathsOfTwo(a, b ID, path []Edge, each func([]Edge, ID, ID) bool) bool {
+	v := min(s.nodes[a].v, s.nodes[b].v)
+	if v == none {
+		return each(path, a, b)
+	}
+	ok := true
+	s.Both(a, b, func(i Interval, a, b ID) bool {
+		ok = s.pathsOfTwo(a, b, append(path, Edge{v, i}), each)
+		return ok
+	})
+	return ok
+}
+
+// CountPathsOfTwo is how many ways PathsOfTwo finds.
+func (s *Store) CountPathsOfTwo(a, b ID) float64 {
+	known := map[[2]ID]float64{}
+	var count func(a, b ID) float64
+	count = func(a, b ID) float64 {
+		if s.IsLeaf(a) && s.IsLeaf(b) {
+			return 1
+		}
+		key := [2]ID{a, b}
+		if n, is := known[key]; is {
+			return n
+		}
+		n := 0.0
+		s.Both(a, b, func(_ Interval, a, b ID) bool {
+			n += count(a, b)
+			return true
+		})
+		known[key] = n
+		return n
+	}
+	return count(a, b)
+}

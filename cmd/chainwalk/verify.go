@@ -1,0 +1,159 @@
+package main
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainwalk/chainwalk/forall/certificate"
+	"github.com/chainwalk/chainwalk/internal/document"
+)
+
+type verifyOptions struct {
+	mostParts int
+	output    string
+}
+
+func newVerifyCommand(s streams) *cobra.Command {
+	var o verifyOptions
+	cmd := &cobra.Command{
+		Use:   "verify CERTIFICATE",
+		Short: "Check a certificate of diff: what becomes of all packets before and after a change",
+		Long: `CERTIFICATE is a file that "chainwalk diff --certificate" has written. It has both sides, and all packets in boxes with what
+becomes of them on either side. verify trusts nothing else of it: it builds both hosts anew, checks that the boxes are disjoint and
+have all packets, reads where each rule, set and route that the packets of a box meet has its bounds, cuts the box there, and walks
+packets of each part. Probabilities are compared exactly. It shares nothing with diff but the walk of single packets.
+
+What it prints has the checksums of both sides, to be compared with those of your files.
+
+The exit status is 0 if the certificate holds, 1 if it does not, 2 if it cannot be read or checked.`,
+		Example: `  chainwalk diff before.rules after.rules --certificate change.json
+  chainwalk verify change.json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("want one CERTIFICATE, got %d arguments", len(args))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return runVerify(s, &o, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&o.mostParts, "most-parts", certificate.DefaultMostParts,
+		"into how many parts rules may cut the boxes, which bounds the time")
+	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
+	completeWords(cmd, "output", "text", "json")
+	return cmd
+}
+
+// verifyResult is what verify prints as JSON.
+type verifyResult struct {
+	Version int    `json:"version"`
+	Answer  string `json:"answer"`
+	Holds   bool   `json:"holds"`
+	// Same says that all packets are treated alike that are not Open.
+	Same   bool         `json:"same"`
+	Before verifiedSide `json:"before"`
+	After  verifiedSide `json:"after"`
+	// Boxes are those of the certificate, Parts what they were cut into, and Walks the packets that were walked.
+	Boxes int          `json:"boxes"`
+	Parts int          `json:"parts"`
+	Walks int          `json:"walks"`
+	Open  []verifyOpen `json:"open,omitempty"`
+}
+
+// verifiedSide is a side, to be compared with a file.
+type verifiedSide struct {
+	Name   string `json:"name"`
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// verifyOpen is packets of which the certificate says nothing.
+type verifyOpen struct {
+	Why   string  `json:"why"`
+	Boxes int     `json:"boxes"`
+	Share float64 `json:"share"`
+}
+
+func sideOf(i *certificate.Input) verifiedSide {
+	return verifiedSide{i.Name, len(i.Text), fmt.Sprintf("%x", sha256.Sum256([]byte(i.Text)))}
+}
+
+func runVerify(s streams, o *verifyOptions, path string) error {
+	switch {
+	case o.output != "text" && o.output != "json":
+		return fmt.Errorf("-o %s: want text or json", o.output)
+	case o.mostParts < 1:
+		return fmt.Errorf("--most-parts %d: want 1 or more", o.mostParts)
+	}
+	r, name, err := document.Open(path, s.in)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // only read
+	c, err := certificate.Read(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	report, err := certificate.Check(c, certificate.Options{MostParts: o.mostParts})
+	var wrong *certificate.Problem
+	if err != nil && !errors.As(err, &wrong) {
+		return toolError(fmt.Errorf("%s: it cannot be checked: %w", name, err))
+	}
+	result := verifyResult{Version: 1, Holds: err == nil, Same: c.Same, Before: sideOf(&c.Before), After: sideOf(&c.After)}
+	result.conclude(c, report, wrong)
+	if err := result.write(s, o.output); err != nil {
+		return err
+	}
+	if !result.Holds {
+		return errNotHeld
+	}
+	return nil
+}
+
+// toolError is an error that says nothing of what was asked.
+func toolError(err error) error { return fmt.Errorf("%s", err) }
+
+func (r *verifyResult) conclude(c *certificate.Certificate, report *certificate.Report, wrong *certificate.Problem) {
+	switch {
+	case wrong != nil:
+		r.Answer = "the certificate does not hold: " + wrong.Error()
+		return
+	case c.Same:
+		r.Answer = fmt.Sprintf("the certificate holds: %s and %s treat all packets alike", c.Before.Name, c.After.Name)
+	default:
+		r.Answer = fmt.Sprintf("the certificate holds: %s and %s treat packets of %d of %d boxes otherwise", c.Before.Name, c.After.Name,
+			report.Differ, report.Boxes)
+	}
+	for _, p := range c.Ignore {
+		r.Answer += ", but for the " + map[certificate.Part]string{
+			certificate.Mark: "mark", certificate.Source: "translated source", certificate.Detail: "details",
+		}[p]
+	}
+	r.Boxes, r.Parts, r.Walks = report.Boxes, report.Parts, report.Walks
+	for _, open := range report.Open {
+		r.Open = append(r.Open, verifyOpen(open))
+	}
+}
+
+func (r *verifyResult) write(s streams, output string) error {
+	if output == "json" {
+		return writeJSON(s.out, r)
+	}
+	fmt.Fprintln(s.out, r.Answer)
+	for _, side := range []struct {
+		name string
+		verifiedSide
+	}{{"before", r.Before}, {"after", r.After}} {
+		writeField(s, side.name, fmt.Sprintf("%s, %d bytes, sha256 %s", side.Name, side.Bytes, side.SHA256))
+	}
+	if r.Holds {
+		writeField(s, "checked", fmt.Sprintf("%d boxes in %d parts, %d walks", r.Boxes, r.Parts, r.Walks))
+	}
+	for _, open := range r.Open {
+		writeField(s, "open", fmt.Sprintf("%s of all packets: %s", shareText(open.Share), open.Why))
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestVerifyChecksWhatDiffWrote(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "change.json")
+	before, after := write(t, "before", webFirewall), write(t, "after", webNative443)
+	status, _, errOut := call("", "diff", before, after, "--certificate", file)
+	require.Equal(t, exitNotHeld, status, errOut)
+	status, out, errOut := call("", "verify", file)
+	require.Equal(t, exitHeld, status, out+errOut)
+	assert.Contains(t, out, "the certificate holds: ")
+	assert.Contains(t, out, "sha256 ")
+	status, out, errOut = call("", "verify", file, "-o", "json")
+	require.Equal(t, exitHeld, status, errOut)
+	var result verifyResult
+	require.NoError(t, json.Unmarshal([]byte(out), &result))
+	assert.True(t, result.Holds)
+	assert.False(t, result.Same)
+	assert.Positive(t, result.Boxes)
+
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	edited := strings.Replace(string(text), "tcp dport { 80, 443 } accept", "tcp dport { 80, 444 } accept", 1)
+	require.NotEqual(t, string(text), edited)
+	status, out, errOut = call(edited, "verify", "-")
+	assert.Equal(t, exitNotHeld, status, out+errOut)
+	assert.Contains(t, out, "the certificate does not hold: IPv4: box ")
+	status, _, errOut = call("{", "verify", "-")
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, errOut, "certificate: ")
+	status, _, errOut = call(string(text), "verify", "-", "--most-parts", "3")
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, errOut, "it cannot be checked")
+}
+
+func TestCertificatesThatCannotBe(t *testing.T) {
+	rules, none := write(t, "rules", webFirewall), write(t, "none", "")
+	for _, row := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{rules, rules, "--class", "established"}, "--class must be new"},
+		{[]string{rules, rules, "--most-boxes", "0"}, "--most-boxes 0: want 1 or more"},
+		{[]string{rules, rules, "--most-boxes", "10"}, "boxes of packets, more than 10"},
+		{[]string{none, none}, "neither side has any rules"},
+	} {
+		file := filepath.Join(t.TempDir(), "change.json")
+		status, out, errOut := call("", append([]string{"diff", "--certificate", file}, row.args...)...)
+		assert.Equal(t, exitUsage, status, out)
+		assert.Contains(t, errOut, row.want)
+		assert.NoFileExists(t, file)
+	}
+}
+
+// TestShippedCertificateSchema compares the schema that is printed with that of docs.
+func TestShippedCertificateSchema(t *testing.T) {
+	status, out, errOut := call("", "schema", "certificate")
+	require.Equal(t, exitHeld, status, errOut)
+	shipped, err := os.ReadFile("../../docs/certificate.schema.json")
+	require.NoError(t, err)
+	assert.Equal(t, string(shipped), out, "go run ./cmd/chainwalk schema certificate > docs/certificate.schema.json")
+}

@@ -1,0 +1,60 @@
+package forall
+
+import (
+	"iter"
+
+	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
+
+// Pair is a box and its fates on two hosts.
+type Pair struct {
+	Space       Space
+	Here, There Distribution
+	// Numbers are those of the two distributions: of two pairs of a family and class they are equal if and only if the distributions are.
+	Numbers [2]int
+	// Witness is a packet of the box, as likely a one as it has.
+	Witness inet.Input
+}
+
+// Both are the fates of all packets of a family and class on two hosts.
+type Both struct {
+	roots
+	family netfilter.Family
+	class  Class
+	likely *likely
+}
+
+// Both puts the fates on another host beside those on this one; nil if one of them is not about the family and class. holds says which
+// conditions with names hold.
+func (f *Fates) Both(other *Fates, family netfilter.Family, class Class, holds func(name string) bool) *Both {
+	p, q := f.part(family, class), other.part(family, class)
+	if p == nil || q == nil {
+		return nil
+	}
+	r := p.beside(q)
+	value := func(v diagram.Var) diagram.Value {
+		if holds(r.world.names[v-vNames]) {
+			return diagram.Number(1)
+		}
+		return diagram.Value{}
+	}
+	r.a, r.b = r.world.store.Fix(r.a, vNames, value), r.world.store.Fix(r.b, vNames, value)
+	return &Both{r, family, class, newLikely(f.host, other.host)}
+}
+
+// Count is how many boxes Boxes has.
+func (b *Both) Count() float64 { return b.world.store.CountPathsOfTwo(b.a, b.b) }
+
+// Boxes are disjoint boxes that together have all packets, in an order that only the functions decide.
+func (b *Both) Boxes() iter.Seq[Pair] {
+	return func(yield func(Pair) bool) {
+		b.world.store.PathsOfTwo(b.a, b.b, func(path []diagram.Edge, x, y diagram.ID) bool {
+			p := Pair{Space: b.world.space(b.family, b.class, path), Here: b.world.distribution(x), There: b.world.distribution(y),
+				Numbers: [2]int{int(x), int(y)}}
+			p.Witness, _ = b.likely.witness(&p.Space)
+			return yield(p)
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package certificate
+
+import "github.com/chainwalk/chainwalk/netfilter/nftables/expr"
+
+// part is a field in a header.
+type part struct {
+	at, size int
+	field    field
+	came     bool
+}
+
+// octetOf is a byte of a field as the packet has it now, or had it when it came.
+func (q *nftReading) octetOf(p part, i int) octet {
+	if q.moved[p.field] && !p.came {
+		return octet{kind: known, value: q.at[p.field].bytes(p.size)[i]}
+	}
+	return octet{kind: ofField, field: p.field, at: uint8(i), mask: 0xff, came: p.came}
+}
+
+// load puts bytes of a header that has these fields into registers.
+func (q *nftReading) load(to expr.Register, offset, n int, parts ...part) {
+	q.put(to, n, func(i int) octet {
+		for _, p := range parts {
+			if k := offset + i - p.at; k >= 0 && k < p.size {
+				return q.octetOf(p, k)
+			}
+		}
+		return octet{}
+	})
+}
+
+func (q *nftReading) payload(e *expr.Payload) {
+	var in []part
+	switch {
+	case e.Base == expr.NetworkHeader && q.six:
+		in = []part{{at: 6, size: 1, field: proto}, {at: 8, size: 16, field: src}, {at: 24, size: 16, field: dst}}
+	case e.Base == expr.NetworkHeader:
+		in = []part{{at: 9, size: 1, field: proto}, {at: 12, size: 4, field: src}, {at: 16, size: 4, field: dst}}
+	case e.Base == expr.TransportHeader:
+		if q.oneProto() == cuts {
+			break
+		}
+		switch q.cell.spans[proto].first.low {
+		case 6, 17, 132:
+			in = []part{{at: 0, size: 2, field: srcPort}, {at: 2, size: 2, field: dstPort}}
+		}
+	}
+	q.load(e.Dreg, int(e.Offset), int(e.Len), in...)
+}
+
+func (q *nftReading) writes(e *expr.Payload) {
+	upTo := uint32(12)
+	if q.six {
+		upTo = 8
+	}
+	if e.Base != expr.NetworkHeader || e.Offset+e.Len > upTo {
+		q.cannot("it writes to addresses or ports")
+	}
+}
+
+func (q *nftReading) meta(e *expr.Meta) {
+	size := 4
+	switch e.Key {
+	case expr.MetaL4proto:
+		q.load(e.Dreg, 0, 1, part{size: 1, field: proto})
+		return
+	case expr.MetaIifname, expr.MetaIifkind, expr.MetaIif, expr.MetaIiftype, expr.MetaIifgroup:
+		_ = q.oneDevice()
+		size = 16
+	case expr.MetaOifname, expr.MetaOifkind:
+		size = 16
+	case expr.MetaPkttype, expr.MetaRtclassid:
+		q.cannot("it asks of how a packet came, or of its route")
+	}
+	q.put(e.Dreg, size, func(int) octet { return octet{} })
+}
+
+// ct loads what conntrack knows: of a new connection the packet as it came.
+func (q *nftReading) ct(e *expr.CT) {
+	size, answer := addrSize(q.six), e.Dir != nil && *e.Dir == 1
+	p := part{came: !answer}
+	switch e.Key {
+	case expr.CTSrc, expr.CTSrcIP, expr.CTSrcIP6:
+		p.field, p.size = src, size
+	case expr.CTDst, expr.CTDstIP, expr.CTDstIP6:
+		p.field, p.size = dst, size
+	case expr.CTProtoSrc, expr.CTProtoDst:
+		_ = q.oneProto()
+		if p.field, p.size = srcPort, 2; e.Key == expr.CTProtoDst {
+			p.field = dstPort
+		}
+	case expr.CTProtocol:
+		p.field, p.size = proto, 1
+	default:
+		q.put(e.Dreg, 16, func(int) octet { return octet{} })
+		return
+	}
+	if answer && e.Key != expr.CTProtocol {
+		q.cannot("is expected in answer")
+	}
+	q.load(e.Dreg, 0, p.size, p)
+}
