@@ -77,12 +77,13 @@ kernel: ## compare the fake kernel and the walk with the real kernel and tools, 
 kernel-nft: ## compare nft alone with the real tool and kernel: NFT_SESSIONS (300) sessions, NFT_RULESETS (40) rulesets of each family with packets, from NFT_SEED; shrunk cases go to NFT_OUT
 	$(GO) run ./kindtest/onkernel/differ/search -seed $(NFT_SEED) -rulesets 0 -sessions $(NFT_SESSIONS) -natives $(NFT_RULESETS) -out $(NFT_OUT)
 
-FORALL_RULESETS ?= 2000
-FORALL_PACKETS ?= 850
-FORALL_SEED ?= 1
+FORALL_PACKETS ?= 10000000
+FORALL_SEED    ?= 1
+FORALL_ARGS     = -timeout 0 -count=1 -v -args -forall-packets $$(($(FORALL_PACKETS) / 2)) -forall-seed $(FORALL_SEED)
 .PHONY: forall
-forall: ## compare the fates of all packets (package forall) with concrete walks: FORALL_RULESETS (2000) random rulesets of each language and family, FORALL_PACKETS (850) packets of each, from FORALL_SEED: ten million
-	$(GO) test ./kindtest/onkernel/differ -run TestFatesOfRandomRulesets -timeout 0 -v -args -forall-rulesets $(FORALL_RULESETS) -forall-packets $(FORALL_PACKETS) -forall-seed $(FORALL_SEED)
+forall: ## compare the fates of all packets (package forall) with walks of FORALL_PACKETS (10000000) packets: half in random rulesets, half in scenarios and generated clusters, from FORALL_SEED
+	$(GO) test ./kindtest/onkernel/differ -run TestFatesOfRandomRulesets $(FORALL_ARGS)
+	$(GO) test ./forall/walked -run TestFatesOf $(FORALL_ARGS)
 
 kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps (MODE=nftables runs files that name no mode in that one)
 	GOGC=400 CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns $(addprefix -args -in-mode ,$(MODE))

@@ -21,54 +21,71 @@ import (
 )
 
 var (
-	forallRulesets = flag.Int("forall-rulesets", 6, "random rulesets of each language and family whose fates are compared with walks")
-	forallPackets  = flag.Int("forall-packets", 200, "packets of each")
-	forallSeed     = flag.Uint64("forall-seed", 1, "of the rulesets and packets")
+	forallPackets = flag.Int("forall-packets", 7200, "packets to compare with walks in random rulesets of each language and family")
+	forallSeed    = flag.Uint64("forall-seed", 1, "of the rulesets and packets")
 )
 
 // TestFatesOfRandomRulesets compares the fates of all packets with those of single ones, by the rulesets that are compared with the kernel.
 func TestFatesOfRandomRulesets(t *testing.T) {
-	if race.Enabled && *forallRulesets > 1 {
-		*forallRulesets = 1 // it starts no goroutine, and the detector makes it ten times as slow
+	languages, families := []string{"legacy", "nft", "nftables"}, []netfilter.Family{netfilter.IPv4, netfilter.IPv6}
+	packets := *forallPackets / len(languages) / len(families)
+	if race.Enabled {
+		packets /= 6 // it starts no goroutine, and the detector makes it ten times as slow
 	}
-	for _, language := range []string{"legacy", "nft", "nftables"} {
-		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+	for _, language := range languages {
+		for _, family := range families {
 			t.Run(fmt.Sprintf("%s/%d", language, family), func(t *testing.T) {
 				var all walked.Report
 				g := &gen{r: rand.New(rand.NewPCG(*forallSeed, uint64(family))), w: worlds[family]}
-				for n := range *forallRulesets {
+				for n := 0; all.Asked < packets; n++ {
 					h, text := drawnHost(t, g, language)
 					if h == nil {
 						continue
 					}
 					f, err := forall.Of(h, forall.Options{Chance: forall.Exact, Families: []netfilter.Family{family}})
 					require.NoError(t, err)
-					r := walked.Compare(f, rand.New(rand.NewPCG(*forallSeed, uint64(n))), *forallPackets)
+					r := walked.Compare(f, rand.New(rand.NewPCG(*forallSeed, uint64(n))), min(850, max(200, packets/100)))
+					all.Add(r)
 					if !assert.Empty(t, r.Wrong, "ruleset %d: %s\n%s", n, r.Text(), text) {
 						return
 					}
-					all.Add(r)
 				}
 				t.Log(&all)
+				fmt.Printf("%s: %s\n", t.Name(), &all)
 			})
 		}
 	}
 }
 
+// restoring is the call that loads rules of a language, and the tools that it is of.
+func restoring(language string, family netfilter.Family) (netfilter.Dialect, []string) {
+	switch {
+	case language == "nftables":
+		return netfilter.NFT, []string{"nft", "-f", "-"}
+	case family == netfilter.IPv6:
+		return netfilter.Dialect(language), []string{"ip6tables-restore"}
+	}
+	return netfilter.Dialect(language), []string{"iptables-restore"}
+}
+
 // drawnHost is the walk's node with a random ruleset without sets of ipset and accounting objects; nil if the tools refuse it.
 func drawnHost(t *testing.T, g *gen, language string) (*packetsim.Host, string) {
 	t.Helper()
-	dialect, draw, argv := netfilter.Dialect(language), g.ruleset, []string{"iptables-restore"}
-	switch {
-	case language == "nftables":
-		dialect, draw, argv = netfilter.NFT, g.nativeRuleset, []string{"nft", "-f", "-"}
-	case g.w.family == netfilter.IPv6:
-		argv[0] = "ip6tables-restore"
+	dialect, argv := restoring(language, g.w.family)
+	draw := g.ruleset
+	if language == "nftables" {
+		draw = g.nativeRuleset
 	}
 	text := draw()
 	for g.usesAccounts || g.usesSets {
 		text = draw()
 	}
+	return hostOf(t, dialect, argv, text)
+}
+
+// hostOf is the walk's node with the rules of a text that its tools do not refuse, and these rules; nil if they refuse all of it.
+func hostOf(t *testing.T, dialect netfilter.Dialect, argv []string, text string) (*packetsim.Host, string) {
+	t.Helper()
 	kernel, text := loadedKernel(t, dialect, argv, text)
 	if kernel == nil {
 		return nil, text

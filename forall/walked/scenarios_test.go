@@ -1,0 +1,103 @@
+package walked_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/forall/walked"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/search/gen"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
+)
+
+var (
+	forallPackets = flag.Int("forall-packets", 6000, "packets to compare with walks: half in shipped scenarios, half in generated clusters")
+	forallSeed    = flag.Uint64("forall-seed", 1, "of the clusters and packets")
+)
+
+// kept keeps the clusters that scenarios are played in.
+type kept struct {
+	sim.Backend
+	worlds []*sim.World
+	nodes  [][]string
+}
+
+func (k *kept) Start(ctx context.Context, cluster *scenarios.Cluster) (scenarios.Session, error) {
+	w, err := sim.NewWorld(ctx, cluster, sim.Options{Direct: true})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range cluster.Nodes {
+		names = append(names, cluster.Nodes[i].Name)
+	}
+	k.worlds, k.nodes = append(k.worlds, w), append(k.nodes, names)
+	return w, nil
+}
+
+// played are the nodes of a scenario after its last step, without the connections that they had. Nil if it is not played.
+func played(t *testing.T, s *scenarios.Scenario, modes ...scenarios.Mode) (nodes []*packetsim.Host) {
+	t.Helper()
+	k := &kept{}
+	if result := scenarios.RunIn(t.Context(), s, k, modes...); result.Skipped != "" {
+		return nil
+	}
+	for i, w := range k.worlds {
+		for _, name := range k.nodes[i] {
+			taken, err := snapshot.Of(w.Host(name))
+			require.NoError(t, err)
+			taken.Conntrack = nil
+			h, err := snapshot.NewHost(taken, snapshot.HostOptions{})
+			require.NoError(t, err)
+			nodes = append(nodes, h)
+		}
+	}
+	return nodes
+}
+
+// compared compares the fates of nodes with walks until there were so many packets. next gives the nodes of a cluster.
+func compared(t *testing.T, packets int, next func(n int) []*packetsim.Host) {
+	var all walked.Report
+	perNode := min(1000, max(100, packets/200))
+	for n := 0; all.Asked < packets; n++ {
+		for _, h := range next(n) {
+			f, err := forall.Of(h, forall.Options{Chance: forall.Exact})
+			require.NoError(t, err)
+			r := walked.Compare(f, rand.New(rand.NewPCG(*forallSeed, uint64(n))), perNode)
+			all.Add(r)
+			if !assert.Empty(t, r.Wrong, r.Text()) {
+				return
+			}
+		}
+	}
+	t.Log(&all)
+	fmt.Printf("%s: %s\n", t.Name(), &all)
+}
+
+var modes = []scenarios.Mode{scenarios.ModeIPTables, scenarios.ModeNFTables}
+
+// TestFatesOfShippedScenarios compares the nodes of shipped scenarios, in both modes.
+func TestFatesOfShippedScenarios(t *testing.T) {
+	all, err := scenarios.Load("../../scenarios/testdata")
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(*forallSeed, 0))
+	compared(t, *forallPackets/2, func(n int) []*packetsim.Host {
+		return played(t, all[r.IntN(len(all))], modes[n%2])
+	})
+}
+
+// TestFatesOfGeneratedClusters compares the nodes of generated scenarios, in both modes.
+func TestFatesOfGeneratedClusters(t *testing.T) {
+	compared(t, *forallPackets/2, func(n int) []*packetsim.Host {
+		return played(t, gen.Example(gen.Options{}, *forallSeed+uint64(n)), modes[n%2])
+	})
+}
