@@ -102,7 +102,7 @@ func (b *builder) walkFrom(view int32) diagram.ID {
 	limit := len(b.w.devices)
 	last, kids := make([]diagram.Value, limit+1), make([]diagram.ID, limit+1)
 	ways := make([]diagram.ID, limit+1)
-	absent := b.unmodelled("the host has no such device")
+	absent := b.unmodelled(noDevice)
 	for i := range limit + 1 {
 		last[i], kids[i], ways[i] = diagram.Number(uint64(i)), b.s.One(diagram.Atom(i)), absent
 	}

@@ -195,7 +195,7 @@ func (b *builder) eachIn(st *state, of func(*packetsim.Device) diagram.ID) diagr
 	limit := len(b.w.devices)
 	last, kids, by := make([]diagram.Value, limit+1), make([]diagram.ID, limit+1), make([]diagram.ID, limit+1)
 	for i := range limit + 1 {
-		last[i], kids[i], by[i] = diagram.Number(uint64(i)), b.s.One(diagram.Atom(i)), b.unmodelled("the host has no such device")
+		last[i], kids[i], by[i] = diagram.Number(uint64(i)), b.s.One(diagram.Atom(i)), b.unmodelled(noDevice)
 	}
 	for i := range b.devices {
 		by[b.number[b.devices[i].Name]] = of(&b.devices[i])

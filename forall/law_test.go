@@ -126,3 +126,21 @@ func saved(t testing.TB, text string) *packetsim.Host {
 	require.NoError(t, err)
 	return h
 }
+
+// TestDevicesOfOneHostOnly compares hosts that differ in the name of a device: of packets by it nothing is known on the other one, and
+// all others are treated alike.
+func TestDevicesOfOneHostOnly(t *testing.T) {
+	rules := "*filter\n:INPUT DROP [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A INPUT -i lo -j ACCEPT\nCOMMIT\n"
+	var fates [2]*forall.Fates
+	for i, device := range []string{"veth1", "veth2"} {
+		h, err := snapshot.HostOfSave("rules", strings.NewReader(rules), snapshot.RulesOptions{Devices: []string{device}, Family: netfilter.IPv4})
+		require.NoError(t, err)
+		fates[i] = fatesOf(t, h, fates[0])
+	}
+	found := slices.Collect(fates[0].Diff(fates[1]))
+	require.NotEmpty(t, found)
+	for _, d := range found {
+		assert.False(t, d.Here.Known() && d.There.Known(), "%s: %s, %s", d.Space.String(), d.Here, d.There)
+		assert.NotContains(t, d.Space.In, "eth0")
+	}
+}

@@ -69,7 +69,30 @@ func (w *world) take(from *world, root diagram.ID) diagram.ID {
 		return w.store.Copy(from.store, root, as, map[diagram.ID]diagram.ID{})
 	}
 	t := taking{to: w, from: from, as: as, known: map[diagram.ID]diagram.ID{}}
-	return t.take(root)
+	return w.withoutDevices(from, t.take(root))
+}
+
+// noDevice is why the fate of a packet is not known that comes by a device which the host does not have.
+const noDevice = "the host has no such device"
+
+// withoutDevices is a function of another world, in which the fates by devices that this one has more are not known.
+func (w *world) withoutDevices(from *world, root diagram.ID) diagram.ID {
+	var more []diagram.Interval
+	for i, d := range w.devices {
+		if !slices.Contains(from.devices, d) {
+			more = append(more, diagram.Point(diagram.Number(uint64(i+1))))
+		}
+	}
+	if len(more) == 0 {
+		return root
+	}
+	none := w.store.One(w.fate(Fate{Unmodelled: noDevice}))
+	return w.store.Replace(w.store.Choose(vIn, diagram.SetOf(more...), w.store.One(1), w.store.One(0)), func(a diagram.Atom) diagram.ID {
+		if a == 1 {
+			return none
+		}
+		return root
+	})
 }
 
 // hasNamesOf says whether names have the same variables in both worlds, once those that this one does not know are added.
