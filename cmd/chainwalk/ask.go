@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chainwalk/chainwalk/cmd/chainwalk/internal/question"
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -45,7 +46,7 @@ The exit status is 0 if some packets are so, 1 if none are, 2 if it cannot be sa
   iptables-save | chainwalk ask - what is dropped, and by what`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return fmt.Errorf("want RULES and a question: %s", askForms)
+				return fmt.Errorf("want RULES and a question: %s", question.Forms)
 			}
 			return nil
 		},
@@ -99,21 +100,21 @@ func runAsk(s streams, o askOptions, path, text string) error {
 	if err != nil {
 		return err
 	}
-	q, err := parseQuestion(text, book, host)
+	q, err := question.Parse(text, book, host)
 	if err != nil {
 		return err
 	}
 	result := askResult{Version: 1, Question: text, Kinds: []askKind{}, Unread: source.notRead()}
 	asked := false
 	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-		questions := q.of(family)
+		questions := q.Of(family)
 		switch {
 		case len(questions) == 0:
 		case !source.has(family):
 			result.Aside = append(result.Aside, fmt.Sprintf("IPv%d (no rules were given)", family))
 		default:
 			asked = true
-			if err := result.ask(questions, q.unknown(family), host, family, book); err != nil {
+			if err := result.ask(questions, q.Unknown(family), host, family, book); err != nil {
 				return fmt.Errorf("%s: %w", source.name, err)
 			}
 		}
@@ -201,7 +202,7 @@ func (r *askResult) add(k *forall.Kind, fates *forall.Fates, book *names.Book) e
 }
 
 // conclude puts the answer into words. What it says nothing of comes first. asked says that rules were asked at all.
-func (r *askResult) conclude(q *question, asked bool) {
+func (r *askResult) conclude(q *question.Question, asked bool) {
 	if len(r.Aside) > 0 {
 		r.Answer = "not looked at: " + strings.Join(r.Aside, ", ") + "; "
 	}
@@ -215,13 +216,13 @@ func (r *askResult) conclude(q *question, asked bool) {
 	case !asked:
 		r.Answer = "cannot say: " + strings.TrimSuffix(r.Answer, "; ")
 	case n == 0 && len(r.Unknown)+len(r.Unread) > 0:
-		r.Answer = "cannot say: " + r.Answer + "by the rest, no packets " + q.verb
+		r.Answer = "cannot say: " + r.Answer + "by the rest, no packets " + q.Verb
 	case n == 0:
-		r.Answer += "no packets " + q.verb
+		r.Answer += "no packets " + q.Verb
 	case n == 1:
-		r.Answer += "1 kind of packets " + q.verbOfOne()
+		r.Answer += "1 kind of packets " + q.VerbOfOne()
 	default:
-		r.Answer += fmt.Sprintf("%s of packets %s", kinds(n), q.verb)
+		r.Answer += fmt.Sprintf("%s of packets %s", kinds(n), q.Verb)
 	}
 }
 

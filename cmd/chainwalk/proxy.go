@@ -15,6 +15,7 @@ import (
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/chainwalk/chainwalk/cmd/chainwalk/internal/proxyflags"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 	"github.com/chainwalk/chainwalk/proxier/nftables"
@@ -31,7 +32,7 @@ type proxyOptions struct {
 	objects  []string
 	fake     bool
 	noHourly bool
-	flags    *proxyFlags
+	flags    *proxyflags.Flags
 }
 
 func newProxyCommand(s streams) *cobra.Command {
@@ -66,9 +67,10 @@ whenever they change, and needs no API server. The files must contain the Node o
 	flags.BoolVar(&o.noHourly, "no-hourly-full-sync", false,
 		"leave out the hourly full sync while there are more than 1,000 endpoints, as kube-proxy v1.36 does")
 	cmd.Flags().AddFlagSet(flags)
-	o.flags = addProxyFlags(cmd)
-	groups := append([]flagGroup{{"What to do", flags}}, o.flags.groups...)
-	cmd.SetUsageFunc(func(cmd *cobra.Command) error { return groupedUsage(cmd, groups) })
+	o.flags = proxyflags.Add(cmd)
+	o.flags.Help(cmd, "What to do", flags)
+	completeWords(cmd, "proxy-mode", "iptables", "nftables")
+	completeWords(cmd, "detect-local-mode", "ClusterCIDR", "NodeCIDR", "BridgeInterface", "InterfaceNamePrefix")
 	return cmd
 }
 
@@ -123,15 +125,15 @@ func runProxy(ctx context.Context, s streams, o proxyOptions) error {
 
 // proxyConfiguration is that of the file, or of the flags.
 func proxyConfiguration(s streams, o proxyOptions) (*kubeproxy.KubeProxyConfiguration, error) {
-	configuration := o.flags.read()
+	configuration := o.flags.Configuration()
 	if o.config != "" {
 		var err error
 		if configuration, err = readProxyConfig(s, o.config); err != nil {
 			return nil, err
 		}
 		var ignored []string
-		for _, flag := range o.flags.given() {
-			if o.flags.over(configuration, flag) {
+		for _, flag := range o.flags.Given() {
+			if o.flags.Over(configuration, flag) {
 				continue
 			}
 			ignored = append(ignored, "--"+flag)

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 	logsapi "k8s.io/component-base/logs/api/v1"
 
+	"github.com/chainwalk/chainwalk/cmd/chainwalk/internal/proxyflags"
 	"github.com/chainwalk/chainwalk/internal/freeport"
 )
 
@@ -384,7 +385,7 @@ func TestProxyLogsWhatIsAskedFor(t *testing.T) {
 	} {
 		var o proxyOptions
 		cmd := &cobra.Command{}
-		o.flags = addProxyFlags(cmd)
+		o.flags = proxyflags.Add(cmd)
 		cmd.Flags().StringVar(&o.config, "config", "", "")
 		require.NoError(t, cmd.ParseFlags(tc.args))
 		c, err := proxyConfiguration(streams{errOut: io.Discard}, o)

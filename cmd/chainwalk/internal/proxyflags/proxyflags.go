@@ -1,4 +1,5 @@
-package main
+// Package proxyflags has the flags of kube-proxy: those that a configuration file can replace, with their defaults and in groups.
+package proxyflags
 
 import (
 	"fmt"
@@ -15,43 +16,41 @@ import (
 	"github.com/chainwalk/chainwalk/proxier"
 )
 
-// proxyFlags are kube-proxy's flags that a configuration file can replace. Each writes into its field of the configuration.
-type proxyFlags struct {
+// Flags are kube-proxy's flags that a configuration file can replace. Each writes into its field of the configuration.
+type Flags struct {
 	set           *pflag.FlagSet // of the group that is made
-	groups        []flagGroup
+	groups        []group
 	configuration *kubeproxy.KubeProxyConfiguration
 }
 
-// flagGroup are flags about one thing.
-type flagGroup struct {
+// group are flags about one thing.
+type group struct {
 	title string
 	set   *pflag.FlagSet
 }
 
-// addProxyFlags adds the flags to a command. Their defaults are kube-proxy's.
-func addProxyFlags(cmd *cobra.Command) *proxyFlags {
-	f := &proxyFlags{configuration: proxier.WithDefaults(&kubeproxy.KubeProxyConfiguration{})}
+// Add adds the flags to a command. Their defaults are kube-proxy's.
+func Add(cmd *cobra.Command) *Flags {
+	f := &Flags{configuration: proxier.WithDefaults(&kubeproxy.KubeProxyConfiguration{})}
 	logsapi.SetRecommendedLoggingConfiguration(&f.configuration.Logging)
-	for _, group := range []struct {
+	for _, g := range []struct {
 		title string
 		add   func()
 	}{
 		{"Node", f.addNode}, {"Rules", f.addIPTables}, {"Traffic of this node's pods", f.addLocalTraffic}, {"Connections", f.addConntrack},
 		{"Health and metrics", f.addServing}, {"API server", f.addClient}, {"Logging", f.addLogging},
 	} {
-		f.set = pflag.NewFlagSet(group.title, pflag.ContinueOnError)
-		group.add()
-		f.groups = append(f.groups, flagGroup{group.title, f.set})
+		f.set = pflag.NewFlagSet(g.title, pflag.ContinueOnError)
+		g.add()
+		f.groups = append(f.groups, group{g.title, f.set})
 		cmd.Flags().AddFlagSet(f.set)
 	}
-	completeWords(cmd, "proxy-mode", "iptables", "nftables")
-	completeWords(cmd, "detect-local-mode", "ClusterCIDR", "NodeCIDR", "BridgeInterface", "InterfaceNamePrefix")
 	return f
 }
 
-// read returns the configuration that the flags ask for. A least period of 0 is "at once", where a file that has 0 means the
+// Configuration is the one that the flags ask for. A least period of 0 is "at once", where a file that has 0 means the
 // default; the shortest period there is says the same to both.
-func (f *proxyFlags) read() *kubeproxy.KubeProxyConfiguration {
+func (f *Flags) Configuration() *kubeproxy.KubeProxyConfiguration {
 	c := f.configuration
 	if least := &c.IPTables.MinSyncPeriod.Duration; *least == 0 {
 		*least = time.Nanosecond
@@ -63,8 +62,8 @@ func (f *proxyFlags) read() *kubeproxy.KubeProxyConfiguration {
 	return c
 }
 
-// given returns the names of the flags that were set.
-func (f *proxyFlags) given() []string {
+// Given returns the names of the flags that were set.
+func (f *Flags) Given() []string {
 	var names []string
 	for _, group := range f.groups {
 		group.set.VisitAll(func(flag *pflag.Flag) {
@@ -76,8 +75,8 @@ func (f *proxyFlags) given() []string {
 	return names
 }
 
-// over puts the value of a flag over that of a configuration file, if it is one that counts beside a file.
-func (f *proxyFlags) over(c *kubeproxy.KubeProxyConfiguration, flag string) bool {
+// Over puts the value of a flag over that of a configuration file, if it is one that counts beside a file.
+func (f *Flags) Over(c *kubeproxy.KubeProxyConfiguration, flag string) bool {
 	from := f.configuration
 	switch flag {
 	case "hostname-override":
@@ -94,7 +93,7 @@ func (f *proxyFlags) over(c *kubeproxy.KubeProxyConfiguration, flag string) bool
 }
 
 // addLogging adds the flags of logging that kube-proxy has in common with all of Kubernetes.
-func (f *proxyFlags) addLogging() {
+func (f *Flags) addLogging() {
 	c := &f.configuration.Logging
 	f.set.VarP(logsapi.VerbosityLevelPflag(&c.Verbosity), "v", "v", "how much to log: 0 is what matters, 2 also each sync, 3 also what is "+
 		"tried again")
@@ -105,17 +104,20 @@ func (f *proxyFlags) addLogging() {
 		"taken and changes nothing, as each line is written at once")
 }
 
-// groupedUsage is the help of a command whose flags are too many for one list.
-func groupedUsage(cmd *cobra.Command, groups []flagGroup) error {
-	w := cmd.OutOrStderr()
-	fmt.Fprintf(w, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
-	for _, group := range groups {
-		fmt.Fprintf(w, "\n%s:\n%s", group.title, group.set.FlagUsages())
-	}
-	return nil
+// Help has the help of a command show its own flags and then these, group by group: they are too many for one list.
+func (f *Flags) Help(cmd *cobra.Command, title string, own *pflag.FlagSet) {
+	groups := append([]group{{title, own}}, f.groups...)
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
+		w := cmd.OutOrStderr()
+		fmt.Fprintf(w, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
+		for _, group := range groups {
+			fmt.Fprintf(w, "\n%s:\n%s", group.title, group.set.FlagUsages())
+		}
+		return nil
+	})
 }
 
-func (f *proxyFlags) addNode() {
+func (f *Flags) addNode() {
 	c := f.configuration
 	f.set.StringVar(&c.HostnameOverride, "hostname-override", c.HostnameOverride, "the node's name in the API (default: the host's name)")
 	f.set.StringVar(&c.BindAddress, "bind-address", c.BindAddress, "the node's main IP address; nothing listens there")
@@ -126,7 +128,7 @@ func (f *proxyFlags) addNode() {
 		"how often everything is taken from the API again")
 }
 
-func (f *proxyFlags) addServing() {
+func (f *Flags) addServing() {
 	c := f.configuration
 	f.set.StringVar(&c.HealthzBindAddress, "healthz-bind-address", c.HealthzBindAddress, "IP address and port for /healthz and /livez")
 	f.set.StringVar(&c.MetricsBindAddress, "metrics-bind-address", c.MetricsBindAddress,
@@ -137,7 +139,7 @@ func (f *proxyFlags) addServing() {
 		"show metrics that this version of Kubernetes still had")
 }
 
-func (f *proxyFlags) addIPTables() {
+func (f *Flags) addIPTables() {
 	c := f.configuration
 	f.set.Var((*modeValue)(&c.Mode), "proxy-mode", "the proxy mode: iptables or nftables")
 	f.set.Var((*int32Value)(c.IPTables.MasqueradeBit), "iptables-masquerade-bit",
@@ -154,7 +156,7 @@ func (f *proxyFlags) addIPTables() {
 			`(default: every address; in mode nftables "primary")`)
 }
 
-func (f *proxyFlags) addLocalTraffic() {
+func (f *Flags) addLocalTraffic() {
 	c := f.configuration
 	f.set.Var((*localModeValue)(&c.DetectLocalMode), "detect-local-mode",
 		"how traffic of this node's pods is recognised: ClusterCIDR, NodeCIDR, BridgeInterface or InterfaceNamePrefix")
@@ -165,7 +167,7 @@ func (f *proxyFlags) addLocalTraffic() {
 		"how the names of the pods' devices begin")
 }
 
-func (f *proxyFlags) addConntrack() {
+func (f *Flags) addConntrack() {
 	c := &f.configuration.Conntrack
 	f.set.Var((*int32Value)(c.MaxPerCore), "conntrack-max-per-core",
 		"tracked connections for each processor; 0 leaves the limit and ignores --conntrack-min")
@@ -180,7 +182,7 @@ func (f *proxyFlags) addConntrack() {
 	duration(&c.UDPStreamTimeout, "conntrack-udp-timeout-stream", "how long an idle UDP entry with packets both ways is kept")
 }
 
-func (f *proxyFlags) addClient() {
+func (f *Flags) addClient() {
 	c := &f.configuration.ClientConnection
 	f.set.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "file that says how to reach the API server (default: as a pod does)")
 	f.set.StringVar(&c.ContentType, "kube-api-content-type", c.ContentType, "content type of requests to the API server")

@@ -1,4 +1,5 @@
-package main
+// Package question reads a question about all packets of a host that is asked in words: "what can reach svc/shop/web", "what is dropped".
+package question
 
 import (
 	"cmp"
@@ -15,27 +16,28 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 )
 
-// question is what somebody asks about all packets of a host.
-type question struct {
-	// fate says which fates are asked for, and verb what packets with such a fate do.
+// Question is what somebody asks about all packets of a host.
+type Question struct {
+	// Verb is what packets that the question is about do: "are dropped".
+	Verb string
+	// fate says which fates are asked for; nil: any.
 	fate func(*forall.Fate) bool
-	verb string
 	// end is where packets arrive, to and from are their ends as they are sent; nil: any.
-	end, to, from *askedEnd
+	end, to, from *end
 	proto         inet.Proto
 	// devices says by which devices packets come; nil: by any, or from the host itself.
 	devices []string
 }
 
-// askedEnd is an end of a question, with the addresses of both families.
-type askedEnd struct {
+// end is an end of a question, with the addresses of both families.
+type end struct {
 	name     string
 	prefixes []netip.Prefix
 	port     uint16
 }
 
-// askedFates are the words for fates.
-var askedFates = map[string]func(*forall.Fate) bool{
+// fates are the words for fates.
+var fates = map[string]func(*forall.Fate) bool{
 	"dropped": func(f *forall.Fate) bool {
 		return f.Unmodelled == "" && f.Verdict != packetsim.Accept && f.RejectWith == ""
 	},
@@ -46,10 +48,11 @@ var askedFates = map[string]func(*forall.Fate) bool{
 	"delivered":   func(f *forall.Fate) bool { return f.Arrives() && f.To == packetsim.ToLocal },
 }
 
-// askedProtocols are the words for protocols. ICMP is that of either family.
-var askedProtocols = map[string]inet.Proto{"tcp": inet.TCP, "udp": inet.UDP, "sctp": inet.SCTP, "icmp": inet.ICMP, "icmpv6": inet.ICMPv6}
+// protocols are the words for protocols. ICMP is that of either family.
+var protocols = map[string]inet.Proto{"tcp": inet.TCP, "udp": inet.UDP, "sctp": inet.SCTP, "icmp": inet.ICMP, "icmpv6": inet.ICMPv6}
 
-const askForms = `want "what can reach END", "fate of PROTO to END", or "what is dropped" (rejected, masqueraded, translated, ` +
+// Forms says how a question may be asked, for messages.
+const Forms = `want "what can reach END", "fate of PROTO to END", or "what is dropped" (rejected, masqueraded, translated, ` +
 	`forwarded, delivered), and then any of "to END", "from END", "by DEVICE" and a protocol`
 
 // asker reads a question word by word.
@@ -60,8 +63,9 @@ type asker struct {
 	host  *packetsim.Host
 }
 
-// parseQuestion reads a question about a host. book has the names of objects.
-func parseQuestion(text string, book *names.Book, host *packetsim.Host) (*question, error) {
+// Parse reads a question about a host, whose devices it may name. The book has the names of objects; nil: there are none. The error says
+// which word is wrong.
+func Parse(text string, book *names.Book, host *packetsim.Host) (*Question, error) {
 	a := asker{words: strings.Fields(strings.TrimSuffix(strings.TrimSpace(text), "?")), book: book, host: host}
 	for i := range a.words {
 		a.words[i] = strings.TrimSuffix(a.words[i], ",")
@@ -82,18 +86,18 @@ func (a *asker) next(words ...string) bool {
 	return false
 }
 
-func (a *asker) question() (*question, error) {
-	q := &question{}
+func (a *asker) question() (*Question, error) {
+	q := &Question{}
 	switch {
 	case a.next("fate"):
 		a.next("of")
-		q.fate, q.verb = nil, "match the question"
+		q.fate, q.Verb = nil, "match the question"
 	case a.next("what", "who"):
 		if err := a.asked(q); err != nil {
 			return nil, err
 		}
 	default:
-		return nil, fmt.Errorf("%s: %s", a.word(), askForms)
+		return nil, fmt.Errorf("%s: %s", a.word(), Forms)
 	}
 	for a.at < len(a.words) {
 		if err := a.filter(q); err != nil {
@@ -104,43 +108,43 @@ func (a *asker) question() (*question, error) {
 }
 
 // asked reads what comes behind "what".
-func (a *asker) asked(q *question) (err error) {
+func (a *asker) asked(q *Question) (err error) {
 	switch {
 	case a.next("can", "may"):
 		if !a.next("reach") {
-			return fmt.Errorf("%s: %s", a.word(), askForms)
+			return fmt.Errorf("%s: %s", a.word(), Forms)
 		}
 		q.end, err = a.end(q, false)
 	case a.next("reaches"):
 		q.end, err = a.end(q, false)
 	case a.next("is", "are"):
 		if a.at < len(a.words) {
-			q.fate = askedFates[strings.ToLower(a.words[a.at])]
+			q.fate = fates[strings.ToLower(a.words[a.at])]
 		}
 		if q.fate == nil {
-			return fmt.Errorf("%s: %s", a.word(), askForms)
+			return fmt.Errorf("%s: %s", a.word(), Forms)
 		}
-		q.verb = "are " + strings.ToLower(a.words[a.at])
+		q.Verb = "are " + strings.ToLower(a.words[a.at])
 		a.at++
 		return nil
 	default:
-		return fmt.Errorf("%s: %s", a.word(), askForms)
+		return fmt.Errorf("%s: %s", a.word(), Forms)
 	}
 	if err == nil {
-		q.fate, q.verb = (*forall.Fate).Arrives, "can reach "+q.end.name
+		q.fate, q.Verb = (*forall.Fate).Arrives, "can reach "+q.end.name
 	}
 	return err
 }
 
 // filter reads which packets are asked about.
-func (a *asker) filter(q *question) (err error) {
+func (a *asker) filter(q *Question) (err error) {
 	switch {
 	case a.next("and"): // "and by what": the rules that decide are told in any case
 		if a.next("by") && a.next("what", "whom", "which") {
 			a.next("rule", "rules")
 			return nil
 		}
-		return fmt.Errorf("%s: %s", a.word(), askForms)
+		return fmt.Errorf("%s: %s", a.word(), Forms)
 	case a.next("to"):
 		q.to, err = a.end(q, false)
 	case a.next("from"):
@@ -159,9 +163,9 @@ func (a *asker) filter(q *question) (err error) {
 		q.devices = []string{a.words[a.at]}
 		a.at++
 	default:
-		proto, known := askedProtocols[strings.ToLower(a.word())]
+		proto, known := protocols[strings.ToLower(a.word())]
 		if !known {
-			return fmt.Errorf("%s: %s", a.word(), askForms)
+			return fmt.Errorf("%s: %s", a.word(), Forms)
 		}
 		q.proto = proto
 		a.at++
@@ -203,14 +207,14 @@ func deviceNames(h *packetsim.Host) []string {
 }
 
 // end reads an end: an object, an address with or without a port, or a range of addresses.
-func (a *asker) end(q *question, client bool) (*askedEnd, error) {
+func (a *asker) end(q *Question, client bool) (*end, error) {
 	if a.at == len(a.words) {
 		return nil, fmt.Errorf("nothing: want an address, a range such as 10.0.0.0/8, or an object such as pod/NAME")
 	}
 	word := a.words[a.at]
 	if prefix, err := netip.ParsePrefix(word); err == nil {
 		a.at++
-		return &askedEnd{name: word, prefixes: []netip.Prefix{prefix.Masked()}}, nil
+		return &end{name: word, prefixes: []netip.Prefix{prefix.Masked()}}, nil
 	}
 	book := a.book
 	if book == nil {
@@ -224,7 +228,7 @@ func (a *asker) end(q *question, client bool) (*askedEnd, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &askedEnd{name: word}
+	e := &end{name: word}
 	for _, address := range found.Addresses {
 		e.prefixes = append(e.prefixes, netip.PrefixFrom(address, address.BitLen()))
 	}
@@ -245,12 +249,12 @@ func (a *asker) end(q *question, client bool) (*askedEnd, error) {
 }
 
 // portOfService is the number of a port of a service that is written by its name. The question is about the protocol of the port.
-func (a *asker) portOfService(q *question, e *names.End) (uint64, error) {
+func (a *asker) portOfService(q *Question, e *names.End) (uint64, error) {
 	if e.Service != nil {
 		for i := range e.Service.Spec.Ports {
 			p := &e.Service.Spec.Ports[i]
-			if p.Name == e.Port && (q.proto == 0 || q.proto == askedProtocols[strings.ToLower(string(p.Protocol))]) {
-				q.proto = cmp.Or(askedProtocols[strings.ToLower(string(p.Protocol))], inet.TCP)
+			if p.Name == e.Port && (q.proto == 0 || q.proto == protocols[strings.ToLower(string(p.Protocol))]) {
+				q.proto = cmp.Or(protocols[strings.ToLower(string(p.Protocol))], inet.TCP)
 				return uint64(p.Port), nil
 			}
 		}
@@ -258,14 +262,14 @@ func (a *asker) portOfService(q *question, e *names.End) (uint64, error) {
 	return 0, fmt.Errorf("%s: there is no port %s", e.Name, e.Port)
 }
 
-// of are the questions for one family: one for each pair of addresses.
-func (q *question) of(family netfilter.Family) []forall.Question {
+// Of are the questions for one family: one for each pair of addresses.
+func (q *Question) Of(family netfilter.Family) []forall.Question {
 	proto := q.proto
 	if proto == inet.ICMP && family == netfilter.IPv6 {
 		proto = inet.ICMPv6
 	}
 	all := []forall.Question{{Proto: uint8(proto), In: q.devices, Fate: q.fate}}
-	each := func(e *askedEnd, set func(*forall.Question, netip.Prefix)) {
+	each := func(e *end, set func(*forall.Question, netip.Prefix)) {
 		if e == nil {
 			return
 		}
@@ -287,19 +291,19 @@ func (q *question) of(family netfilter.Family) []forall.Question {
 	return all
 }
 
-// verbOfOne is the verb of one kind of packets.
-func (q *question) verbOfOne() string {
-	if of, are := strings.CutPrefix(q.verb, "are "); are {
+// VerbOfOne is the verb of one kind of packets: "is dropped".
+func (q *Question) VerbOfOne() string {
+	if of, are := strings.CutPrefix(q.Verb, "are "); are {
 		return "is " + of
 	}
-	return strings.Replace(q.verb, "match ", "matches ", 1)
+	return strings.Replace(q.Verb, "match ", "matches ", 1)
 }
 
-// unknown asks, for one family, which of the packets have a fate that is not known. It may be the one that is asked for, and they may end
+// Unknown asks, for one family, which of the packets have a fate that is not known. It may be the one that is asked for, and they may end
 // anywhere.
-func (q *question) unknown(family netfilter.Family) []forall.Question {
+func (q *Question) Unknown(family netfilter.Family) []forall.Question {
 	wherever := *q
 	wherever.end = nil
 	wherever.fate = func(f *forall.Fate) bool { return f.Unmodelled != "" }
-	return wherever.of(family)
+	return wherever.Of(family)
 }
