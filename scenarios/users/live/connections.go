@@ -33,7 +33,7 @@ func (e *exam) findStale(g *groups) {
 	}
 }
 
-func (e *exam) hasFamily(a netip.Addr) bool {
+func (e *premises) hasFamily(a netip.Addr) bool {
 	return slices.ContainsFunc(e.topology.Nodes[0].Addresses, func(own netip.Addr) bool { return own.Is6() == a.Is6() })
 }
 
@@ -98,7 +98,7 @@ func (g *groups) forget(node string, s *stale) {
 }
 
 // clientOf is who has an address, or somebody in the same place: a pod of the node, or a machine.
-func (e *exam) clientOf(node string, a netip.Addr) string {
+func (e *premises) clientOf(node string, a netip.Addr) string {
 	for i := range e.topology.Nodes {
 		n := &e.topology.Nodes[i]
 		if slices.Contains(n.Addresses, a) || slices.Contains(n.ExtraAddresses, a) {
@@ -126,7 +126,7 @@ func (e *exam) clientOf(node string, a netip.Addr) string {
 }
 
 // serving are the endpoints of a service port that serve, terminating or not, wherever they are.
-func (e *exam) serving(service, port string) []netip.AddrPort {
+func (e *premises) serving(service, port string) []netip.AddrPort {
 	var out []netip.AddrPort
 	for _, s := range e.cluster.slices() {
 		if serviceOf(s) != service {

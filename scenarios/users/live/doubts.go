@@ -122,7 +122,7 @@ func (e *exam) doubtRule(o *packetsim.OpaqueError) {
 }
 
 // runsOther says whether a node runs another service proxy than is walked.
-func (e *exam) runsOther(node string) bool {
+func (e *premises) runsOther(node string) bool {
 	_, other := e.others[node]
 	return other
 }

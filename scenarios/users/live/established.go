@@ -112,7 +112,7 @@ func (e *exam) arrive(node string, in *inet.Input) bool {
 }
 
 // isOwn reports whether an address is one of a node's devices.
-func (e *exam) isOwn(node string, a netip.Addr) bool {
+func (e *premises) isOwn(node string, a netip.Addr) bool {
 	return slices.ContainsFunc(e.nodes[node].Devices, func(d snapshot.Device) bool {
 		return slices.ContainsFunc(d.Addresses, func(own snapshot.Address) bool { return own.Prefix.Addr() == a })
 	})

@@ -53,24 +53,29 @@ func (e *exam) look(ctx context.Context, errands []errand) (suffer int, err erro
 	return suffer, nil
 }
 
-// exam is an examination.
-type exam struct {
+// premises are what an examination takes for given: the cluster, who is in it, and what was promised to whom.
+type premises struct {
 	cluster  *Cluster
 	topology *scenarios.Cluster
 	*directory
-	spec   *oracle.Spec
-	nodes  map[string]*labs.Attached
+	spec       *oracle.Spec
+	nodes      map[string]*labs.Attached
+	services   map[string]bool // that there are, by NAMESPACE/NAME
+	clusterIPs map[netip.Addr]bool
+	anycast    map[netip.Addr]bool                // addresses that nodes have as routers of a network
+	proxies    map[string]provenance.ServiceProxy // by their nodes, of those that have a snapshot
+	others     map[string]string                  // those whose work is not walked, by their nodes
+}
+
+// exam is an examination.
+type exam struct {
+	premises
 	lab    *lab // the nodes as they are
 	report *Report
 
 	hostsHealed map[string]*packetsim.Host // the nodes that kube-proxy changes when it syncs, as they are then
 	rules       map[string]difference      // rules that differ from kube-proxy's, by node
 	units       units
-	services    map[string]bool // that there are, by NAMESPACE/NAME
-	clusterIPs  map[netip.Addr]bool
-	anycast     map[netip.Addr]bool                // addresses that nodes have as routers of a network
-	proxies     map[string]provenance.ServiceProxy // by their nodes, of those that have a snapshot
-	others      map[string]string                  // those whose work is not walked, by their nodes
 
 	doubters map[*packetsim.Host]*snapshot.Doubter
 
@@ -184,9 +189,13 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 		return nil, err
 	}
 	labs.Widen(resolved, c.Snapshots)
-	e := &exam{cluster: c, topology: resolved, directory: directoryOf(resolved), nodes: map[string]*labs.Attached{},
-		proxies: map[string]provenance.ServiceProxy{}, others: map[string]string{}, anycast: map[netip.Addr]bool{},
-		report: &Report{Version: reportVersion, Findings: []Finding{}, Notes: notes, names: c.names}}
+	e := &exam{
+		premises: premises{
+			cluster: c, topology: resolved, directory: directoryOf(resolved), nodes: map[string]*labs.Attached{},
+			proxies: map[string]provenance.ServiceProxy{}, others: map[string]string{}, anycast: map[netip.Addr]bool{},
+		},
+		report: &Report{Version: reportVersion, Findings: []Finding{}, Notes: notes, names: c.names},
+	}
 	for _, taken := range c.Snapshots {
 		node := labs.Attach(taken, resolved.Pods, unlessFull(taken, keep))
 		e.nodes[taken.Hostname] = node
@@ -209,7 +218,7 @@ func sameSettings(before, after *packetsim.Host) bool {
 }
 
 // hosts builds the nodes with a snapshot.
-func (e *exam) hosts(optionsOf func(*snapshot.NodeSnapshot) (snapshot.HostOptions, error)) (map[string]*packetsim.Host, error) {
+func (e *premises) hosts(optionsOf func(*snapshot.NodeSnapshot) (snapshot.HostOptions, error)) (map[string]*packetsim.Host, error) {
 	out := map[string]*packetsim.Host{}
 	for name, node := range e.nodes {
 		host, err := newHost(node, optionsOf)
@@ -269,7 +278,7 @@ func bothHave(host *packetsim.Host, family netfilter.Family) bool {
 
 // oracleCluster is what the oracle judges by. The snapshots give the addresses of the nodes' devices, and the devices to
 // pods.
-func (e *exam) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracle.Cluster {
+func (e *premises) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracle.Cluster {
 	out := p.Oracle(slices.Concat(objects, nodeObjects(e.cluster.nodes())))
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
@@ -318,7 +327,7 @@ func (e *exam) split(all []errand) (judged []errand) {
 }
 
 // unknown says which node without a snapshot decides about an attempt; empty if none does.
-func (e *exam) unknown(a oracle.Attempt) string {
+func (e *premises) unknown(a oracle.Attempt) string {
 	client := a.From
 	if pod := e.pods[a.From]; pod != nil {
 		client = pod.Node

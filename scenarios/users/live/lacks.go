@@ -16,7 +16,7 @@ import (
 
 // lacks is what the objects lack for a connection to be made: the service that it is for has no endpoint or no such port, or nobody has the
 // address. It is nil if they lack nothing, or if there are no services among them.
-func (e *exam) lacks(a oracle.Attempt) *cause.Cause {
+func (e *premises) lacks(a oracle.Attempt) *cause.Cause {
 	services := e.cluster.services()
 	if len(services) == 0 || a.Protocol == oracle.ICMP {
 		return nil
@@ -43,7 +43,7 @@ func (e *exam) lacks(a oracle.Attempt) *cause.Cause {
 }
 
 // nobody is the cause of a call to an address of the cluster that nobody has; nil if somebody has it, or if it may be one outside.
-func (e *exam) nobody(a netip.Addr) *cause.Cause {
+func (e *premises) nobody(a netip.Addr) *cause.Cause {
 	if e.isNodes(a) || e.topology.Owner(a) != "" || a.IsLoopback() || !a.IsPrivate() || e.translates(a) {
 		return nil
 	}
@@ -55,10 +55,10 @@ func (e *exam) nobody(a netip.Addr) *cause.Cause {
 }
 
 // translates says whether a rule of a node is about packets to an address.
-func (e *exam) translates(a netip.Addr) bool { return e.cluster.isServices(a) }
+func (e *premises) translates(a netip.Addr) bool { return e.cluster.isServices(a) }
 
 // isNodes says whether an address is a node's.
-func (e *exam) isNodes(a netip.Addr) bool {
+func (e *premises) isNodes(a netip.Addr) bool {
 	return a.IsLoopback() || slices.ContainsFunc(e.topology.Nodes, func(n scenarios.Node) bool {
 		return slices.Contains(n.Addresses, a) || slices.Contains(n.ExtraAddresses, a)
 	})

@@ -61,7 +61,7 @@ func (c *Cluster) Openings(from, to string) ([]Opening, error) {
 }
 
 // opening is the first packet of a call.
-func (e *exam) opening(client *names.End, a *call) Opening {
+func (e *premises) opening(client *names.End, a *call) Opening {
 	v6 := a.To.Addr().Is6()
 	o := Opening{Via: a.Via, Call: calledText(a.Attempt)}
 	if a.Via != "" {

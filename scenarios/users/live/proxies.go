@@ -131,11 +131,11 @@ func (e *exam) noteModes() error {
 }
 
 // walked says whether packets are walked through what the service proxy of a node does.
-func (e *exam) walked(node string) bool { return e.others[node] == "" }
+func (e *premises) walked(node string) bool { return e.others[node] == "" }
 
 // decidedByOther is the node with another service proxy that decides about an attempt; empty if none does. What pods send one another it
 // leaves alone.
-func (e *exam) decidedByOther(a oracle.Attempt) string {
+func (e *premises) decidedByOther(a oracle.Attempt) string {
 	if len(e.others) == 0 || e.pods[a.From] != nil && e.betweenPods(a) {
 		return ""
 	}
@@ -148,13 +148,13 @@ func (e *exam) decidedByOther(a oracle.Attempt) string {
 }
 
 // betweenPods says whether an attempt goes to a pod's own address.
-func (e *exam) betweenPods(a oracle.Attempt) bool {
+func (e *premises) betweenPods(a oracle.Attempt) bool {
 	answer := e.spec.Expect(a)
 	return answer.Service.Name == "" && answer.Fate == oracle.Untouched && e.pods[answer.Host] != nil
 }
 
 // clientNode is the node that an attempt begins at; empty if it comes from outside.
-func (e *exam) clientNode(a oracle.Attempt) string {
+func (e *premises) clientNode(a oracle.Attempt) string {
 	if pod := e.pods[a.From]; pod != nil {
 		return pod.Node
 	}

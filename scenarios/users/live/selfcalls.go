@@ -49,7 +49,9 @@ func (e *exam) leavesOpen(p errand, ways []oracle.Way) bool {
 }
 
 // inNFTables says whether a node runs kube-proxy in mode nftables.
-func (e *exam) inNFTables(node string) bool { return e.proxies[node].Mode == provenance.ModeNFTables }
+func (e *premises) inNFTables(node string) bool {
+	return e.proxies[node].Mode == provenance.ModeNFTables
+}
 
 // noteSelfCalls says which connections of pods to themselves are lost.
 func (e *exam) noteSelfCalls() {

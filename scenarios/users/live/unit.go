@@ -95,7 +95,7 @@ func (e *exam) lacksProxyRules(node string) (lacks bool, of string) {
 }
 
 // serves says whether nodes have addresses of a family.
-func (e *exam) serves(family netfilter.Family) bool {
+func (e *premises) serves(family netfilter.Family) bool {
 	return slices.ContainsFunc(e.topology.Nodes[0].Addresses, func(a netip.Addr) bool { return inet.FamilyOf(a) == family })
 }
 
