@@ -13,34 +13,24 @@ type builder struct {
 	w      *world
 	s      *diagram.Store
 	t      *packetsim.Terrain
-	six    bool
 	class  Class
 	chance Chance
-	ignore Part
 
-	devices []packetsim.Device
-	number  map[string]int // of devices in vIn
 	entries [netfilter.NumHooks][]packetsim.HookEntry
 	tracks  bool
-
-	states  numbered[state]
-	ways    numbered[packetsim.Way]
-	targets numbered[destination]
-	sources numbered[netip.Addr]
 	values  numbered[string] // of registers
 
+	outcomes
+	links
 	places
-	chains   map[any]*chain
+	readChains
 	walks    map[state]diagram.ID
 	cutsIn   map[routeKey]diagram.ID
 	cutsOut  map[routeKey]diagram.ID
 	targeted map[targetKey]diagram.ID
 	sums     map[sumKey]diagram.ID
 	boxes    map[any]*boxes
-	typed    map[string]diagram.Set
-	like     map[likeKey]int32
 	looked   map[fibKey]diagram.ID
-	terrain  []diagram.Value // where the terrain may change
 	needs    needs
 	depth    int
 }
@@ -57,11 +47,16 @@ type targetKey struct {
 }
 
 func newBuilder(w *world, t *packetsim.Terrain, class Class, o *Options) *builder {
-	b := &builder{w: w, s: w.newStore(), t: t, six: w.six, class: class, chance: o.Chance, ignore: o.Ignore,
-		devices: t.Devices(), number: map[string]int{},
-		tracks: t.Tracks(), chains: map[any]*chain{}, walks: map[state]diagram.ID{}, cutsIn: map[routeKey]diagram.ID{},
-		cutsOut: map[routeKey]diagram.ID{}, targeted: map[targetKey]diagram.ID{}, sums: map[sumKey]diagram.ID{}, boxes: map[any]*boxes{},
-		typed: map[string]diagram.Set{}, like: map[likeKey]int32{}, looked: map[fibKey]diagram.ID{}}
+	store := w.newStore()
+	b := &builder{
+		w: w, s: store, t: t, class: class, chance: o.Chance, tracks: t.Tracks(),
+		outcomes:   outcomes{w: w, s: store, ignore: o.Ignore},
+		places:     places{s: store, six: w.six, typed: map[string]diagram.Set{}, like: map[likeKey]int32{}},
+		readChains: readChains{s: store, chains: map[any]*chain{}},
+		walks:      map[state]diagram.ID{}, cutsIn: map[routeKey]diagram.ID{}, cutsOut: map[routeKey]diagram.ID{},
+		targeted: map[targetKey]diagram.ID{}, sums: map[sumKey]diagram.ID{}, boxes: map[any]*boxes{}, looked: map[fibKey]diagram.ID{},
+	}
+	b.links = links{outcomes: &b.outcomes, devices: t.Devices(), number: map[string]int{}}
 	for i, name := range w.devices {
 		b.number[name] = i + 1
 	}
@@ -134,15 +129,15 @@ func (b *builder) entering(start state, dev *packetsim.Device) diagram.ID {
 }
 
 // bySource is a function of the source, which is the same between two cuts of the terrain.
-func (b *builder) bySource(of func(netip.Addr) diagram.ID) diagram.ID {
-	last, kids := make([]diagram.Value, len(b.terrain)), make([]diagram.ID, len(b.terrain))
-	for i, first := range b.terrain {
-		if last[i] = b.s.Limit(vSrc); i+1 < len(b.terrain) {
-			last[i] = b.terrain[i+1].Prev()
+func (p *places) bySource(of func(netip.Addr) diagram.ID) diagram.ID {
+	last, kids := make([]diagram.Value, len(p.terrain)), make([]diagram.ID, len(p.terrain))
+	for i, first := range p.terrain {
+		if last[i] = p.s.Limit(vSrc); i+1 < len(p.terrain) {
+			last[i] = p.terrain[i+1].Prev()
 		}
-		kids[i] = of(addrOf(first, b.six))
+		kids[i] = of(addrOf(first, p.six))
 	}
-	return b.s.Node(vSrc, last, kids)
+	return p.s.Node(vSrc, last, kids)
 }
 
 // onward goes on from each state.

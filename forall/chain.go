@@ -57,28 +57,34 @@ const longChain = 16
 // fewAsks is up to how many destinations a chain's views are told apart by these alone.
 const fewAsks = 32
 
+// readChains are the chains of either language that were looked at.
+type readChains struct {
+	s      *diagram.Store
+	chains map[any]*chain
+}
+
 // baseOf is the chain of a hook.
-func (b *builder) baseOf(h *packetsim.HookChain) *chain {
+func (read *readChains) baseOf(h *packetsim.HookChain) *chain {
 	if h.Chain != nil {
-		c := b.iptChain(h.Rules, h.Table, h.Chain)
+		c := read.iptChain(h.Rules, h.Table, h.Chain)
 		c.drops = h.Chain.Policy == ruleset.PolicyDrop
 		return c
 	}
-	c := b.nftChain(h.NFTTable, h.NFTChain)
+	c := read.nftChain(h.NFTTable, h.NFTChain)
 	c.drops = h.NFTChain.Policy != nil && *h.NFTChain.Policy == expr.Drop
 	return c
 }
 
 // jumpTo is the chain of a name that a rule of another chain leads to; nil: it is not there.
-func (b *builder) jumpTo(c *chain, name string) *chain {
+func (read *readChains) jumpTo(c *chain, name string) *chain {
 	if c.table != nil {
 		if to := c.table.Chain(name); to != nil {
-			return b.iptChainOf(c.table, to, c.family, c.dialect)
+			return read.iptChainOf(c.table, to, c.family, c.dialect)
 		}
 		return nil
 	}
 	if to := c.nftTable.Chain(name); to != nil {
-		return b.nftChain(c.nftTable, to)
+		return read.nftChain(c.nftTable, to)
 	}
 	return nil
 }
@@ -129,7 +135,7 @@ func (b *builder) chain(c *chain, st state) diagram.ID {
 }
 
 // plainFor is the state without what a chain does not look at.
-func (b *builder) plainFor(c *chain, st state) state {
+func (p *places) plainFor(c *chain, st state) state {
 	st.at, st.sub = 0, 0
 	if c.reads&readsHook == 0 {
 		st.hook = 0
@@ -140,13 +146,13 @@ func (b *builder) plainFor(c *chain, st state) state {
 	if c.reads&readsWay == 0 {
 		st.way, st.routed = 0, false
 	}
-	if c.reads&translates != 0 && b.goalViews[st.view] {
+	if c.reads&translates != 0 && p.goalViews[st.view] {
 		return st // whether it is moved depends on the view
 	}
 	if c.reads&readsView == 0 && !c.many && len(c.asks) == 0 {
 		st.view, st.orig = anyView, 0
 	} else if !c.many && st.orig == 0 {
-		st.view = b.likeFor(c, st.view)
+		st.view = p.likeFor(c, st.view)
 	}
 	return st
 }
@@ -159,26 +165,26 @@ type likeKey struct {
 }
 
 // likeFor is the first view that was met of those that a chain cannot tell apart.
-func (b *builder) likeFor(c *chain, v int32) int32 {
+func (p *places) likeFor(c *chain, v int32) int32 {
 	key := likeKey{c: c}
 	for i, ask := range c.asks {
-		if ask.Has(b.views[v].value) {
+		if ask.Has(p.views[v].value) {
 			key.have |= 1 << i
 		}
 	}
 	if c.reads&readsView != 0 {
-		key.more = b.views[v].place
+		key.more = p.views[v].place
 	}
-	known := b.like[key]
+	known := p.like[key]
 	if known == 0 {
 		known = v
-		b.like[key] = v
+		p.like[key] = v
 	}
 	return known
 }
 
 // candidates are the rules of a chain that a packet may match to the destination of a view.
-func (b *builder) candidates(c *chain, st state) []int32 {
+func (p *places) candidates(c *chain, st state) []int32 {
 	var out []int32
 	if st.view == anyView {
 		for i := range c.rules {
@@ -186,7 +192,7 @@ func (b *builder) candidates(c *chain, st state) []int32 {
 		}
 		return out
 	}
-	view := &b.views[st.view]
+	view := &p.views[st.view]
 	if len(c.rules) < longChain {
 		for i, r := range c.rules {
 			if dst := r.destinations(); dst == nil || dst.Has(view.value) {
@@ -195,7 +201,7 @@ func (b *builder) candidates(c *chain, st state) []int32 {
 		}
 		return out
 	}
-	b.index(c)
+	p.index(c)
 	out = slices.Clone(c.bySlice[view.slice])
 	for _, i := range c.rest {
 		if dst := c.rules[i].destinations(); dst == nil || dst.Has(view.value) {
@@ -210,7 +216,7 @@ func (b *builder) candidates(c *chain, st state) []int32 {
 const fewSlices = 64
 
 // index makes the index of a chain.
-func (b *builder) index(c *chain) {
+func (p *places) index(c *chain) {
 	if c.bySlice != nil {
 		return
 	}
@@ -220,7 +226,7 @@ func (b *builder) index(c *chain) {
 		var in []int32
 		few := dst != nil
 		for _, iv := range dst {
-			for at := b.sliceOf(iv.First); few && at < len(b.slices) && !iv.Last.Less(b.slices[at].First); at++ {
+			for at := p.sliceOf(iv.First); few && at < len(p.slices) && !iv.Last.Less(p.slices[at].First); at++ {
 				in = append(in, int32(at))
 				few = len(in) <= fewSlices
 			}

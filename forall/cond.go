@@ -177,50 +177,50 @@ func (c *cond) in(holds func(*packetsim.Device) bool) {
 }
 
 // out is the device that the hook sees the packet leave by; nil: none.
-func (b *builder) out(st *state) *packetsim.Device {
+func (l *links) out(st *state) *packetsim.Device {
 	if st.out == 0 {
 		return nil
 	}
-	return b.device(b.w.devices[st.out-1])
+	return l.device(l.w.devices[st.out-1])
 }
 
 // eachIn is a function of the device by which the packet came, from what it is for each.
-func (b *builder) eachIn(st *state, of func(*packetsim.Device) diagram.ID) diagram.ID {
+func (l *links) eachIn(st *state, of func(*packetsim.Device) diagram.ID) diagram.ID {
 	switch {
 	case st.origin == fromHost:
 		return of(nil)
 	case st.origin == fromLo:
-		return of(b.device(loopback))
+		return of(l.device(loopback))
 	}
-	limit := len(b.w.devices)
+	limit := len(l.w.devices)
 	last, kids, by := make([]diagram.Value, limit+1), make([]diagram.ID, limit+1), make([]diagram.ID, limit+1)
 	for i := range limit + 1 {
-		last[i], kids[i], by[i] = diagram.Number(uint64(i)), b.s.One(diagram.Atom(i)), b.unmodelled(noDevice)
+		last[i], kids[i], by[i] = diagram.Number(uint64(i)), l.s.One(diagram.Atom(i)), l.unmodelled(noDevice)
 	}
-	for i := range b.devices {
-		by[b.number[b.devices[i].Name]] = of(&b.devices[i])
+	for i := range l.devices {
+		by[l.number[l.devices[i].Name]] = of(&l.devices[i])
 	}
-	return b.s.Replace(b.s.Node(vIn, last, kids), func(a diagram.Atom) diagram.ID { return by[a] })
+	return l.s.Replace(l.s.Node(vIn, last, kids), func(a diagram.Atom) diagram.ID { return by[a] })
 }
 
 // where says for which addresses something holds, which is the same between two cuts of the terrain.
-func (b *builder) where(name string, holds func(diagram.Value) bool) diagram.Set {
-	if known, is := b.typed[name]; is {
+func (p *places) where(name string, holds func(diagram.Value) bool) diagram.Set {
+	if known, is := p.typed[name]; is {
 		return known
 	}
 	var in []diagram.Interval
-	for i, first := range b.terrain {
+	for i, first := range p.terrain {
 		if !holds(first) {
 			continue
 		}
-		last := b.s.Limit(vSrc)
-		if i+1 < len(b.terrain) {
-			last = b.terrain[i+1].Prev()
+		last := p.s.Limit(vSrc)
+		if i+1 < len(p.terrain) {
+			last = p.terrain[i+1].Prev()
 		}
 		in = append(in, diagram.Interval{First: first, Last: last})
 	}
 	set := diagram.SetOf(in...)
-	b.typed[name] = set
+	p.typed[name] = set
 	return set
 }
 

@@ -36,13 +36,13 @@ func (r *iptRule) leadsTo() []string {
 	return nil
 }
 
-func (b *builder) iptChain(rules *ruleset.Ruleset, table *ruleset.Table, c *ruleset.Chain) *chain {
-	return b.iptChainOf(table, c, rules.Family(), rules.Dialect())
+func (read *readChains) iptChain(rules *ruleset.Ruleset, table *ruleset.Table, c *ruleset.Chain) *chain {
+	return read.iptChainOf(table, c, rules.Family(), rules.Dialect())
 }
 
 // iptChainOf is a chain of a table.
-func (b *builder) iptChainOf(table *ruleset.Table, c *ruleset.Chain, family netfilter.Family, dialect netfilter.Dialect) *chain {
-	if known := b.chains[c]; known != nil {
+func (read *readChains) iptChainOf(table *ruleset.Table, c *ruleset.Chain, family netfilter.Family, dialect netfilter.Dialect) *chain {
+	if known := read.chains[c]; known != nil {
 		return known
 	}
 	made := &chain{name: table.Name() + " " + c.Name, table: table, family: family, dialect: dialect, rules: make([]rule, len(c.Rules))}
@@ -51,7 +51,7 @@ func (b *builder) iptChainOf(table *ruleset.Table, c *ruleset.Chain, family netf
 		room[i] = iptRule{Rule: r, any: true}
 		if set, known := addrSet(r.Dst); known && r.Dst != nil {
 			if room[i].dst, room[i].any = set, false; r.Dst.Invert {
-				room[i].dst = set.Not(b.s.Limit(vDst))
+				room[i].dst = set.Not(read.s.Limit(vDst))
 			}
 			if room[i].dst == nil {
 				room[i].dst = diagram.Set{}
@@ -59,7 +59,7 @@ func (b *builder) iptChainOf(table *ruleset.Table, c *ruleset.Chain, family netf
 		}
 		made.rules[i] = &room[i]
 	}
-	b.chains[c] = made
+	read.chains[c] = made
 	return made
 }
 

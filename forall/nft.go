@@ -27,8 +27,8 @@ func (r *nftRule) destinations() diagram.Set {
 func (r *nftRule) leadsTo() []string { return r.leads }
 
 // nftChain is a chain of a table.
-func (b *builder) nftChain(t *nftables.Table, c *nftables.Chain) *chain {
-	if known := b.chains[c]; known != nil {
+func (read *readChains) nftChain(t *nftables.Table, c *nftables.Chain) *chain {
+	if known := read.chains[c]; known != nil {
 		return known
 	}
 	made := &chain{name: t.Family.String() + " " + t.Name + " " + c.Name, nftTable: t, rules: make([]rule, len(c.Rules))}
@@ -37,7 +37,7 @@ func (b *builder) nftChain(t *nftables.Table, c *nftables.Chain) *chain {
 		room[i] = nftRule{Rule: r, table: t, any: true}
 		made.rules[i] = &room[i]
 	}
-	b.chains[c] = made
+	read.chains[c] = made
 	return made
 }
 

@@ -13,6 +13,9 @@ import (
 // the same sets
 // are one view, and are walked once.
 type places struct {
+	s         *diagram.Store
+	six       bool
+	terrain   []diagram.Value // where the terrain may change
 	slices    []slice
 	views     []view // from 1 on
 	wanted    []diagram.Interval
@@ -21,6 +24,8 @@ type places struct {
 	goalViews map[int32]bool     // the views that have one of these
 	classes   classes            // by late
 	lateOf    map[int32]int32    // the view of a class of late
+	typed     map[string]diagram.Set
+	like      map[likeKey]int32
 }
 
 // slice is destinations that lie together and have one view.
@@ -39,52 +44,52 @@ type view struct {
 }
 
 // cutPlaces makes the slices.
-func (b *builder) cutPlaces() {
-	all := classify(b.wanted, b.terrain, b.s.Limit(vDst))
-	b.views = make([]view, 1)
+func (p *places) cutPlaces() {
+	all := classify(p.wanted, p.terrain, p.s.Limit(vDst))
+	p.views = make([]view, 1)
 	viewOf := map[int32]int32{}
 	for i, first := range all.first {
-		last := b.s.Limit(vDst)
+		last := p.s.Limit(vDst)
 		if i+1 < len(all.first) {
 			last = all.first[i+1].Prev()
 		}
 		class := all.class[i]
 		if viewOf[class] == 0 {
-			viewOf[class] = b.newView(first, int32(i))
-			b.views[viewOf[class]].alone = true
+			viewOf[class] = p.newView(first, int32(i))
+			p.views[viewOf[class]].alone = true
 		} else {
-			b.views[viewOf[class]].alone = false
+			p.views[viewOf[class]].alone = false
 		}
-		b.slices = append(b.slices, slice{diagram.Interval{First: first, Last: last}, viewOf[class]})
+		p.slices = append(p.slices, slice{diagram.Interval{First: first, Last: last}, viewOf[class]})
 	}
-	b.goalViews = map[int32]bool{}
-	for _, goal := range b.goals {
-		b.goalViews[b.slices[b.sliceOf(goal.First)].view] = true
+	p.goalViews = map[int32]bool{}
+	for _, goal := range p.goals {
+		p.goalViews[p.slices[p.sliceOf(goal.First)].view] = true
 	}
-	b.classes, b.lateOf = classify(b.late, b.terrain, b.s.Limit(vDst)), map[int32]int32{}
+	p.classes, p.lateOf = classify(p.late, p.terrain, p.s.Limit(vDst)), map[int32]int32{}
 }
 
-func (b *builder) newView(v diagram.Value, slice int32) int32 {
-	place := sort.Search(len(b.terrain), func(i int) bool { return v.Less(b.terrain[i]) })
-	b.views = append(b.views, view{addr: addrOf(v, b.six), value: v, place: int32(place), slice: slice})
-	return int32(len(b.views) - 1)
+func (p *places) newView(v diagram.Value, slice int32) int32 {
+	place := sort.Search(len(p.terrain), func(i int) bool { return v.Less(p.terrain[i]) })
+	p.views = append(p.views, view{addr: addrOf(v, p.six), value: v, place: int32(place), slice: slice})
+	return int32(len(p.views) - 1)
 }
 
 // viewOf is the view of a destination behind a translation: the first that was met of those that are alike to the rules from there on.
-func (b *builder) viewOf(addr netip.Addr) int32 {
+func (p *places) viewOf(addr netip.Addr) int32 {
 	v := valueOf(addr)
-	class := b.classes.of(v)
-	known := b.lateOf[class]
+	class := p.classes.of(v)
+	known := p.lateOf[class]
 	if known == 0 {
-		known = b.newView(v, int32(b.sliceOf(v)))
-		b.lateOf[class] = known
+		known = p.newView(v, int32(p.sliceOf(v)))
+		p.lateOf[class] = known
 	}
 	return known
 }
 
 // sliceOf is the number of the slice that has a destination.
-func (b *builder) sliceOf(v diagram.Value) int {
-	return sort.Search(len(b.slices), func(i int) bool { return !b.slices[i].Last.Less(v) })
+func (p *places) sliceOf(v diagram.Value) int {
+	return sort.Search(len(p.slices), func(i int) bool { return !p.slices[i].Last.Less(v) })
 }
 
 // classes say which values are alike: from each of first on up to the next the class of the same number.

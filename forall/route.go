@@ -73,32 +73,40 @@ func (b *builder) routeIn(st state) diagram.ID {
 	})
 }
 
+// links are the devices of the host and the ways that lead out of them.
+type links struct {
+	*outcomes
+	devices []packetsim.Device
+	number  map[string]int // of devices in vIn
+	ways    numbered[packetsim.Way]
+}
+
 // wayLeaf is the leaf of a way: its number as an atom, or an end. The next hop is left out, be it the destination itself or another one.
-func (b *builder) wayLeaf(way packetsim.Way, dst, hop netip.Addr) diagram.ID {
+func (l *links) wayLeaf(way packetsim.Way, dst, hop netip.Addr) diagram.ID {
 	switch {
 	case way.NotKnown != "":
-		return b.unmodelled(way.NotKnown)
+		return l.unmodelled(way.NotKnown)
 	case way.RejectWith != "":
-		return b.rejected(way.RejectWith)
+		return l.rejected(way.RejectWith)
 	case way.Reason != "":
-		return b.dropped()
+		return l.dropped()
 	}
 	if way.NextHop == dst || way.NextHop == hop {
 		way.NextHop = netip.Addr{}
 	}
-	return b.s.One(diagram.Atom(b.ways.number(way)))
+	return l.s.One(diagram.Atom(l.ways.number(way)))
 }
 
 // withWay puts states that have the ways in the place of ways, with their next hop.
-func (b *builder) withWay(routes diagram.ID, hop netip.Addr, st state, then func(*state)) diagram.ID {
-	return b.s.Replace(routes, func(a diagram.Atom) diagram.ID {
+func (l *links) withWay(routes diagram.ID, hop netip.Addr, st state, then func(*state)) diagram.ID {
+	return l.s.Replace(routes, func(a diagram.Atom) diagram.ID {
 		routed := st
 		routed.way = int32(a)
-		if way := b.ways.all[a]; hop.IsValid() && !way.NextHop.IsValid() {
+		if way := l.ways.all[a]; hop.IsValid() && !way.NextHop.IsValid() {
 			way.NextHop = hop
-			routed.way = b.ways.number(way)
+			routed.way = l.ways.number(way)
 		}
 		then(&routed)
-		return b.is(fell, routed)
+		return l.is(fell, routed)
 	})
 }

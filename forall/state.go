@@ -128,37 +128,47 @@ func (n *numbered[T]) number(value T) int32 {
 	return id
 }
 
+// outcomes are the states and fates that packets come to, and the leaves that they are.
+type outcomes struct {
+	w       *world
+	s       *diagram.Store
+	ignore  Part
+	states  numbered[state]
+	targets numbered[destination]
+	sources numbered[netip.Addr]
+}
+
 // atom is the atom of a state.
-func (b *builder) atom(k kind, st state) diagram.Atom {
-	return diagram.Atom(b.states.number(st))*kinds + diagram.Atom(k)
+func (o *outcomes) atom(k kind, st state) diagram.Atom {
+	return diagram.Atom(o.states.number(st))*kinds + diagram.Atom(k)
 }
 
 // is is the leaf of a state.
-func (b *builder) is(k kind, st state) diagram.ID { return b.s.One(b.atom(k, st)) }
+func (o *outcomes) is(k kind, st state) diagram.ID { return o.s.One(o.atom(k, st)) }
 
 // stateOf is the state of an atom.
-func (b *builder) stateOf(a diagram.Atom) (kind, state) {
-	return kind(a % kinds), b.states.all[a/kinds]
+func (o *outcomes) stateOf(a diagram.Atom) (kind, state) {
+	return kind(a % kinds), o.states.all[a/kinds]
 }
 
 // end is the leaf of a fate.
-func (b *builder) end(f Fate) diagram.ID { return b.s.One(b.w.fate(f.without(b.ignore))) }
+func (o *outcomes) end(f Fate) diagram.ID { return o.s.One(o.w.fate(f.without(o.ignore))) }
 
 // unmodelled is the leaf of a fate that is not known.
-func (b *builder) unmodelled(why string) diagram.ID { return b.end(Fate{Unmodelled: why}) }
+func (o *outcomes) unmodelled(why string) diagram.ID { return o.end(Fate{Unmodelled: why}) }
 
 // dropped is the leaf of the packets that are dropped.
-func (b *builder) dropped() diagram.ID {
-	return b.end(Fate{Verdict: packetsim.Drop, To: packetsim.ToNone})
+func (o *outcomes) dropped() diagram.ID {
+	return o.end(Fate{Verdict: packetsim.Drop, To: packetsim.ToNone})
 }
 
-func (b *builder) rejected(with string) diagram.ID {
-	return b.end(Fate{Verdict: packetsim.Reject, To: packetsim.ToNone, RejectWith: with})
+func (o *outcomes) rejected(with string) diagram.ID {
+	return o.end(Fate{Verdict: packetsim.Reject, To: packetsim.ToNone, RejectWith: with})
 }
 
 // arrived is the leaf of the packets that get somewhere: out of a device, or with none to the host.
-func (b *builder) arrived(st *state, out string) diagram.ID {
-	f := Fate{Verdict: packetsim.Accept, To: packetsim.ToForward, Out: out, Mark: st.mark, Src: b.sources.at(st.src)}
+func (o *outcomes) arrived(st *state, out string) diagram.ID {
+	f := Fate{Verdict: packetsim.Accept, To: packetsim.ToForward, Out: out, Mark: st.mark, Src: o.sources.at(st.src)}
 	if out == "" {
 		f.To = packetsim.ToLocal
 	}
@@ -167,10 +177,10 @@ func (b *builder) arrived(st *state, out string) diagram.ID {
 		f.DstPort = somePort
 		f.Dst = someAddr
 	case st.to > 0:
-		to := b.targets.all[st.to]
+		to := o.targets.all[st.to]
 		f.Dst, f.DstPort = to.addr, to.port
 	}
-	return b.end(f)
+	return o.end(f)
 }
 
 // someAddr and somePort stand in fates for the target of someTarget.

@@ -185,20 +185,20 @@ func (b *builder) routed(st state) diagram.ID {
 }
 
 // way is the route of a state.
-func (b *builder) way(st *state) *packetsim.Way {
+func (l *links) way(st *state) *packetsim.Way {
 	if st.way == 0 {
 		return &packetsim.Way{}
 	}
-	return &b.ways.all[st.way]
+	return &l.ways.all[st.way]
 }
 
 // outOf is the device by which the route leads.
-func (b *builder) outOf(st *state) int16 { return int16(b.number[b.way(st).Out]) }
+func (l *links) outOf(st *state) int16 { return int16(l.number[l.way(st).Out]) }
 
-func (b *builder) device(name string) *packetsim.Device {
-	for i := range b.devices {
-		if b.devices[i].Name == name {
-			return &b.devices[i]
+func (l *links) device(name string) *packetsim.Device {
+	for i := range l.devices {
+		if l.devices[i].Name == name {
+			return &l.devices[i]
 		}
 	}
 	return nil
