@@ -56,6 +56,12 @@ func (c *checker) header() {
 	}
 	for _, p := range s.IPTables.Preload {
 		c.nodes(p.Pos, p.Nodes)
+		if (p.Save == "") == (p.NFT == "") {
+			c.errorf(p.Pos, "preload: want rules in either save or nft")
+		}
+		if p.NFT != "" && (p.Family != "" || p.Dialect != "") {
+			c.errorf(p.Pos, "preload: family and tool say nothing of nft, whose rules name their families themselves")
+		}
 	}
 }
 

@@ -127,7 +127,8 @@ type Preload struct {
 	Nodes   []string   `json:"nodes" doc:"The nodes that have them; all if not given."`
 	Family  IPFamily   `json:"family" enum:"ipv4 ipv6" doc:"ipv4 (if not given) or ipv6."`
 	Dialect DialectRef `json:"tool" enum:"legacy nft other" doc:"The iptables tools that they are restored with: legacy, nft, or other: the variant that kube-proxy does not use in the run. Kube-proxy's variant if not given. A packet meets the rules of both."`
-	Save    string     `json:"save" required:"true" doc:"The rules as iptables-save prints them."`
+	Save    string     `json:"save" doc:"The rules as iptables-save prints them. Give these or nft."`
+	NFT     string     `json:"nft" doc:"Rules for nft -f, such as nft list ruleset prints them. They name their families themselves."`
 }
 
 // IsFor reports whether a node has the rules.

@@ -100,6 +100,9 @@ func (v *visit) preloads() string {
 	}
 	for i := range v.cluster.Preload {
 		save, tool := v.cluster.Preload[i].Save, v.cluster.Preload[i].Dialect
+		if v.cluster.Preload[i].NFT != "" {
+			return "preload: rules for nft are not put on real nodes"
+		}
 		if tool.In(v.facts.Dialect) != v.facts.Dialect && beyondFilter.MatchString(save) {
 			return "preload: packets meet the chains first that were made last, and those of a real node's kube-proxy are there already"
 		}

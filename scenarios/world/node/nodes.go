@@ -117,8 +117,11 @@ func (s *Nodes) preload() error {
 			if !p.IsFor(name) {
 				continue
 			}
-			if _, err := s.nodes[name].Run(p.Save, tools.Of(tools.Name(p.Family, "-restore"), p.Dialect, s.cluster.Dialect),
-				"--noflush"); err != nil {
+			rules, argv := p.Save, []string{tools.Of(tools.Name(p.Family, "-restore"), p.Dialect, s.cluster.Dialect), "--noflush"}
+			if p.NFT != "" {
+				rules, argv = p.NFT, []string{"nft", "-f", "-"}
+			}
+			if _, err := s.nodes[name].Run(rules, argv...); err != nil {
 				return fmt.Errorf("%s: preload: %w", p.Pos, err)
 			}
 		}

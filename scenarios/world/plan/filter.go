@@ -17,20 +17,37 @@ import (
 // filterOf says what rules of others let pass on a node, of one family. It is false if they drop packets, and it cannot tell which, or if
 // they cannot be restored.
 func filterOf(preloads []scenarios.Preload, node string, family scenarios.IPFamily) (oracle.Filter, bool) {
-	var saves []string
+	var saves, natives []string
 	for i := range preloads {
-		if p := &preloads[i]; p.IsFor(node) && (p.Family == family || p.Family == "" && family == scenarios.FamilyIPv4) {
+		switch p := &preloads[i]; {
+		case !p.IsFor(node):
+		case p.NFT != "":
+			natives = append(natives, p.NFT)
+		case p.Family == family || p.Family == "" && family == scenarios.FamilyIPv4:
 			saves = append(saves, p.Save)
 		}
-	}
-	if len(saves) == 0 {
-		return oracle.Filter{}, true
 	}
 	of := netfilter.IPv4
 	if family == scenarios.FamilyIPv6 {
 		of = netfilter.IPv6
 	}
-	rules, err := fakekernel.RestoreSaves(saves, of)
+	f, ok := filterOfSaves(saves, of)
+	if !ok || len(natives) == 0 {
+		return f, ok
+	}
+	native, ok := filterOfNatives(natives, of)
+	if !native.Stops() {
+		return f, ok
+	}
+	return native, ok && !f.Stops()
+}
+
+// filterOfSaves is that of what iptables-save prints.
+func filterOfSaves(saves []string, family netfilter.Family) (oracle.Filter, bool) {
+	if len(saves) == 0 {
+		return oracle.Filter{}, true
+	}
+	rules, err := fakekernel.RestoreSaves(saves, family)
 	if err != nil {
 		return oracle.Filter{}, false
 	}
@@ -43,20 +60,29 @@ func filterOf(preloads []scenarios.Preload, node string, family scenarios.IPFami
 // known is the rule for packets of known connections.
 var known = oracle.Pass{Nothing: true}
 
-// table is a table filter as rules of others leave it.
+// table is a table filter of iptables as rules of others leave it.
 type table struct{ netfilter.Table }
 
-// chain is a chain of the table; one without rules if it is not there.
-func (t *table) chain(name string) *netfilter.Chain {
+// facts are what the rules of a chain mean.
+func (t *table) facts(name string) (facts []netfilter.Fact) {
 	if c, there := t.Chain(name); there {
-		return &c
+		for _, f := range c.Facts() {
+			facts = append(facts, f)
+		}
 	}
-	return nil
+	return facts
 }
 
-// filter is what the table lets pass.
-func (t *table) filter() (f oracle.Filter, ok bool) {
-	drops := func(hook string) bool { return t.chain(hook).Policy == netfilter.Drop }
+func (t *table) filter() (oracle.Filter, bool) {
+	drops := func(hook string) bool {
+		c, there := t.Chain(hook)
+		return there && c.Policy == netfilter.Drop
+	}
+	return filterBy(chains{t.facts}, drops)
+}
+
+// filterBy is what chains named after the hooks that lead to them let pass. drops says whether what they do not accept is dropped.
+func filterBy(t chains, drops func(hook string) bool) (f oracle.Filter, ok bool) {
 	if drops("OUTPUT") {
 		return f, false
 	}
@@ -80,14 +106,19 @@ func (t *table) filter() (f oracle.Filter, ok bool) {
 	return f, true
 }
 
+// chains are those of a table, by what their rules mean.
+type chains struct {
+	facts func(chain string) []netfilter.Fact
+}
+
 // stops says that a chain has a rule of others, or leads to one, that drops or rejects packets. Those chains that were looked through are
 // seen.
-func (t *table) stops(chain string, seen map[string]bool) bool {
+func (t chains) stops(chain string, seen map[string]bool) bool {
 	if seen[chain] {
 		return false
 	}
 	seen[chain] = true
-	for _, f := range t.chain(chain).Facts() {
+	for _, f := range t.facts(chain) {
 		switch {
 		case provenance.WriterOf(f.Jump).IsKubernetes(): // those drop only what they promise to
 		case f.Verdict == netfilter.Drop, f.Reject != "", f.Jump != "" && t.stops(f.Jump, seen):
@@ -98,9 +129,9 @@ func (t *table) stops(chain string, seen map[string]bool) bool {
 }
 
 // passes are the rules of a chain, and of those that it leads to, that let packets pass. It is false if there are others.
-func (t *table) passes(chain string) ([]oracle.Pass, bool) {
+func (t chains) passes(chain string) ([]oracle.Pass, bool) {
 	var out []oracle.Pass
-	for _, f := range t.chain(chain).Facts() {
+	for _, f := range t.facts(chain) {
 		pass, plain := passOf(&f.Conditions)
 		switch {
 		case provenance.WriterOf(f.Jump).IsKubernetes(): // as all before it
@@ -131,7 +162,7 @@ func passOf(c *netfilter.Conditions) (pass oracle.Pass, plain bool) {
 	}
 	switch {
 	case len(c.Others) > 0, c.Out != "", c.In != "" && c.In != "lo", c.DstPorts.Min != c.DstPorts.Max,
-		c.States != nil && !slices.Equal(c.States, []string{"RELATED", "ESTABLISHED"}):
+		c.States != nil && !slices.Equal(slices.Sorted(slices.Values(c.States)), []string{"ESTABLISHED", "RELATED"}):
 		return pass, false
 	}
 	return pass, true

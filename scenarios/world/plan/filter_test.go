@@ -73,3 +73,59 @@ func TestFilterOf(t *testing.T) {
 		})
 	}
 }
+
+// TestFilterOfNFT does the same with tables of nftables.
+func TestFilterOfNFT(t *testing.T) {
+	const hook = "type filter hook forward priority 10; policy drop; "
+	pods := netip.MustParsePrefix("10.244.0.0/16")
+	for _, row := range []struct {
+		name, chains string
+		want         oracle.Filter
+		unknown      bool
+	}{
+		{name: "nothing is dropped", chains: "chain a { type filter hook forward priority 0; policy accept; tcp dport 9 counter accept; }"},
+		{name: "nothing is forwarded", chains: "chain a { " + hook + "}", want: oracle.Filter{Forward: []oracle.Pass{known}}},
+		{
+			name: "pods and what is known", chains: "chain pods { ip saddr 10.244.0.0/16 accept; return; }\nchain a { " + hook +
+				"ct state established,related accept; jump pods; }",
+			want: oracle.Filter{Forward: []oracle.Pass{known, {From: pods}, known}, Replies: true},
+		},
+		{
+			name: "a few ports", chains: "chain a { type filter hook input priority 1; policy drop; iifname \"lo\" accept; " +
+				"ct state related,established accept; tcp dport 22 accept; meta l4proto icmp accept; }",
+			want: oracle.Filter{Input: []oracle.Pass{{Loopback: true}, known, {Protocol: corev1.ProtocolTCP, Port: 22}, {Protocol: oracle.ICMP}}},
+		},
+		{name: "before kube-proxy's rules", chains: "chain a { type filter hook forward priority 0; policy drop; }", unknown: true},
+		{name: "two chains at a hook", chains: "chain a { " + hook + "}\nchain b { " + hook + "}", unknown: true},
+		{name: "what is translated", chains: "chain a { " + hook + "ct status dnat accept; }", unknown: true},
+		{name: "a rule that drops", chains: "chain a { type filter hook forward priority 10; tcp dport 9 drop; }", unknown: true},
+		{name: "a map of verdicts", chains: "chain a { type filter hook forward priority 10; tcp dport vmap { 9 : drop }; }", unknown: true},
+		{name: "another hook that drops", chains: "chain a { type filter hook prerouting priority -300; tcp dport 9 drop; }", unknown: true},
+		{name: "another hook that translates", chains: "chain a { type nat hook prerouting priority -100; tcp dport 9 dnat to 10.0.0.1; }",
+			unknown: true},
+		{name: "another hook that counts", chains: "chain a { type nat hook postrouting priority 90; counter return; }"},
+		{name: "a chain that nobody comes to", chains: "chain a { drop; }"},
+		{name: "rules that nft does not take", chains: "chain a { jump nowhere; }", unknown: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			nft := []scenarios.Preload{{NFT: "table ip other {\n" + row.chains + "\n}\n", Nodes: []string{"node1"}}}
+			f, ok := filterOf(nft, "node1", scenarios.FamilyIPv4)
+			assert.Equal(t, !row.unknown, ok)
+			if ok {
+				assert.Equal(t, row.want, f)
+			}
+			f, ok = filterOf(nft, "node2", scenarios.FamilyIPv4)
+			assert.True(t, ok)
+			assert.Zero(t, f, "they are not on this node")
+		})
+	}
+	both := []scenarios.Preload{{NFT: "table ip other {\nchain a { " + hook + "}\n}\n"}, {Save: "*filter\n:FORWARD DROP [0:0]\nCOMMIT\n"}}
+	_, ok := filterOf(both, "node1", scenarios.FamilyIPv4)
+	assert.False(t, ok, "two tables stop packets")
+	_, ok = filterOf(both, "node1", scenarios.FamilyIPv6)
+	assert.True(t, ok)
+	left := []scenarios.Preload{{NFT: "table ip kube-proxy {\nchain a { " + hook + "}\n}\n"}}
+	f, ok := filterOf(left, "node1", scenarios.FamilyIPv4)
+	assert.True(t, ok)
+	assert.Zero(t, f, "what a kube-proxy has left")
+}
