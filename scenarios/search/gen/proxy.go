@@ -14,7 +14,8 @@ type fields map[string]any
 type settings struct {
 	mixture
 	cluster *cluster
-	primary bool // one of them has node ports at the node's own addresses, as they are when kube-proxy starts
+	chosen  fields // those of every node's kube-proxy at first
+	primary bool   // one of them has node ports at the node's own addresses, as they are when kube-proxy starts
 }
 
 // kubeProxy chooses the configuration of every node's kube-proxy.
@@ -49,6 +50,7 @@ func (s *settings) kubeProxy() scenarios.KubeProxy {
 	if s.has.Has(TCPLiberal) && s.in(1, 2) {
 		f["conntrack.tcpBeLiberal"] = true
 	}
+	s.chosen = f
 	return asKubeProxy(f)
 }
 

@@ -32,6 +32,9 @@ type Options struct {
 	OldObjects bool
 	// NFTables has every node's kube-proxy run in mode nftables. The same draws are made as in mode iptables.
 	NFTables bool
+	// Beside adds what only mode nftables meets to the scenarios of NFTables: ServiceCIDRs, tables of others and of former kube-proxies, and
+	// damage to kube-proxy's own table.
+	Beside bool
 	// Modes draws the mode of kube-proxy, and has it change at a start.
 	Modes bool
 }
@@ -97,6 +100,9 @@ func (g *generator) scenario() *scenarios.Scenario {
 		outside.answer()
 	}
 	g.out.Steps = g.course.steps
+	if g.options.NFTables && g.options.Beside {
+		(&beside{g.mixture, g.cluster, g.settings, g.out}).add()
+	}
 	if g.options.OldObjects {
 		age(g.draw, g.cluster, g.out)
 	}

@@ -122,3 +122,28 @@ func TestSmallScenariosAreInOrderAndAllDifferent(t *testing.T) {
 	}
 	require.Greater(t, different, 60, "what cannot happen does nothing, so that some are the same")
 }
+
+// TestWhatOnlyModeNFTablesMeets makes each kind of it, in order, and leaves all other draws as they are.
+func TestWhatOnlyModeNFTablesMeets(t *testing.T) {
+	found := map[string]int{}
+	for seed := uint64(0); seed < 200; seed++ {
+		s := Example(Options{NFTables: true, Beside: true}, seed)
+		text := string(written(t, s))
+		_, err := scenarios.Read("generated.yaml", strings.NewReader(text))
+		require.NoError(t, err, "%s", text)
+		for _, word := range []string{
+			"kind: ServiceCIDR", "servicecidr ", "nft delete table", "nft flush chain", "nft flush map", "table inet other", "policy drop",
+			"chain service-endpoints-check", "192.168.0.0/24",
+		} {
+			if strings.Contains(text, word) {
+				found[word]++
+			}
+		}
+		plain := Example(Options{NFTables: true}, seed)
+		require.LessOrEqual(t, len(plain.Objects), len(s.Objects))
+		for i := range plain.Objects {
+			require.Equal(t, plain.Objects[i].Object, s.Objects[i].Object)
+		}
+	}
+	require.Len(t, found, 9, "%v", found)
+}

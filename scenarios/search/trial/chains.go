@@ -26,7 +26,8 @@ func (r *run) staleChains(ctx context.Context, n *nodeState) error {
 			if err != nil {
 				return err
 			}
-			check.Mode, chain = scenarios.ModeNFTables, leakedNFT(lines)
+			mayHaveNone := func(chain string) bool { return r.contested(n, family, chain) }
+			check.Mode, chain = scenarios.ModeNFTables, leakedNFT(lines, mayHaveNone)
 		}
 		if chain == "" {
 			continue

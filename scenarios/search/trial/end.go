@@ -48,6 +48,9 @@ func (r *run) end(ctx context.Context) error {
 	if len(r.report.Violations) > 0 {
 		return nil // the laws would say the same
 	}
+	if err := r.unusedGone(ctx); err != nil || len(r.report.Violations) > 0 {
+		return err
+	}
 	if err := r.toldAgain(ctx); err != nil {
 		return err
 	}

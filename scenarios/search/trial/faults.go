@@ -6,6 +6,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
 // fullSyncPeriod is when a proxier writes everything again, whatever has changed.
@@ -38,6 +39,15 @@ func flushedTable(line string) (table string, flushes bool) {
 	}
 	return words[2], words[2] == "nat" || words[2] == "filter"
 }
+
+// ownNFT reports whether a command line of nft is about kube-proxy's table, and whether it deletes that.
+func ownNFT(line string) (own, deleted bool) {
+	words := strings.Fields(line) // nft, command, kind, family, table
+	own = len(words) >= 5 && words[0] == "nft" && (words[3] == "ip" || words[3] == "ip6") && words[4] == tools.NFTTable
+	return own, own && words[1] == "delete" && words[2] == "table"
+}
+
+func addsNFT(line string) bool { return strings.HasPrefix(line, "nft add ") }
 
 // ownChain reports whether a command line changes only chains of the proxier's own.
 func ownChain(line string) bool {

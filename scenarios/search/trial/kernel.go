@@ -101,12 +101,17 @@ func (k *kernel) damaged(f *scenarios.Fault, own bool, now time.Duration) {
 	d.flushed = d.flushed || len(f.Flush) > 0
 	d.unfiltered = d.unfiltered || slices.Contains(f.Flush, "filter")
 	for _, line := range f.Run {
-		if table, flushes := flushedTable(line); flushes {
+		table, flushes := flushedTable(line)
+		switch own, deleted := ownNFT(line); {
+		case flushes:
 			d.flushed = true
 			d.unfiltered = d.unfiltered || table == "filter"
-		} else if ownChain(line) {
+		case deleted:
+			d.flushed = true
+		case own && addsNFT(line): // what it adds was there, or is empty
+		case own || ownChain(line):
 			d.edited, d.since, d.late = true, now, k.proxier != started
-		} else {
+		default:
 			d.foreign = true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/search/twin"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -24,7 +25,11 @@ func fullSyncs(o Options) Options {
 	o.Proxier = func(p node.Process) (node.Proxy, []string, error) {
 		proxy, warnings, err := begin(p)
 		if all, ok := proxy.(interface{ SyncAll() error }); ok && err == nil {
-			return &fully{proxy, all.SyncAll}, warnings, nil
+			full := &fully{proxy, all.SyncAll}
+			if told, is := proxy.(config.ServiceCIDRHandler); is {
+				return &fullyTold{full, told}, warnings, nil
+			}
+			return full, warnings, nil
 		}
 		return proxy, warnings, err
 	}
@@ -35,6 +40,12 @@ func fullSyncs(o Options) Options {
 type fully struct {
 	node.Proxy
 	all func() error
+}
+
+// fullyTold is one that is told of ServiceCIDRs.
+type fullyTold struct {
+	*fully
+	config.ServiceCIDRHandler
 }
 
 // Sync writes everything.

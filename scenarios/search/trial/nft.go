@@ -33,8 +33,27 @@ func listedOf(kernel *fakekernel.Kernel, family scenarios.IPFamily) ([]line, err
 // leadsTo is the chain that a rule or an element leads to.
 var leadsTo = regexp.MustCompile(`\b(?:goto|jump) (\S+)`)
 
-// linesOfList are the lines of a table that nft has listed. What sets of affinity remember of clients is left out.
-func linesOfList(list string) (out []line) {
+// linesOfList are the lines of a table that nft has listed, without chains that wait to be deleted.
+func linesOfList(list string) []line {
+	all := allLinesOfList(list)
+	kept := slices.DeleteFunc(slices.Clone(all), func(l line) bool { return l.isWaiting(all) })
+	slices.SortStableFunc(kept, func(a, b line) int { return strings.Compare(a.chain, b.chain) }) // containers are listed as they were made
+	return kept
+}
+
+// waitingOf are the chains that wait to be deleted, of a table that nft has listed.
+func waitingOf(list string) (chains []string) {
+	all := allLinesOfList(list)
+	for i := range all {
+		if all[i].isWaiting(all) {
+			chains = append(chains, all[i].chain)
+		}
+	}
+	return chains
+}
+
+// allLinesOfList are the lines of a table that nft has listed. What sets of affinity remember of clients is left out.
+func allLinesOfList(list string) (out []line) {
 	within := ""
 	for text := range strings.Lines(list) {
 		text = strings.TrimSpace(text)
@@ -62,14 +81,7 @@ func linesOfList(list string) (out []line) {
 			}
 		}
 	}
-	var kept []line
-	for i := range out {
-		if !out[i].isWaiting(out) {
-			kept = append(kept, out[i])
-		}
-	}
-	slices.SortStableFunc(kept, func(a, b line) int { return strings.Compare(a.chain, b.chain) }) // containers are listed as they were made
-	return kept
+	return out
 }
 
 // isWaiting says whether a line is a chain without rules to which nothing leads, among others: it is deleted some time after it went out of
@@ -83,22 +95,4 @@ func (l *line) isWaiting(all []line) bool {
 // isElement says whether a line of a list is one of a set of addresses, of which there are several in a line.
 func isElement(text string) bool {
 	return !strings.Contains(text, " ") && strings.ContainsAny(text, ".:")
-}
-
-// leakedNFT is the first chain by name of a service or an endpoint that no rule and no element leads to; empty if there is none.
-func leakedNFT(lines []line) string {
-	led := map[string]bool{}
-	for i := range lines {
-		for _, m := range leadsTo.FindAllStringSubmatch(lines[i].text, -1) {
-			led[strings.TrimSuffix(m[1], ",")] = true
-		}
-	}
-	var out string
-	for i := range lines {
-		l := &lines[i]
-		if strings.HasPrefix(l.text, ":") && strings.Contains(l.chain, "/") && !led[l.chain] && (out == "" || l.chain < out) {
-			out = l.chain
-		}
-	}
-	return out
 }

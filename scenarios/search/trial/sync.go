@@ -91,7 +91,7 @@ func (r *run) concerned(n *nodeState) []oracle.Attempt {
 	}
 	m := r.moment()
 	var all attemptSet
-	if n.fresh() || !n.ruled.sameNode(n.next) || len(n.tried) > 0 || n.damage.any() {
+	if n.fresh() || !n.ruled.sameNode(n.next) || !n.ruled.sameRanges(n.next) || len(n.tried) > 0 || n.damage.any() {
 		all.add(m.before.Attempts())
 		all.add(m.after.Attempts())
 	} else if services := changed(n.ruled.Knowledge, n.next.Knowledge); len(services) > 0 {

@@ -34,7 +34,7 @@ func (e *edited) CommandContext(ctx context.Context, name string, args ...string
 }
 
 func (e *edited) wrap(name string, cmd exec.Cmd) exec.Cmd {
-	if strings.HasSuffix(path.Base(name), "-restore") {
+	if base := path.Base(name); strings.HasSuffix(base, "-restore") || base == "nft" {
 		return &editedCmd{cmd, e.edit}
 	}
 	return cmd

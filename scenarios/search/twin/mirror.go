@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -163,6 +164,8 @@ func (m *mirror) object(o manifest.Object) manifest.Object {
 			p.Status.PodIPs[i].IP = m.text(p.Status.PodIPs[i].IP)
 		}
 		o.Object = p
+	case *networkingv1.ServiceCIDR:
+		m.ok = false // which of its addresses nobody has is another one in each family
 	}
 	return o
 }
@@ -207,7 +210,7 @@ func (m *mirror) step(s scenarios.Step) scenarios.Step {
 			fault.Family = scenarios.FamilyIPv6
 		}
 		fault.Run = mapEach(fault.Run, func(line string) string {
-			m.ok = m.ok && !ipv4Text.MatchString(line)
+			m.ok = m.ok && !ipv4Text.MatchString(line) && !strings.HasPrefix(line, "nft ")
 			return strings.Replace(line, "iptables", "ip6tables", 1)
 		})
 		s.Fault = &fault

@@ -28,6 +28,7 @@ func (s *Spec) Attempts() []Attempt {
 		c.leftAlone(key)
 	}
 	c.noService()
+	c.unassigned()
 	return c.out
 }
 
@@ -291,4 +292,35 @@ func (c *classes) noService() {
 			}
 		}
 	}
+}
+
+// unassigned adds a pod, a node and a machine that call an address of each range of cluster IPs that no service has.
+func (c *classes) unassigned() {
+	for _, r := range c.services.ranges {
+		a := lastOf(r).Prev()
+		for c.services.clusterIPs[a] {
+			a = a.Prev()
+		}
+		if !r.Contains(a) {
+			continue
+		}
+		to := netip.AddrPortFrom(a, 80)
+		for node := range c.views {
+			c.add(c.plain[node], corev1.ProtocolTCP, to, 0)
+			c.add(&c.network.hosts[node], corev1.ProtocolUDP, to, 0)
+		}
+		for _, m := range c.machines {
+			c.add(m, corev1.ProtocolTCP, to, 0)
+		}
+	}
+}
+
+// lastOf is the last address of a range.
+func lastOf(r netip.Prefix) netip.Addr {
+	bytes := r.Masked().Addr().AsSlice()
+	for bit := r.Bits(); bit < 8*len(bytes); bit++ {
+		bytes[bit/8] |= 1 << (7 - bit%8)
+	}
+	a, _ := netip.AddrFromSlice(bytes)
+	return a
 }

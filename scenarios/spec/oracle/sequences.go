@@ -21,7 +21,8 @@ var (
 	}
 	NoStaleChain = &Clause{
 		Name: "no-stale-chain", Law: "I6", Force: Must,
-		Text:   "No packet can reach a chain of an object that is gone, and after the sync period no such chain is left.",
+		Text: "No packet can reach a chain of an object that is gone, and after the sync period no such chain is left. In mode nftables a " +
+			"service port may have a chain that no packet reaches if all of its external addresses are also those of others.",
 		Source: []string{"kubernetes#110334"},
 	}
 	SecondSyncWritesNothing = &Clause{
