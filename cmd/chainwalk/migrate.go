@@ -34,7 +34,8 @@ The exit status is 0 if all is the same or documented, 1 if there is a finding, 
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml > objects.yaml
   chainwalk migrate -f objects.yaml --node node1.yaml --node node2.yaml
   chainwalk migrate --saved cluster --to nftables -v
-  chainwalk migrate --saved cluster --to-config new.yaml`,
+  chainwalk migrate --saved cluster --to-config new.yaml
+  chainwalk migrate --saved cluster -o html > change.html`,
 		Args:    noArgs,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return o.live.checkSources(cmd, true) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -45,10 +46,10 @@ The exit status is 0 if all is the same or documented, 1 if there is a finding, 
 	flags := cmd.Flags()
 	flags.StringVar(&o.to, "to", "", "the mode to change to, iptables or nftables; by default the other one than a node has")
 	flags.StringVar(&o.toConfig, "to-config", "", "the new KubeProxyConfiguration (v1alpha1); by default the old one in the new mode")
-	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
+	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json or html")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print all differences, with the way of each example rule by rule")
 	completeWords(cmd, "to", string(manifest.ModeIPTables), string(manifest.ModeNFTables))
-	completeWords(cmd, "output", "text", "json")
+	completeWords(cmd, "output", "text", "json", "html")
 	return cmd
 }
 
@@ -69,9 +70,12 @@ func runMigrate(ctx context.Context, s streams, o migrateOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.output == "json" {
+	switch o.output {
+	case "json":
 		err = result.WriteJSON(s.out)
-	} else {
+	case "html":
+		err = result.WriteHTML(s.out)
+	default:
 		err = result.WriteText(s.out, o.verbose)
 	}
 	if err != nil {
@@ -95,8 +99,8 @@ func (o *migrateOptions) target(s streams) (live.Target, error) {
 	default:
 		return out, fmt.Errorf("--to %s: want iptables or nftables", o.to)
 	}
-	if o.output != "text" && o.output != "json" {
-		return out, fmt.Errorf("-o %s: want text or json", o.output)
+	if o.output != "text" && o.output != "json" && o.output != "html" {
+		return out, fmt.Errorf("-o %s: want text, json or html", o.output)
 	}
 	var err error
 	if o.toConfig != "" {

@@ -65,18 +65,22 @@ var signs = []sign{
 	{"kube-router's service proxy", (*Signs).sets, "set %s", []string{"kube-router-service-ips", "inet6:kube-router-svip"}, true, ""},
 }
 
-// ServiceProxyOf is the service proxy that a node runs. Of a node that has kube-proxy's rules of both modes, left from a switch, it is
-// kube-proxy in the one that the configuration names, and else in mode nftables.
+// ServiceProxyOf is the service proxy that a node runs. Of a node that has what kube-proxy makes in several modes, left from a switch, it is
+// kube-proxy in the one that the configuration names, and else in mode nftables or ipvs.
 func ServiceProxyOf(s Signs, configured string) ServiceProxy {
 	found := proxiesOf(&s)
 	if len(found) == 0 {
 		return ServiceProxy{Seen: "no sign of a service proxy that is known", InRules: true}
 	}
-	if i := slices.IndexFunc(found, func(p ServiceProxy) bool { return p.Mode != "" && p.Mode == configured }); found[0].InRules && i >= 0 {
+	mayBeLeft := found[0].InRules || isIPVS(&found[0]) && slices.ContainsFunc(s.Chains, IsOfServicePort)
+	if i := slices.IndexFunc(found, func(p ServiceProxy) bool { return p.Mode != "" && p.Mode == configured }); mayBeLeft && i >= 0 {
 		return found[i]
 	}
 	return found[0]
 }
+
+// isIPVS says whether a proxy is kube-proxy in mode ipvs. That mode has no chains for ports of services: those are of mode iptables.
+func isIPVS(p *ServiceProxy) bool { return strings.HasSuffix(p.Name, " ipvs") }
 
 // Leftovers is kube-proxy in the other mode than the one that a node runs, if rules of that mode are there as well.
 func Leftovers(s Signs, of ServiceProxy) (ServiceProxy, bool) {

@@ -62,5 +62,22 @@ func TestServiceProxyOfANodeWithBothModes(t *testing.T) {
 	both.Devices = []string{"kube-ipvs0"}
 	assert.Equal(t, "kube-proxy in mode nftables", ServiceProxyOf(both, "").Name)
 	both.Tables = nil
+	assert.Equal(t, "kube-proxy in mode ipvs", ServiceProxyOf(both, "").Name)
+	assert.Equal(t, "kube-proxy in mode iptables", ServiceProxyOf(both, ModeIPTables).Name, "IPVS has no chains for ports of services")
+	both.Chains = both.Chains[:1]
 	assert.Equal(t, "kube-proxy in mode ipvs", ServiceProxyOf(both, ModeIPTables).Name, "IPVS has KUBE-SERVICES too")
+}
+
+func TestWhatIPVSHasMade(t *testing.T) {
+	s := Signs{
+		Chains:  []string{"KUBE-SERVICES", "KUBE-NODE-PORT", "KUBE-NODE-PORT", "KUBE-IPVS-FILTER"},
+		Devices: []string{"eth0", "kube-ipvs0", "kube-dummy-if"},
+		Sets:    []string{"KUBE-6-CLUSTER-IP", "KUBE-NODE-PORT-TCP", "KUBE-SRC-AAAA", "mine"},
+	}
+	assert.Equal(t, Signs{
+		Chains: []string{"KUBE-NODE-PORT", "KUBE-IPVS-FILTER"}, Devices: []string{"kube-ipvs0"},
+		Sets: []string{"KUBE-6-CLUSTER-IP", "KUBE-NODE-PORT-TCP"},
+	}, s.OfIPVS())
+	assert.True(t, IsOfFormerVersion("KUBE-XLB-AAAAAAAAAAAAAAAA"))
+	assert.False(t, IsOfFormerVersion("KUBE-EXT-AAAAAAAAAAAAAAAA"))
 }

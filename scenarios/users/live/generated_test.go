@@ -20,13 +20,18 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/search/gen"
+	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 // simulated is a generated cluster after its first sync, as it would be looked at from outside.
 func simulated(t *testing.T, seed uint64) *Cluster {
-	s := gen.Example(gen.Options{}, seed)
-	resolved, err := scenarios.Resolve(s)
+	return simulatedOf(t, gen.Example(gen.Options{}, seed))
+}
+
+// simulatedOf is the cluster of a scenario, likewise.
+func simulatedOf(t *testing.T, s *scenarios.Scenario) *Cluster {
+	resolved, err := scenarios.ResolveWith(s, controller.New)
 	require.NoError(t, err)
 	resolved = resolved.With(netfilter.Legacy)
 	world, err := sim.NewWorld(t.Context(), resolved, sim.Options{Direct: true})

@@ -27,22 +27,32 @@ func (c *Cluster) Migrate(ctx context.Context, to Target) (*Migration, error) {
 	if m.before, err = c.exam(); err != nil {
 		return nil, err
 	}
-	m.out.Notes = m.before.report.Notes
+	m.out.Notes, m.out.names = m.before.report.Notes, c.names
 	if err := m.choose(); err != nil {
 		return nil, err
 	}
-	if m.after, err = m.examAfter(); err != nil {
+	if len(m.configs) > 0 {
+		if err := m.walk(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.know(); err != nil {
 		return nil, err
 	}
-	if err := m.compare(ctx); err != nil {
-		return nil, err
-	}
-	if err := m.walkMoments(ctx); err != nil {
-		return nil, err
-	}
-	m.know()
 	m.conclude()
 	return m.out, nil
+}
+
+// walk walks every class of packets through the nodes that change.
+func (m *migration) walk(ctx context.Context) error {
+	var err error
+	if m.after, err = m.examAfter(); err != nil {
+		return err
+	}
+	if err := m.compare(ctx); err != nil {
+		return err
+	}
+	return m.walkMoments(ctx)
 }
 
 // migration is a Migration in the making.
@@ -97,7 +107,7 @@ func (m *migration) choose() error {
 		}
 		m.out.Nodes = append(m.out.Nodes, node)
 	}
-	if len(m.configs) == 0 {
+	if len(m.configs) == 0 && !m.knowsLeftovers() {
 		return m.nothing()
 	}
 	return nil

@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"context"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +16,9 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
@@ -73,6 +76,10 @@ func TestMigrateNamesWhatChanges(t *testing.T) {
 	assert.Nil(t, base.documented("firewall-decides"), "the node has no firewall")
 	assert.Equal(t, "iptables", base.Nodes[slices.IndexFunc(base.Nodes, func(n MigratedNode) bool { return n.Name == migratedNode })].From)
 	assert.Equal(t, MigrationFinds, base.State())
+	for i := range base.Findings {
+		assert.Equal(t, "hairpin-of-another-node", base.Findings[i].Clause, "no document tells of it")
+		assert.Contains(t, base.Findings[i].Set, "call the cluster IP")
+	}
 }
 
 // A policy DROP of FORWARD is passed in mode iptables only by what kube-proxy accepts itself.
@@ -159,9 +166,9 @@ func TestMigrateSaysWhoseRulesItWalked(t *testing.T) {
 	c = withOther(t, c, "empty", func(s *corev1.Service) { s.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"} })
 	c = withOther(t, c, sliceOf(t, c, "web"), func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].NodeName = nil })
 	m = migrated(t, c, Target{})
-	assert.Contains(t, m.Notes[1], "drops clients outside of loadBalancerSourceRanges")
-	assert.Contains(t, m.Notes[1], "shop/empty")
-	assert.Contains(t, m.Notes[2], "shop/web")
+	assert.Contains(t, m.Notes[2], "drops clients outside of loadBalancerSourceRanges")
+	assert.Contains(t, m.Notes[2], "shop/empty")
+	assert.Contains(t, m.Notes[3], "shop/web")
 }
 
 // sliceOf is the name of a slice of a service.
@@ -179,7 +186,7 @@ func TestRemediesAreOfClauses(t *testing.T) {
 	for name, remedy := range remedies {
 		clause := oracle.ByName(name)
 		require.NotNil(t, clause, name)
-		assert.Contains(t, oracle.Differences(oracle.NFTables), clause)
+		assert.True(t, clause.Mode == oracle.NFTables, name)
 		assert.NotEmpty(t, remedy)
 	}
 }
@@ -231,4 +238,98 @@ func TestMigrationAsTextIsOneScreen(t *testing.T) {
 	assert.Contains(t, short.String(), "step by step:")
 	require.NoError(t, m.WriteJSON(&again))
 	assert.Contains(t, again.String(), `"kind": "Migration"`)
+}
+
+// What former kube-proxies have left is named, with what it does and how to remove it.
+func TestMigrateNamesResidues(t *testing.T) {
+	ipvs := func(t *testing.T) *Cluster {
+		c := recorded(t, "legacy", migratedNode)
+		c.Snapshots[0].Devices = append(c.Snapshots[0].Devices, snapshot.Device{Name: "kube-ipvs0", Kind: "dummy", MTU: 1500,
+			Addresses: []snapshot.Address{{Prefix: netip.MustParsePrefix("10.96.0.1/32")}}})
+		c.Snapshots[0].IPSets = "create KUBE-CLUSTER-IP hash:ip,port family inet hashsize 1024 maxelem 65536\n"
+		return c
+	}
+	t.Run("left behind mode iptables", func(t *testing.T) {
+		m := migrated(t, ipvs(t), Target{})
+		assert.Positive(t, m.Ways, "rules of mode iptables are there")
+		assert.True(t, slices.ContainsFunc(m.Notes, func(n string) bool {
+			return strings.Contains(n, "device kube-ipvs0 (addresses: 1), 1 set (KUBE-CLUSTER-IP)") && strings.Contains(n, "removes all of it")
+		}), m.Notes)
+		c := ipvs(t)
+		m = migrated(t, c, Target{Config: c.Config})
+		require.Len(t, m.Findings, 1)
+		assert.Contains(t, m.Findings[0].Says, "kube-proxy in mode iptables leaves all of it")
+		assert.Contains(t, m.Findings[0].Set, "ip link delete kube-ipvs0")
+	})
+	t.Run("mode ipvs runs", func(t *testing.T) {
+		c := ipvs(t)
+		c.Snapshots[0].IPTables = nil
+		m := migrated(t, c, Target{Mode: manifest.ModeIPTables})
+		require.Len(t, m.Findings, 1)
+		assert.Equal(t, MigrationFinds, m.State())
+		assert.Contains(t, m.Answer, "3 nodes cannot be judged; 1 finding. demo-worker has what kube-proxy makes in mode ipvs")
+		m = migrated(t, c, Target{Mode: manifest.ModeNFTables})
+		assert.Empty(t, m.Findings)
+		assert.Equal(t, MigrationUnknown, m.State())
+		assert.Contains(t, m.Answer, "what is known of them stands in the notes")
+	})
+	t.Run("chains of kube-proxy before v1.24", func(t *testing.T) {
+		c := recorded(t, "legacy", migratedNode)
+		edit(t, c.Snapshots[0], netfilter.IPv4, "*nat\n", "*nat\n:KUBE-XLB-AAAAAAAAAAAAAAAA - [0:0]\n")
+		m := migrated(t, c, Target{Config: c.Config})
+		require.Len(t, m.Findings, 1)
+		assert.Equal(t, "kubernetes#132516", m.Findings[0].Document)
+		assert.Contains(t, m.Findings[0].Set, "iptables-legacy -t nat -F CHAIN")
+	})
+	t.Run("rules of both tools", func(t *testing.T) {
+		c := recorded(t, "legacy", migratedNode)
+		c.Snapshots[0].IPTables = append(c.Snapshots[0].IPTables, recordedNode(t, "nft", migratedNode).IPTables...)
+		c.Dialect = netfilter.NFT
+		m := migrated(t, c, Target{Config: c.Config})
+		i := slices.IndexFunc(m.Findings, func(f Moved) bool { return f.Document == "kubernetes#109811" })
+		require.GreaterOrEqual(t, i, 0)
+		assert.Contains(t, m.Findings[i].Set, "kube-proxy --cleanup")
+	})
+	t.Run("none", func(t *testing.T) {
+		m := migrated(t, recorded(t, "legacy", migratedNode), Target{})
+		for _, note := range m.Notes {
+			assert.NotContains(t, note, "ipvs")
+		}
+	})
+}
+
+// TestMigrationAsAPage has everything that the text has, and the ways of each example before and after.
+func TestMigrationAsAPage(t *testing.T) {
+	m, err := asRecorded()
+	require.NoError(t, err)
+	var page strings.Builder
+	require.NoError(t, m.WriteHTML(&page))
+	_, classes := tagsOf(t, page.String())
+	assert.Equal(t, len(m.Findings)+len(m.Documented), classes["finding"])
+	assert.Contains(t, page.String(), "Step by step")
+	assert.Contains(t, page.String(), "The way before")
+	assert.Contains(t, page.String(), "The way after")
+	assert.Contains(t, page.String(), "service shop/", "objects have their names")
+	assert.Positive(t, classes["lanes"])
+	for i := range m.Documented {
+		assert.Contains(t, page.String(), m.Documented[i].Clause)
+	}
+
+	evil := func(text string) string {
+		m := &Migration{
+			Answer: text, Nodes: []MigratedNode{{Name: text, Why: text}}, Notes: []string{text}, Unjudged: []Unjudged{{Why: text}},
+			Doubts: []Doubt{{Doubt: packetsim.Doubt{Unless: text, See: text}}}, Moments: []Moment{{Name: text, Says: text}},
+			Findings: []Moved{{Clause: text, Says: text, Sentence: text, Document: text, Services: []string{text}, Set: text, Ways: 1,
+				Cause:   cause.Cause{Code: cause.Code(text), Says: text},
+				Example: &MovedPacket{Packet: text, Before: text, After: text, WayBefore: []string{text}, WayAfter: []string{text}}}},
+		}
+		var page strings.Builder
+		require.NoError(t, m.WriteHTML(&page))
+		return page.String()
+	}
+	want, _ := tagsOf(t, evil("word"))
+	text := evil(`</code></pre><script>alert(1)</script>" onload='x' <img src=http://h/>`)
+	got, _ := tagsOf(t, text)
+	assert.Equal(t, want, got, "texts make no element and no attribute")
+	assert.Contains(t, text, "&lt;script&gt;")
 }

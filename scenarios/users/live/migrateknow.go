@@ -9,16 +9,17 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
 // know adds what is known of a change without a packet.
-func (m *migration) know() {
+func (m *migration) know() error {
 	for i := range m.out.Nodes {
 		m.kernel(&m.out.Nodes[i])
-		m.leftovers(&m.out.Nodes[i])
+		if err := m.residues(&m.out.Nodes[i]); err != nil {
+			return err
+		}
 	}
 	m.affinity()
 	m.shared()
@@ -27,6 +28,7 @@ func (m *migration) know() {
 		m.out.Notes = append(m.out.Notes, fmt.Sprintf("%s fare otherwise, and were not as the objects promise before the change: see "+
 			"chainwalk doctor", plural(m.out.WrongBefore, "way")))
 	}
+	return nil
 }
 
 // The oldest Linux that kube-proxy takes for mode nftables (KEP-3866, "Dependencies").
@@ -59,27 +61,6 @@ func (m *migration) kernel(n *MigratedNode) {
 	})
 }
 
-// leftovers notes what the old mode leaves on a node.
-func (m *migration) leftovers(n *MigratedNode) {
-	host := m.after.lab.Network.Host(n.Name)
-	if n.Why != "" || n.From == n.To || host == nil || n.To != provenance.ModeNFTables {
-		return
-	}
-	if host.Config().Sysctls["net.ipv4.conf.all.route_localnet"] == "1" {
-		m.out.Notes = append(m.out.Notes, n.Name+": net.ipv4.conf.all.route_localnet stays 1, which mode iptables has set; after the "+
-			"change nothing needs it: sysctl -w net.ipv4.conf.all.route_localnet=0, or restart the node")
-	}
-	for _, rules := range host.Rulesets(netfilter.IPv4) {
-		for _, table := range rules.Tables {
-			if _, there := table.Chain(provenance.KubeletFirewall); there {
-				m.out.Notes = append(m.out.Notes, n.Name+": chain "+provenance.KubeletFirewall+" stays, which the kubelet or an older kube-proxy "+
-					"has made (kubernetes#132516); it drops what comes to loopback addresses from elsewhere, and does no harm")
-				return
-			}
-		}
-	}
-}
-
 // affinity notes the services whose clients may reach another endpoint after a change of the mode.
 func (m *migration) affinity() {
 	if !m.changesMode() {
@@ -110,6 +91,9 @@ func (m *migration) ownRules() {
 	}
 	notes := []string{"mode nftables is walked by the rules that chainwalk's proxier writes; kube-proxy v1.36 and v1.37 reject echo " +
 		"requests to cluster IPs, which pass by these rules"}
+	notes = append(notes, "kube-proxy v1.36 and v1.37 in mode nftables follow changed ServiceCIDRs and addresses of the node, and write a "+
+		"table again that somebody deleted (nft flush ruleset), only with the next full sync, which may be an hour later; chainwalk's proxier "+
+		"does so at its next sync")
 	var refused, unplaced []string
 	empty := m.before.withoutEndpoint()
 	for _, s := range m.cluster.services() {
@@ -186,6 +170,10 @@ func (m *migration) conclude() {
 	}
 	broken := slices.IndexFunc(out.Documented, func(d Moved) bool { return d.Unserved > 0 })
 	switch {
+	case walked == 0 && len(out.Findings) == 0:
+		out.Answer = open + "what is known of them stands in the notes"
+	case walked == 0:
+		out.Answer = fmt.Sprintf("%s%s. %s", open, plural(len(out.Findings), "finding"), out.Findings[0].Says)
 	case len(out.Findings) > 0:
 		out.Answer = fmt.Sprintf("%s%s (%s). %s", open, plural(len(out.Findings), "finding"), where, out.Findings[0].Says)
 	case broken >= 0:

@@ -68,16 +68,15 @@ func (p *printer) moved(kind string, d *Moved) {
 		name += ": " + d.Clause
 	}
 	p.printf("\n%s\n  %s\n", name, d.Says)
-	if d.Sentence != "" {
+	switch {
+	case d.Sentence != "":
 		p.field("document", fmt.Sprintf("%q", d.Sentence))
 		p.field("", d.Document)
+	case d.Document != "":
+		p.field("document", d.Document)
 	}
 	if d.Ways > 0 {
-		text := plural(d.Ways, "way")
-		if d.Unserved > 0 {
-			text += fmt.Sprintf(", of %d of which the client is not served any longer", d.Unserved)
-		}
-		p.field("differs", text+prefixed(": ", p.names(d.Services)))
+		p.field("differs", d.figures()+prefixed(": ", p.names(d.Services)))
 	} else if len(d.Services) > 0 {
 		p.field("services", p.names(d.Services))
 	}
@@ -106,7 +105,8 @@ func (p *printer) lines(all []string) {
 	}
 }
 
-func (p *printer) moment(m *Moment) {
+// summary says what became of the packets.
+func (m *Moment) summary() string {
 	var parts []string
 	switch {
 	case m.Unserved > 0:
@@ -120,27 +120,33 @@ func (p *printer) moment(m *Moment) {
 	if m.Established > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s of established connections go on", m.Established-m.Broken, plural(m.Established, "packet")))
 	}
-	p.printf("  %s: %s\n", m.Name, strings.Join(parts, "; "))
+	return strings.Join(parts, "; ")
+}
+
+func (p *printer) moment(m *Moment) {
+	p.printf("  %s: %s\n", m.Name, m.summary())
 	if m.Says != "" {
 		p.printf("      %s\n", m.Says)
 	}
 }
 
+// text is what is said of the node.
+func (n *MigratedNode) text() string {
+	if n.Why != "" {
+		return "not judged: " + n.Why
+	}
+	from := "no kube-proxy"
+	if n.From != "" {
+		from = "mode " + n.From
+	}
+	return fmt.Sprintf("from %s to mode %s (%s)", from, n.To, n.Seen)
+}
+
 // migrated prints the nodes, those together that change alike.
 func (p *printer) migrated(nodes []MigratedNode) {
-	text := func(n *MigratedNode) string {
-		if n.Why != "" {
-			return "not judged: " + n.Why
-		}
-		from := "no kube-proxy"
-		if n.From != "" {
-			from = "mode " + n.From
-		}
-		return fmt.Sprintf("from %s to mode %s (%s)", from, n.To, n.Seen)
-	}
 	var lines []nodeLine
 	for i := range nodes {
-		said := text(&nodes[i])
+		said := nodes[i].text()
 		if len(lines) == 0 || lines[len(lines)-1].text != said {
 			lines = append(lines, nodeLine{text: said})
 		}

@@ -7,6 +7,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+	stories "github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
 // Target is what the kube-proxies of a cluster change to.
@@ -42,6 +43,9 @@ type Migration struct {
 	Unjudged []Unjudged `json:"unjudged,omitempty"`
 	// Notes say what was assumed, and what else an operator may want to know.
 	Notes []string `json:"notes,omitempty"`
+
+	// names are those of the cluster's objects.
+	names func() stories.Names
 }
 
 // The kind and the version of a Migration's document.
@@ -93,6 +97,9 @@ type MovedPacket struct {
 	// WayBefore and WayAfter are its ways through the rules, step by step.
 	WayBefore []string `json:"wayBefore"`
 	WayAfter  []string `json:"wayAfter"`
+
+	// before and after are the same ways for lanes.
+	before, after []story
 }
 
 // Moment is a step of the change.

@@ -34,12 +34,13 @@ const rulesOfOthers = "CW1"
 func (g *movedGroups) add(p *movedErrand) error {
 	m := g.migration
 	clause := m.clauseOf(p)
-	documented := clause != nil && clause.Sentence != (oracle.Sentence{}) && len(p.broken) == 0
+	documented := clause != nil && len(p.broken) == 0 &&
+		(clause.Sentence != (oracle.Sentence{}) || clause.Force == oracle.Unspecified && !p.unserved)
 	stopped, err := m.stopped(p)
 	if err != nil {
 		return err
 	}
-	if m.changesMode() && (stopped.Code == cause.Policy || stopped.Code == cause.ForeignDrop) {
+	if m.changesMode() && isOfOthers(&stopped) {
 		clause, documented = oracle.ByName("firewall-decides"), true
 	}
 	if !documented && len(p.wrong) > 0 {
@@ -82,12 +83,27 @@ func (g *movedGroups) add(p *movedErrand) error {
 	return nil
 }
 
-// clauseOf is the clause by which the modes differ about an errand; nil if none does.
+// clauseOf is the clause by which the modes differ about an errand, or which leaves open what becomes of it; nil if there is none.
 func (m *migration) clauseOf(p *movedErrand) *oracle.Clause {
 	if p.act == actInvalid && m.changesMode() {
 		return oracle.ByName("invalid-packet-passes")
 	}
-	return m.after.spec.Difference(m.before.spec, p.attempt)
+	if p.act == actMartian && m.changesMode() { // to a node port, which mode iptables serves at loopback addresses
+		return oracle.ByName("no-node-port-at-loopback")
+	}
+	differs := m.after.spec.Difference(m.before.spec, p.attempt)
+	if differs != nil && differs.Sentence != (oracle.Sentence{}) {
+		return differs
+	}
+	for _, side := range []*exam{m.after, m.before} {
+		answer := side.spec.Expect(p.attempt)
+		for _, c := range answer.Clauses() {
+			if c.Force == oracle.Unspecified {
+				return c
+			}
+		}
+	}
+	return differs
 }
 
 // changesMode says whether a node changes its mode.
@@ -95,11 +111,9 @@ func (m *migration) changesMode() bool {
 	return slices.ContainsFunc(m.out.Nodes, func(n MigratedNode) bool { return n.Why == "" && n.From != "" && n.From != n.To })
 }
 
-// stopped is what stops an errand after the change; without a code if nothing does.
+// stopped is what stops an errand after the change, if its client was served before, or else if rules of others do; without a code if
+// nothing does.
 func (m *migration) stopped(p *movedErrand) (cause.Cause, error) {
-	if !p.unserved {
-		return cause.Cause{}, nil
-	}
 	told, err := m.after.lab.tell(m.after.spec, p.errand)
 	if err != nil {
 		return cause.Cause{}, err
@@ -109,12 +123,16 @@ func (m *migration) stopped(p *movedErrand) (cause.Cause, error) {
 		if told[i].made() {
 			continue
 		}
-		if found := m.after.stopOf(&told[i], toService).cause; found.Code != "" {
+		found := m.after.stopOf(&told[i], toService).cause
+		if found.Code != "" && (p.unserved || isOfOthers(&found)) {
 			return found, nil
 		}
 	}
 	return cause.Cause{}, nil
 }
+
+// isOfOthers says whether a cause is a firewall.
+func isOfOthers(c *cause.Cause) bool { return c.Code == cause.Policy || c.Code == cause.ForeignDrop }
 
 // open begins a difference with its first packet.
 func (g *movedGroups) open(p *movedErrand, clause *oracle.Clause, documented bool, stopped cause.Cause) (*Moved, error) {
@@ -122,12 +140,14 @@ func (g *movedGroups) open(p *movedErrand, clause *oracle.Clause, documented boo
 	switch {
 	case documented:
 		out.Clause, out.Says, out.Sentence, out.Document = clause.Name, clause.Text, clause.Sentence.Text, clause.Sentence.Document
+		out.Document = cmp.Or(out.Document, "docs/specification.md, by "+strings.Join(clause.Source, ", "))
 		out.Set = cmp.Or(remedies[clause.Name], out.Set)
 	case len(p.broken) > 0:
 		out.Clause, out.Says = clause.Name, "After the change this does not hold: "+clause.Text
 	default:
 		if clause != nil {
 			out.Clause, out.Document = clause.Name, strings.Join(clause.Source, ", ")
+			out.Set = cmp.Or(remedies[clause.Name], out.Set)
 		}
 		out.Says = fmt.Sprintf("Before the change %s, and afterwards %s: no document says so, and the Service API allows both.", p.was.short(),
 			p.is.short())
@@ -136,11 +156,15 @@ func (g *movedGroups) open(p *movedErrand, clause *oracle.Clause, documented boo
 	for _, side := range []struct {
 		exam  *exam
 		lines *[]string
-	}{{g.migration.before, &out.Example.WayBefore}, {g.migration.after, &out.Example.WayAfter}} {
+		told  *[]story
+	}{
+		{g.migration.before, &out.Example.WayBefore, &out.Example.before}, {g.migration.after, &out.Example.WayAfter, &out.Example.after},
+	} {
 		told, err := side.exam.lab.tell(side.exam.spec, p.errand)
 		if err != nil {
 			return nil, err
 		}
+		*side.told = told[:min(len(told), shownWays)]
 		for i := range told[:min(len(told), 1)] {
 			*side.lines = append(*side.lines, told[i].lines()...)
 		}
@@ -178,4 +202,6 @@ var remedies = map[string]string{
 	"firewall-decides": "let the firewall accept what kube-proxy has translated, and its answers: iptables -I FORWARD -m conntrack " +
 		"--ctstate DNAT,ESTABLISHED,RELATED -j ACCEPT (in a table of nftables: ct status dnat accept, ct state established,related accept)",
 	"invalid-packet-passes": "conntrack.tcpBeLiberal: true in kube-proxy's configuration",
+	"hairpin-of-another-node": "call the cluster IP, or the node port of the client's own node: where a pod comes back to itself by another node, " +
+		"mode nftables does not masquerade it",
 }

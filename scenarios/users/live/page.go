@@ -78,7 +78,7 @@ func (d *drawing) finding(f *Finding, id string) dom.Part {
 		dom.Element("h2", page.State("bad", string(f.Code)), dom.Text(" "+f.Says)),
 		f.suffer(),
 		dom.Element("dl.facts", fact("nodes", dom.Joined(f.Nodes)),
-			dom.If(len(f.Services) > 0, fact("services", f.services())),
+			dom.If(len(f.Services) > 0, fact("services", servicesOf(f.Services))),
 			dom.If(f.Owner != "", fact("owner", dom.Text(f.Owner))),
 			dom.If(f.Remedy != "", fact("fix it", code(f.Remedy))),
 			dom.If(f.Also.Remedy != "" && f.Also.Remedy != f.Remedy, fact("and of IPv6", code(f.Also.Remedy))),
@@ -103,12 +103,12 @@ func (f *Finding) suffer() dom.Part {
 		figure(f.Suffering, "way", ways), figure(len(f.Nodes), "node", "nodes"))
 }
 
-// services are the names of those that suffer, folded where they are many.
-func (f *Finding) services() dom.Part {
-	if len(f.Services) <= namedServices {
-		return dom.Joined(f.Services)
+// servicesOf are the names of services, folded where they are many.
+func servicesOf(names []string) dom.Part {
+	if len(names) <= namedServices {
+		return dom.Joined(names)
 	}
-	return dom.Element("details", dom.Element("summary", dom.Text("all "+strconv.Itoa(len(f.Services)))), dom.Joined(f.Services))
+	return dom.Element("details", dom.Element("summary", dom.Text("all "+strconv.Itoa(len(names)))), dom.Joined(names))
 }
 
 // held are rules.

@@ -3,6 +3,7 @@ package live
 import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/users/anonymise"
 )
 
-// pruned are the services and endpoint slices with no more than what decides about packets.
+// pruned are the services, endpoint slices and ranges of cluster IPs with no more than what decides about packets.
 func (c *Cluster) pruned() ([]manifest.Object, error) {
 	var out []manifest.Object
 	add := func(o runtime.Object) error {
@@ -26,6 +27,13 @@ func (c *Cluster) pruned() ([]manifest.Object, error) {
 	for _, slice := range c.slices() {
 		if err := add(pruneSlice(slice)); err != nil {
 			return nil, err
+		}
+	}
+	for i := range c.Objects {
+		if ranges, is := c.Objects[i].Object.(*networkingv1.ServiceCIDR); is {
+			if err := add(&networkingv1.ServiceCIDR{ObjectMeta: meta(ranges), Spec: *ranges.Spec.DeepCopy()}); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return out, nil

@@ -1,0 +1,110 @@
+package live
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/chainwalk/chainwalk/internal/dom"
+	"github.com/chainwalk/chainwalk/scenarios/explain/page"
+)
+
+// WriteHTML writes the migration as a page.
+func (m *Migration) WriteHTML(w io.Writer) error {
+	return page.Write(w, &page.Page{Title: m.Answer, What: "migrate", Body: m.body()})
+}
+
+func (m *Migration) body() dom.Part {
+	d := &drawing{lines: roomLines}
+	if m.names != nil {
+		d.names = m.names()
+	}
+	var differences []dom.Part
+	for i := range m.Findings {
+		differences = append(differences, d.moved(&m.Findings[i], "bad", "finding", "f"+strconv.Itoa(i)))
+	}
+	for i := range m.Documented {
+		one, colour := &m.Documented[i], "good"
+		if one.Unserved > 0 {
+			colour = "open"
+		}
+		differences = append(differences, d.moved(one, colour, "documented", "d"+strconv.Itoa(i)))
+	}
+	state, colour := m.State(), "good"
+	switch state {
+	case MigrationFinds:
+		colour = "bad"
+	case MigrationUnknown:
+		colour = "open"
+	}
+	return dom.Parts(
+		dom.Element("h1", dom.Text(m.Answer)),
+		dom.Element("p.asked", page.State(colour, string(state)), dom.Textf(" %d of %s the same", m.Same, plural(m.Ways, "way"))),
+		dom.Parts(differences...),
+		listed("Step by step", m.Moments, (*Moment).item),
+		listed("Undecided", m.Doubts, func(d *Doubt) dom.Part {
+			return dom.Element("li", dom.Textf("%s, unless %s", plural(d.Connections, "connection"), d.Unless),
+				dom.If(d.See != "", dom.Text(" (see "), code(d.See), dom.Text(")")))
+		}),
+		listed("Not judged", m.Unjudged, func(u *Unjudged) dom.Part {
+			return dom.Element("li", dom.Textf("%s, %s", plural(u.Connections, "connection"), u.Why))
+		}),
+		listed("Notes", m.Notes, page.Item),
+		listed("Nodes", m.Nodes, func(n *MigratedNode) dom.Part { return dom.Element("li", dom.Text(n.Name+": "+n.text())) }))
+}
+
+// item is the moment in a list.
+func (m *Moment) item() dom.Part {
+	return dom.Element("li", dom.Element("b", dom.Text(m.Name)), dom.Text(": "+m.summary()),
+		dom.If(m.Says != "", dom.Element("br"), dom.Text(m.Says)))
+}
+
+// moved is one difference.
+func (d *drawing) moved(m *Moved, colour, word, id string) dom.Part {
+	title := m.Says
+	if m.Clause != "" {
+		title = m.Clause
+	}
+	return dom.Element("section.finding", dom.ID(id),
+		dom.Element("h2", page.State(colour, word), dom.Text(" "+title)),
+		dom.If(m.Clause != "", dom.Element("p", dom.Text(m.Says))),
+		dom.Element("dl.facts",
+			dom.If(m.Sentence != "", fact("the document says", dom.Element("q", dom.Text(m.Sentence)))),
+			dom.If(m.Document != "", fact("source", dom.Text(m.Document))),
+			dom.If(m.Ways > 0, fact("differs", dom.Text(m.figures()))),
+			dom.If(len(m.Services) > 0, fact("services", servicesOf(m.Services))),
+			dom.If(m.Cause.Code != "", fact("stopped", dom.Textf("%s (%s)", m.Cause.Says, m.Cause.Code))),
+			dom.If(m.Set != "", fact("set", dom.Text(m.Set)))),
+		d.example(m.Example, id))
+}
+
+// figures are how many packets fare otherwise.
+func (m *Moved) figures() string {
+	text := plural(m.Ways, "way")
+	if m.Unserved > 0 {
+		text += fmt.Sprintf(", of %d of which the client is not served any longer", m.Unserved)
+	}
+	return text
+}
+
+// example is a packet before and after, with both ways from host to host, folded.
+func (d *drawing) example(e *MovedPacket, id string) dom.Part {
+	if e == nil {
+		return dom.Parts()
+	}
+	side := func(class, when, what string) dom.Part {
+		return dom.Element("div", dom.Class(class), dom.Element("h4", dom.Text(when)), dom.Element("p", dom.Text(what)))
+	}
+	way := func(when string, told []story, lines []string) dom.Part {
+		summary := dom.Element("summary", dom.Text("The way "+when))
+		if drawn := d.story(&Packet{Packet: e.Packet, told: told}); drawn != nil {
+			return dom.Element("details.source", summary, page.NewWay(drawn, id+when).Body())
+		}
+		return dom.If(len(lines) > 0, dom.Element("details.source", summary,
+			dom.Element("pre", dom.Attribute("tabindex", "0"), dom.Each(lines, func(l *string) dom.Part { return dom.Text(*l + "\n") }))))
+	}
+	return dom.Parts(
+		dom.Element("p.asked", code(e.Packet)),
+		dom.Element("div.beside", side("expected", "before", e.Before), side("got", "after", e.After)),
+		way("before", e.before, e.WayBefore), way("after", e.after, e.WayAfter))
+}
