@@ -1,3 +1,3 @@
-// Package limits has no code: its test holds how long a file of this repository may be, how many methods a type may have, and how many files
-// a folder.
+// Package limits has no code. Its test holds how long a file of this repository may be, how many methods a type may have, and how many
+// files a folder.
 package limits

@@ -143,8 +143,9 @@ func TestWhatIsBeyondTheLimits(t *testing.T) {
 		return &fstest.MapFile{Data: []byte(text)}
 	}
 	files := fstest.MapFS{
-		"a/long.go": {Data: []byte("package a\n" + strings.Repeat("\n", 450))}, "a/full.go": {Data: []byte("package a\n" + strings.Repeat("\n", 449))},
-		"b/b.go": methods("b", 60), "b/b_test.go": methods("b_test", 1), "c/one.go": methods("c", 31), "c/two.go": methods("c", 30),
+		"a/long.go": {Data: []byte("package a\n" + strings.Repeat("\n", 450))},
+		"a/full.go": {Data: []byte("package a\n" + strings.Repeat("\n", 449))},
+		"b/b.go":    methods("b", 60), "b/b_test.go": methods("b_test", 1), "c/one.go": methods("c", 31), "c/two.go": methods("c", 30),
 		"a/testdata/x.go": {Data: []byte("no Go")}, ".hidden/x.go": {Data: []byte("no Go")},
 	}
 	for i := range 91 {

@@ -20,8 +20,10 @@ func TestAQuestionIsOneForEachFamilyAndRange(t *testing.T) {
 		v4, v6 []forall.Question
 		verb   string
 	}{
-		"what can reach 10.0.0.1:80?": {v4: []forall.Question{{EndDst: netip.MustParsePrefix("10.0.0.1/32"), EndPort: 80}}, verb: "can reach 10.0.0.1:80"},
-		"fate of icmp to fd00::/64":   {v6: []forall.Question{{Proto: 58, Dst: netip.MustParsePrefix("fd00::/64")}}, verb: "match the question"},
+		"what can reach 10.0.0.1:80?": {
+			v4: []forall.Question{{EndDst: netip.MustParsePrefix("10.0.0.1/32"), EndPort: 80}}, verb: "can reach 10.0.0.1:80",
+		},
+		"fate of icmp to fd00::/64": {v6: []forall.Question{{Proto: 58, Dst: netip.MustParsePrefix("fd00::/64")}}, verb: "match the question"},
 		"what is dropped udp from 10.1.2.3/8": {
 			v4: []forall.Question{{Proto: 17, Src: netip.MustParsePrefix("10.0.0.0/8")}}, verb: "are dropped",
 		},
