@@ -112,7 +112,7 @@ func (p rulePart) of(r *xtables.Rule) xtables.Rule {
 	return xtables.Rule{Matches: r.Matches[place : place+1]}
 }
 
-// matches evaluates one match. This is the list of those that are supported.
+// matches evaluates one match. This function has the matches that most rules consist of, and the next two have the others.
 func (mt *matcher) matches(s *skb, m xtables.Match) bool {
 	switch m := m.(type) {
 	case *match.Comment:
@@ -149,10 +149,6 @@ func (mt *matcher) matches(s *skb, m xtables.Match) bool {
 		return mt.matchHashlimit(s, m)
 	case *match.IPRange:
 		return matchIPRange(s, m)
-	case *match.Length:
-		return matchLength(s, m)
-	case *match.MAC:
-		return mt.matchMAC(s, m)
 	case *match.Owner:
 		return mt.matchOwner(s, m)
 	case *match.Physdev:
@@ -167,6 +163,17 @@ func (mt *matcher) matches(s *skb, m xtables.Match) bool {
 		return mt.matchSocket(s, m)
 	case *xtables.OpaqueMatch:
 		return mt.matchOpaque(s, m)
+	}
+	return mt.matchesHeaders(s, m)
+}
+
+// matchesHeaders is matches for what looks at the bytes of a packet beside its addresses and ports.
+func (mt *matcher) matchesHeaders(s *skb, m xtables.Match) bool {
+	switch m := m.(type) {
+	case *match.Length:
+		return matchLength(s, m)
+	case *match.MAC:
+		return mt.matchMAC(s, m)
 	case *match.TTL:
 		return matchTTL(s, m)
 	case *match.TOS:
@@ -177,8 +184,6 @@ func (mt *matcher) matches(s *skb, m xtables.Match) bool {
 		return matchECN(s, m)
 	case *match.TCPMSS:
 		return mt.matchTCPMSS(s, m)
-	case *match.Policy:
-		return matchPolicy(m)
 	case *match.AH:
 		return mt.matchAH(s, m)
 	case *match.ESP:
@@ -208,9 +213,11 @@ func (mt *matcher) matches(s *skb, m xtables.Match) bool {
 	return mt.matchesMore(s, m)
 }
 
-// matchesMore is matches for what few rules have.
+// matchesMore is matches for what few rules have. Of a match that nobody evaluates it fails with the match's name.
 func (mt *matcher) matchesMore(s *skb, m xtables.Match) bool {
 	switch m := m.(type) {
+	case *match.Policy:
+		return matchPolicy(m)
 	case *match.Cgroup:
 		return mt.matchCgroup(s, m)
 	case *match.Realm:
