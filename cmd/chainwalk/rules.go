@@ -55,7 +55,7 @@ status is 1 if there is any difference.
 
 With --dead it prints rules that no packet matches: those that rules before them cover, those of chains that no packet comes to, and those
 whose conditions never hold together. --shadowed prints the covered ones only. RULES are texts that iptables-save or "nft list ruleset"
-printed, NodeSnapshots and folders; without any, the rules are those that kube-proxy writes for the objects. It compares addresses,
+printed, NodeSnapshots and folders; without any, it examines what kube-proxy writes for the objects. It compares addresses,
 protocols, ports and sets, and never calls a rule dead that some packet matches. The exit status is 1 if there are such rules, 2 if none
 was found but some table could not be judged.`,
 		Example: `  kubectl get services,endpointslices,nodes -A -o yaml | chainwalk rules -f - --node worker1

@@ -26,8 +26,8 @@ const (
 	endsAfter = 30
 )
 
-// Capabilities are those that the collector has in the place of a privileged container: to list rules, sets and connections; to open the
-// raw socket by which the legacy tools ask; and to run the node's own tools.
+// Capabilities are what the collector's container may do, which is not privileged: list rules, sets and connections (NET_ADMIN), open the
+// raw socket by which the legacy tools ask the kernel (NET_RAW), and run the node's own tools (SYS_CHROOT).
 func Capabilities() []corev1.Capability {
 	return []corev1.Capability{"NET_ADMIN", "NET_RAW", "SYS_CHROOT"}
 }
