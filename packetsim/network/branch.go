@@ -57,7 +57,7 @@ func (c *carrier) branches(walk func(*carrier) error, done func(probability floa
 // again makes one of the walks of branches, given its draws, and keeps what it does to the hosts.
 func (c *carrier) again(draws []bool, walk func(*carrier) error) error {
 	c.keeps = true
-	c.recorder = recorder{chance: &scriptedChance{draws: draws}}
+	c.recorder = recorder{chance: &scriptedChance{draws: draws}, draws: c.recorder.draws[:0]}
 	err := walk(c)
 	c.end(err == nil)
 	return err

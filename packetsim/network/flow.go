@@ -90,11 +90,17 @@ func (n *Network) EstablishAlong(c Connect, along Course) (*Flow, Reached, error
 		return nil, Reached{}, err
 	}
 	made := Connection{Probability: along.probability, draws: along.draws}
-	walker := &carrier{network: n, via: c.Via}
-	if err := walker.again(along.draws, func(w *carrier) error { return w.connect(&made, &c) }); err != nil {
+	if err := n.keeping(c.Via).again(along.draws, func(w *carrier) error { return w.connect(&made, &c) }); err != nil {
 		return nil, Reached{}, err
 	}
 	return n.flow(&c, &made), made.reached(&c), nil
+}
+
+// keeping is the carrier for what hosts are to remember.
+func (n *Network) keeping(via netip.Addr) *carrier {
+	c := &n.keeper
+	c.network, c.via = n, via
+	return c
 }
 
 // flow is a connection that was made and kept.
@@ -131,8 +137,7 @@ func (n *Network) keep(want *Connect, chosen Connection) (*Flow, error) {
 	if err := n.checkConnect(want); err != nil {
 		return nil, err
 	}
-	c := &carrier{network: n, via: want.Via}
-	err := c.again(chosen.draws, func(c *carrier) error { return c.connect(&Connection{}, want) })
+	err := n.keeping(want.Via).again(chosen.draws, func(c *carrier) error { return c.connect(&Connection{}, want) })
 	if err != nil {
 		return nil, err
 	}
@@ -150,21 +155,52 @@ func firstMade(connections []Connection) int {
 
 // Send sends a later packet of the flow: one journey for every way that chance can fall, of which one is kept.
 func (f *Flow) Send(dir Direction, later FlowPacket) ([]Journey, error) {
-	journeys, _, err := f.send(dir, &later, true)
-	return journeys, err
+	sent, err := f.packet(dir, &later)
+	if err != nil {
+		return nil, err
+	}
+	c := &carrier{network: f.network, traces: true, via: f.want.Via}
+	journeys, err := c.explore(sent.from, &sent.packet)
+	if err != nil {
+		return nil, err
+	}
+	var ways []Reached
+	for i := range journeys {
+		ways = append(ways, f.reached(dir, sent.from, &journeys[i]))
+	}
+	kept, err := f.pick(&later, ways)
+	if err != nil {
+		return nil, err
+	}
+	return journeys, f.again(&sent, journeys[kept].draws)
 }
 
 // Probe is Reach for a packet that is taken back afterwards: no way is kept.
 func (f *Flow) Probe(dir Direction, later FlowPacket) ([]Reached, error) {
-	_, ways, _, err := f.explore(dir, &later, false)
-	return ways, err
+	sent, err := f.packet(dir, &later)
+	if err != nil {
+		return nil, err
+	}
+	return f.probe(dir, &sent, func([]bool) {})
 }
 
 // Reach is Send without text. A way is Made if the packet came to the socket that it was for, and Refused if a host on the way told the
 // sender of an error.
 func (f *Flow) Reach(dir Direction, later FlowPacket) ([]Reached, error) {
-	_, ways, err := f.send(dir, &later, false)
-	return ways, err
+	sent, err := f.packet(dir, &later)
+	if err != nil {
+		return nil, err
+	}
+	var courses [][]bool
+	ways, err := f.probe(dir, &sent, func(draws []bool) { courses = append(courses, slices.Clone(draws)) })
+	if err != nil {
+		return nil, err
+	}
+	kept, err := f.pick(&later, ways)
+	if err != nil {
+		return nil, err
+	}
+	return ways, f.again(&sent, courses[kept])
 }
 
 // later is a packet of a flow, and the host that sends it.
@@ -173,36 +209,37 @@ type later struct {
 	packet inet.Packet
 }
 
-// explore sends a later packet, and leaves the network as it was.
-func (f *Flow) explore(dir Direction, how *FlowPacket, traces bool) (journeys []Journey, ways []Reached, sent later, err error) {
-	if sent.from, sent.packet, err = f.packet(dir, how); err != nil {
-		return nil, nil, sent, err
-	}
-	c := &carrier{network: f.network, traces: traces, via: f.want.Via}
-	if journeys, err = c.explore(sent.from, &sent.packet); err != nil {
-		return nil, nil, sent, err
-	}
-	for i := range journeys {
-		ways = append(ways, f.reached(dir, sent.from, &journeys[i]))
-	}
-	return journeys, ways, sent, nil
+// probe sends a later packet without a story, and leaves the network as it was. It tells of each way how chance fell.
+func (f *Flow) probe(dir Direction, sent *later, fell func(draws []bool)) ([]Reached, error) {
+	var ways []Reached
+	var last *Journey
+	err := f.network.quiet(f.want.Via).branches(func(c *carrier) error {
+		last = c.journey()
+		return c.send(last, sent.from, &sent.packet)
+	}, func(probability float64, draws []bool) {
+		last.Probability = probability
+		ways = append(ways, f.reached(dir, sent.from, last))
+		fell(draws)
+	})
+	return ways, err
 }
 
-func (f *Flow) send(dir Direction, later *FlowPacket, traces bool) ([]Journey, []Reached, error) {
-	journeys, ways, sent, err := f.explore(dir, later, traces)
-	if err != nil {
-		return nil, nil, err
-	}
-	pick := later.Pick
+// pick chooses the way that is kept, by its index.
+func (f *Flow) pick(how *FlowPacket, ways []Reached) (int, error) {
+	pick := how.Pick
 	if pick == nil {
 		pick = likeliest
 	}
 	kept := pick(ways)
 	if kept < 0 || kept >= len(ways) {
-		return nil, nil, fmt.Errorf("flow to %s: none of %d ways was chosen", f.want.To, len(ways))
+		return 0, fmt.Errorf("flow to %s: none of %d ways was chosen", f.want.To, len(ways))
 	}
-	c := &carrier{network: f.network, via: f.want.Via}
-	return journeys, ways, c.again(journeys[kept].draws, func(c *carrier) error { return c.send(c.journey(), sent.from, &sent.packet) })
+	return kept, nil
+}
+
+// again sends a packet once more along the way that is kept.
+func (f *Flow) again(sent *later, draws []bool) error {
+	return f.network.keeping(f.want.Via).again(draws, func(c *carrier) error { return c.send(c.journey(), sent.from, &sent.packet) })
 }
 
 // likeliest is the first of the ways with the greatest probability.
@@ -246,26 +283,27 @@ func (f *Flow) Received(dir Direction, j *Journey) bool {
 	return f.Connection.judgeReply(&f.want, j) == fits
 }
 
-func (f *Flow) packet(dir Direction, later *FlowPacket) (from string, p inet.Packet, err error) {
-	if f.want.Proto != inet.TCP && (later.Flags != 0 || later.OutOfWindow) {
-		return "", p, fmt.Errorf("flow to %s: only TCP segments have flags and a window", f.want.To)
+// packet is a later packet as it is sent.
+func (f *Flow) packet(dir Direction, how *FlowPacket) (later, error) {
+	if f.want.Proto != inet.TCP && (how.Flags != 0 || how.OutOfWindow) {
+		return later{}, fmt.Errorf("flow to %s: only TCP segments have flags and a window", f.want.To)
 	}
-	from, p = f.want.From, f.Connection.clientPacket(&f.want, 0)
+	from, p := f.want.From, f.Connection.clientPacket(&f.want, 0)
 	if dir == FromServer {
 		if f.Connection.Server == "" {
-			return "", p, errors.New("flow to " + f.want.To.String() + ": no server was reached, so none can send")
+			return later{}, errors.New("flow to " + f.want.To.String() + ": no server was reached, so none can send")
 		}
 		from, p = f.Connection.Server, f.Connection.Forward.Packet.Answer()
 	}
 	if sender := f.network.hosts[from]; sender == nil || dir == FromClient && sender != f.client || dir == FromServer && sender != f.server {
-		return "", p, fmt.Errorf("flow to %s: its %s %s is no more", f.want.To, dir, from)
+		return later{}, fmt.Errorf("flow to %s: its %s %s is no more", f.want.To, dir, from)
 	}
-	p.OutOfWindow, p.Length, p.DontFragment = later.OutOfWindow, later.Length, later.DontFragment && !p.Is6()
+	p.OutOfWindow, p.Length, p.DontFragment = how.OutOfWindow, how.Length, how.DontFragment && !p.Is6()
 	if f.want.Proto == inet.TCP {
-		p.TCPFlags = later.Flags
-		if later.Flags == 0 {
+		p.TCPFlags = how.Flags
+		if how.Flags == 0 {
 			p.TCPFlags = inet.PSH | inet.ACK
 		}
 	}
-	return from, p, nil
+	return later{from, p}, nil
 }

@@ -22,9 +22,9 @@ type Network struct {
 	// interrupts.
 	Interrupted func() error
 
-	hosts map[string]*Host
-	probe carrier // that Reach uses again
-	opens []*opened
+	hosts         map[string]*Host
+	probe, keeper carrier // of what leaves hosts as they were, and of what they keep: used again and again
+	opens         []*opened
 }
 
 // Host is a host of a network and what its sockets are.

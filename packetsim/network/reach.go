@@ -32,7 +32,7 @@ type Reached struct {
 // Reach is Connect without text: it says what came of a connection, once for every way that chance can fall, and appends that to into.
 // The network is unchanged afterwards.
 func (n *Network) Reach(c Connect, into []Reached) ([]Reached, error) {
-	return n.reach(c, into, func(float64, []bool) {})
+	return n.reach(c, into, func(*Reached, []bool) {})
 }
 
 // Course is how chance fell on one way of a Connect. EstablishAlong goes that way again.
@@ -41,31 +41,36 @@ type Course struct {
 	draws       []bool
 }
 
-// Courses is Reach that also says how chance fell on each way.
-func (n *Network) Courses(c Connect) (ways []Reached, courses []Course, err error) {
-	ways, err = n.reach(c, nil, func(probability float64, draws []bool) {
-		courses = append(courses, Course{probability, slices.Clone(draws)})
-	})
-	return ways, courses, err
+// Clone is a course that stays.
+func (c Course) Clone() Course { return Course{c.probability, slices.Clone(c.draws)} }
+
+// Courses is Reach that gives took each way with its course, which only a Clone keeps.
+func (n *Network) Courses(c Connect, into []Reached, took func(way *Reached, course Course)) ([]Reached, error) {
+	return n.reach(c, into, func(way *Reached, draws []bool) { took(way, Course{way.Probability, draws}) })
 }
 
 // reach is Reach, and tells of each way how chance fell.
-func (n *Network) reach(c Connect, into []Reached, fell func(probability float64, draws []bool)) ([]Reached, error) {
+func (n *Network) reach(c Connect, into []Reached, fell func(way *Reached, draws []bool)) ([]Reached, error) {
 	if err := n.checkConnect(&c); err != nil {
 		return into, err
 	}
-	probe := &n.probe
-	probe.network, probe.pools, probe.via = n, true, c.Via
 	var last Connection
-	err := probe.branches(func(p *carrier) error {
+	err := n.quiet(c.Via).branches(func(p *carrier) error {
 		last = Connection{Forward: Journey{Answers: last.Forward.Answers[:0]}}
 		return p.connect(&last, &c)
 	}, func(probability float64, draws []bool) {
 		last.Probability = probability
 		into = append(into, last.reached(&c))
-		fell(probability, draws)
+		fell(&into[len(into)-1], draws)
 	})
 	return into, err
+}
+
+// quiet is the carrier for what nobody is told of.
+func (n *Network) quiet(via netip.Addr) *carrier {
+	c := &n.probe
+	c.network, c.pools, c.via = n, true, via
+	return c
 }
 
 // Reached is what Reach says of the ways that Connect has told.

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -15,19 +16,20 @@ import (
 
 // byRouter are the pods whose packets nodes give to a router between them, by the router's address. The router is taken to know where each
 // node's pods are, as the routers of clouds do: no snapshot says so.
-type byRouter map[netip.Addr][]netip.Addr
+type byRouter map[netip.Addr]map[netip.Addr]bool
 
 func (b byRouter) add(router, pod netip.Addr) {
-	if i, known := slices.BinarySearchFunc(b[router], pod, netip.Addr.Compare); !known {
-		b[router] = slices.Insert(b[router], i, pod)
+	if b[router] == nil {
+		b[router] = map[netip.Addr]bool{}
 	}
+	b[router][pod] = true
 }
 
 // texts are what is taken for granted, as parts of a sentence behind "if".
 func (b byRouter) texts() []string {
 	var out []string
 	for _, router := range slices.SortedFunc(maps.Keys(b), netip.Addr.Compare) {
-		pods := b[router]
+		pods := slices.SortedFunc(maps.Keys(b[router]), netip.Addr.Compare)
 		var names []string
 		for _, pod := range pods[:min(len(pods), toldNames-1)] {
 			names = append(names, pod.String())
@@ -60,13 +62,14 @@ func (e *exam) routed(into byRouter, j *network.Journey) {
 func (e *exam) assumedRoutes() byRouter {
 	out := byRouter{}
 	for _, node := range e.nodes {
+		gateways := gatewaysOf(node.NodeSnapshot)
 		for i := range e.topology.Pods {
 			pod := &e.topology.Pods[i]
 			if pod.Node == node.Hostname || e.topology.Node(pod.Node) == nil {
 				continue
 			}
 			for _, a := range pod.Addresses {
-				if via := gatewayTo(node.NodeSnapshot, a); slices.Contains(e.topology.Router, via) {
+				if via := gateways.to(a); slices.Contains(e.topology.Router, via) {
 					out.add(via, a)
 				}
 			}
@@ -75,14 +78,40 @@ func (e *exam) assumedRoutes() byRouter {
 	return out
 }
 
-// gatewayTo is the gateway of a node's main table to an address; not valid if there is none.
-func gatewayTo(taken *snapshot.NodeSnapshot, a netip.Addr) netip.Addr {
-	best := -1
-	var via netip.Addr
+// gateways are those of the routes of a node's main table. A large node has a route for each of its pods, so a map finds them.
+type gateways struct {
+	via     map[netip.Prefix]netip.Addr // not valid for a route that needs no gateway
+	lengths []int                       // of these prefixes, the longest first
+}
+
+// gatewaysOf reads the main table. Of two routes to the same destination the first counts.
+func gatewaysOf(taken *snapshot.NodeSnapshot) *gateways {
+	g := &gateways{via: map[netip.Prefix]netip.Addr{}}
 	for i := range taken.Routes {
-		if r := &taken.Routes[i]; r.Table == packetsim.TableMain && r.Dst.Contains(a) && r.Dst.Bits() > best {
-			best, via = r.Dst.Bits(), r.Via
+		r := &taken.Routes[i]
+		to := r.Dst.Masked()
+		if _, known := g.via[to]; known || r.Table != packetsim.TableMain || !to.IsValid() {
+			continue
+		}
+		g.via[to] = r.Via
+		if !slices.Contains(g.lengths, to.Bits()) {
+			g.lengths = append(g.lengths, to.Bits())
 		}
 	}
-	return via
+	slices.SortFunc(g.lengths, func(a, b int) int { return cmp.Compare(b, a) })
+	return g
+}
+
+// to is the gateway to an address; not valid if there is none.
+func (g *gateways) to(a netip.Addr) netip.Addr {
+	for _, bits := range g.lengths {
+		to, err := a.Prefix(bits)
+		if err != nil {
+			continue // longer than addresses of this family
+		}
+		if via, known := g.via[to]; known {
+			return via
+		}
+	}
+	return netip.Addr{}
 }

@@ -63,34 +63,21 @@ func (p errand) String() string {
 // between pods of each node; and what the ends of connections send that the nodes remember.
 func (e *exam) errands() []errand {
 	attempts := e.spec.Attempts()
-	out := make([]errand, 0, 2*len(attempts)) // with what comes after a connection
-	seen := make(map[oracle.Attempt]bool, len(attempts))
+	out := make([]errand, 0, 3*len(attempts)) // with what comes after a connection
 	add := func(a oracle.Attempt) {
-		if !seen[a] && !e.anycast[a.To.Addr()] {
-			seen[a] = true
+		if !e.anycast[a.To.Addr()] {
 			out = append(out, errand{attempt: a})
 		}
 	}
 	for _, a := range attempts {
 		add(a)
 	}
-	for i := range len(out) {
-		for _, client := range e.hairpins(out[i].attempt) {
-			add(client)
-		}
-	}
-	for _, node := range slices.Sorted(maps.Keys(e.rules)) {
-		for _, r := range e.rules[node].foreign {
-			for _, a := range e.suspects(r) {
-				add(a)
-			}
-		}
-	}
+	e.hairpins(out, add)
+	e.suspects(out, add)
 	for _, a := range e.spec.Martians() {
 		out = append(out, errand{attempt: a, act: actMartian})
 	}
-	out = append(out, e.later(out)...)
-	return append(out, e.established()...)
+	return append(e.later(out), e.established()...)
 }
 
 // noteAnycast notes the IPv6 addresses that are the first ones of a network of a node: a router has such a one as an anycast address
@@ -104,29 +91,67 @@ func (e *exam) noteAnycast(routes []snapshot.Route) {
 	}
 }
 
-// hairpins are the attempts of an attempt's endpoints to reach themselves, by the service's cluster IP.
-func (e *exam) hairpins(a oracle.Attempt) []oracle.Attempt {
-	if e.pods[a.From] == nil || a.Via != "" {
-		return nil
+// hairpins are the attempts of the attempts' endpoints to reach themselves, by the service's cluster IP, that are not among these.
+func (e *exam) hairpins(attempts []errand, add func(oracle.Attempt)) {
+	type call struct {
+		pod      string
+		protocol corev1.Protocol
+		to       netip.AddrPort
 	}
-	answer := e.spec.Expect(a)
-	if answer.Fate != oracle.ToEndpoint {
-		return nil
-	}
-	var out []oracle.Attempt
-	for _, endpoint := range answer.Endpoints {
-		if own := e.podAt[endpoint.Addr()]; own != nil {
-			self := a
-			self.From = own.Name
-			out = append(out, self)
+	made := map[call]bool{}
+	for i := range attempts {
+		if a := &attempts[i].attempt; e.isPods(a) {
+			made[call{a.From, a.Protocol, a.To}] = true
 		}
 	}
-	return out
+	for i := range attempts {
+		a := attempts[i].attempt
+		if !e.isPods(&a) {
+			continue
+		}
+		answer := e.spec.Expect(a)
+		if answer.Fate != oracle.ToEndpoint {
+			continue
+		}
+		for _, endpoint := range answer.Endpoints {
+			own := e.podAt[endpoint.Addr()]
+			if own == nil || made[call{own.Name, a.Protocol, a.To}] {
+				continue
+			}
+			made[call{own.Name, a.Protocol, a.To}] = true
+			a.From = own.Name
+			add(a)
+		}
+	}
 }
 
-// suspects are the attempts to the place that a foreign rule is about: from the node, from one of its pods and from a machine. They find
-// rules of what is no more, of which the objects say nothing.
-func (e *exam) suspects(r factRule) []oracle.Attempt {
+// isPods says whether an attempt is a pod's.
+func (e *exam) isPods(a *oracle.Attempt) bool { return e.pods[a.From] != nil && a.Via == "" }
+
+// suspects are the attempts to the places that foreign rules are about, that are not among others: from the node, from one of its pods and
+// from a machine. They find rules of what is no more, of which the objects say nothing.
+func (e *exam) suspects(others []errand, add func(oracle.Attempt)) {
+	var seen map[oracle.Attempt]bool
+	for _, node := range slices.Sorted(maps.Keys(e.rules)) {
+		for _, r := range e.rules[node].foreign {
+			for _, a := range e.callersOf(r) {
+				if seen == nil {
+					seen = make(map[oracle.Attempt]bool, len(others))
+					for i := range others {
+						seen[others[i].attempt] = true
+					}
+				}
+				if !seen[a] {
+					seen[a] = true
+					add(a)
+				}
+			}
+		}
+	}
+}
+
+// callersOf are the callers of the place that a foreign rule is about.
+func (e *exam) callersOf(r factRule) []oracle.Attempt {
 	c := &r.fact.Conditions
 	if c.Src.IsValid() || c.In != "" || c.Out != "" || c.DstPorts == (netfilter.PortRange{}) {
 		return nil
@@ -163,10 +188,9 @@ func (e *exam) callers(node string, protocol corev1.Protocol, to netip.AddrPort)
 	return out
 }
 
-// later are the errands after a connection.
+// later appends the errands after a connection to those that make it.
 func (e *exam) later(first []errand) []errand {
-	affine := e.affine()
-	var out []errand
+	affine, out := e.affine(), first
 	type flow struct {
 		from       string
 		v6, beside bool
@@ -215,17 +239,6 @@ func (e *exam) affine() map[string]bool {
 	return out
 }
 
-// story is one way of an errand's last act, with the steps of its packets.
-type story struct {
-	probability float64
-	journeys    []*network.Journey
-	result      string
-	connection  *network.Connection // nil of a packet that is no first one
-}
-
-// made says that the connection is made.
-func (s *story) made() bool { return s.connection != nil && s.connection.Made }
-
 // try makes an errand and says what of it is not allowed, and on demand the whole story. The lab is left as it was.
 func (l *lab) try(spec *oracle.Spec, p errand, tell bool) (wrong []oracle.Violation, told []story, err error) {
 	switch p.act {
@@ -270,10 +283,10 @@ func (l *lab) connect(spec *oracle.Spec, p errand, tell bool) ([]oracle.Violatio
 // keep makes the connection that comes before the errand's last act. A way that is not there is no error: nothing is kept then.
 func (l *lab) keep(p errand) (*network.Flow, oracle.Way, error) {
 	if noted := l.courseOf(&p); noted != nil && noted.known {
-		if noted.along == nil {
+		if !noted.leads {
 			return nil, oracle.Way{}, nil
 		}
-		flow, reached, err := l.Network.EstablishAlong(sim.ConnectOf(l.Plan, p.attempt), *noted.along)
+		flow, reached, err := l.Network.EstablishAlong(sim.ConnectOf(l.Plan, p.attempt), noted.along)
 		if err != nil {
 			return nil, oracle.Way{}, err
 		}
@@ -334,7 +347,7 @@ func (l *lab) answer(spec *oracle.Spec, p errand, flow *network.Flow, first orac
 			return nil, nil, err
 		}
 		for i := range journeys {
-			told = append(told, story{journeys[i].Probability, []*network.Journey{&journeys[i]}, journeys[i].String(), nil})
+			told = append(told, story{journeys[i].Probability, []*network.Journey{&journeys[i]}, nil})
 		}
 	}
 	reached, err := flow.Probe(network.FromServer, packet)
@@ -378,11 +391,6 @@ func (l *lab) inject(spec *oracle.Spec, p errand) ([]oracle.Violation, []story, 
 	}
 	l.seen = ways
 	return spec.Judge(p.attempt, ways), told, nil
-}
-
-// storyOf is what one host did with a packet.
-func storyOf(host string, in inet.Input, o *packetsim.Outcome) story {
-	return story{o.Probability, []*network.Journey{{Hops: []network.Hop{{Host: host, Input: in, Outcome: *o}}}}, string(o.Verdict), nil}
 }
 
 // spoofed is the first packet of an attempt as it comes to the node by the client's device.

@@ -3,7 +3,6 @@ package live
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -77,8 +76,11 @@ func (e *exam) diagnose(s *suffering) error {
 		}
 		would, s.heals = after, err == nil && len(still) == 0 // a rule that chainwalk does not know may still stop it
 		e.compareWays(s, is, would)
+		s.ways = otherThan(is, would)
 	}
-	s.ways = wrongOf(is, would)
+	if len(s.ways) == 0 {
+		s.ways = lostOf(is)
+	}
 	if s.heals && len(s.missing)+len(s.foreign)+len(s.moved) > 0 {
 		return nil
 	}
@@ -111,8 +113,8 @@ func (e *exam) meetsChanged(p errand, told []story) bool {
 // compareWays finds the rules that are met on the nodes as they are or as they should be, and not on both.
 func (e *exam) compareWays(s *suffering, is, would []story) {
 	var missing, foreign, moved picked
-	e.eachOther(would, func(d *difference, r *Rule, place int) { missing.pick(d.missing, r, place) })
-	e.eachOther(is, func(d *difference, r *Rule, place int) {
+	e.eachOther(would, func(d difference, r *Rule, place int) { missing.pick(d.missing, r, place) })
+	e.eachOther(is, func(d difference, r *Rule, place int) {
 		foreign.pick(d.foreign, r, place)
 		moved.pick(d.moved, r, place)
 	})
@@ -142,12 +144,12 @@ func (p *picked) pick(list []factRule, r *Rule, place int) {
 
 // eachOther goes through the rules that the packets of stories met and in which their node differs, each with its
 // place in one of the lists.
-func (e *exam) eachOther(stories []story, do func(d *difference, r *Rule, place int)) {
+func (e *exam) eachOther(stories []story, do func(d difference, r *Rule, place int)) {
 	differs := func(node string) bool { return len(e.rules[node].places) > 0 }
 	eachMet(stories, differs, func(r *Rule) {
 		d := e.rules[r.Node]
 		if place, there := d.places[*r]; there {
-			do(&d, r, place)
+			do(d, r, place)
 		}
 	})
 }
@@ -336,35 +338,34 @@ func (s *story) decided() (out factRule, found bool) {
 	return out, true
 }
 
-// wrongOf are the ways that are not as they would be, otherwise those on which nobody is reached, otherwise all.
-func wrongOf(stories, would []story) []story {
-	other := slices.DeleteFunc(slices.Clone(stories), func(told story) bool {
-		return slices.ContainsFunc(would, func(right story) bool { return right.result == told.result })
-	})
-	if len(other) > 0 {
-		return other
+// otherThan are the ways that end otherwise than they would.
+func otherThan(stories, would []story) []story {
+	right := map[string]bool{}
+	for i := range would {
+		right[would[i].result()] = true
 	}
-	lost := slices.DeleteFunc(slices.Clone(stories), func(told story) bool { return told.made() })
-	if len(lost) > 0 {
-		return lost
-	}
-	return stories
-}
-
-// lines tell a story, rule by rule.
-func (s story) lines() []string {
-	out := []string{fmt.Sprintf("with the chance %.4g:", s.probability)}
-	for h := range s.journeys[0].Hops {
-		hop := &s.journeys[0].Hops[h]
-		out = append(out, fmt.Sprintf("  %s: %s", hop.Host, hop.Input))
-		for k := range hop.Outcome.Steps {
-			step := &hop.Outcome.Steps[k]
-			backend := step.Dialect
-			if backend != "" {
-				backend += " "
-			}
-			out = append(out, strings.TrimRight(fmt.Sprintf("    %s%s  %s", backend, step, step.Text()), " "))
+	var other []story
+	for i := range stories {
+		if !right[stories[i].result()] {
+			other = append(other, stories[i])
 		}
 	}
-	return append(out, "  "+s.result)
+	return other
+}
+
+// lostOf are the ways on which nobody is reached, otherwise all.
+func lostOf(stories []story) []story {
+	if !slices.ContainsFunc(stories, func(told story) bool { return told.made() }) {
+		return stories
+	}
+	var lost []story
+	for i := range stories {
+		if !stories[i].made() {
+			lost = append(lost, stories[i])
+		}
+	}
+	if len(lost) == 0 {
+		return stories
+	}
+	return lost
 }

@@ -348,12 +348,3 @@ func (e *exam) ownerOf(r *factRule) string {
 		return "stale: there is no service " + service
 	}
 }
-
-// summary tells a way by its hosts.
-func (s story) summary() string {
-	text := fmt.Sprintf("%.4g: %s", s.probability, s.journeys[0])
-	if s.journeys[0].End == network.EndDelivered {
-		text += "; " + s.result
-	}
-	return text
-}

@@ -21,6 +21,7 @@ type lab struct {
 	memory   *network.Memory   // for connections that are told; nil: new memory
 	seen     []oracle.Way      // those of the last act of the last errand that was tried
 	reached  []network.Reached // memory for what is reached
+	ways     []oracle.Way      // the same in the oracle's words
 }
 
 // newLab joins the hosts of the nodes that are known, by name, with everything else.
@@ -29,42 +30,45 @@ func newLab(cluster *scenarios.Cluster, nodes map[string]*labs.Attached, hosts m
 	return &lab{Lab: l, segments: segmentsOf(cluster, nodes, hosts)}, err
 }
 
-// reach makes an attempt and says what came of it.
+// reach makes an attempt and says what came of it, until the next one.
 func (l *lab) reach(a oracle.Attempt) ([]oracle.Way, error) {
-	var reached []network.Reached
-	var courses []network.Course
 	var err error
-	noted := l.courses[a]
-	if noted == nil {
-		reached, err = l.Network.Reach(sim.ConnectOf(l.Plan, a), l.reached[:0])
-		l.reached = reached
+	if noted := l.courses[a]; noted == nil {
+		l.reached, err = l.Network.Reach(sim.ConnectOf(l.Plan, a), l.reached[:0])
 	} else {
-		reached, courses, err = l.Network.Courses(sim.ConnectOf(l.Plan, a))
+		err = l.note(a, noted)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", attemptText(a), err)
 	}
-	ways := sim.WaysOf(reached)
-	for i := range noted {
-		noted[i].note(ways, courses)
-	}
-	return ways, nil
+	l.ways = sim.AppendWays(l.ways[:0], l.reached)
+	return l.ways, nil
 }
 
 // course is the way to an endpoint that an attempt takes before the last act of an errand. It is noted when the attempt itself is made, so
 // that not all its ways are gone again for one of them.
 type course struct {
-	to    netip.AddrPort
-	known bool
-	along *network.Course // nil if no way leads there
+	to           netip.AddrPort
+	known, leads bool // the attempt was made; a way leads there
+	along        network.Course
 }
 
-// note notes the first way that leads to the endpoint.
-func (c *course) note(ways []oracle.Way, courses []network.Course) {
-	c.known, c.along = true, nil
-	if place := placeOf(ways, c.to); place >= 0 {
-		c.along = &courses[place]
+// note makes an attempt, and notes of each course the first way that leads to its endpoint.
+func (l *lab) note(a oracle.Attempt, noted []course) (err error) {
+	for i := range noted {
+		noted[i] = course{to: noted[i].to}
 	}
+	l.reached, err = l.Network.Courses(sim.ConnectOf(l.Plan, a), l.reached[:0], func(way *network.Reached, along network.Course) {
+		for i := range noted {
+			if c := &noted[i]; !c.leads && way.Asked == c.to {
+				c.leads, c.along = true, along.Clone()
+			}
+		}
+	})
+	for i := range noted {
+		noted[i].known = err == nil
+	}
+	return err
 }
 
 // placeOf is the first way that leads to an endpoint; -1 if none does.
@@ -107,19 +111,6 @@ func (l *lab) connections(c network.Connect) ([]network.Connection, error) {
 		return l.Network.ConnectIn(l.memory, c)
 	}
 	return l.Network.Connect(c)
-}
-
-func storiesOf(connections []network.Connection) []story {
-	var out []story
-	for i := range connections {
-		c := &connections[i]
-		s := story{c.Probability, []*network.Journey{&c.Forward, c.Back, c.Third}, c.Why, c}
-		if c.Made {
-			s.result = fmt.Sprintf("reaches %s at %s, from %s", c.Asked, c.Server, c.Client)
-		}
-		out = append(out, s)
-	}
-	return out
 }
 
 // attemptText is an attempt in a few words.

@@ -46,12 +46,17 @@ func protoOf(a oracle.Attempt, v6 bool) inet.Proto {
 
 // WaysOf is what a network said of a connection in the oracle's words.
 func WaysOf(reached []network.Reached) []oracle.Way {
-	out := make([]oracle.Way, len(reached))
+	return AppendWays(make([]oracle.Way, 0, len(reached)), reached)
+}
+
+// AppendWays appends WaysOf to a list.
+func AppendWays(into []oracle.Way, reached []network.Reached) []oracle.Way {
 	for i := range reached {
-		out[i] = wayOf(&reached[i])
-		out[i].Heard = reached[i].Made || reached[i].Refused
+		way := wayOf(&reached[i])
+		way.Heard = reached[i].Made || reached[i].Refused
+		into = append(into, way)
 	}
-	return out
+	return into
 }
 
 // wayOf is a way but for what the sender hears.
