@@ -89,7 +89,7 @@ func writeItem(b *bytes.Buffer, root, item *yaml.Node, before int) error {
 	fields := item.Content
 	place := -1 // of the list, behind other fields: with the first one its dash would be written again
 	for i := 2; i+1 < len(fields); i += 2 {
-		if isApart(fields[i].Value) && fields[i+1].Kind == yaml.SequenceNode && len(fields[i+1].Content) > longList {
+		if isApart(fields[i].Value) && fields[i+1].Kind == yaml.SequenceNode && len(fields[i+1].Content) > partItems {
 			place = i
 		}
 	}
@@ -98,7 +98,7 @@ func writeItem(b *bytes.Buffer, root, item *yaml.Node, before int) error {
 	}
 	list := fields[place+1]
 	all := list.Content
-	for part := range slices.Chunk(all, longList) {
+	for part := range slices.Chunk(all, partItems) {
 		list.Content = part
 		if err := writeBehind(b, root, before); err != nil {
 			return err
@@ -108,6 +108,10 @@ func writeItem(b *bytes.Buffer, root, item *yaml.Node, before int) error {
 	}
 	return nil
 }
+
+// partItems is how many items of a list are written at once: as many as have so few events that the library's list of them still grows
+// twofold, and not by a quarter each time.
+const partItems = 8
 
 // longList is how many items take more than a line, whatever they are.
 const longList = lineWidth / 2

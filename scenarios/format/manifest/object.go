@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"go.yaml.in/yaml/v3"
@@ -118,7 +119,8 @@ type kind struct {
 	make             func() runtime.Object
 }
 
-func kinds() []kind {
+// kinds are those that are read.
+var kinds = sync.OnceValue(func() []kind {
 	return []kind{
 		{"v1", "Service", true, func() runtime.Object { return &corev1.Service{} }},
 		{"discovery.k8s.io/v1", "EndpointSlice", true, func() runtime.Object { return &discoveryv1.EndpointSlice{} }},
@@ -129,7 +131,7 @@ func kinds() []kind {
 		{"networking.k8s.io/v1", "NetworkPolicy", true, func() runtime.Object { return &networkingv1.NetworkPolicy{} }},
 		{"networking.k8s.io/v1", "ServiceCIDR", false, func() runtime.Object { return &networkingv1.ServiceCIDR{} }},
 	}
-}
+})
 
 func kindNamed(name string) *kind {
 	for _, k := range kinds() {

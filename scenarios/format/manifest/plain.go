@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ import (
 // server's defaults filled in. It is not checked.
 func New(o runtime.Object) (Object, error) {
 	for _, k := range kinds() {
-		if fmt.Sprintf("%T", k.make()) != fmt.Sprintf("%T", o) {
+		if reflect.TypeOf(k.make()) != reflect.TypeOf(o) {
 			continue
 		}
 		out := Object{Object: o}
