@@ -144,6 +144,15 @@ var faultsOfNFTables = []Fault{
 	{Mode: scenarios.ModeNFTables, Name: "nft-free-ports-pass", Issues: []int{122692},
 		What: "ports of cluster IPs that no service has are not refused"},
 	{Mode: scenarios.ModeNFTables, Name: "nft-local-rejected", What: "what policy Local drops is rejected"},
+	{Mode: scenarios.ModeNFTables, Name: "nft-base-chains-not-moved", Issues: []int{123162},
+		What: "chains that another version has put at other places of the hooks cannot be moved, and all syncs fail"},
+	{Mode: scenarios.ModeNFTables, Name: "nft-unused-chains-kept", What: "chains that are out of use are never deleted"},
+	{Mode: scenarios.ModeNFTables, Name: "nft-used-chains-deleted", Issues: []int{122604, 128829},
+		What: "a chain that is in use again is still to be deleted, which the kernel refuses, and others with it"},
+	{Mode: scenarios.ModeNFTables, Name: "nft-node-addresses-wait",
+		What: "another address of the node serves node ports only after the next full sync"},
+	{Mode: scenarios.ModeNFTables, Name: "nft-service-cidrs-wait", What: "another ServiceCIDR counts only after the next full sync"},
+	{Mode: scenarios.ModeNFTables, Name: "nft-deleted-table-stays-away", What: "a table that somebody else deleted is not written again"},
 }
 
 // Absent is what NotMade says of a number that the list of known bugs does not have.
