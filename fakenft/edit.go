@@ -12,8 +12,8 @@ import (
 )
 
 // ReplaceRule puts a rule in the place of one of a listing that LoadPlaces has loaded, as if the listing had had this line there. All other
-// rules stay what they are, so that whoever knows them by their pointers knows them still. It is false, and nothing has changed, if the line
-// is not one rule, and if one of the two rules has more than itself in the kernel, such as a set without a name, or is refused.
+// rules stay what they are, so that whoever knows them by their pointers knows them still. It is false, and nothing has changed, if the
+// line is not one rule, and if one of the two rules has more than itself in the kernel, such as a set without a name, or is refused.
 func (t *Tools) ReplaceRule(at RulePlace, line string) bool {
 	rule := ruleOfLine(at, line)
 	if rule == nil {

@@ -24,7 +24,9 @@ func TestAskOfARuleset(t *testing.T) {
 		// the filter lets port 80 alone pass, and sees port 8080 of what was translated
 		"What can reach 192.0.2.20:8080 from 10.1.1.1?": {exitNotHeld, []string{"no packets can reach 192.0.2.20:8080"}, ""},
 		"what can reach 192.0.2.20:8080 from 192.0.2.1": {exitHeld, []string{"192.0.2.20:8080 local"}, "eth0\n  fate"},
-		"what is translated":                            {exitNotHeld, []string{"not looked at: multicast and broadcast, IPv6 (no rules were given); no packets are translated"}, ""},
+		"what is translated": {exitNotHeld, []string{
+			"not looked at: multicast and broadcast, IPv6 (no rules were given); no packets are translated",
+		}, ""},
 		"what is dropped from outside":                  {exitHeld, []string{"filter:FORWARD:policy:3", "by     no rule"}, " local"},
 		"what is dropped from 203.0.113.7":              {exitHeld, []string{"mangle:PREROUTING:rule:1"}, "FORWARD"},
 		"what is dropped, and by what":                  {exitHeld, []string{"filter:FORWARD:policy:3"}, ""},

@@ -241,8 +241,8 @@ func witnessEnds(book *names.Book, in *inet.Input) string {
 	return strings.Join(out, ", ")
 }
 
-// decidedOn is what decides about a packet, for each outcome of a walk of it: the rule that translates it, or else the last rule or policy that
-// it meets, or why the kernel stops it without a rule.
+// decidedOn is what decides about a packet, for each outcome of a walk of it: the rule that translates it, or else the last rule or
+// policy that it meets, or why the kernel stops it without a rule.
 func decidedOn(h *packetsim.Host, in inet.Input) (out []string) {
 	outcomes, err := h.Walk(in)
 	if err != nil {

@@ -62,8 +62,8 @@ func writePages(root *cobra.Command, folder string) error {
 	return nil
 }
 
-// asMarkdown has the texts of commands say in Markdown, which manual pages are made of, what they say as they are: "[-f FILE] (A | B)" is no
-// link, and indented lines stay lines.
+// asMarkdown has the texts of commands say in Markdown, which manual pages are made of, what they say as they are: "[-f FILE] (A | B)" is
+// no link, and indented lines stay lines.
 func asMarkdown(cmd *cobra.Command) {
 	cmd.Use = strings.ReplaceAll(cmd.Use, "] (", `] \(`)
 	cmd.Long = regexp.MustCompile(`(?m)^  (\S)`).ReplaceAllString(cmd.Long, "    $1")

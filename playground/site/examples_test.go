@@ -18,8 +18,8 @@ import (
 
 // nothingToTry are the pages about what a browser cannot do: commands on nodes and clusters, tests in Go, and the project itself.
 var nothingToTry = []string{
-	"README", "action", "add-a-match", "architecture", "ask", "diff", "forall", "gather", "go", "install", "kind", "kube-proxy-checklist", "migrate",
-	"mutation", "performance", "playground", "programs", "proxy", "proxytest",
+	"README", "action", "add-a-match", "architecture", "ask", "diff", "forall", "gather", "go", "install", "kind", "kube-proxy-checklist",
+	"migrate", "mutation", "performance", "playground", "programs", "proxy", "proxytest",
 }
 
 func writtenExamples(t *testing.T) []example {

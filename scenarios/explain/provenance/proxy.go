@@ -65,8 +65,8 @@ var signs = []sign{
 	{"kube-router's service proxy", (*Signs).sets, "set %s", []string{"kube-router-service-ips", "inet6:kube-router-svip"}, true, ""},
 }
 
-// ServiceProxyOf is the service proxy that a node runs. Of a node that has what kube-proxy makes in several modes, left from a switch, it is
-// kube-proxy in the one that the configuration names, and else in mode nftables or ipvs.
+// ServiceProxyOf is the service proxy that a node runs. Of a node that has what kube-proxy makes in several modes, left from a switch, it
+// is kube-proxy in the one that the configuration names, and else in mode nftables or ipvs.
 func ServiceProxyOf(s Signs, configured string) ServiceProxy {
 	found := proxiesOf(&s)
 	if len(found) == 0 {

@@ -8,7 +8,8 @@ import (
 // Names of what kube-proxy in mode ipvs makes and no other mode does (pkg/proxy/ipvs of Kubernetes).
 var (
 	ipvsChains = []string{"KUBE-IPVS-FILTER", "KUBE-IPVS-OUT-FILTER", "KUBE-LOAD-BALANCER", "KUBE-NODE-PORT", "KUBE-SOURCE-RANGES-FIREWALL"}
-	ipvsSets   = regexp.MustCompile(`^KUBE-(?:6-)?(?:LOOP-BACK|CLUSTER-IP|EXTERNAL-IP|LOAD-BALANCER|NODE-PORT|HEALTH-CHECK-NODE-PORT|IPVS-IPS)`)
+	ipvsSets   = regexp.MustCompile(
+		`^KUBE-(?:6-)?(?:LOOP-BACK|CLUSTER-IP|EXTERNAL-IP|LOAD-BALANCER|NODE-PORT|HEALTH-CHECK-NODE-PORT|IPVS-IPS)`)
 )
 
 // IPVSDevice is the device that has the addresses of all services in mode ipvs, so that the kernel takes their packets for the node's own.

@@ -210,7 +210,8 @@ func formerTables(family corev1.IPFamily) []string {
 	chain filter-output { type filter hook output priority -110; policy accept; ct state new jump service-endpoints-check; }
 	chain nat-prerouting { type nat hook prerouting priority -100; policy accept; jump services; }
 `
-	plain := "table " + of + " kube-proxy {\n\tcomment \"" + tableComment + "\"\n\tchain service-endpoints-check { }\n\tchain services { }\n" + bases + "}\n"
+	plain := "table " + of + " kube-proxy {\n\tcomment \"" + tableComment + "\"\n" +
+		"\tchain service-endpoints-check { }\n\tchain services { }\n" + bases + "}\n"
 	name := "OLDOLDOL-gone/old/tcp/"
 	sticky := fmt.Sprintf(`table %[1]s kube-proxy {
 	comment "%[9]s"

@@ -138,8 +138,8 @@ func (m *migration) ofOtherTools(n *MigratedNode, taken *snapshot.NodeSnapshot) 
 		return
 	}
 	m.out.Findings = append(m.out.Findings, Moved{
-		Says: n.Name + " has rules of kube-proxy for services in the tables of iptables-legacy and in those of iptables-nft. Packets meet both, " +
-			"and the tools that kube-proxy uses now neither show nor remove those of the others, which follow no change.",
+		Says: n.Name + " has rules of kube-proxy for services in the tables of iptables-legacy and in those of iptables-nft. Packets meet " +
+			"both, and the tools that kube-proxy uses now neither show nor remove those of the others, which follow no change.",
 		Document: "kubernetes#109811",
 		Set: "remove those that kube-proxy does not write now: restart the node, or run kube-proxy --cleanup where iptables is the other tool " +
 			"(update-alternatives --set iptables /usr/sbin/iptables-legacy or -nft)",

@@ -202,6 +202,6 @@ var remedies = map[string]string{
 	"firewall-decides": "let the firewall accept what kube-proxy has translated, and its answers: iptables -I FORWARD -m conntrack " +
 		"--ctstate DNAT,ESTABLISHED,RELATED -j ACCEPT (in a table of nftables: ct status dnat accept, ct state established,related accept)",
 	"invalid-packet-passes": "conntrack.tcpBeLiberal: true in kube-proxy's configuration",
-	"hairpin-of-another-node": "call the cluster IP, or the node port of the client's own node: where a pod comes back to itself by another node, " +
-		"mode nftables does not masquerade it",
+	"hairpin-of-another-node": "call the cluster IP, or the node port of the client's own node: where a pod comes back to itself by another " +
+		"node, mode nftables does not masquerade it",
 }
