@@ -79,3 +79,19 @@ func TestTableOfNFTablesDamaged(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEmpty(t, report.Violations, "nobody looks")
 }
+
+// A table that cannot be filled again is made anew, and forgets its clients.
+func TestTableThatIsMadeAnew(t *testing.T) {
+	sticky := strings.ReplaceAll(shared, "clusterIP: 172.30.0.2,", "clusterIP: 172.30.0.2, sessionAffinity: ClientIP,")
+	sticky = strings.Replace(sticky, "[{addresses: [10.244.1.10]}]", "[{addresses: [10.244.1.10]}, {addresses: [10.244.1.12]}]", 1)
+	s := read(t, sticky+`- connect: {from: 10.244.1.11, bind: ":20001", to: "tcp 172.30.0.2:80", as: kept, pick: "10.244.1.10:80",
+    expect: {endpoints: ["10.244.1.10:80", "10.244.1.12:80"]}}
+- advance: 3600s
+- fault: {restoreFails: 3}
+- {sync: true, syncMayFail: true}
+- {sync: true, syncMayFail: true}
+`)
+	report, err := Run(t.Context(), s, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Violations)
+}

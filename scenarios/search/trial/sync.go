@@ -45,8 +45,8 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 	if err := r.syncDue(n); err != nil {
 		return err
 	}
-	if r.unsaved && n.inNFTables() {
-		r.kept.affinity.Forget(n.name) // a table that could not be read is made anew
+	if n.inNFTables() && (r.unsaved || r.world.Node(n.name).Faulty()) {
+		r.kept.affinity.Forget(n.name) // a table that could not be read, or not be filled again, is made anew
 	}
 	r.syncing = n
 	for _, family := range tools.Families(r.cluster.IPFamily) {
