@@ -81,7 +81,7 @@ func TestTamperingIsRefused(t *testing.T) {
 		want   string
 	}{
 		"a box is removed": {same, func(c *certificate.Certificate) {
-			c.Parts[0].Boxes = append(boxes(c)[:service], boxes(c)[service+1:]...)
+			c.Parts[0].Boxes = slices.Delete(boxes(c), service, service+1)
 		},
 			"no box has the packets with destination 10.96.0.1, port 80"},
 		"a box is there twice": {same, func(c *certificate.Certificate) {

@@ -101,12 +101,10 @@ type question struct {
 
 // asked is what a terrain is asked, and of which parts of a packet the answer depends.
 type asked struct {
-	what     any
-	mark     uint32
-	src, in  bool
-	by       string // how messages call who asks
-	of       func(dst, src netip.Addr, in string) any
-	srcMoved bool
+	what    any
+	mark    uint32
+	src, in bool
+	of      func(dst, src netip.Addr, in string) any
 }
 
 // row is the answers for a destination: by the pieces of the source, then by the devices of the host, the host itself first.
