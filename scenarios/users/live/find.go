@@ -48,6 +48,8 @@ type suffering struct {
 	heals bool
 	// missing, foreign and moved are rules in which the nodes differ from what kube-proxy would leave, and which made the difference.
 	missing, foreign, moved []*factRule
+	// differs says that a sync of kube-proxy changes where the ways end, be it not for the better of all.
+	differs bool
 	// stops name what stopped each way, or the rule that decided. It is empty if kube-proxy's rules alone explain it.
 	stops []stop
 
@@ -77,6 +79,7 @@ func (e *exam) diagnose(s *suffering) error {
 		would, s.heals = after, err == nil && len(still) == 0 // a rule that chainwalk does not know may still stop it
 		e.compareWays(s, is, would)
 		s.ways = otherThan(is, would)
+		s.differs = len(s.ways)+len(otherThan(would, is)) > 0
 	}
 	if len(s.ways) == 0 {
 		s.ways = lostOf(is)
@@ -86,7 +89,7 @@ func (e *exam) diagnose(s *suffering) error {
 	}
 	stopped := s.ways
 	if len(s.missing)+len(s.foreign) > 0 {
-		stopped = would // what is left when kube-proxy has done its part
+		stopped = lostOf(would) // what is left when kube-proxy has done its part
 	}
 	for i := range stopped {
 		s.addStop(e.stopOf(&stopped[i], s.answer.Fate == oracle.ToEndpoint))

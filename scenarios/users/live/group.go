@@ -57,7 +57,7 @@ func (g *groups) of(key string) *group {
 // add puts an errand that suffers to others that suffer from the same.
 func (g *groups) add(s *suffering) error {
 	joined := map[*group]bool{}
-	if len(s.stops) == 0 {
+	if len(s.stops) == 0 || s.differs {
 		g.byUnits(s, joined)
 	}
 	for i := range s.stops {
