@@ -95,3 +95,24 @@ func TestTableThatIsMadeAnew(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, report.Violations)
 }
+
+// A sync that ends with an error of conntrack has written its rules all the same: a service that went while it failed is gone from the
+// kernel, and with it the memory of its clients.
+func TestServiceReturnsWhileConntrackFails(t *testing.T) {
+	sticky := strings.ReplaceAll(shared, "clusterIP: 172.30.0.2, externalIPs: [198.51.100.1],",
+		"clusterIP: 172.30.0.2, sessionAffinity: ClientIP,")
+	sticky = strings.Replace(sticky, "[{addresses: [10.244.1.10]}]", "[{addresses: [10.244.1.10]}, {addresses: [10.244.1.12]}]", 1)
+	s := read(t, sticky+`- connect: {from: 10.244.1.11, bind: ":20001", to: "tcp 172.30.0.2:80", as: kept, pick: "10.244.1.10:80",
+    expect: {endpoints: ["10.244.1.10:80", "10.244.1.12:80"]}}
+- fault: {conntrackFails: 1}
+- {delete: [service default/dns], syncMayFail: true}
+- syncMayFail: true
+  apply:
+  - {apiVersion: v1, kind: Service, metadata: {name: dns}, spec: {clusterIP: 172.30.0.2, sessionAffinity: ClientIP, ports: [{port: 80}]}}
+- fault: {heal: true}
+- {hold: false, sync: true}
+`)
+	report, err := Run(t.Context(), s, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Violations)
+}

@@ -45,7 +45,7 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 	if err := r.syncDue(n); err != nil {
 		return err
 	}
-	if n.inNFTables() && (r.unsaved || r.world.Node(n.name).Faulty()) {
+	if n.inNFTables() && (r.unsaved || r.world.Node(n.name).FailingRestores() > 0) {
 		r.kept.affinity.Forget(n.name) // a table that could not be read, or not be filled again, is made anew
 	}
 	r.syncing = n

@@ -15,6 +15,9 @@ func (n *Node) Faulty() bool { return n.tools.Faults.Pending() }
 // Failures are how many commands are still to fail without which a sync has not done its work.
 func (n *Node) Failures() int { return n.tools.Faults.Failures() }
 
+// FailingRestores are how many of them write rules.
+func (n *Node) FailingRestores() int { return n.tools.Faults.Restores() }
+
 // fault makes something go wrong behind the proxier's back. The tools that it runs are called what name makes of them.
 func (n *Node) fault(f scenarios.Fault, families []scenarios.IPFamily, name func(string) string) error {
 	n.tools.Faults.Add(f)

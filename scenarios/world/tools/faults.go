@@ -38,6 +38,15 @@ func (f *Faults) Failures() int {
 	return sum
 }
 
+// Restores are how many of the commands that are still to fail write rules.
+func (f *Faults) Restores() int {
+	sum := 0
+	for _, p := range f.pending {
+		sum += p.RestoreFails
+	}
+	return sum
+}
+
 // take uses up one of what is left to go wrong; nil if nothing is.
 func (f *Faults) take(family scenarios.IPFamily, count func(*scenarios.Fault) *int) *scenarios.Fault {
 	for _, p := range f.pending {
