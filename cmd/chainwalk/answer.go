@@ -23,6 +23,17 @@ func writeJSON(w io.Writer, document any) error {
 	return nil
 }
 
+// writeHead writes an answer's first line, what was not read, and the kinds of packets whose fate is not known.
+func writeHead(s streams, answer string, unread, unknown []string) {
+	fmt.Fprintln(s.out, answer)
+	for _, text := range unread {
+		fmt.Fprintf(s.out, "not read: %s\n", text)
+	}
+	for _, text := range unknown {
+		fmt.Fprintf(s.out, "\nnot known: %s\n", text)
+	}
+}
+
 // packetKind is one kind of packets of all that there are, as diff and ask print it.
 type packetKind struct {
 	Family netfilter.Family `json:"family"`

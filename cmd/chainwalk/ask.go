@@ -230,13 +230,7 @@ func (r *askResult) write(s streams, output string) error {
 	if output == "json" {
 		return writeJSON(s.out, r)
 	}
-	fmt.Fprintln(s.out, r.Answer)
-	for _, text := range r.Unread {
-		fmt.Fprintf(s.out, "not read: %s\n", text)
-	}
-	for _, text := range r.Unknown {
-		fmt.Fprintf(s.out, "\nnot known: %s\n", text)
-	}
+	writeHead(s, r.Answer, r.Unread, r.Unknown)
 	for i := range r.Kinds {
 		k := &r.Kinds[i]
 		k.packetKind.write(s, ", in "+ranges(k.Boxes))

@@ -189,7 +189,7 @@ func (v *visit) anyProto(c *cell, like value) (value, bool) {
 	return like, false
 }
 
-// usualProtos are those that conntrack and NAT treat each in its own way.
+// usualProtos are the protocols that conntrack and NAT each treat in a way of their own.
 var usualProtos = [...]inet.Proto{inet.TCP, inet.UDP, inet.SCTP, inet.ICMP, inet.ICMPv6}
 
 // samples are packets of a cell beside that of its first values: that of the last ones, one inside, and one of each usual protocol.

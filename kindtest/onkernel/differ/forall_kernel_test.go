@@ -49,15 +49,7 @@ func (c *changed) text(side int) string {
 // does what was said of them.
 func TestKernelWitnessesOfDiff(t *testing.T) {
 	needKernel(t)
-	use, err := thisMachine().begin()
-	require.NoError(t, err)
-	defer func() { require.NoError(t, use.end()) }()
-	labs := map[netfilter.Dialect]*lab{}
-	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
-		labs[d], err = newLab(d)
-		require.NoError(t, err)
-		defer labs[d].close()
-	}
+	labs := labsOf(t)
 	ipt := map[string]changed{
 		"a port is opened": {forward: [2]string{
 			"-A FORWARD -p tcp -m tcp --dport 80 -j ACCEPT\n-A FORWARD -j DROP\n",

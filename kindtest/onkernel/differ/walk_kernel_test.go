@@ -21,6 +21,22 @@ func needKernel(t *testing.T) {
 	kerneltest.Need(t, tools()...)
 }
 
+// labsOf are laboratories on this machine for the tools of either kernel interface, which end with the test.
+func labsOf(t *testing.T) map[netfilter.Dialect]*lab {
+	t.Helper()
+	use, err := thisMachine().begin()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, use.end()) })
+	labs := map[netfilter.Dialect]*lab{}
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
+		one, err := newLab(d)
+		require.NoError(t, err)
+		t.Cleanup(one.close)
+		labs[d] = one
+	}
+	return labs
+}
+
 // printJSON prints numbers as a line of JSON, which the search adds up.
 func printJSON(t *testing.T, n numbersLine) {
 	line, err := json.Marshal(n)
@@ -35,15 +51,7 @@ var record = flag.Bool("record", false, "write the answers of this machine's ker
 // TestKernelWalkCases replays the recorded cases on this machine's kernel, with which the fake must agree.
 func TestKernelWalkCases(t *testing.T) {
 	needKernel(t)
-	use, err := thisMachine().begin()
-	require.NoError(t, err)
-	defer func() { require.NoError(t, use.end()) }()
-	labs := map[netfilter.Dialect]*lab{}
-	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
-		labs[d], err = newLab(d)
-		require.NoError(t, err)
-		defer labs[d].close()
-	}
+	labs := labsOf(t)
 	numbers := &replayNumbers{}
 	for _, path := range caseFiles(t, walkCases, "walk") {
 		t.Run(caseName(path), func(t *testing.T) {

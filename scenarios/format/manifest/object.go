@@ -119,7 +119,7 @@ type kind struct {
 	make             func() runtime.Object
 }
 
-// kinds are those that are read.
+// kinds are the kinds of objects that chainwalk reads.
 var kinds = sync.OnceValue(func() []kind {
 	return []kind{
 		{"v1", "Service", true, func() runtime.Object { return &corev1.Service{} }},

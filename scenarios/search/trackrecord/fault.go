@@ -24,7 +24,9 @@ type Fault struct {
 const Variable = "CHAINWALK_FAULT"
 
 // Faults returns all of them, in the order of the list of known bugs, those of mode nftables last.
-func Faults() []Fault { return slices.Concat(faultsOfIPTables, faultsOfNFTables) }
+func Faults() []Fault {
+	return slices.Concat(faultsOfIPTables, faultsOfNFTables)
+}
 
 // faultsOfIPTables are those of the writer of rules of iptables, and of what both writers stand on.
 var faultsOfIPTables = []Fault{

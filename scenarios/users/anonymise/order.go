@@ -9,7 +9,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
-// endpoints are those that chains are of, by the chains' names.
+// endpoints are the endpoints of the chains that have one in their names, by those names.
 type endpoints map[string]endpoint
 
 // endpoint is the address and port of the endpoint that a chain is of, and the other ones.

@@ -28,8 +28,8 @@ func isPlainTunnel(d *snapshot.Device) bool {
 }
 
 // FillTunnels tells a node whose neighbour tables were not read which machine each neighbour on a VXLAN device is behind: the node
-// that has the neighbour's address on its own VXLAN device, or among its pods. It leaves a table
-// that was read as it is: the node does not know a neighbour that is missing there.
+// that has the neighbour's address on its own VXLAN device, or among its pods. A table that was read stays as it is: the node does not know
+// a neighbour that is missing there.
 func FillTunnels(cluster *scenarios.Cluster, nodes map[string]*Attached) {
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		a := nodes[name]

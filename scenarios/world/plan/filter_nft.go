@@ -27,7 +27,7 @@ func filterOfNatives(natives []string, family netfilter.Family) (f oracle.Filter
 	}
 	for _, t := range state.State().Ruleset(family).Tables() {
 		if t.Name == tools.NFTTable {
-			continue // what a kube-proxy has left is no matter of others
+			continue // a former kube-proxy has left it: that is not a rule of somebody else
 		}
 		one, ok := filterOfNative(t)
 		if !ok || one.Stops() && f.Stops() {
