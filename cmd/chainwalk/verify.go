@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -102,6 +103,10 @@ func runVerify(s streams, o *verifyOptions, path string) error {
 	if err != nil && !errors.As(err, &wrong) {
 		return toolError(fmt.Errorf("%s: it cannot be checked: %w", name, err))
 	}
+	if err == nil && len(report.Silent) > 0 {
+		wrong = &certificate.Problem{What: strings.Join(report.Silent, "; ")}
+		err = wrong
+	}
 	result := verifyResult{Version: 1, Holds: err == nil, Same: c.Same, Before: sideOf(&c.Before), After: sideOf(&c.After)}
 	result.conclude(c, report, wrong)
 	if err := result.write(s, o.output); err != nil {
@@ -122,20 +127,32 @@ func (r *verifyResult) conclude(c *certificate.Certificate, report *certificate.
 		r.Answer = "the certificate does not hold: " + wrong.Error()
 		return
 	case c.Same:
-		r.Answer = fmt.Sprintf("the certificate holds: %s and %s treat all packets alike", c.Before.Name, c.After.Name)
+		r.Answer = fmt.Sprintf("the certificate holds: %s and %s treat all new packets of %s alike", c.Before.Name, c.After.Name, certifiedFamilies(c))
 	default:
-		r.Answer = fmt.Sprintf("the certificate holds: %s and %s treat packets of %d of %d boxes otherwise", c.Before.Name, c.After.Name,
-			report.Differ, report.Boxes)
+		r.Answer = fmt.Sprintf("the certificate holds: of new packets of %s, %s and %s treat those of %d of %d boxes otherwise", certifiedFamilies(c),
+			c.Before.Name, c.After.Name, report.Differ, report.Boxes)
 	}
 	for _, p := range c.Ignore {
 		r.Answer += ", but for the " + map[certificate.Part]string{
 			certificate.Mark: "mark", certificate.Source: "translated source", certificate.Detail: "details",
 		}[p]
 	}
+	for _, open := range report.Open {
+		r.Answer += fmt.Sprintf("; %s of them are left open (%s)", shareText(open.Share), open.Why)
+	}
 	r.Boxes, r.Parts, r.Walks = report.Boxes, report.Parts, report.Walks
 	for _, open := range report.Open {
 		r.Open = append(r.Open, verifyOpen(open))
 	}
+}
+
+// certifiedFamilies are the families that a certificate is about.
+func certifiedFamilies(c *certificate.Certificate) string {
+	var names []string
+	for i := range c.Parts {
+		names = append(names, fmt.Sprintf("IPv%d", c.Parts[i].Family))
+	}
+	return strings.Join(names, " and ")
 }
 
 func (r *verifyResult) write(s streams, output string) error {
@@ -151,9 +168,6 @@ func (r *verifyResult) write(s streams, output string) error {
 	}
 	if r.Holds {
 		writeField(s, "checked", fmt.Sprintf("%d boxes in %d parts, %d walks", r.Boxes, r.Parts, r.Walks))
-	}
-	for _, open := range r.Open {
-		writeField(s, "open", fmt.Sprintf("%s of all packets: %s", shareText(open.Share), open.Why))
 	}
 	return nil
 }

@@ -43,6 +43,32 @@ func TestVerifyChecksWhatDiffWrote(t *testing.T) {
 	assert.Contains(t, errOut, "it cannot be checked")
 }
 
+// TestVerifyRefusesACertificateOfHalfThePackets, and says how many packets one that holds leaves open.
+func TestVerifyRefusesACertificateOfHalfThePackets(t *testing.T) {
+	both := "table inet f {\n\tchain forward1 {\n\t\ttype filter hook forward priority 0; policy drop;\n" +
+		"\t\tip daddr 10.0.0.0/8 accept\n\t\tip6 daddr fd00::/16 accept\n\t}\n}\n"
+	file := filepath.Join(t.TempDir(), "change.json")
+	before, after := write(t, "before", both), write(t, "after", strings.Replace(both, "fd00", "fd01", 1))
+	status, _, errOut := call("", "diff", before, after, "--certificate", file)
+	require.Equal(t, exitNotHeld, status, errOut)
+	status, out, errOut := call("", "verify", file)
+	require.Equal(t, exitHeld, status, out+errOut)
+	assert.Regexp(t, `^the certificate holds: of new packets of IPv4 and IPv6, .* otherwise; [0-9.]+% of them are left open \(multicast\)\n`, out)
+
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(text, &fields))
+	parts, isList := fields["parts"].([]any)
+	require.True(t, isList)
+	fields["parts"], fields["same"] = parts[:1], true
+	half, err := json.Marshal(fields)
+	require.NoError(t, err)
+	status, out, errOut = call(string(half), "verify", "-")
+	assert.Equal(t, exitNotHeld, status, out+errOut)
+	assert.Contains(t, out, "the certificate does not hold: it says nothing of IPv6")
+}
+
 func TestCertificatesThatCannotBe(t *testing.T) {
 	rules, none := write(t, "rules", webFirewall), write(t, "none", "")
 	for _, row := range []struct {

@@ -26,6 +26,8 @@ type Report struct {
 	Boxes, Differ, Parts, Walks int
 	// Open are the boxes of which the certificate says nothing, by their reasons.
 	Open []Open
+	// Silent says of which families the certificate says nothing, though a host has chains for them. diff writes no such certificate.
+	Silent []string
 }
 
 // Open is boxes of which a certificate says nothing.
@@ -68,6 +70,9 @@ func Check(c *Certificate, o Options) (*Report, error) {
 		}
 		k.hosts[side] = &host{name: input.Name, host: h}
 	}
+	if err := k.silent(); err != nil {
+		return nil, err
+	}
 	same := true
 	for i := range c.Parts {
 		if err := k.part(&c.Parts[i]); err != nil {
@@ -99,6 +104,25 @@ type checker struct {
 	left   int // parts
 	report Report
 	open   map[string]*Open
+}
+
+// silent notes the families of which the certificate says nothing, and for which a host has chains.
+func (k *checker) silent() error {
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+		if slices.ContainsFunc(k.c.Parts, func(p Boxes) bool { return p.Family == family }) {
+			continue
+		}
+		for _, h := range k.hosts {
+			if err := h.look(family); err != nil {
+				return err
+			}
+			if len(h.tables)+len(h.native) > 0 {
+				k.report.Silent = append(k.report.Silent, fmt.Sprintf("it says nothing of IPv%d, and %s has chains for it", family, h.name))
+				break
+			}
+		}
+	}
+	return nil
 }
 
 // part checks the boxes of a family.

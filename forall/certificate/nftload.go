@@ -69,6 +69,13 @@ func (q *nftReading) meta(e *expr.Meta) {
 		size = 16
 	case expr.MetaOifname, expr.MetaOifkind:
 		size = 16
+	case expr.MetaNfproto:
+		number := byte(2) // NFPROTO_IPV4
+		if q.six {
+			number = 10 // NFPROTO_IPV6
+		}
+		q.put(e.Dreg, 1, func(int) octet { return octet{kind: known, value: number} })
+		return
 	case expr.MetaPkttype, expr.MetaRtclassid:
 		q.cannot("it asks of how a packet came, or of its route")
 	}
