@@ -81,8 +81,12 @@ func (d *drawing) moved(m *Moved, colour, word, id string) dom.Part {
 // figures are how many packets fare otherwise.
 func (m *Moved) figures() string {
 	text := plural(m.Ways, "way")
-	if m.Unserved > 0 {
-		text += fmt.Sprintf(", of %d of which the client is not served any longer", m.Unserved)
+	switch m.Unserved {
+	case 0:
+	case m.Ways:
+		text += ", whose clients are not served any longer"
+	default:
+		text += fmt.Sprintf(", and the clients of %d of them are not served any longer", m.Unserved)
 	}
 	return text
 }
