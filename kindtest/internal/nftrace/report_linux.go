@@ -56,7 +56,9 @@ func Rules(s *nfnetlink.Socket, family uint8, each func(table, chain string, han
 // Report is one step of a packet.
 type Report struct {
 	// PacketID is the kernel's number of the packet. A packet that the rules send in answer has another one.
-	PacketID     uint32
+	PacketID uint32
+	// Family is that of the table (NFPROTO_*).
+	Family       uint8
 	Table, Chain string
 	// Kind is empty for what is neither a rule nor a policy nor a return.
 	Kind packetsim.StepKind
@@ -81,6 +83,7 @@ func Parse(m nfnetlink.Message) (r Report, isTrace bool, err error) {
 	if m.Kind != kindTrace {
 		return r, false, nil
 	}
+	r.Family = m.Family
 	for a, err := range nlattr.All(m.Attributes) {
 		if err == nil {
 			err = r.take(a)

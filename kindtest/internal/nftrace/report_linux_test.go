@@ -28,11 +28,11 @@ func TestParse(t *testing.T) {
 		dst = nlattr.AppendUint32(dst, unix.NFTA_VERDICT_CODE, 0xfffffffc)
 		return nlattr.Append(dst, unix.NFTA_VERDICT_CHAIN, []byte("service\x00")...)
 	})
-	r, isTrace, err := Parse(nfnetlink.Message{Kind: kindTrace, Attributes: b})
+	r, isTrace, err := Parse(nfnetlink.Message{Kind: kindTrace, Family: unix.NFPROTO_INET, Attributes: b})
 	require.NoError(t, err)
 	assert.True(t, isTrace)
 	assert.Equal(t, Report{
-		PacketID: 77, Table: "nat", Chain: "PREROUTING", Kind: packetsim.StepRule, Handle: 258,
+		PacketID: 77, Family: unix.NFPROTO_INET, Table: "nat", Chain: "PREROUTING", Kind: packetsim.StepRule, Handle: 258,
 		Header: []byte{0x45, 1, 2, 3}, In: 4, Out: 5, Mark: 6,
 		Verdict: expr.Verdict{Code: expr.Goto, Chain: "service"},
 	}, r)

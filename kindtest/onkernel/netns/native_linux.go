@@ -1,7 +1,11 @@
 package netns
 
 import (
+	"maps"
+	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -16,13 +20,17 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
-// nativeChain is a chain of kube-proxy's table of nftables.
+// nativeID names a table of nf_tables that is none of iptables-nft's.
+type nativeID struct{ family, name string }
+
+// nativeChain is a chain of such a table.
 type nativeChain struct {
 	atHook bool
+	policy netfilter.Verdict
 	rules  map[uint64]*netfilter.Rule // by their handles
 }
 
-// nativeTable is kube-proxy's table of a family: its chains, and the sets to which packets add, by name; nil if there is none.
+// nativeTable is a table: its chains, and the sets to which packets add, by name.
 type nativeTable struct {
 	chains map[string]*nativeChain
 	sets   map[string]*nativeSet
@@ -41,22 +49,51 @@ func (w *watch) traceNative() error {
 	return nftrace.Join(w.reports)
 }
 
-// loadNative reads kube-proxy's tables of nftables.
+// nativeFamilies are the families whose chains packets of IP meet, by their numbers.
+var nativeFamilies = map[uint8]string{unix.NFPROTO_INET: "inet", unix.NFPROTO_IPV4: "ip", unix.NFPROTO_IPV6: "ip6"}
+
+// isOfIPTables says whether a table has a name that iptables-nft gives to its own.
+func (id nativeID) isOfIPTables() bool {
+	return id.family != "inet" && slices.Contains([]string{"raw", "mangle", "nat", "filter", "security"}, id.name)
+}
+
+// loadNative reads kube-proxy's tables of nftables, and those of others.
 func (b *ruleBook) loadNative() error {
-	b.tables = map[bool]*nativeTable{}
-	for _, family := range []scenarios.IPFamily{scenarios.FamilyIPv4, scenarios.FamilyIPv6} {
-		list, err := tools.Run(b.host.exec, "", "nft", "-a", "list", "table", tools.NFTFamily(family), tools.NFTTable)
+	b.tables = map[nativeID]*nativeTable{}
+	all, err := tools.Run(b.host.exec, "", "nft", "list", "tables")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(all) {
+		words := strings.Fields(line) // table inet firewall
+		if len(words) != 3 || !slices.Contains(slices.Collect(maps.Values(nativeFamilies)), words[1]) {
+			continue
+		}
+		id := nativeID{words[1], words[2]}
+		if id.isOfIPTables() || id.name == watchTable {
+			continue
+		}
+		list, err := tools.Run(b.host.exec, "", "nft", "-a", "list", "table", id.family, id.name)
 		if err != nil {
-			if strings.Contains(err.Error(), "No such file or directory") {
-				continue
-			}
 			return err
 		}
-		if b.tables[family == scenarios.FamilyIPv6], err = readNative(list); err != nil {
+		if b.tables[id], err = readNative(list); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// proxyTable is kube-proxy's table of a family; nil if there is none.
+func (b *ruleBook) proxyTable(v6 bool) *nativeTable {
+	return b.tables[nativeID{tools.NFTFamily(familyOf(v6)), tools.NFTTable}]
+}
+
+func familyOf(v6 bool) scenarios.IPFamily {
+	if v6 {
+		return scenarios.FamilyIPv6
+	}
+	return scenarios.FamilyIPv4
 }
 
 // readNative reads a table as nft lists it with handles.
@@ -72,7 +109,10 @@ func readNative(list string) (*nativeTable, error) {
 	out, kernel := &nativeTable{chains: map[string]*nativeChain{}, sets: map[string]*nativeSet{}}, nftables.In(host.Netfilter())
 	for _, table := range kernel.State().Tables() {
 		for _, chain := range table.Chains() {
-			one := &nativeChain{atHook: chain.Hooking != nil, rules: map[uint64]*netfilter.Rule{}}
+			one := &nativeChain{atHook: chain.Hooking != nil, policy: netfilter.Accept, rules: map[uint64]*netfilter.Rule{}}
+			if chain.Policy != nil && *chain.Policy == expr.Drop {
+				one.policy = netfilter.Drop
+			}
 			for _, r := range chain.Rules {
 				one.rules[r.Handle] = &netfilter.Rule{Text: kernel.Speller().Rule(table, chain, r), Fact: packetsim.FactOf(table, r)}
 			}
@@ -83,19 +123,21 @@ func readNative(list string) (*nativeTable, error) {
 	return out, nil
 }
 
-// metNative is a step in kube-proxy's table; false for the end of a chain at a hook, which its policy tells.
-func (b *ruleBook) metNative(v6 bool, r *nftrace.Report) (packetsim.Step, bool) {
+// metNative is a step in a native table; false for the end of a chain at a hook, which its policy tells.
+func (b *ruleBook) metNative(id nativeID, r *nftrace.Report) (packetsim.Step, bool) {
 	b.load()
-	step := packetsim.Step{Family: "ip", Table: r.Table, Chain: r.Chain, Kind: r.Kind}
-	if v6 {
-		step.Family = "ip6"
-	}
-	table := b.tables[v6]
+	step := packetsim.Step{Family: id.family, Table: r.Table, Chain: r.Chain, Kind: r.Kind}
+	table := b.tables[id]
 	if table == nil || table.chains[r.Chain] == nil {
 		return step, true // the rules have changed since
 	}
 	chain := table.chains[r.Chain]
-	if r.Kind != packetsim.StepRule {
+	switch r.Kind {
+	case packetsim.StepRule:
+	case packetsim.StepPolicy:
+		step.Policy = chain.policy
+		return step, true
+	default:
 		return step, true
 	}
 	if step.Rule = chain.rules[r.Handle]; step.Rule == nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
 // chainID names a chain of a node.
@@ -33,9 +32,9 @@ type ruleBook struct {
 	has map[chainID]bool
 	// numbers are the places of the nft tables' rules, by the kernel's handles.
 	numbers map[chainID]map[uint64]int
-	// native says that the node may have kube-proxy's tables of nftables; tables are these, by whether they are of IPv6.
+	// native says that the node may have tables of nftables that are not of iptables; tables are these.
 	native bool
-	tables map[bool]*nativeTable
+	tables map[nativeID]*nativeTable
 }
 
 // savedChain is a chain as iptables-save prints it, and what its lines mean.
@@ -163,12 +162,13 @@ func (b *ruleBook) step(v6 bool, at string) packetsim.Step {
 // traced is a step of the nft tables, spelled as the legacy tables would; false if
 // those would say nothing.
 func (b *ruleBook) traced(v6 bool, r *nftrace.Report) (packetsim.Step, bool) {
-	if r.Table == tools.NFTTable {
-		return b.metNative(v6, r)
+	if id := (nativeID{nativeFamilies[r.Family], r.Table}); !id.isOfIPTables() {
+		return b.metNative(id, r)
 	}
 	id, kind := chainID{dialect: netfilter.NFT, v6: v6, table: r.Table, chain: r.Chain}, r.Kind
 	saved := b.chain(id)
 	number, isRule := b.numbers[id][r.Handle]
+	isRule = isRule && number <= len(saved.rules) // not if it is in a table that somebody else gave this name
 	if kind != packetsim.StepRule || !isRule {
 		number = len(saved.rules) + 1
 	}
@@ -189,7 +189,8 @@ func (b *ruleBook) traced(v6 bool, r *nftrace.Report) (packetsim.Step, bool) {
 func (b *ruleBook) met(id chainID, kind packetsim.StepKind, number int) packetsim.Step {
 	step := packetsim.Step{Table: id.table, Chain: id.chain, Kind: kind, Number: number}
 	saved := b.chain(id)
-	if b.tables[id.v6] != nil || b.has[chainID{dialect: netfilter.Legacy, v6: id.v6}] && b.has[chainID{dialect: netfilter.NFT, v6: id.v6}] {
+	of := func(d netfilter.Dialect) bool { return b.has[chainID{dialect: d, v6: id.v6}] }
+	if b.proxyTable(id.v6) != nil || of(netfilter.Legacy) && of(netfilter.NFT) {
 		step.Dialect = id.dialect
 	}
 	switch {

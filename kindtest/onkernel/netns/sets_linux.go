@@ -43,7 +43,7 @@ func (t *nativeTable) remember(from *nftables.Table, now time.Time) {
 // set is the set that an element is in, as the rules were read; nil if there is none.
 func (b *ruleBook) set(e stuck) *nativeSet {
 	b.load()
-	if table := b.tables[e.client.Is6()]; table != nil {
+	if table := b.proxyTable(e.client.Is6()); table != nil {
 		return table.sets[e.set]
 	}
 	return nil

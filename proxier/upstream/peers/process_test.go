@@ -20,13 +20,14 @@ func TestKubeProxyRunsScenarios(t *testing.T) {
 		"udp-flow-through-failures.yaml":      "a search in conntrack that failed is neither told nor tried again",
 		"saves-fail-and-restores-are-slow.yaml": "a flush of table nat alone is not noticed, as the monitor looks at table mangle, " +
 			"and the next sync fails",
-		"loopback-routed-before.yaml":    "a restart without localhost node ports leaves loopback routed, and takes the guard away",
-		"events-out-of-order.yaml":       "no fault: it restores both families in every sync",
-		"external-ip-gate.yaml":          "no fault: its feature gates hold for a whole process, which has all nodes here",
-		"nftables.yaml":                  "in mode nftables an echo request to a cluster IP is rejected, as is a packet to an unused port",
-		"nftables-affinity-timeout.yaml": "no fault: it keeps the set of clients, with their old times and on older kernels its old timeout",
-		"nftables-servicecidrs.yaml":     "in mode nftables changed ServiceCIDRs wait for the hourly full sync",
-		"rules-walked.yaml":              "no fault: a rule that is written again counts from 0, and it writes all of a chain",
+		"loopback-routed-before.yaml":       "a restart without localhost node ports leaves loopback routed, and takes the guard away",
+		"events-out-of-order.yaml":          "no fault: it restores both families in every sync",
+		"external-ip-gate.yaml":             "no fault: its feature gates hold for a whole process, which has all nodes here",
+		"nftables.yaml":                     "in mode nftables an echo request to a cluster IP is rejected, as is a packet to an unused port",
+		"nftables-affinity-timeout.yaml":    "no fault: it keeps the set of clients, with their old times and on older kernels its old timeout",
+		"nftables-servicecidrs.yaml":        "in mode nftables changed ServiceCIDRs wait for the hourly full sync",
+		"nftables-beside-other-tables.yaml": "in mode nftables a deleted table stays away until something changes, or an hour",
+		"rules-walked.yaml":                 "no fault: a rule that is written again counts from 0, and it writes all of a chain",
 	}
 	if Minor < 37 {
 		maps.Copy(known, map[string]string{
