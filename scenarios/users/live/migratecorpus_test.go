@@ -36,7 +36,6 @@ func TestMigrateOfShippedCases(t *testing.T) {
 			continue
 		}
 		t.Run(s.Name, func(t *testing.T) {
-			t.Parallel()
 			both := scenarios.RunIn(t.Context(), s, sim.Backend{Options: sim.Options{Direct: true}}, scenarios.ModeIPTables, scenarios.ModeNFTables)
 			c := withKernels(t, simulatedOf(t, s))
 			c.Dialect = netfilter.Legacy
