@@ -122,15 +122,16 @@ func runVerify(s streams, o *verifyOptions, path string) error {
 func toolError(err error) error { return fmt.Errorf("%s", err) }
 
 func (r *verifyResult) conclude(c *certificate.Certificate, report *certificate.Report, wrong *certificate.Problem) {
+	before, after, families := c.Before.Name, c.After.Name, certifiedFamilies(c)
 	switch {
 	case wrong != nil:
 		r.Answer = "the certificate does not hold: " + wrong.Error()
 		return
 	case c.Same:
-		r.Answer = fmt.Sprintf("the certificate holds: %s and %s treat all new packets of %s alike", c.Before.Name, c.After.Name, certifiedFamilies(c))
+		r.Answer = fmt.Sprintf("the certificate holds: %s and %s treat all new packets of %s alike", before, after, families)
 	default:
-		r.Answer = fmt.Sprintf("the certificate holds: of new packets of %s, %s and %s treat those of %d of %d boxes otherwise", certifiedFamilies(c),
-			c.Before.Name, c.After.Name, report.Differ, report.Boxes)
+		r.Answer = fmt.Sprintf("the certificate holds: of new packets of %s, %s and %s treat those of %d of %d boxes otherwise",
+			families, before, after, report.Differ, report.Boxes)
 	}
 	for _, p := range c.Ignore {
 		r.Answer += ", but for the " + map[certificate.Part]string{

@@ -53,7 +53,8 @@ func TestVerifyRefusesACertificateOfHalfThePackets(t *testing.T) {
 	require.Equal(t, exitNotHeld, status, errOut)
 	status, out, errOut := call("", "verify", file)
 	require.Equal(t, exitHeld, status, out+errOut)
-	assert.Regexp(t, `^the certificate holds: of new packets of IPv4 and IPv6, .* otherwise; [0-9.]+% of them are left open \(multicast\)\n`, out)
+	assert.Regexp(t, `^the certificate holds: of new packets of IPv4 and IPv6, .* otherwise; [0-9.]+% of them are left open \(multicast\)\n`,
+		out)
 
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
