@@ -48,7 +48,10 @@ var refused = []refusal{
 	{"services-swap-addresses.yaml service default/blue", "provided port is already allocated"},
 	{"services-swap-addresses.yaml service default/green", "provided port is already allocated"},
 	{"services-swap-addresses.yaml service default/green", "may not change once set"},
-	{"objects.yaml service default/kubernetes", "may not change once set"}, // every API server has its own
+	// every API server has its own
+	{"objects.yaml service default/kubernetes", "may not change once set"},
+	{"nftables-servicecidrs.yaml servicecidr kubernetes", "field is immutable"},
+	{"none-nft-service-cidrs-wait.yaml servicecidr kubernetes", "field is immutable"},
 }
 
 // TestObjectsOfScenarios has a real API server do what the shipped scenario files do with objects. What it stores must be what the loader
@@ -284,8 +287,13 @@ func (p *player) delete(t *testing.T, ref manifest.Ref) {
 // of is where objects of that kind and namespace are.
 func (p *player) of(ref manifest.Ref) dynamic.ResourceInterface {
 	resource := schema.GroupVersionResource{Version: "v1", Resource: strings.ToLower(ref.Kind) + "s"}
-	if resource.Resource == "endpointslices" {
+	switch ref.Kind {
+	case "EndpointSlice":
 		resource.Group = "discovery.k8s.io"
+	case "NetworkPolicy":
+		resource.Group, resource.Resource = "networking.k8s.io", "networkpolicies"
+	case "ServiceCIDR":
+		resource.Group = "networking.k8s.io"
 	}
 	if ref.Namespace == "" {
 		return p.client.Resource(resource)
