@@ -226,3 +226,25 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Violations)
 }
+
+// A sync in doubt may have left rules of mode nftables that refuse packets to a cluster IP. Within the next sync, which takes the service
+// away again, a flow to that address that nobody answers may still meet them.
+func TestFlowWithinASyncThatFollowsOneInDoubt(t *testing.T) {
+	const service = "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.1, ports: [{port: 80}]}}"
+	report, err := Run(t.Context(), read(t, `name: a sync in doubt
+topology: {nodes: 1, pods: [{name: client, node: node1}]}
+kubeProxy: {mode: nftables}
+objects: [`+service+`]
+steps:
+- delete: [service default/web]
+- connect: {from: client, bind: ':20001', to: 'udp 172.30.0.1:80', as: kept, expect: untouched}
+- fault: {saveFails: 2}
+- {apply: [`+service+`], syncMayFail: true}
+- delete: [service default/web]
+  during:
+  - {node: node1, after: nft, nth: 1, steps: [{flow: {of: kept, from: client, send: data, expect: untouched}}]}
+  syncMayFail: true
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Violations)
+}

@@ -246,7 +246,11 @@ func (m *moment) send(f *flow, later oracle.Later) (taken bool, err error) {
 	}
 	allowed := f.judged.Expect(later)
 	m.r.exercised(allowed.Clauses()...)
-	for _, v := range m.violationsOf(f, later, ways) {
+	wrong, err := m.violationsOf(f, later, ways)
+	if err != nil {
+		return false, err
+	}
+	for _, v := range wrong {
 		if err := m.foundInFlow(f, later, &allowed, v); err != nil {
 			return false, err
 		}
@@ -264,18 +268,23 @@ func (m *moment) send(f *flow, later oracle.Later) (taken bool, err error) {
 }
 
 // violationsOf judges a packet of a connection. Within a sync that changes what the rules of mode nftables do with it, as they refuse a
-// packet of a flow that nobody has answered, it may meet the state after the sync too.
-func (m *moment) violationsOf(f *flow, later oracle.Later, ways []oracle.Way) []oracle.Violation {
+// packet of a flow that nobody has answered, it may meet the state after the sync too, and after a sync in doubt what that may have left.
+func (m *moment) violationsOf(f *flow, later oracle.Later, ways []oracle.Way) ([]oracle.Violation, error) {
 	found := f.judged.Judge(later, ways)
-	if len(found) == 0 || m.before == m.after || !slices.ContainsFunc(m.r.nodes, (*nodeState).inNFTables) {
-		return found
+	if len(found) == 0 || m.settled() || !slices.ContainsFunc(m.r.nodes, (*nodeState).inNFTables) {
+		return found, nil
 	}
-	then := *f.judged
-	then.Synced(m.after)
-	if len(then.Judge(later, ways)) == 0 {
-		return nil
+	for _, views := range m.r.nodes.mixtures() {
+		if err := m.r.spend(1); err != nil {
+			return nil, err
+		}
+		then := *f.judged
+		then.Synced(m.r.specs.of(views))
+		if len(then.Judge(later, ways)) == 0 {
+			return nil, nil
+		}
 	}
-	return found
+	return found, nil
 }
 
 // likeliest is the way that stays.
