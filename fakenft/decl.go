@@ -1,6 +1,7 @@
 package fakenft
 
 import (
+	"github.com/chainwalk/chainwalk/fakenft/check"
 	"github.com/chainwalk/chainwalk/fakenft/decompile"
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
@@ -22,10 +23,17 @@ func (r *run) decl(t *nftables.Table, what shown) *syntax.TableDecl {
 			if what.set != "" && what.set != s.Name || s.Flags&(nftables.SetAnonymous|nftables.SetEval) == nftables.SetAnonymous {
 				continue
 			}
-			if r.terse && !r.json {
+			if r.terse && !r.json || r.need.flushed[setName{check.TableName{Family: t.Family, Name: t.Name}, s.Name}] {
 				decl.Sets = append(decl.Sets, d.Declaration(s.Name))
 			} else {
 				decl.Sets = append(decl.Sets, d.Set(s.Name))
+			}
+		}
+	}
+	if what.flows {
+		for _, f := range t.Flowtables() {
+			if what.flow == "" || what.flow == f.Name {
+				decl.Flows = append(decl.Flows, d.Flowtable(&f.FlowtableSpec, f.Handle))
 			}
 		}
 	}

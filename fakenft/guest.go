@@ -147,6 +147,10 @@ func tableOfChange(change nftables.Change) (nftables.Family, string) {
 		return c.Family, c.Table
 	case *nftables.DeleteObject:
 		return c.Family, c.Table
+	case *nftables.AddFlowtable:
+		return c.Family, c.Table
+	case *nftables.DeleteFlowtable:
+		return c.Family, c.Table
 	}
 	return 0, ""
 }

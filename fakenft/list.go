@@ -46,8 +46,13 @@ type shown struct {
 	set           string // this one alone
 	objects       bool
 	object        string
+	flows         bool
+	flow          string          // this one alone
 	kind          expr.ObjectType // of the objects; 0: all
 }
+
+// everything is what a listing of whole tables shows.
+var everything = shown{chains: true, rules: true, sets: true, objects: true, flows: true}
 
 // objectKinds are the kinds of objects by the words of commands: "counter" and "counters".
 var objectKinds = map[syntax.Kind]expr.ObjectType{
@@ -71,7 +76,7 @@ func (r *run) list(c *syntax.Command) error {
 	var err error
 	switch c.Kind {
 	case syntax.KindRuleset, syntax.KindTable:
-		tables := r.tables(c, shown{chains: true, rules: true, sets: true, objects: true})
+		tables := r.tables(c, everything)
 		r.warnOfXt(tables)
 		out, err = print.AppendRuleset(out, tables, o)
 	case syntax.KindTables:
@@ -90,8 +95,8 @@ func (r *run) list(c *syntax.Command) error {
 		out, err = print.AppendSets(out, r.tables(c, shown{sets: true, set: c.Handle.Name}), syntax.KindSet, o)
 	case syntax.KindSets, syntax.KindMaps, syntax.KindMeters:
 		out, err = print.AppendSets(out, r.tables(c, shown{sets: true}), c.Kind, o)
-	case syntax.KindFlowtables:
-		out, err = print.AppendFlowtables(out, r.tables(c, shown{}), o)
+	case syntax.KindFlowtables, syntax.KindFlowtable:
+		out, err = print.AppendFlowtables(out, r.tables(c, shown{flows: true, flow: c.Handle.Name}), o)
 	case syntax.KindHooks:
 		return unsupported("list hooks")
 	default:

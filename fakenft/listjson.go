@@ -13,7 +13,7 @@ func (r *run) listJSON(c *syntax.Command) error {
 	var err error
 	switch c.Kind {
 	case syntax.KindRuleset, syntax.KindTable:
-		out, err = print.AppendJSON(out, r.tables(c, shown{chains: true, rules: true, sets: true, objects: true}), o)
+		out, err = print.AppendJSON(out, r.tables(c, everything), o)
 	case syntax.KindTables:
 		out, err = print.AppendJSONTables(out, r.tables(c, shown{}), o)
 	case syntax.KindChain:
@@ -28,8 +28,8 @@ func (r *run) listJSON(c *syntax.Command) error {
 		out, err = print.AppendJSONSets(out, r.tables(c, shown{sets: true, set: c.Handle.Name}), syntax.KindSet, o)
 	case syntax.KindSets, syntax.KindMaps, syntax.KindMeters:
 		out, err = print.AppendJSONSets(out, r.tables(c, shown{sets: true}), c.Kind, o)
-	case syntax.KindFlowtables:
-		out, err = print.AppendJSONFlowtables(out, r.tables(c, shown{}), o)
+	case syntax.KindFlowtables, syntax.KindFlowtable:
+		out, err = print.AppendJSONFlowtables(out, r.tables(c, shown{flows: true, flow: c.Handle.Name}), o)
 	default:
 		kind, isObject := objectKinds[c.Kind]
 		if !isObject {

@@ -1,6 +1,9 @@
 package fakenft
 
-import "github.com/chainwalk/chainwalk/fakenft/syntax"
+import (
+	"github.com/chainwalk/chainwalk/fakenft/check"
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+)
 
 // need is what nft asks the kernel for before it evaluates commands (nft_cache_evaluate in src/cache.c; seen by strace). It knows of
 // nothing else, and takes what it does not know for missing.
@@ -8,6 +11,14 @@ type need struct {
 	tables, chains, sets, elements, flows, objects, rules bool
 	// only is the table, chain and set that a listing is about: nothing else is asked for.
 	only *syntax.Handle
+	// flushed are the sets that some command flushes: nft asks for no elements of theirs (nft_cache_filter in src/cache.c).
+	flushed map[setName]bool
+}
+
+// setName names a set or map.
+type setName struct {
+	table check.TableName
+	name  string
 }
 
 // needOf is what commands need. What a ruleset that they flush has is not asked for.
@@ -52,6 +63,10 @@ func (n *need) command(c *syntax.Command, echo bool) {
 	case syntax.OpFlush:
 		if c.Kind == syntax.KindSet || c.Kind == syntax.KindMap || c.Kind == syntax.KindMeter {
 			n.tables, n.sets = true, true
+			if n.flushed == nil {
+				n.flushed = map[setName]bool{}
+			}
+			n.flushed[setName{check.TableName{Family: c.Handle.Family, Name: c.Handle.Table}, c.Handle.Name}] = true
 		}
 	case syntax.OpList:
 		n.list(c)

@@ -1,6 +1,7 @@
 package fakenft
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"syscall"
@@ -96,7 +97,7 @@ type names struct{ tables, chains, sets, objects []named }
 
 func (r *run) known(commands []*syntax.Command) *names {
 	n := &names{}
-	need := needOf(commands, r.echo)
+	need := r.need
 	for _, t := range r.allTables() {
 		in := tableName{t.Family, t.Name}
 		if need.tables {
@@ -131,7 +132,27 @@ func (r *run) known(commands []*syntax.Command) *names {
 			n.remove(c)
 		}
 	}
+	n.sort(r.allTables())
 	return n
+}
+
+// sort puts what tables have into the order of the tables: those of the kernel are first.
+func (n *names) sort(kernel []*nftables.Table) {
+	places := map[tableName]int{}
+	note := func(t tableName) {
+		if _, known := places[t]; !known {
+			places[t] = len(places)
+		}
+	}
+	for _, t := range kernel {
+		note(tableName{t.Family, t.Name})
+	}
+	for _, t := range n.tables {
+		note(t.table)
+	}
+	for _, list := range [][]named{n.chains, n.sets, n.objects} {
+		slices.SortStableFunc(list, func(a, b named) int { return cmp.Compare(places[a.table], places[b.table]) })
+	}
 }
 
 // remove takes away what a command deletes.

@@ -25,9 +25,10 @@ type run struct {
 	errors bytes.Buffer
 
 	names *libc.Names
-	// What the kernel and its guests held when the commands began.
+	// What the kernel and its guests held when the commands began, and what nft asks them for.
 	state  *nftables.State
 	guests []guest
+	need   need
 }
 
 // main does what the command line asks for and returns the exit status.
@@ -138,7 +139,8 @@ func (r *run) input(in *syntax.Input) int {
 	if len(mistakes) >= most {
 		most += check.MaxMistakes // nft has passed the number at which it stops
 	}
-	found := check.New(&world{run: r, need: needOf(commands, r.echo)}).Commands(commands)
+	r.need = needOf(commands, r.echo)
+	found := check.New(&world{run: r, need: r.need}).Commands(commands)
 	wrong = wrong || isWrong(found)
 	if mistakes = append(mistakes, found...); len(mistakes) > most {
 		mistakes = mistakes[:most]

@@ -31,6 +31,8 @@ type Options struct {
 	Etc fs.FS
 	// Devices are the names of the machine's devices, by their numbers; nil: lo alone, which is 1.
 	Devices func() map[uint32]string
+	// NoFlowtables: the kernel was built without flowtables (CONFIG_NF_FLOW_TABLE).
+	NoFlowtables bool
 }
 
 // Tools is the tool nft in a network namespace. What it gives the kernel there is the namespace's nftables.Kernel. It is safe for
@@ -50,6 +52,9 @@ func New(o Options) *Tools {
 	}
 	t.kernel = nftables.Of(t.namespace)
 	t.kernel.SetSpeller(speller{t})
+	if o.NoFlowtables {
+		t.kernel.OmitFlowtables()
+	}
 	return t
 }
 

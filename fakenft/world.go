@@ -72,8 +72,18 @@ func (w *world) Objects(of check.TableName) []check.Object {
 	return objects
 }
 
-// Flowtables are none: the kernel has no flowtables.
-func (w *world) Flowtables(check.TableName) []string { return nil }
+// Flowtables are the names of a table's flowtables.
+func (w *world) Flowtables(of check.TableName) []string {
+	t := w.table(of)
+	if t == nil || !w.need.flows {
+		return nil
+	}
+	var names []string
+	for _, f := range t.Flowtables() {
+		names = append(names, f.Name)
+	}
+	return names
+}
 
 // SetNames are the names of a table's sets and maps.
 func (w *world) SetNames(of check.TableName) []string {
@@ -111,7 +121,7 @@ func (w *world) Set(of check.TableName, name string) *syntax.SetDecl {
 // Elements are the elements of a set with intervals.
 func (w *world) Elements(of check.TableName, name string) []syntax.Expr {
 	t := w.table(of)
-	if t == nil || !w.need.elements || !w.sees(name) {
+	if t == nil || !w.need.elements || !w.sees(name) || w.need.flushed[setName{of, name}] {
 		return nil
 	}
 	s := t.Set(name)

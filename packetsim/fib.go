@@ -125,7 +125,9 @@ func (r *route) usable(f *flow) bool {
 	if r.Steered && !r.Via.IsValid() {
 		return false
 	}
-	return r.dev.Up && (f.out == "" || f.out == r.Dev)
+	// fib_sync_down_dev in net/ipv4/fib_semantics.c leaves routes of the type local alone; IPv6 takes them away with the address.
+	staysDown := r.Type == RouteLocal && f.dst.Is4()
+	return (r.dev.Up || staysDown) && (f.out == "" || f.out == r.Dev)
 }
 
 // lookup goes through the policy rules. The errors are Reasons.

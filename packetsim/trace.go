@@ -50,6 +50,7 @@ const (
 	DoubtOrder     DoubtKind = "order"     // which backend of iptables comes first
 	DoubtDown      DoubtKind = "down"      // whether the packet's way is by a device that is down
 	DoubtAssumed   DoubtKind = "assumed"   // a part of the network that no snapshot shows
+	DoubtProxy     DoubtKind = "proxy"     // what a service proxy does whose work is not walked
 )
 
 // NewTraceResult puts the outcomes of Host.Walk for a packet into one result.

@@ -139,8 +139,8 @@ func (b *builder) add() {
 	case syntax.KindElements:
 		b.addElements(create)
 	default:
-		if c.Object == nil {
-			b.refuse("adding flowtables")
+		if c.Flow != nil {
+			b.addFlowtable(c.Flow, &c.Handle, create)
 			return
 		}
 		b.addObject(c.Object, &c.Handle, create)
@@ -167,8 +167,8 @@ func (b *builder) addTable(t *syntax.TableDecl, create bool) {
 	for _, s := range t.Sets {
 		b.addSet(s, nil, create)
 	}
-	if len(t.Flows) > 0 {
-		b.refuse("flowtable %s", t.Flows[0].Handle.Name)
+	for _, flow := range t.Flows {
+		b.addFlowtable(flow, &flow.Handle, create)
 	}
 	for _, chain := range t.Chains {
 		for _, r := range chain.Rules {
@@ -259,7 +259,7 @@ func (b *builder) addSet(s *syntax.SetDecl, key syntax.Expr, create bool) {
 				return s.Loc // of a set that was refused itself
 			}
 			if part == nftables.PartElement && index == 0 && elements[0].Flags&nftables.ElementIntervalEnd != 0 && !isAnonymous(s) {
-				return syntax.Loc{In: &syntax.Input{Name: "internal", NoText: true}} // the end at 0, which nobody wrote
+				return unwritten // the end at 0
 			}
 			return places(part, index)
 		}})

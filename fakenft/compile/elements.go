@@ -250,6 +250,9 @@ type interval struct {
 	from, to []byte
 }
 
+// unwritten is where nft places the ends of intervals, which nobody writes (internal_location in nft's src/utils.c).
+var unwritten = syntax.Loc{In: &syntax.Input{Name: "internal", NoText: true}}
+
 // intervals are the elements of a set of intervals: each begins one, and others, marked as ends, say where nothing is. first: the set has
 // no elements yet, so that what is before the first interval is said as well (set_to_intervals in nft's src/intervals.c).
 func (g *generator) intervals(s *syntax.SetDecl, list []syntax.Expr, add, first bool, places *[]syntax.Loc) []nftables.ElementSpec {
@@ -275,12 +278,11 @@ func (g *generator) intervals(s *syntax.SetDecl, list []syntax.Expr, add, first 
 	var end []byte
 	for i := range sorted {
 		it := &sorted[i]
-		at := it.place
 		if i == 0 && first && !isZero(it.from) {
 			put(syntax.Loc{}, nftables.ElementSpec{Key: make([]byte, size), Flags: nftables.ElementIntervalEnd})
 		}
 		if end != nil && (!isAnonymous(s) || !bytes.Equal(end, it.from)) {
-			put(at, nftables.ElementSpec{Key: end, Flags: nftables.ElementIntervalEnd})
+			put(unwritten, nftables.ElementSpec{Key: end, Flags: nftables.ElementIntervalEnd})
 		}
 		spec := nftables.ElementSpec{Key: it.from}
 		if add {
@@ -289,10 +291,10 @@ func (g *generator) intervals(s *syntax.SetDecl, list []syntax.Expr, add, first 
 		if end = after(it.to); end == nil && add {
 			spec.UserData = nftables.AppendTLVNumber(spec.UserData, 1, openInterval)
 		}
-		put(at, spec)
+		put(it.place, spec)
 	}
 	if end != nil {
-		put(sorted[len(sorted)-1].place, nftables.ElementSpec{Key: end, Flags: nftables.ElementIntervalEnd})
+		put(unwritten, nftables.ElementSpec{Key: end, Flags: nftables.ElementIntervalEnd})
 	}
 	for i := range others {
 		spec := nftables.ElementSpec{Flags: nftables.ElementCatchall}

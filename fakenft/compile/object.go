@@ -11,6 +11,19 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
+// addFlowtable adds a flowtable.
+func (b *builder) addFlowtable(f *syntax.FlowtableDecl, h *syntax.Handle, create bool) {
+	spec := nftables.FlowtableSpec{Name: h.Name, Flags: nftables.FlowtableFlags(f.Flags)}
+	if f.Hook != nil {
+		spec.Hook, spec.Priority, spec.Devices = f.Hook.HookNumber, f.Hook.PriorityNumber, f.Hook.DeviceNames
+	}
+	whole := b.command.Loc
+	if b.command.Kind != syntax.KindFlowtable {
+		whole = b.wholeOf(f.Loc)
+	}
+	b.putAt(&nftables.AddFlowtable{Family: h.Family, Table: h.Table, Flowtable: spec, Exclusive: create}, h, whole)
+}
+
 // objectValue is what a named object is made of; nil for a kind that is not known. Those that the kernel alone understands are the bytes of
 // their attributes (enum nft_ct_helper_attributes and so on).
 func (g *generator) objectValue(o *syntax.ObjectDecl, family nftables.Family) expr.Expr {

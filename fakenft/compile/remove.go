@@ -21,12 +21,14 @@ func (b *builder) remove() {
 		b.put(&nftables.DeleteSet{Family: h.Family, Table: h.Table, Name: h.Name, Handle: h.Number}, h)
 	case syntax.KindElements:
 		b.removeElements()
-	default:
-		kind, isObject := objects[c.Kind]
-		if !isObject {
-			b.refuse("deleting flowtables")
+	case syntax.KindFlowtable:
+		if c.Flow != nil && c.Flow.Hook != nil {
+			b.refuse("deleting devices of flowtables")
 			return
 		}
+		b.put(&nftables.DeleteFlowtable{Family: h.Family, Table: h.Table, Name: h.Name, Handle: h.Number}, h)
+	default:
+		kind := objects[c.Kind]
 		b.put(&nftables.DeleteObject{Family: h.Family, Table: h.Table, Name: h.Name, Type: kind, Handle: h.Number}, h)
 	}
 }

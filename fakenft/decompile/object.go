@@ -10,6 +10,14 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
+// Flowtable is a flowtable as it is written.
+func (d *Decompiler) Flowtable(f *nftables.FlowtableSpec, handle uint64) *syntax.FlowtableDecl {
+	return &syntax.FlowtableDecl{
+		Handle: syntax.Handle{Family: d.family, Table: d.table, Name: f.Name, Number: handle}, Flags: uint32(f.Flags),
+		Hook: &syntax.HookDecl{Hook: "ingress", HookNumber: f.Hook, PriorityNumber: f.Priority, DeviceNames: f.Devices},
+	}
+}
+
 // attributes are numbers and texts of netlink by their types.
 type attributes map[uint16]nlattr.Attribute
 

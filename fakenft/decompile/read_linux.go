@@ -69,10 +69,7 @@ func readTable(t *nftnetlink.Table, now time.Time) *syntax.TableDecl {
 		}
 	}
 	for _, f := range t.Flowtables {
-		decl.Flows = append(decl.Flows, &syntax.FlowtableDecl{
-			Handle: syntax.Handle{Family: t.Family, Table: t.Name, Name: f.Name, Number: f.Handle}, Flags: f.Flags,
-			Hook: &syntax.HookDecl{Hook: "ingress", HookNumber: f.Hook, PriorityNumber: f.Priority, DeviceNames: f.Devices},
-		})
+		decl.Flows = append(decl.Flows, d.Flowtable(&f.FlowtableSpec, f.Handle))
 	}
 	for _, c := range t.Chains {
 		chain := d.Chain(&c.ChainSpec, c.Handle)

@@ -69,6 +69,9 @@ func Table(t *nftables.Table, now time.Time) *syntax.TableDecl {
 			decl.Sets = append(decl.Sets, d.Set(s.Name))
 		}
 	}
+	for _, f := range t.Flowtables() {
+		decl.Flows = append(decl.Flows, d.Flowtable(&f.FlowtableSpec, f.Handle))
+	}
 	for _, c := range t.Chains() {
 		chain := d.Chain(&c.ChainSpec, c.Handle)
 		chain.Rules = d.Rules(c.Rules, c.Name)

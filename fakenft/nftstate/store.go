@@ -43,6 +43,8 @@ type Store struct {
 	Files   fs.FS
 	WorkDir string
 	Etc     fs.FS
+	// NoFlowtables is as that of fakenft.Options.
+	NoFlowtables bool
 	// Clock times elements; nil is the real one.
 	Clock clock.PassiveClock
 	// Join puts the tables of other tools in the folder into the namespace, and gives back what stores them; nil if there are none.
@@ -122,7 +124,9 @@ func (s *Store) locked(argv []string, stdin []byte, stdout, stderr io.Writer) (s
 		now = s.Clock.Now()
 	}
 	namespace := netfilter.New(standing{now})
-	tools := fakenft.New(fakenft.Options{Namespace: namespace, Files: s.Files, Dir: s.WorkDir, Etc: s.Etc})
+	tools := fakenft.New(fakenft.Options{
+		Namespace: namespace, Files: s.Files, Dir: s.WorkDir, Etc: s.Etc, NoFlowtables: s.NoFlowtables,
+	})
 	note, err = s.load(folder, namespace, tools.Kernel())
 	if err != nil {
 		return 0, note, err

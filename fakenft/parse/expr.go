@@ -69,7 +69,8 @@ func (p *exprParser) concatenation(first syntax.Expr, from syntax.Loc) syntax.Ex
 	}
 	c := &syntax.Concat{Parts: append(make([]syntax.Expr, 0, 4), first)}
 	for p.accept(tokDot) {
-		p.addPart(c, p.last, p.basic())
+		dot := p.last
+		p.addPart(c, dot, p.basic())
 	}
 	c.Loc = p.since(from)
 	return c

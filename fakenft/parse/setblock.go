@@ -279,7 +279,8 @@ func (p *setParser) typeofExpr(kind string) syntax.Expr {
 	}
 	c := &syntax.Concat{Parts: []syntax.Expr{first}}
 	for p.accept(tokDot) {
-		p.exprs.addPart(c, p.last, p.exprs.primary())
+		dot := p.last
+		p.exprs.addPart(c, dot, p.exprs.primary())
 	}
 	c.Loc = p.since(from)
 	return c

@@ -26,7 +26,8 @@ func (p *exprParser) stmtExprFrom(first syntax.Expr, from syntax.Loc) syntax.Exp
 	case tokDot:
 		c := &syntax.Concat{Parts: append(make([]syntax.Expr, 0, 4), e)}
 		for p.accept(tokDot) {
-			p.addPart(c, p.last, p.operandStmt())
+			dot := p.last
+			p.addPart(c, dot, p.operandStmt())
 		}
 		c.Loc = p.since(from)
 		e = c

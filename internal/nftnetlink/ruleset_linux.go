@@ -51,12 +51,8 @@ type Object struct {
 
 // Flowtable is a flowtable.
 type Flowtable struct {
-	Name     string
-	Handle   uint64
-	Hook     uint32
-	Priority int32
-	Devices  []string
-	Flags    uint32
+	nftables.FlowtableSpec
+	Handle uint64
 }
 
 // attempts is how often a ruleset that changes meanwhile is read again.
@@ -278,9 +274,9 @@ func (r *reader) takeFlowtable(family nftables.Family, t *attributes) error {
 		return err
 	}
 	hook := t.nested(flowtableHook)
-	table.Flowtables = append(table.Flowtables, &Flowtable{
-		Name: t.text(flowtableName), Handle: t.u64(flowtableHandle), Flags: t.u32(flowtableFlags),
+	table.Flowtables = append(table.Flowtables, &Flowtable{Handle: t.u64(flowtableHandle), FlowtableSpec: nftables.FlowtableSpec{
+		Name: t.text(flowtableName), Flags: nftables.FlowtableFlags(t.u32(flowtableFlags)),
 		Hook: hook.u32(1), Priority: int32(hook.u32(2)), Devices: devices(hook, 3),
-	})
+	}})
 	return nil
 }

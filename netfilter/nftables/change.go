@@ -126,18 +126,36 @@ type DeleteObject struct {
 	MayLack     bool
 }
 
-func (*AddTable) change()       {}
-func (*DeleteTable) change()    {}
-func (*AddChain) change()       {}
-func (*DeleteChain) change()    {}
-func (*AddRule) change()        {}
-func (*DeleteRule) change()     {}
-func (*AddSet) change()         {}
-func (*DeleteSet) change()      {}
-func (*AddElements) change()    {}
-func (*DeleteElements) change() {}
-func (*AddObject) change()      {}
-func (*DeleteObject) change()   {}
+// AddFlowtable makes a flowtable, or gives one that is there more devices.
+type AddFlowtable struct {
+	Family    Family
+	Table     string
+	Flowtable FlowtableSpec
+	Exclusive bool
+}
+
+// DeleteFlowtable deletes one, by handle if Handle is not 0.
+type DeleteFlowtable struct {
+	Family      Family
+	Table, Name string
+	Handle      uint64
+	MayLack     bool
+}
+
+func (*AddTable) change()        {}
+func (*DeleteTable) change()     {}
+func (*AddChain) change()        {}
+func (*DeleteChain) change()     {}
+func (*AddRule) change()         {}
+func (*DeleteRule) change()      {}
+func (*AddSet) change()          {}
+func (*DeleteSet) change()       {}
+func (*AddElements) change()     {}
+func (*DeleteElements) change()  {}
+func (*AddObject) change()       {}
+func (*DeleteObject) change()    {}
+func (*AddFlowtable) change()    {}
+func (*DeleteFlowtable) change() {}
 
 // Part is the part of a change that a refusal is about: the attribute that the kernel's extended acknowledgement points at
 // (NLMSGERR_ATTR_OFFS). nft draws its carets there.
@@ -148,7 +166,7 @@ const (
 	PartWhole   Part = iota // none was said: the whole command
 	PartTable               // the table's name
 	PartChain               // the chain's name
-	PartName                // the name of the set or object
+	PartName                // the name of the set, object or flowtable
 	PartHandle              // the handle of a table, chain, set, object or rule
 	PartPlace               // the rule that another one is placed by
 	PartElement             // an element, by Refusal.Index

@@ -239,7 +239,7 @@ func (m *members) capacity(s *SetSpec) int {
 	if s.Size == 0 {
 		return 1<<32 - 1
 	}
-	if s.Flags&SetInterval == 0 || s.structure() != ordering {
+	if s.Flags&SetInterval == 0 || m.structure() != ordering {
 		return int(s.Size)
 	}
 	most := int(s.Size) * 2 // a beginning and an end each
@@ -325,7 +325,7 @@ func (t *tableEdit) flushSet(set *Set) {
 	}
 	t.releaseElements(set)
 	set = t.ownSet(set.Name, 0)
-	set.members.Store(newMembers(set.structure()))
+	set.members.Store(newMembers(set.members.Load().structure()))
 	t.tx.changed = true
 }
 

@@ -177,7 +177,7 @@ func (t *tableEdit) lacksModule(e expr.Expr) bool {
 	case *expr.Fib:
 		return t.Family == ARP || t.Family == Bridge
 	case *expr.FlowOffload:
-		return true // there are no flowtables
+		return t.tx.kernel.noFlowtables || t.Family == ARP || t.Family == Bridge || t.Family == Netdev
 	}
 	return false
 }
@@ -215,6 +215,10 @@ func (t *tableEdit) takeExpr(e expr.Expr) (expr.Expr, syscall.Errno) {
 		return takeLimit(e)
 	case *expr.CT:
 		t.noteCT(e)
+	case *expr.FlowOffload:
+		if errno := t.offloadsTo(e.Table, 1); errno != 0 {
+			return nil, errno
+		}
 	}
 	if errno := t.checkKeys(e); errno != 0 {
 		return nil, errno
@@ -303,6 +307,8 @@ func (t *tableEdit) releaseExprs(exprs []expr.Expr) {
 			} else if o := t.objects.Ref(objectKey(e.Type, e.Object)); o != nil {
 				o.uses--
 			}
+		case *expr.FlowOffload:
+			t.offloadsTo(e.Table, -1)
 		}
 	}
 }

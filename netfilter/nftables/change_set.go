@@ -115,7 +115,7 @@ func (tx *transaction) addSet(c *AddSet) *fault {
 	}
 	own := &Set{SetSpec: c.Set, Handle: t.nextHandle(), members: &atomic.Pointer[members]{}, id: &setID{}, made: tx.edit,
 		grows: c.Set.resizable()}
-	own.members.Store(newMembers(own.structure()))
+	own.members.Store(newMembers(own.chosen()))
 	own.Exprs = copies(c.Set.Exprs)
 	own.Name, own.ID = name, 0
 	if own.DataType == DataVerdict {
@@ -171,10 +171,11 @@ func (t *tableEdit) ownSet(name string, extra int) *Set {
 	}
 	own := &Set{SetSpec: old.SetSpec, Handle: old.Handle, members: &atomic.Pointer[members]{}, id: old.id, made: t.tx.edit,
 		grows: old.grows}
-	own.members.Store(old.members.Load().edit(own.structure(), extra))
+	m := old.members.Load().edit(extra)
+	own.members.Store(m)
 	entry.set = own
 	t.setList.Set(t.setPlace(own.Handle), own)
-	if own.Flags&SetTimeout != 0 && own.structure() != hashing {
+	if own.Flags&SetTimeout != 0 && m.structure() != hashing {
 		t.expireSet(own)
 	}
 	return own

@@ -91,8 +91,8 @@ func (k *staleKeys) add(hash uint64) {
 // mostStale is after how many changes an index is given up.
 const mostStale = 128
 
-// indexes says that an index may be made of the set.
-func (s *SetSpec) indexes() bool { return s.structure() == hashing && s.KeyLen <= longestIndexed }
+// indexes says that an index may be made of the set if it is hashed.
+func (s *SetSpec) indexes() bool { return s.KeyLen <= longestIndexed }
 
 // leastAsked is how often a set is asked at least before it gets an index, and a larger one once for so many of its elements.
 const (

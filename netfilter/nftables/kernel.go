@@ -17,6 +17,8 @@ type Kernel struct {
 	lock     sync.RWMutex         // written by transactions and by overlays that are committed
 	state    atomic.Pointer[State]
 	speller  atomic.Pointer[Speller]
+	// noFlowtables: the kernel was built without them.
+	noFlowtables bool
 	// What goes on being counted even if a transaction is undone: tables, and chains without a name.
 	tableHandle, chainNames uint64
 }
@@ -26,6 +28,13 @@ func New(c clock.PassiveClock, nextTurn func() uint64) *Kernel {
 	k := &Kernel{clock: c, nextTurn: nextTurn}
 	k.state.Store((&State{Generation: 1}).sealed())
 	return k
+}
+
+// OmitFlowtables makes it a kernel that was built without flowtables (CONFIG_NF_FLOW_TABLE). It is for a kernel that has no tables yet.
+func (k *Kernel) OmitFlowtables() {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	k.noFlowtables = true
 }
 
 // sealed completes a new state.

@@ -38,7 +38,8 @@ const (
 	boxing             // net/netfilter/nft_set_pipapo.c
 )
 
-func (s *SetSpec) structure() structure {
+// chosen is the structure of a set that is made (nft_select_set_ops). It keeps that one, also when a rule gives it a size later.
+func (s *SetSpec) chosen() structure {
 	switch {
 	case s.Flags&SetInterval == 0 && s.isTree():
 		return ordering
@@ -67,23 +68,30 @@ func (s *SetSpec) isTree() bool {
 
 // newMembers are none yet, which may be changed.
 func newMembers(of structure) *members {
-	m := &members{}
 	switch of {
-	case hashing:
-		m.hashed = (&persist.Map[*Element]{}).Edit(0)
 	case ordering:
-		m.ordered = (&persist.List[bound]{}).Edit()
+		return &members{ordered: (&persist.List[bound]{}).Edit()}
 	case boxing:
-		m.boxes = &boxes{list: (&persist.List[*Element]{}).Edit()}
+		return &members{boxes: &boxes{list: (&persist.List[*Element]{}).Edit()}}
 	}
-	return m
+	return &members{hashed: (&persist.Map[*Element]{}).Edit(0)}
+}
+
+func (m *members) structure() structure {
+	switch {
+	case m.boxes != nil:
+		return boxing
+	case m.ordered != nil:
+		return ordering
+	}
+	return hashing
 }
 
 // edit are equal members that may be changed, with room for some more.
-func (m *members) edit(of structure, extra int) *members {
+func (m *members) edit(extra int) *members {
 	n := &members{hashed: m.hashed, ordered: m.ordered, boxes: m.boxes, catchall: m.catchall, added: m.added,
 		expires: m.expires, counts: m.counts}
-	switch of {
+	switch m.structure() {
 	case hashing:
 		n.hashed = m.hashed.Edit(extra)
 		n.inherit(m)
@@ -116,7 +124,7 @@ func (m *members) find(s *SetSpec, key []byte, now time.Time) *Element {
 }
 
 func (m *members) meets(s *SetSpec, key []byte, now time.Time) *Element {
-	switch s.structure() {
+	switch m.structure() {
 	case hashing:
 		if m.hashed.Len() > 0 {
 			m.noteAsked(s)
@@ -188,7 +196,7 @@ func (m *members) exact(s *SetSpec, e *Element) *Element {
 	if e.Flags&ElementCatchall != 0 {
 		return m.catchall
 	}
-	switch s.structure() {
+	switch m.structure() {
 	case hashing:
 		found, _ := m.hashed.GetBytes(e.Key)
 		return found
@@ -257,7 +265,7 @@ func (m *members) clash(s *Set, e *Element, now time.Time) (*Element, syscall.Er
 	if e.Flags&ElementCatchall != 0 {
 		return m.catchall, 0
 	}
-	switch s.structure() {
+	switch m.structure() {
 	case ordering:
 		return m.clashOrdered(s, e)
 	case boxing:
@@ -293,7 +301,7 @@ func (m *members) clashOrdered(s *Set, e *Element) (*Element, syscall.Errno) {
 
 // endsBegun says that an element of intervals can be deleted: an end that follows a beginning in a change must be that interval's own.
 func (m *members) endsBegun(s *Set, e *Element) bool {
-	if s.structure() != ordering {
+	if m.structure() != ordering {
 		return true
 	}
 	begun := s.ended
@@ -322,7 +330,7 @@ func (m *members) put(s *SetSpec, e *Element, old *Element) {
 		m.catchall = e
 		return
 	}
-	switch s.structure() {
+	switch m.structure() {
 	case hashing:
 		m.changes(e.Key)
 		m.hashed.Put(string(e.Key), e)
@@ -344,7 +352,7 @@ func (m *members) remove(s *SetSpec, e *Element) {
 		m.catchall = nil
 		return
 	}
-	switch s.structure() {
+	switch m.structure() {
 	case hashing:
 		m.changes(e.Key)
 		m.hashed.Remove(string(e.Key))

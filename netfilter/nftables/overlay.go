@@ -230,7 +230,7 @@ func (k *Kernel) take(changed map[*setID]*overlaid) {
 		if s == nil || s.id != id {
 			continue
 		}
-		m := s.members.Load().edit(hashing, max(c.more, 0))
+		m := s.members.Load().edit(max(c.more, 0))
 		for _, key := range c.keys {
 			e := c.elements[key]
 			if e == nil {

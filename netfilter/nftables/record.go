@@ -29,6 +29,7 @@ type savedTable struct {
 	Chains       []savedChain
 	Sets         []savedSet
 	Objects      []savedObject
+	Flowtables   []savedFlowtable
 }
 
 type savedChain struct {
@@ -44,10 +45,11 @@ type savedRule struct {
 }
 
 type savedSet struct {
-	Spec     SetSpec
-	Handle   uint64
-	Grows    bool
-	Elements []savedElement
+	Spec      SetSpec
+	Handle    uint64
+	Structure structure
+	Grows     bool
+	Elements  []savedElement
 }
 
 type savedElement struct {
@@ -57,6 +59,11 @@ type savedElement struct {
 
 type savedObject struct {
 	Spec   ObjectSpec
+	Handle uint64
+}
+
+type savedFlowtable struct {
+	Spec   FlowtableSpec
 	Handle uint64
 }
 
@@ -109,7 +116,7 @@ func (t *Table) saved() savedTable {
 		saved.Chains = append(saved.Chains, chain)
 	}
 	for _, s := range t.Sets() {
-		set := savedSet{Spec: s.SetSpec, Handle: s.Handle, Grows: s.grows}
+		set := savedSet{Spec: s.SetSpec, Handle: s.Handle, Structure: s.members.Load().structure(), Grows: s.grows}
 		for _, e := range s.Elements(time.Time{}) {
 			set.Elements = append(set.Elements, savedElement{e.ElementSpec, e.Deadline})
 		}
@@ -117,6 +124,9 @@ func (t *Table) saved() savedTable {
 	}
 	for _, o := range t.Objects() {
 		saved.Objects = append(saved.Objects, savedObject{o.ObjectSpec, o.Handle})
+	}
+	for _, f := range t.Flowtables() {
+		saved.Flowtables = append(saved.Flowtables, savedFlowtable{f.FlowtableSpec, f.Handle})
 	}
 	return saved
 }
@@ -196,6 +206,9 @@ func (r *restoring) table(t *savedTable) error {
 	for i := range t.Objects {
 		add(t.Objects[i].Handle, in(&AddObject{Family: t.Spec.Family, Table: t.Spec.Name, Object: t.Objects[i].Spec}))
 	}
+	for i := range t.Flowtables {
+		add(t.Flowtables[i].Handle, in(&AddFlowtable{Family: t.Spec.Family, Table: t.Spec.Name, Flowtable: t.Flowtables[i].Spec}))
+	}
 	var later []func() error
 	for i := range t.Sets {
 		s := &t.Sets[i]
@@ -205,7 +218,9 @@ func (r *restoring) table(t *savedTable) error {
 			if err != nil {
 				return err
 			}
-			table.ownSet(s.Spec.Name, 0).grows = s.Grows // a rule may have given it a size since
+			own := table.ownSet(s.Spec.Name, 0)
+			own.grows = s.Grows // a rule may have given it a size since
+			own.members.Store(newMembers(s.Structure))
 			if s.Spec.Flags&SetAnonymous != 0 {
 				err = elements()
 			}
@@ -266,7 +281,7 @@ func (r *restoring) elements(t *savedTable, s *savedSet) error {
 	if len(add.Elements) == 0 {
 		return nil
 	}
-	if s.Spec.Flags&SetInterval == 0 && s.Spec.structure() == ordering {
+	if s.Spec.Flags&SetInterval == 0 && s.Structure == ordering {
 		slices.Reverse(add.Elements) // none can be added behind another
 	}
 	return r.do(add)

@@ -52,7 +52,8 @@ type Table struct {
 	chainList  *persist.List[*Chain]
 	setList    *persist.List[*Set]
 	objectList *persist.List[*Object]
-	bases      []*Chain // base chains, in that order
+	flowtables []flowtableEntry // in that order, too
+	bases      []*Chain         // base chains, in that order
 	anonymous  map[string]numbers
 }
 

@@ -177,6 +177,10 @@ func (tx *transaction) change(c Change) *fault {
 		return tx.addObject(c)
 	case *DeleteObject:
 		return tx.deleteObject(c)
+	case *AddFlowtable:
+		return tx.addFlowtable(c)
+	case *DeleteFlowtable:
+		return tx.deleteFlowtable(c)
 	}
 	return refuse(syscall.EINVAL, PartWhole)
 }
@@ -220,7 +224,7 @@ func (tx *transaction) editOf(at int) *tableEdit {
 	own := *t
 	own.chains, own.sets, own.objects = t.chains.Edit(0), t.sets.Edit(0), t.objects.Edit(0)
 	own.chainList, own.setList, own.objectList = t.chainList.Edit(), t.setList.Edit(), t.objectList.Edit()
-	own.bases = slices.Clip(t.bases)
+	own.bases, own.flowtables = slices.Clip(t.bases), slices.Clone(t.flowtables)
 	tx.own()
 	tx.tables[at] = &own
 	e := &tableEdit{Table: &own, tx: tx, checking: tx.checking && own.Handle == tx.suspect}

@@ -10,7 +10,7 @@ func (s *Set) FindUnknown(key, unknown []byte) (e *Element, ok bool) {
 	for i, bits := range unknown {
 		least[i], most[i] = key[i]&^bits, key[i]|bits
 	}
-	switch s.structure() {
+	switch m.structure() {
 	case ordering:
 		// Keys with no bound between them meet the same.
 		if m.behind(least) != m.behind(most) {

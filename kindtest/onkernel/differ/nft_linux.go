@@ -47,6 +47,9 @@ func changesOf(r *nftnetlink.Ruleset) []nftables.Change {
 		for _, o := range t.Objects {
 			changes = append(changes, &nftables.AddObject{Family: t.Family, Table: t.Name, Object: o.ObjectSpec})
 		}
+		for _, f := range t.Flowtables {
+			changes = append(changes, &nftables.AddFlowtable{Family: t.Family, Table: t.Name, Flowtable: f.FlowtableSpec})
+		}
 	}
 	id := uint32(0)
 	for _, t := range r.Tables {

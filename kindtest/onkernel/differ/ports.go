@@ -171,6 +171,34 @@ func (j *judging) hashesDrawn(obs *observation) bool {
 	return false
 }
 
+// tellsDrawn ends the case where the packet has a port that the kernel has drawn otherwise than the walk, and a native rule may tell the two
+// ports apart: by a number between them, or by a hash.
+func (j *judging) tellsDrawn(p *inet.Packet) bool {
+	for _, e := range j.host.Conntrack() {
+		c := conversationOfEntry(&e)
+		ours := c.chosen.Port()
+		if !j.isDrawn(&e) || ours != p.SrcPort && ours != p.DstPort {
+			continue
+		}
+		if kernel, known := j.ports[c]; kernel != ours && (!known || strings.Contains(j.c.NFT, "jhash") || partsPorts(j.c.NFT, kernel, ours)) {
+			j.v.Refused, j.apart = "a rule tells the port that the kernel has drawn from the one of the walk", true
+			return true
+		}
+	}
+	return false
+}
+
+// number is a number in a ruleset.
+var number = regexp.MustCompile(`\b\d+\b`)
+
+// partsPorts says whether a number of the rules is between two ports.
+func partsPorts(rules string, a, b uint16) bool {
+	return slices.ContainsFunc(number.FindAllString(rules, -1), func(text string) bool {
+		n, err := strconv.ParseUint(text, 10, 16)
+		return err == nil && uint64(min(a, b)) <= n && n <= uint64(max(a, b))
+	})
+}
+
 // ranged says whether the port is of a range in the rules.
 func (j *judging) ranged(port uint16) bool {
 	for _, text := range portRange.FindAllString(j.c.Rules, -1) {

@@ -157,6 +157,12 @@ func search(ctx context.Context, b Bounds, fresh [2]func() (machine, error), log
 		}
 		steps := g.session()
 		v, err := judge(steps, fresh)
+		for err == nil && v.lacks != "" && len(v.runs) <= len(steps) {
+			// The rest is compared without the step that cannot be.
+			n.Lacks[v.lacks]++
+			steps = slices.Delete(steps, len(v.runs)-1, len(v.runs))
+			v, err = judge(steps, fresh)
+		}
 		if err != nil {
 			return n, fmt.Errorf("session %d of seed %d: %w", n.Sessions+1, b.Seed, err)
 		}

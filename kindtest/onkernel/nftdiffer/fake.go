@@ -26,7 +26,7 @@ type fakeMachine struct {
 	folder string
 }
 
-// newFakeMachine makes a namespace where no tool has run.
+// newFakeMachine makes a namespace where no tool has run, of a kernel without flowtables, as the one is that has answered the sessions.
 func newFakeMachine() (machine, error) {
 	folder, err := os.MkdirTemp("", "chainwalk-nft")
 	if err != nil {
@@ -34,8 +34,10 @@ func newFakeMachine() (machine, error) {
 	}
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	return &fakeMachine{
-		fakenft.New(fakenft.Options{Files: os.DirFS("/"), Dir: folder, Etc: os.DirFS("/etc"), Clock: clock}),
-		&nftstate.Store{Dir: filepath.Join(folder, ".state"), Files: os.DirFS("/"), WorkDir: folder, Etc: os.DirFS("/etc"), Clock: clock},
+		fakenft.New(fakenft.Options{Files: os.DirFS("/"), Dir: folder, Etc: os.DirFS("/etc"), Clock: clock,
+			NoFlowtables: true}),
+		&nftstate.Store{Dir: filepath.Join(folder, ".state"), Files: os.DirFS("/"), WorkDir: folder, Etc: os.DirFS("/etc"), Clock: clock,
+			NoFlowtables: true},
 		folder,
 	}, nil
 }
