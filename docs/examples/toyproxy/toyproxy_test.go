@@ -10,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/search/gen"
+	"github.com/chainwalk/chainwalk/scenarios/search/gen/rapidgen"
 	"github.com/chainwalk/chainwalk/scenarios/users/proxytest"
 )
 
@@ -29,7 +30,7 @@ var known = []gen.Feature{
 // IPs that have endpoints. The rest of the Service API the toy does not know.
 func TestGeneratedClusters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		scenario := gen.Scenario(gen.Options{Without: gen.AllBut(known...)}).Draw(t, "scenario")
+		scenario := rapidgen.Scenario(gen.Options{Without: gen.AllBut(known...)}).Draw(t, "scenario")
 		cluster, err := proxytest.New(scenario)
 		if err != nil {
 			t.Fatal(err)

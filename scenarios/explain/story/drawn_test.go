@@ -15,6 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/search/gen"
+	"github.com/chainwalk/chainwalk/scenarios/search/gen/rapidgen"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
@@ -37,7 +38,7 @@ type walked struct {
 
 // drawCluster draws a cluster, and a node of it after its proxier's first sync, to whose rules somebody may have added others.
 func drawCluster(t *rapid.T) *drawn {
-	resolved, err := scenarios.Resolve(gen.Scenario(gen.Options{Steps: 1}).Draw(t, "cluster"))
+	resolved, err := scenarios.Resolve(rapidgen.Scenario(gen.Options{Steps: 1}).Draw(t, "cluster"))
 	must(t, err)
 	world, err := sim.NewWorld(t.Context(),
 		resolved.With(rapid.SampledFrom([]netfilter.Dialect{netfilter.Legacy, netfilter.NFT}).Draw(t, "tool")),

@@ -8,12 +8,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/scenarios/search/gen"
+	"github.com/chainwalk/chainwalk/scenarios/search/gen/rapidgen"
 	"github.com/chainwalk/chainwalk/scenarios/search/trial"
 )
 
 // FuzzCases lets Go's coverage-guided fuzzing make the draws of the generator.
 func FuzzCases(f *testing.F) {
-	cases := gen.Scenario(gen.Options{})
+	cases := rapidgen.Scenario(gen.Options{})
 	// A draw takes eight bytes, and nearly every case is drawn from so many. The engine would not come to them by itself, and most of what
 	// it changes in longer inputs would be read by nobody.
 	const length = 1 << 14

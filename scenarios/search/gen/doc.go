@@ -3,9 +3,8 @@
 // scenario that fails (Shrink).
 //
 // Its scenarios have actions only, no expectations: scenarios/search/trial runs them
-// and judges the results by scenarios/spec/oracle. The draws are rapid's, so that rapid
-// can search for failures and Go's coverage-guided fuzzing can steer them; the same seed
-// gives the same scenario.
+// and judges the results by scenarios/spec/oracle. The same seed gives the same scenario.
+// With package rapidgen, rapid searches for failures, and Go's coverage-guided fuzzing steers the draws.
 //
 // Each scenario leaves out features at random (swarm testing): a mixture of
 // everything reaches less than many mixtures of a few things. The weights are such

@@ -1,16 +1,10 @@
 package gen
 
-import (
-	"math/bits"
+import "math/bits"
 
-	"pgregory.net/rapid"
-)
-
-// draw makes choices. rapid's own ranges prefer small numbers; here each
-// choice has the weight that is written beside it.
+// draw makes choices, each with the weight that is written beside it.
 type draw struct {
-	t   *rapid.T
-	bit *rapid.Generator[bool]
+	bit func() bool
 }
 
 // spareBits make the choices that a power of two cannot divide evenly nearly even.
@@ -25,7 +19,7 @@ func (d *draw) below(n int) int {
 	value := 0
 	for range width {
 		value <<= 1
-		if d.bit.Draw(d.t, "") {
+		if d.bit() {
 			value |= 1
 		}
 	}

@@ -1,8 +1,6 @@
 package gen
 
 import (
-	"pgregory.net/rapid"
-
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -42,9 +40,9 @@ type Options struct {
 // defaultSteps is enough for what happens to matter later, and few enough to judge many.
 const defaultSteps = 8
 
-// Scenario makes scenarios: a cluster, its objects, and steps that only say what happens.
-// Each is one that scenarios.Resolve accepts, but for Options.OldObjects.
-func Scenario(o Options) *rapid.Generator[*scenarios.Scenario] {
+// Draw makes a scenario of choices between two things: a cluster, its objects, and steps that only say what happens. scenarios.Resolve accepts
+// it, but for Options.OldObjects. The fewer choices are true, the smaller and plainer it is.
+func Draw(o Options, bit func() bool) *scenarios.Scenario {
 	if o.Steps == 0 {
 		o.Steps = defaultSteps
 	}
@@ -53,14 +51,15 @@ func Scenario(o Options) *rapid.Generator[*scenarios.Scenario] {
 		o.Without |= Of(ChainGone, HalfApplied, LockHeld)
 		o.OwnSysctls = true
 	}
-	return rapid.Custom(func(t *rapid.T) *scenarios.Scenario {
-		d := &draw{t: t, bit: rapid.Bool()}
-		return newGenerator(mixture{draw: d, has: swarm(d, o), options: o}).scenario()
-	})
+	d := &draw{bit: bit}
+	return newGenerator(mixture{draw: d, has: swarm(d, o), options: o}).scenario()
 }
 
-// Example is the scenario of a seed.
-func Example(o Options, seed uint64) *scenarios.Scenario { return Scenario(o).Example(int(seed)) }
+// Example is the scenario of a seed: the one that rapid makes of it (rapidgen.Scenario).
+func Example(o Options, seed uint64) *scenarios.Scenario {
+	random := newJSF(seed)
+	return Draw(o, func() bool { return random.next()&1 == 1 })
+}
 
 // generator makes one scenario: the cluster as it is at first, and then what happens to it.
 type generator struct {

@@ -23,12 +23,17 @@ func written(t require.TestingT, s *scenarios.Scenario) []byte {
 }
 
 func drawn(t *rapid.T, has ...Feature) mixture {
-	return mixture{draw: &draw{t: t, bit: rapid.Bool()}, has: Of(has...)}
+	return mixture{draw: &draw{bit: coin(t)}, has: Of(has...)}
+}
+
+func coin(t *rapid.T) func() bool {
+	bit := rapid.Bool()
+	return func() bool { return bit.Draw(t, "") }
 }
 
 func TestScenariosAreInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := Scenario(Options{}).Draw(t, "scenario")
+		s := Draw(Options{}, coin(t))
 		text := written(t, s)
 		_, err := scenarios.Read("generated.yaml", bytes.NewReader(text))
 		require.NoError(t, err, "%s", text)

@@ -9,14 +9,13 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/chainwalk/chainwalk/internal/restclient"
 )
 
-// API is the part of a cluster's API that gathering uses, by client-go's generic clients: its typed ones link every group of the API.
+// API is the part of a cluster's API that gathering uses, by clients of package restclient: client-go's typed ones link every group of the API.
 type API struct {
 	server *restclient.Server
 }
@@ -44,7 +43,7 @@ func NewAPI(config *rest.Config) (*API, error) {
 	return &API{server}, nil
 }
 
-func (a *API) pods(namespace string) *gentype.ClientWithList[*corev1.Pod, *corev1.PodList] {
+func (a *API) pods(namespace string) *restclient.Client[*corev1.Pod, *corev1.PodList] {
 	return restclient.Objects[corev1.Pod, corev1.PodList](a.server, corev1.SchemeGroupVersion.WithResource("pods"), namespace)
 }
 

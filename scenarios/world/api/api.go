@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"github.com/chainwalk/chainwalk/proxier/config"
@@ -74,7 +75,7 @@ func lastOfEach(given []manifest.Object) []manifest.Object {
 
 // Node returns the Node object of that name.
 func (a *API) Node(_ context.Context, name string) (*corev1.Node, error) {
-	node, err := a.store.tracker.Get(resources()["Node"], "", name)
+	node, err := a.store.byKind["Node"].get(types.NamespacedName{Name: name})
 	if err != nil {
 		return nil, err
 	}

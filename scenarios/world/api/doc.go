@@ -1,6 +1,6 @@
-// Package api is the Kubernetes API of a scenario's cluster: client-go's fake
-// clientset, which is written to, and informers on it, which feed the proxiers; or,
-// for cases of which there are many, the objects alone (Direct).
+// Package api is the Kubernetes API of a scenario's cluster: a store of objects, which is
+// written to, and client-go's informers on it, which feed the proxiers; or, for cases of
+// which there are many, the objects alone (Direct).
 //
 // A Queue stands before each proxier: it can hold back what the proxier would be told,
 // and tell it late, in part, twice, or as a list of what became of things. Changes of

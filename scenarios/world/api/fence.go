@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/chainwalk/chainwalk/proxier/config"
 )
@@ -144,15 +144,13 @@ func (f *fence) wait(ctx context.Context) error {
 // write puts the markers behind what each watch was told.
 func (f *fence) write(name string) error {
 	meta := metav1.ObjectMeta{Name: name}
-	for kind, marker := range map[string]runtime.Object{
+	for kind, marker := range map[string]object{
 		"Service":       &corev1.Service{ObjectMeta: meta},
 		"Node":          &corev1.Node{ObjectMeta: meta},
 		"EndpointSlice": &discovery.EndpointSlice{ObjectMeta: meta},
 	} {
-		if err := f.store.tracker.Add(marker); err != nil {
-			return fmt.Errorf("mark the end of what was written: %w", err)
-		}
-		if err := f.store.tracker.Delete(resources()[kind], "", name); err != nil {
+		f.store.byKind[kind].put(marker)
+		if err := f.store.byKind[kind].remove(types.NamespacedName{Name: name}); err != nil {
 			return fmt.Errorf("mark the end of what was written: %w", err)
 		}
 	}

@@ -140,7 +140,7 @@ func TestAWaitEndsWhenTheHandlersHaveReturned(t *testing.T) {
 	p := &slow{told: &told{names: map[string]bool{}}, entered: make(chan struct{}, 1), release: make(chan struct{})}
 	_, err := a.Feed(t.Context(), p)
 	require.NoError(t, err)
-	require.NoError(t, a.store.tracker.Add(serviceNamed("a")))
+	a.store.byKind["Service"].put(serviceNamed("a"))
 	<-p.entered
 
 	ctx, cancel := context.WithCancel(t.Context())

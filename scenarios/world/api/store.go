@@ -13,45 +13,56 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
-// Store holds objects and tells watches of what changes. It is what client-go's fake clientset keeps its objects in, an ObjectTracker, that
-// knows only the kinds which scenarios have: the clientset would link every group of the API.
+// Store holds objects and tells watches of what changes. It knows only the kinds that scenarios have: client-go's fake clientset would link
+// every group of the API, and its ObjectTracker all that server-side apply needs.
 type Store struct {
-	scheme  *runtime.Scheme
-	tracker clienttesting.ObjectTracker
+	byKind map[string]*shelf
+	byType map[reflect.Type]*shelf // an object may come without its kind
 }
 
-// resources are the resources of the kinds that a store holds.
-func resources() map[string]schema.GroupVersionResource {
-	core := corev1.SchemeGroupVersion
-	return map[string]schema.GroupVersionResource{
-		"Service": core.WithResource("services"), "Node": core.WithResource("nodes"), "Pod": core.WithResource("pods"),
-		"Namespace": core.WithResource("namespaces"), "ConfigMap": core.WithResource("configmaps"),
-		"EndpointSlice": discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
-		"NetworkPolicy": networkingv1.SchemeGroupVersion.WithResource("networkpolicies"),
-		"ServiceCIDR":   networkingv1.SchemeGroupVersion.WithResource("servicecidrs"),
+// heldKind is a kind of objects that a store holds.
+type heldKind struct {
+	name     string
+	resource schema.GroupResource
+	example  runtime.Object
+}
+
+func heldKinds() []heldKind {
+	core := func(resource string) schema.GroupResource {
+		return corev1.SchemeGroupVersion.WithResource(resource).GroupResource()
+	}
+	networking := func(resource string) schema.GroupResource {
+		return networkingv1.SchemeGroupVersion.WithResource(resource).GroupResource()
+	}
+	return []heldKind{
+		{"Service", core("services"), &corev1.Service{}},
+		{"Node", core("nodes"), &corev1.Node{}},
+		{"Pod", core("pods"), &corev1.Pod{}},
+		{"Namespace", core("namespaces"), &corev1.Namespace{}},
+		{"ConfigMap", core("configmaps"), &corev1.ConfigMap{}},
+		{"EndpointSlice", discoveryv1.SchemeGroupVersion.WithResource("endpointslices").GroupResource(), &discoveryv1.EndpointSlice{}},
+		{"NetworkPolicy", networking("networkpolicies"), &networkingv1.NetworkPolicy{}},
+		{"ServiceCIDR", networking("servicecidrs"), &networkingv1.ServiceCIDR{}},
 	}
 }
 
 // NewStore returns a store that holds the objects, of several with one name the last.
 func NewStore(objects []manifest.Object) (*Store, error) {
-	scheme := runtime.NewScheme()
-	scheme.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.Service{}, &corev1.ServiceList{}, &corev1.Node{}, &corev1.NodeList{},
-		&corev1.Pod{}, &corev1.PodList{}, &corev1.Namespace{}, &corev1.NamespaceList{}, &corev1.ConfigMap{}, &corev1.ConfigMapList{})
-	scheme.AddKnownTypes(discoveryv1.SchemeGroupVersion, &discoveryv1.EndpointSlice{}, &discoveryv1.EndpointSliceList{})
-	scheme.AddKnownTypes(networkingv1.SchemeGroupVersion, &networkingv1.NetworkPolicy{}, &networkingv1.NetworkPolicyList{},
-		&networkingv1.ServiceCIDR{}, &networkingv1.ServiceCIDRList{})
-	s := &Store{scheme: scheme, tracker: clienttesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())}
+	s := &Store{byKind: map[string]*shelf{}, byType: map[reflect.Type]*shelf{}}
+	for _, k := range heldKinds() {
+		kept := newShelf(k.resource)
+		s.byKind[k.name], s.byType[reflect.TypeOf(k.example)] = kept, kept
+	}
 	for _, o := range lastOfEach(objects) {
-		if err := s.tracker.Add(o.DeepCopyObject()); err != nil {
-			return nil, fmt.Errorf("take %s: %w", o.Ref(), err)
+		if err := s.put(o); err != nil {
+			return nil, err
 		}
 	}
 	return s, nil
@@ -62,36 +73,50 @@ func (s *Store) API() config.API { return s.readers(func() {}) }
 
 // readers read the store, and call stands when a watch of it stands.
 func (s *Store) readers(stands func()) config.API {
-	of := resources()
 	return config.API{
-		Services:       reader[*corev1.ServiceList]{s.tracker, of["Service"], "Service", stands},
-		EndpointSlices: reader[*discoveryv1.EndpointSliceList]{s.tracker, of["EndpointSlice"], "EndpointSlice", stands},
-		Nodes:          reader[*corev1.NodeList]{s.tracker, of["Node"], "Node", stands},
-		Groups:         noGroups{},
-		NoWatchList:    true,
+		Services: reader[*corev1.ServiceList]{s.byKind["Service"], stands, func(m metav1.ListMeta, all []object) *corev1.ServiceList {
+			return &corev1.ServiceList{ListMeta: m, Items: values[corev1.Service](all)}
+		}},
+		EndpointSlices: reader[*discoveryv1.EndpointSliceList]{s.byKind["EndpointSlice"], stands,
+			func(m metav1.ListMeta, all []object) *discoveryv1.EndpointSliceList {
+				return &discoveryv1.EndpointSliceList{ListMeta: m, Items: values[discoveryv1.EndpointSlice](all)}
+			}},
+		Nodes: reader[*corev1.NodeList]{s.byKind["Node"], stands, func(m metav1.ListMeta, all []object) *corev1.NodeList {
+			return &corev1.NodeList{ListMeta: m, Items: values[corev1.Node](all)}
+		}},
+		Groups:      noGroups{},
+		NoWatchList: true,
 	}
+}
+
+// values are the objects, all of one type.
+func values[T any, P interface {
+	*T
+	object
+}](all []object) []T {
+	out := make([]T, len(all))
+	for i, o := range all {
+		out[i] = *o.(P)
+	}
+	return out
 }
 
 // reader reads the objects of one kind. It selects none, since proxies drop what they did not ask for.
 type reader[L runtime.Object] struct {
-	tracker  clienttesting.ObjectTracker
-	resource schema.GroupVersionResource
-	kind     string
-	stands   func()
+	*shelf
+	stands func()
+	listOf func(metav1.ListMeta, []object) L
 }
 
 // List implements config.Reader.
-func (r reader[L]) List(_ context.Context, options metav1.ListOptions) (list L, err error) {
-	found, err := r.tracker.List(r.resource, r.resource.GroupVersion().WithKind(r.kind), metav1.NamespaceAll, options)
-	if err != nil {
-		return list, err
-	}
-	return found.(L), nil
+func (r reader[L]) List(context.Context, metav1.ListOptions) (list L, err error) {
+	all, version := r.list()
+	return r.listOf(metav1.ListMeta{ResourceVersion: version}, all), nil
 }
 
 // Watch implements config.Reader.
 func (r reader[L]) Watch(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	events, err := r.tracker.Watch(r.resource, metav1.NamespaceAll, options)
+	events, err := r.watch(options.ResourceVersion)
 	if err == nil {
 		r.stands()
 	}
@@ -107,28 +132,21 @@ func (noGroups) ServerResourcesForGroupVersion(groupVersion string) (*metav1.API
 }
 
 // put creates an object, or replaces it with its status.
-func (s *Store) put(o manifest.Object) error {
-	kinds, _, err := s.scheme.ObjectKinds(o.Object)
-	if err != nil {
-		return fmt.Errorf("apply %s: objects of type %T are not supported", o.Ref(), o.Object)
+func (s *Store) put(given manifest.Object) error {
+	kept, held := s.byType[reflect.TypeOf(given.Object)]
+	if !held {
+		return fmt.Errorf("apply %s: objects of type %T are not supported", given.Ref(), given.Object)
 	}
-	resource := resources()[kinds[0].Kind]
-	err = s.tracker.Create(resource, o.Object, o.Meta().GetNamespace())
-	if apierrors.IsAlreadyExists(err) {
-		err = s.tracker.Update(resource, o.Object, o.Meta().GetNamespace())
-	}
-	if err != nil {
-		return fmt.Errorf("apply %s: %w", o.Ref(), err)
-	}
+	kept.put(given.Object.(object)) // all types that are held have metadata
 	return nil
 }
 
 func (s *Store) remove(ref manifest.Ref) error {
-	resource, ok := resources()[ref.Kind]
-	if !ok {
+	kept, held := s.byKind[ref.Kind]
+	if !held {
 		return fmt.Errorf("objects of kind %s are not supported", ref.Kind)
 	}
-	return s.tracker.Delete(resource, ref.Namespace, ref.Name)
+	return kept.remove(types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
 }
 
 // Replace turns the objects that a store was given before into those that it shall hold now: it writes what differs, and deletes what is

@@ -1,0 +1,25 @@
+package rapidgen
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/search/gen"
+)
+
+// TestSeeds holds the scenario of a seed to the one that rapid makes of it.
+func TestSeeds(t *testing.T) {
+	text := func(s *scenarios.Scenario) string {
+		var b bytes.Buffer
+		require.NoError(t, scenarios.Write(&b, s))
+		return b.String()
+	}
+	for _, o := range []gen.Options{{}, {Modes: true, Steps: 20}, {NFTables: true, Beside: true, FarFlows: true}} {
+		for seed := range uint64(50) {
+			require.Equal(t, text(Scenario(o).Example(int(seed))), text(gen.Example(o, seed)), "seed %d, %+v", seed, o)
+		}
+	}
+}
