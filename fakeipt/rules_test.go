@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -103,6 +104,7 @@ func bothResults(legacy, nft string) string {
 }
 
 func TestRulesOnTheFakeKernel(t *testing.T) {
+	race.OneGoroutine(t)
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
 		runRulesFile(t, path, newFakeMachines())
 	})

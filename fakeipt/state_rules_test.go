@@ -13,12 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestStateKeepsRules holds that every rule of testdata/rules which was written with the state and read again is the same rule, also in
 // what iptables-save does not print: -D and -C compare that.
 func TestStateKeepsRules(t *testing.T) {
+	race.OneGoroutine(t)
 	kept := 0
 	unmet := map[string]bool{}
 	for _, v := range ruleset.StateParts() {

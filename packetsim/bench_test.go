@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 // manyServices is a nat table of so many services with five endpoints each.
@@ -44,6 +46,7 @@ func serviceAddr(s int) netip.Addr {
 }
 
 func TestWalkOfManyServices(t *testing.T) {
+	race.OneGoroutine(t)
 	const services = 2000
 	h, _ := testNode{rules4: manyServices(services)}.build(t)
 	outcomes, err := h.Walk(parse(t, lastService(services)))

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
@@ -126,6 +127,7 @@ func TestConnlimitMetTwice(t *testing.T) {
 
 // TestConnlimitOfManyThatAreOver has what Linux 6.18 counted: it leaves the others for the next time once it has found 65 that are over.
 func TestConnlimitOfManyThatAreOver(t *testing.T) {
+	race.OneGoroutine(t)
 	h := countingHost(t, 110, "-A FORWARD -p tcp -m tcp --tcp-flags RST RST -j ACCEPT", "-A FORWARD -j C")
 	assert.Equal(t, 1, counted(t, h, fromPort(1, "SYN")))
 	for port := range 100 {

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
@@ -147,6 +148,7 @@ func withoutProbability(o Outcome) Outcome {
 // TestWalkLeavesNothingBehind: whatever went through a host before, a look changes nothing, and the packet itself then takes
 // one of the ways that the look found.
 func TestWalkLeavesNothingBehind(t *testing.T) {
+	race.OneGoroutine(t)
 	packets := memoryPackets(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		hosts, clock := memoryHosts(t, 2)

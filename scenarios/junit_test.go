@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
@@ -213,6 +214,7 @@ var hard = []string{
 }
 
 func TestJUnitIsXMLWhateverAScenarioIsCalled(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, text := range hard {
 		checkWhatCanBeRead(t, text, ".yaml", 1234567*time.Microsecond)
 	}
@@ -221,6 +223,7 @@ func TestJUnitIsXMLWhateverAScenarioIsCalled(t *testing.T) {
 
 // FuzzJUnit: what is written can be read back, is what readers of JUnit take, and has every text.
 func FuzzJUnit(f *testing.F) {
+	race.OneGoroutine(f)
 	for _, text := range hard {
 		f.Add(text, "cases/a.yaml", int64(1))
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 // above are the folders of those who work above packetsim, in every module of the repository.
@@ -49,6 +51,7 @@ func filesBelow(t *testing.T, folders ...string) (files []parsed) {
 // TestLanguagesAreKnownBelowPacketsim: who works above packetsim takes kernels from fakekernel. chainwalk tool is the tools of the fake
 // themselves.
 func TestLanguagesAreKnownBelowPacketsim(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, f := range filesBelow(t, above...) {
 		for _, i := range f.file.Imports {
 			imported, err := strconv.Unquote(i.Path.Value)
@@ -77,6 +80,7 @@ var nobodyReads = map[string]string{
 
 // TestProvenanceAloneReadsNamesOfChains: everybody else asks it, with facts.
 func TestProvenanceAloneReadsNamesOfChains(t *testing.T) {
+	race.OneGoroutine(t)
 	needed := map[string]bool{}
 	for _, f := range filesBelow(t, append(slices.Clone(above), "packetsim/snapshot")...) {
 		words := wordsIn(f.file)

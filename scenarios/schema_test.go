@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 // validator is as much of JSON Schema as Schema uses.
@@ -194,6 +196,7 @@ func (v validator) checkYAML(t *testing.T, text []byte) string {
 }
 
 func TestShippedScenariosFollowTheSchema(t *testing.T) {
+	race.OneGoroutine(t)
 	v := readSchema(t)
 	files, err := filepath.Glob("testdata/*/*.yaml")
 	require.NoError(t, err)

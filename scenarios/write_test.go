@@ -179,6 +179,7 @@ func TestAnObjectThatWouldBeReadAsAnotherIsNotWritten(t *testing.T) {
 
 // TestEveryFieldIsInAShippedFile keeps the format to what is shown, and run on every backend.
 func TestEveryFieldIsInAShippedFile(t *testing.T) {
+	race.OneGoroutine(t)
 	used, known := map[string]bool{}, map[string]bool{}
 	fieldsIn(reflect.TypeFor[Scenario](), known)
 	for file, text := range shipped(t) {

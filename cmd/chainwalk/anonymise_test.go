@@ -242,8 +242,9 @@ var damages = map[string]func(save string) string{
 // TestAnAnonymousFolderIsToldTheSame holds that doctor, why and trace say of an anonymous folder what they say of the cluster, in other
 // words.
 func TestAnAnonymousFolderIsToldTheSame(t *testing.T) {
-	for _, tools := range race.Some(dumpTools, 2) {
-		for _, name := range race.Some(slices.Sorted(maps.Keys(damages)), len(damages)) {
+	race.OneGoroutine(t)
+	for _, tools := range dumpTools {
+		for _, name := range slices.Sorted(maps.Keys(damages)) {
 			if tools == "nft" && name != "nothing" && name != "a rule less" {
 				continue // the tools that wrote the rules make no difference to a policy and a rule of others
 			}
@@ -306,6 +307,7 @@ func sortedLines(text, objects string) []string {
 
 // TestNothingOfTheClusterIsLeft looks for each address and each name of the recorded cluster in all files of an anonymous folder of it.
 func TestNothingOfTheClusterIsLeft(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, tools := range []string{"legacy", "nft"} {
 		folder := keptDump(t, tools)
 		secrets := secretsOf(t, filesIn(t, folder))
@@ -326,6 +328,7 @@ func TestNothingOfTheClusterIsLeft(t *testing.T) {
 
 // TestAnAnonymousFolderIsOfItsKey holds that a key gives the same folder again, and no key another one each time.
 func TestAnAnonymousFolderIsOfItsKey(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := savedDump(t, "demo-worker2", "demo-worker")
 	first := filesIn(t, anonymised(t, folder, testKey))
 	assert.Equal(t, first, filesIn(t, anonymised(t, folder, testKey)))

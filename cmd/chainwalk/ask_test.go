@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 func TestAskOfARuleset(t *testing.T) {
@@ -53,6 +55,7 @@ func TestAskOfARuleset(t *testing.T) {
 }
 
 func TestAskNamesObjects(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := clusterDump(t)
 	ask := func(question string) (int, string, string) {
 		return call("", append([]string{"ask", filepath.Join(folder, "legacy", "demo-worker.yaml"), "-f", filepath.Join(folder, "objects.yaml"),

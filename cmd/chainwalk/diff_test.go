@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 const (
@@ -46,6 +48,7 @@ func TestDiffOfAllPackets(t *testing.T) {
 }
 
 func TestDiffOfNodes(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := clusterDump(t)
 	nodes := recorded(folder, dumpNodes[1:]...) // -f OBJECTS --node SNAPSHOT...
 	var files []string

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 // savedDump is a folder as gather --save writes it, of the recorded cluster with the snapshots of some of its nodes, and of another one
@@ -40,6 +42,7 @@ func savedDump(t *testing.T, silent string, nodes ...string) string {
 
 // TestWhatWasKeptIsReadByAll holds that commands read a folder as they read its files.
 func TestWhatWasKeptIsReadByAll(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := savedDump(t, "", dumpNodes...)
 	files := recorded(clusterDump(t), dumpNodes...)
 	for _, command := range []string{"doctor", "why pod/shop/echo-77c9b5bcb7-d6rwv svc/shop/web", "scenario from"} {
@@ -58,6 +61,7 @@ func TestWhatWasKeptIsReadByAll(t *testing.T) {
 // TestANodeThatDidNotAnswerIsNotSound: nothing is wrong with the others, and that is no all-clear. A snapshot that was
 // taken by hand stands in.
 func TestANodeThatDidNotAnswerIsNotSound(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := savedDump(t, "demo-worker2", "demo-control-plane", "demo-worker")
 	status, out, errOut := call("", "doctor", "--saved", folder)
 	assert.Equal(t, exitNotHeld, status, errOut)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
@@ -24,6 +25,7 @@ func recorded(folder string, nodes ...string) []string {
 }
 
 func TestDoctorFindsNothingWrongWithTheRecordedCluster(t *testing.T) {
+	race.OneGoroutine(t)
 	status, out, errOut := call("", append([]string{"doctor"}, recorded(clusterDump(t), dumpNodes...)...)...)
 	assert.Equal(t, exitHeld, status, errOut)
 	assert.Regexp(t, "^nothing is wrong: [0-9]+ connections judged on 3 nodes\n", out)
@@ -31,6 +33,7 @@ func TestDoctorFindsNothingWrongWithTheRecordedCluster(t *testing.T) {
 }
 
 func TestDoctorNamesADeletedRule(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := clusterDump(t)
 	file := filepath.Join(folder, "legacy", "demo-worker.yaml")
 	text, err := os.ReadFile(file)
@@ -67,6 +70,7 @@ func TestDoctorNamesADeletedRule(t *testing.T) {
 }
 
 func TestScenarioFromRunsGreen(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := clusterDump(t)
 	status, out, errOut := call("", append([]string{"scenario", "from", "--anonymise"}, recorded(folder, dumpNodes...)...)...)
 	require.Equal(t, exitHeld, status, errOut)

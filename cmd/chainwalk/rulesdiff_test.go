@@ -27,8 +27,9 @@ func savedOf(t *testing.T, tools, node string) string {
 
 // TestRulesDiffOfTheDump: a real kube-proxy's rules have no drift, and what somebody does to them has.
 func TestRulesDiffOfTheDump(t *testing.T) {
+	race.OneGoroutine(t)
 	dump := clusterDump(t)
-	for _, tools := range race.Some(dumpTools, 2) {
+	for _, tools := range dumpTools {
 		diff := func(stdin string, args ...string) (int, string, string) {
 			return call(stdin, append([]string{"rules", "-f", filepath.Join(dump, "objects.yaml"), "--node", "demo-worker",
 				"--config", filepath.Join(dump, tools, "demo-worker", "kube-proxy.yaml"), "--diff"}, args...)...)

@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
 // TestOnlyTheChangedServiceChanges has the recorded cluster, of both families and many kinds of services, with one service's policy
 // changed.
 func TestOnlyTheChangedServiceChanges(t *testing.T) {
+	race.OneGoroutine(t)
 	const recorded = "../../internal/dumps/kind-v1.34/objects.yaml"
 	text, err := os.ReadFile(recorded)
 	require.NoError(t, err)

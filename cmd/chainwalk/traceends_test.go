@@ -13,6 +13,7 @@ import (
 )
 
 func TestTraceBetweenEnds(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := clusterDump(t)
 	for _, tc := range []struct {
 		name  string
@@ -48,7 +49,7 @@ func TestTraceBetweenEnds(t *testing.T) {
 			"rejected: shop/empty:http has no endpoints\n", []string{"CW503: The selector of shop/empty (app=nobody) selects no pod."}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			for _, tools := range race.Some(dumpTools, 2) {
+			for _, tools := range dumpTools {
 				status, out, errOut := call("", append(traced(folder, tools, tc.nodes...), strings.Fields(tc.args)...)...)
 				require.Equal(t, exitHeld, status, errOut)
 				assert.True(t, strings.HasPrefix(out, tc.first), out)
@@ -62,6 +63,7 @@ func TestTraceBetweenEnds(t *testing.T) {
 
 // TestTraceBetweenEndsIsThatOfItsPacket holds that every form of the answer is that of the packet that the first line names.
 func TestTraceBetweenEndsIsThatOfItsPacket(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := clusterDump(t)
 	for _, nodes := range [][]string{dumpNodes, dumpNodes[1:2]} {
 		for _, form := range []string{"-o=text", "--summary", "-o=json", "-o=html", "-o=mermaid"} {
@@ -84,6 +86,7 @@ func TestTraceBetweenEndsIsThatOfItsPacket(t *testing.T) {
 }
 
 func TestTraceBetweenEndsOfAFolder(t *testing.T) {
+	race.OneGoroutine(t)
 	args := []string{"trace", "--summary", "svc/shop/web:http", "--from", "pod/shop/echo-77c9b5bcb7-d6rwv", "--saved"}
 	status, out, errOut := call("", append(args, savedDump(t, "", dumpNodes...))...)
 	require.Equal(t, exitHeld, status, errOut)
@@ -97,6 +100,7 @@ func TestTraceBetweenEndsOfAFolder(t *testing.T) {
 }
 
 func TestTraceRefusesEnds(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := clusterDump(t)
 	node, objects := filepath.Join(folder, "nft", "demo-worker.yaml"), filepath.Join(folder, "objects.yaml")
 	nowhere := filepath.Join(t.TempDir(), "kubeconfig")

@@ -23,6 +23,7 @@ func traced(folder, tools string, nodes ...string) []string {
 }
 
 func TestTraceNamesObjects(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := clusterDump(t)
 	for _, tc := range []struct {
 		name, node, packet string
@@ -55,7 +56,7 @@ func TestTraceNamesObjects(t *testing.T) {
 			"not reached:\n  service shop/web: it has no port 81 of TCP: it has http 80/TCP, dns-udp 53/UDP\n"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			for _, tools := range race.Some(dumpTools, 2) {
+			for _, tools := range dumpTools {
 				status, out, errOut := call("", append(traced(folder, tools, tc.node), tc.packet)...)
 				require.Equal(t, exitHeld, status, errOut)
 				for _, text := range tc.want {
@@ -69,6 +70,7 @@ func TestTraceNamesObjects(t *testing.T) {
 }
 
 func TestTraceRefusesNames(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := clusterDump(t)
 	node := filepath.Join(folder, "nft", "demo-worker.yaml")
 	objects := filepath.Join(folder, "objects.yaml")
@@ -105,9 +107,10 @@ func TestTraceRefusesNames(t *testing.T) {
 }
 
 func TestTraceThroughSeveralNodes(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := clusterDump(t)
 	packet := "tcp pod/shop/echo-77c9b5bcb7-d6rwv:40000 > svc/shop/web:http"
-	for _, tools := range race.Some(dumpTools, 2) {
+	for _, tools := range dumpTools {
 		status, out, errOut := call("", append(traced(folder, tools, dumpNodes...), packet)...)
 		require.Equal(t, exitHeld, status, errOut)
 		first, _, _ := strings.Cut(out, "\n")
@@ -141,7 +144,7 @@ func TestTraceThroughSeveralNodes(t *testing.T) {
 	assert.Len(t, document.Unreached, 2)
 	assert.Equal(t, "demo-worker", document.Outcomes[0].Passages[0].Host)
 
-	for _, form := range race.Some([]string{"html", "mermaid"}, 2) {
+	for _, form := range []string{"html", "mermaid"} {
 		status, out, errOut := call("", append(traced(folder, "nft", dumpNodes...), "-o", form, packet)...)
 		require.Equal(t, exitHeld, status, errOut)
 		assert.Contains(t, out, "echo-77c9b5bcb7-ngq5b", form)

@@ -8,10 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
 func TestWhyAnswersByItsExitStatus(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := clusterDump(t)
 	for _, row := range []struct {
 		args   []string
@@ -39,6 +41,7 @@ func TestWhyAnswersByItsExitStatus(t *testing.T) {
 }
 
 func TestWhyIsAPageAndData(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := clusterDump(t)
 	_, out, _ := call("", append([]string{"why", "node/demo-worker", "svc/empty", "-o", "json"}, recorded(folder, dumpNodes...)...)...)
 	var why live.Why

@@ -8,11 +8,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 // TestDamageAnywhere: wherever a byte of a part has changed, and wherever it was cut off (at every third), the next tool says so once and
 // goes on, and those after it do as on a new state.
 func TestDamageAnywhere(t *testing.T) {
+	race.OneGoroutine(t)
 	s := &Store{dir: t.TempDir()}
 	must(t, s, "nfacct", "add", "seen")
 	must(t, s, "iptables", "-A", "INPUT", "-m", "nfacct", "--nfacct-name", "seen", "-j", "DROP")

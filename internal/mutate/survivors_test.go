@@ -9,9 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/overlay"
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 func TestEachArguedSurvivorIsAMutantStill(t *testing.T) {
+	race.OneGoroutine(t)
 	root, err := overlay.Root()
 	require.NoError(t, err)
 	sources, err := load(root)

@@ -17,6 +17,7 @@ import (
 
 // TestNoDeadRuleIsMet walks random packets through random rulesets: no rule that any of them matches is called dead.
 func TestNoDeadRuleIsMet(t *testing.T) {
+	race.OneGoroutine(t)
 	rulesets := max(12, *forallPackets/5000)
 	if race.Enabled {
 		rulesets = 2 // it starts no goroutine, and the detector makes it ten times as slow

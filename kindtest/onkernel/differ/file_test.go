@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestCasesAreWrittenAsTheyWereRead holds the writer against the recorded cases, byte for byte.
 func TestCasesAreWrittenAsTheyWereRead(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := t.TempDir()
 	for _, kind := range []struct {
 		folder string

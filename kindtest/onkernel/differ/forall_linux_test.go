@@ -27,6 +27,7 @@ var (
 
 // TestFatesOfRandomRulesets compares the fates of all packets with those of single ones, by the rulesets that are compared with the kernel.
 func TestFatesOfRandomRulesets(t *testing.T) {
+	race.OneGoroutine(t)
 	languages, families := []string{"legacy", "nft", "nftables"}, []netfilter.Family{netfilter.IPv4, netfilter.IPv6}
 	packets := *forallPackets / len(languages) / len(families)
 	if race.Enabled {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 const (
@@ -35,6 +37,7 @@ func caseName(path string) string { return strings.TrimSuffix(filepath.Base(path
 
 // TestWalkCasesOnTheFake holds the fake against the kernel's recorded answers.
 func TestWalkCasesOnTheFake(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, path := range caseFiles(t, walkCases, "walk") {
 		t.Run(caseName(path), func(t *testing.T) {
 			var c walkCase
@@ -50,6 +53,7 @@ func TestWalkCasesOnTheFake(t *testing.T) {
 
 // TestTextCasesOnTheFake holds the fake against the recorded answers of the real tools.
 func TestTextCasesOnTheFake(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, path := range caseFiles(t, textCases, "text") {
 		t.Run(caseName(path), func(t *testing.T) {
 			var c textCase

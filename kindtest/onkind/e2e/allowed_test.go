@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/command"
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -92,6 +93,7 @@ func lineOf(t *testing.T, at string) int {
 
 // TestShippedFilesAskAllThatModesAnswerDifferently: an allowance that nothing asks about would hide nothing, and say nothing.
 func TestShippedFilesAskAllThatModesAnswerDifferently(t *testing.T) {
+	race.OneGoroutine(t)
 	all, err := scenarios.Load("../../../scenarios/testdata")
 	require.NoError(t, err)
 	asked := map[clause]int{}

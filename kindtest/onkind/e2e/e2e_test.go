@@ -15,6 +15,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/command"
 	"github.com/chainwalk/chainwalk/internal/overlay"
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/search/trackrecord"
 )
@@ -59,6 +60,7 @@ func TestEveryFaultCanBeMade(t *testing.T) {
 
 // TestReportsHaveRelativePaths, from wherever the files are named.
 func TestReportsHaveRelativePaths(t *testing.T) {
+	race.OneGoroutine(t)
 	here, err := os.Getwd()
 	require.NoError(t, err)
 	file := filepath.Join("testdata", "web.yaml")

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -47,6 +48,7 @@ func TestTwoPlacesMeetOnce(t *testing.T) {
 
 // TestTheClusterBesideHasRoomForMostScenarios: all shipped ones are known by their nodes, also those whose slices a controller makes.
 func TestTheClusterBesideHasRoomForMostScenarios(t *testing.T) {
+	race.OneGoroutine(t)
 	all, err := scenarios.Load(filepath.Join("..", "..", "..", shipped))
 	require.NoError(t, err)
 	small := 0

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -52,6 +53,7 @@ const shipped = "../../../scenarios/testdata"
 
 // TestNineOfTenShippedFilesCanRun counts the files that a cluster of four nodes can run, and prints why the others cannot.
 func TestNineOfTenShippedFilesCanRun(t *testing.T) {
+	race.OneGoroutine(t)
 	all, err := scenarios.Load(shipped)
 	require.NoError(t, err)
 	var reasons []string
@@ -74,6 +76,7 @@ func TestNineOfTenShippedFilesCanRun(t *testing.T) {
 // TestModeNFTablesRunsWhatIsNotOfIPTablesAlone: what is looked at in rules is passed over step by step; a scenario is skipped only where
 // it changes rules.
 func TestModeNFTablesRunsWhatIsNotOfIPTablesAlone(t *testing.T) {
+	race.OneGoroutine(t)
 	all, err := scenarios.Load(shipped)
 	require.NoError(t, err)
 	facts := fourNodes()
