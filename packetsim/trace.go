@@ -9,8 +9,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// TraceVersion is the version of the JSON that TraceResult makes.
-const TraceVersion = 1
+// traceVersion is the version of the JSON that TraceResult makes.
+const traceVersion = 1
 
 // TraceResult is what a walk says about one packet, in the form that "chainwalk trace" prints.
 type TraceResult struct {
@@ -55,7 +55,7 @@ const (
 
 // NewTraceResult puts the outcomes of Host.Walk for a packet into one result.
 func NewTraceResult(in inet.Input, outcomes []Outcome) TraceResult {
-	result := TraceResult{Version: TraceVersion, Packet: in.Full(), Outcomes: make([]Outcome, len(outcomes)), Input: in}
+	result := TraceResult{Version: traceVersion, Packet: in.Full(), Outcomes: make([]Outcome, len(outcomes)), Input: in}
 	copy(result.Outcomes, outcomes)
 	for i := range result.Outcomes {
 		// A list without members is [] in the JSON, never null.

@@ -52,11 +52,6 @@ func (s state) Chain(name string) (*nftables.ChainSpec, []*nftables.Rule) {
 // Of decompiles what a table has at a moment, which decides on what elements have expired.
 func Of(t *nftables.Table, now time.Time) *Decompiler { return New(state{t, now}, now) }
 
-// Rule is a rule of a table.
-func Rule(t *nftables.Table, r *nftables.Rule, _ nftables.Family) *syntax.Rule {
-	return Of(t, time.Time{}).Rule(r)
-}
-
 // Table is a table with all that it has.
 func Table(t *nftables.Table, now time.Time) *syntax.TableDecl {
 	d := Of(t, now)

@@ -112,11 +112,11 @@ func (s *scanner) leave() bool {
 	return true
 }
 
-// Disk are the files of this machine.
-type Disk struct{}
+// disk are the files of this machine.
+type disk struct{}
 
 // Glob matches as glob(3) does: '*' does not match a dot at the beginning of a name, and folders end in "/".
-func (Disk) Glob(pattern string) ([]string, error) {
+func (disk) Glob(pattern string) ([]string, error) {
 	found, err := filepath.Glob(pattern)
 	if errors.Is(err, filepath.ErrBadPattern) {
 		return nil, nil // a "[" that nothing closes is a letter there, and hardly any file has such a name
@@ -139,4 +139,4 @@ func (Disk) Glob(pattern string) ([]string, error) {
 }
 
 // Read reads a file.
-func (Disk) Read(name string) ([]byte, error) { return os.ReadFile(name) }
+func (disk) Read(name string) ([]byte, error) { return os.ReadFile(name) }

@@ -22,7 +22,7 @@ func AppendDescribe(dst []byte, e syntax.Expr) ([]byte, error) {
 	}
 	kind := syntax.PrimaryKind(e)
 	if kind == "" {
-		return p.b, Unsupported{fmt.Sprintf("the description of an expression of kind %T", e)}
+		return p.b, unsupportedError{fmt.Sprintf("the description of an expression of kind %T", e)}
 	}
 	t := e.Info().Type
 	if t == nil {

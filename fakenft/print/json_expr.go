@@ -5,13 +5,6 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// AppendJSONExpr appends an expression as "nft -j" writes it.
-func AppendJSONExpr(dst []byte, e syntax.Expr, o *Options) (_ []byte, err error) {
-	p := newJSONPrinter(dst, o)
-	err = guard(func() { p.exprs.expr(e) })
-	return p.b, err
-}
-
 // jsonExprPrinter prints expressions as JSON.
 type jsonExprPrinter struct {
 	*buffer

@@ -1,7 +1,6 @@
 package print
 
 import (
-	"io"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
@@ -9,19 +8,10 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// MetaInfo is what a listing in JSON begins with.
-const MetaInfo = `{"nftables": [{"metainfo": {"version": "1.0.6", "release_name": "Lester Gooch #5", "json_schema_version": 1}}`
+// metaInfo is what a listing in JSON begins with.
+const metaInfo = `{"nftables": [{"metainfo": {"version": "1.0.6", "release_name": "Lester Gooch #5", "json_schema_version": 1}}`
 
-// JSON writes tables as "nft -j list ruleset" does.
-func JSON(w io.Writer, tables []*syntax.TableDecl, o *Options) error {
-	b, err := AppendJSON(nil, tables, o)
-	if _, failed := w.Write(b); failed != nil && err == nil {
-		err = failed
-	}
-	return err
-}
-
-// AppendJSON appends what JSON writes; one table is what "nft -j list table" prints.
+// AppendJSON appends tables as "nft -j list ruleset" writes them; one table is what "nft -j list table" prints.
 func AppendJSON(dst []byte, tables []*syntax.TableDecl, o *Options) ([]byte, error) {
 	return appendJSONListing(dst, tables, o, (*jsonTablePrinter).table)
 }
@@ -32,7 +22,7 @@ func appendJSONListing(
 ) (_ []byte, err error) {
 	p := newJSONPrinter(dst, o)
 	err = guard(func() {
-		p.str(MetaInfo)
+		p.str(metaInfo)
 		for _, t := range tables {
 			p.Family = t.Handle.Family
 			body(&p.tables, t)
@@ -64,7 +54,7 @@ func AppendJSONChain(dst []byte, t *syntax.TableDecl, c *syntax.ChainDecl, o *Op
 func AppendJSONSets(dst []byte, tables []*syntax.TableDecl, kind syntax.Kind, o *Options) ([]byte, error) {
 	return appendJSONListing(dst, tables, o, func(p *jsonTablePrinter, t *syntax.TableDecl) {
 		for _, s := range t.Sets {
-			if IsOfKind(s, kind) {
+			if isOfKind(s, kind) {
 				p.set(t, s)
 			}
 		}
@@ -89,13 +79,6 @@ func AppendJSONFlowtables(dst []byte, tables []*syntax.TableDecl, o *Options) ([
 			p.flowtable(t, f)
 		}
 	})
-}
-
-// AppendJSONRule appends the line of a rule that "nft -j --echo" prints, without what is around it.
-func AppendJSONRule(dst []byte, r *syntax.Rule, o *Options) (_ []byte, err error) {
-	p := newJSONPrinter(dst, o)
-	err = guard(func() { p.tables.rule(r.Handle.Family, r.Handle.Table, r.Handle.Chain, r) })
-	return p.b, err
 }
 
 // jsonTablePrinter prints tables and what is declared in them as JSON.

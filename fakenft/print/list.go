@@ -40,15 +40,15 @@ func AppendChain(dst []byte, t *syntax.TableDecl, c *syntax.ChainDecl, o *Option
 func AppendSets(dst []byte, tables []*syntax.TableDecl, kind syntax.Kind, o *Options) ([]byte, error) {
 	return appendBlocks(dst, tables, o, func(p *tablePrinter, t *syntax.TableDecl) {
 		for _, s := range t.Sets {
-			if IsOfKind(s, kind) {
+			if isOfKind(s, kind) {
 				p.set(s)
 			}
 		}
 	})
 }
 
-// IsOfKind says whether a listing of a kind has a set.
-func IsOfKind(s *syntax.SetDecl, kind syntax.Kind) bool {
+// isOfKind says whether a listing of a kind has a set.
+func isOfKind(s *syntax.SetDecl, kind syntax.Kind) bool {
 	meter := isMeter(s.Flags)
 	isMap := s.Map || s.Flags&(nftables.SetMap|nftables.SetObject) != 0
 	switch kind {

@@ -25,13 +25,6 @@ func compareKeys(a, b sortKey) int {
 	return bytes.Compare(a.long, b.long)
 }
 
-// Sorted gives back the elements of a set in the order in which nft lists them (list_expr_sort of nft). Intervals says that the set is one
-// of intervals, whose names are compared from their first byte.
-func Sorted(items []syntax.Expr, intervals bool) []syntax.Expr {
-	p := sorter{Options: &Options{}}
-	return p.sorted(items, intervals)
-}
-
 // sorter puts elements into the order in which nft lists them.
 type sorter struct {
 	*Options

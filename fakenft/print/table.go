@@ -1,22 +1,11 @@
 package print
 
 import (
-	"io"
-
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
 
-// Ruleset writes tables as "nft list ruleset" does.
-func Ruleset(w io.Writer, tables []*syntax.TableDecl, o *Options) error {
-	b, err := AppendRuleset(nil, tables, o)
-	if _, failed := w.Write(b); failed != nil && err == nil {
-		err = failed
-	}
-	return err
-}
-
-// AppendRuleset appends what Ruleset writes.
+// AppendRuleset appends tables as "nft list ruleset" writes them.
 func AppendRuleset(dst []byte, tables []*syntax.TableDecl, o *Options) (_ []byte, err error) {
 	p := newPrinter(dst, o)
 	err = guard(func() {

@@ -4,22 +4,22 @@ import "fmt"
 
 // The extension headers of IPv6.
 var (
-	HeaderHBH = extension("hbh", 0, field("nexthdr", TypeInetProto, 0, 8), field("hdrlength", TypeInteger, 8, 8))
-	HeaderRT  = extension("rt", 43, field("nexthdr", TypeInetProto, 0, 8), field("hdrlength", TypeInteger, 8, 8),
+	headerHBH = extension("hbh", 0, field("nexthdr", TypeInetProto, 0, 8), field("hdrlength", TypeInteger, 8, 8))
+	headerRT  = extension("rt", 43, field("nexthdr", TypeInetProto, 0, 8), field("hdrlength", TypeInteger, 8, 8),
 		field("type", TypeInteger, 16, 8), field("seg-left", TypeInteger, 24, 8))
-	HeaderRT0 = extension("rt0", 43, addresses("addr", field("reserved", TypeInteger, 32, 8))...)
-	HeaderRT2 = extension("rt2", 43, field("reserved", TypeInteger, 32, 32), field("addr", TypeInteger, 64, 128))
-	HeaderSRH = extension("srh", 43, addresses("sid", field("last-entry", TypeInteger, 32, 8), field("flags", TypeInteger, 40, 8),
+	headerRT0 = extension("rt0", 43, addresses("addr", field("reserved", TypeInteger, 32, 8))...)
+	headerRT2 = extension("rt2", 43, field("reserved", TypeInteger, 32, 32), field("addr", TypeInteger, 64, 128))
+	headerSRH = extension("srh", 43, addresses("sid", field("last-entry", TypeInteger, 32, 8), field("flags", TypeInteger, 40, 8),
 		field("tag", TypeInteger, 48, 16))...)
-	HeaderFrag = extension("frag", 44, field("nexthdr", TypeInetProto, 0, 8), field("reserved", TypeInteger, 8, 8),
+	headerFrag = extension("frag", 44, field("nexthdr", TypeInetProto, 0, 8), field("reserved", TypeInteger, 8, 8),
 		field("frag-off", TypeInteger, 16, 13), field("reserved2", TypeInteger, 29, 2), field("more-fragments", TypeInteger, 31, 1),
 		field("id", TypeInteger, 32, 32))
-	HeaderDst = extension("dst", 60, field("nexthdr", TypeInetProto, 0, 8), field("hdrlength", TypeInteger, 8, 8))
-	HeaderMH  = extension("mh", 135, field("nexthdr", TypeInetProto, 0, 8), field("hdrlength", TypeInteger, 8, 8),
-		field("type", TypeMHType, 16, 8), field("reserved", TypeInteger, 24, 8), field("checksum", TypeInteger, 32, 16))
+	headerDst = extension("dst", 60, field("nexthdr", TypeInetProto, 0, 8), field("hdrlength", TypeInteger, 8, 8))
+	headerMH  = extension("mh", 135, field("nexthdr", TypeInetProto, 0, 8), field("hdrlength", TypeInteger, 8, 8),
+		field("type", typeMHType, 16, 8), field("reserved", TypeInteger, 24, 8), field("checksum", TypeInteger, 32, 16))
 )
 
-var extensions = []*Header{HeaderHBH, HeaderRT, HeaderRT0, HeaderRT2, HeaderSRH, HeaderFrag, HeaderDst, HeaderMH}
+var extensions = []*Header{headerHBH, headerRT, headerRT0, headerRT2, headerSRH, headerFrag, headerDst, headerMH}
 
 // maxSegments is how many addresses of a routing header have a name.
 const maxSegments = 16

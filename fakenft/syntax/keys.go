@@ -23,8 +23,8 @@ var metaKeys = [...]Key{
 	expr.MetaOif:          {"oif", TypeIfindex, 32, HostOrder},
 	expr.MetaIifname:      {"iifname", TypeIfname, 128, HostOrder},
 	expr.MetaOifname:      {"oifname", TypeIfname, 128, HostOrder},
-	expr.MetaIiftype:      {"iiftype", TypeARPHrd, 16, HostOrder},
-	expr.MetaOiftype:      {"oiftype", TypeARPHrd, 16, HostOrder},
+	expr.MetaIiftype:      {"iiftype", typeARPHrd, 16, HostOrder},
+	expr.MetaOiftype:      {"oiftype", typeARPHrd, 16, HostOrder},
 	expr.MetaSkuid:        {"skuid", TypeUID, 32, HostOrder},
 	expr.MetaSkgid:        {"skgid", TypeGID, 32, HostOrder},
 	expr.MetaNftrace:      {"nftrace", TypeInteger, 1, HostOrder},
@@ -116,7 +116,7 @@ var ctKeys = [...]Key{
 	expr.CTBytes:      {"bytes", TypeInteger, 64, HostOrder},
 	expr.CTAvgpkt:     {"avgpkt", TypeInteger, 64, HostOrder},
 	expr.CTZone:       {"zone", TypeInteger, 16, HostOrder},
-	expr.CTEventmask:  {"event", TypeCTEvent, 32, HostOrder},
+	expr.CTEventmask:  {"event", typeCTEvent, 32, HostOrder},
 	expr.CTSrcIP:      {"saddr", TypeIPv4Addr, 32, BigEndian},
 	expr.CTDstIP:      {"daddr", TypeIPv4Addr, 32, BigEndian},
 	expr.CTSrcIP6:     {"saddr", TypeIPv6Addr, 128, BigEndian},
@@ -124,8 +124,8 @@ var ctKeys = [...]Key{
 	expr.CTID:         {"id", TypeInteger, 32, BigEndian},
 }
 
-// CTKeyOf is what a key of ct is like; nil for one that has no word.
-func CTKeyOf(key expr.CTKey) *Key {
+// ctKeyOf is what a key of ct is like; nil for one that has no word.
+func ctKeyOf(key expr.CTKey) *Key {
 	if int(key) >= len(ctKeys) || ctKeys[key].Type == nil {
 		return nil
 	}
@@ -133,10 +133,10 @@ func CTKeyOf(key expr.CTKey) *Key {
 }
 
 // CTType is the type, size in bits and byte order of a key of ct. nft gives the ports their type in evaluation alone.
-func CTType(key expr.CTKey) (*Datatype, int, ByteOrder) { return shape(CTKeyOf(key)) }
+func CTType(key expr.CTKey) (*Datatype, int, ByteOrder) { return shape(ctKeyOf(key)) }
 
 // CTName is the word of a key of ct.
-func CTName(key expr.CTKey) string { return word(CTKeyOf(key)) }
+func CTName(key expr.CTKey) string { return word(ctKeyOf(key)) }
 
 // CTNamed is the key that a word behind "ct" means; for addresses the one without a family.
 func CTNamed(name string) (expr.CTKey, bool) {
@@ -232,7 +232,7 @@ func FibType(result expr.FibResult, flags expr.FibFlags) (*Datatype, int, ByteOr
 	case result == expr.FibOifname:
 		return TypeString, 128, HostOrder
 	case result == expr.FibType:
-		return TypeFibAddrtype, 32, HostOrder
+		return typeFibAddrtype, 32, HostOrder
 	}
 	return TypeInvalid, 0, NoOrder
 }

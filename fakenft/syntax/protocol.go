@@ -28,10 +28,10 @@ var (
 		field("id", TypeInteger, 32, 16), field("sequence", TypeInteger, 48, 16), field("gateway", TypeInteger, 32, 32),
 		field("mtu", TypeInteger, 48, 16))
 	HeaderIGMP = header("igmp", expr.TransportHeader,
-		field("type", TypeIGMPType, 0, 8), field("mrt", TypeInteger, 8, 8), field("checksum", TypeInteger, 16, 16),
+		field("type", typeIGMPType, 0, 8), field("mrt", TypeInteger, 8, 8), field("checksum", TypeInteger, 16, 16),
 		field("group", TypeInteger, 32, 32))
 	HeaderICMPv6 = header("icmpv6", expr.TransportHeader,
-		field("type", TypeICMPv6Type, 0, 8), field("code", TypeICMPv6Code, 8, 8), field("checksum", TypeInteger, 16, 16),
+		field("type", typeICMPv6Type, 0, 8), field("code", TypeICMPv6Code, 8, 8), field("checksum", TypeInteger, 16, 16),
 		field("parameter-problem", TypeInteger, 32, 32), field("mtu", TypeInteger, 32, 32), field("id", TypeInteger, 32, 16),
 		field("sequence", TypeInteger, 48, 16), field("max-delay", TypeInteger, 32, 16))
 	HeaderAH = header("ah", expr.TransportHeader,

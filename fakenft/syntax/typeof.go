@@ -10,7 +10,7 @@ var numberedHeaders = [...]*Header{
 
 // numberedExtensions are the extension headers by theirs (enum exthdr_desc_id in nft's include/exthdr.h).
 var numberedExtensions = [...]*Header{
-	1: HeaderHBH, 2: HeaderRT, 3: HeaderRT0, 4: HeaderRT2, 5: HeaderSRH, 6: HeaderFrag, 7: HeaderDst, 8: HeaderMH,
+	1: headerHBH, 2: headerRT, 3: headerRT0, 4: headerRT2, 5: headerSRH, 6: headerFrag, 7: headerDst, 8: headerMH,
 }
 
 // ipOptionFields are the fields of options of IPv4 by theirs.

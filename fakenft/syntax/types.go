@@ -24,11 +24,11 @@ var (
 	TypeICMPType    = number(14, "icmp_type", "ICMP type", BigEndian, 8, icmpTypeSymbols)
 	TypeTCPFlag     = flags(15, "tcp_flag", "TCP flag", BigEndian, 8, tcpFlagSymbols)
 	TypeDCCPType    = number(16, "dccp_pkttype", "DCCP packet type", NoOrder, 4, dccpTypeSymbols)
-	TypeMHType      = number(17, "mh_type", "Mobility Header Type", NoOrder, 8, mhTypeSymbols)
+	typeMHType      = number(17, "mh_type", "Mobility Header Type", NoOrder, 8, mhTypeSymbols)
 	TypeTime        = number(18, "time", "relative time", HostOrder, 32, nil)
 	TypeMark        = number(19, "mark", "packet mark", HostOrder, 32, markSymbols)
 	TypeIfindex     = number(20, "iface_index", "network interface index", HostOrder, 32, nil)
-	TypeARPHrd      = number(21, "iface_type", "network interface type", HostOrder, 16, ifaceTypeSymbols)
+	typeARPHrd      = number(21, "iface_type", "network interface type", HostOrder, 16, ifaceTypeSymbols)
 	TypeRealm       = number(22, "realm", "routing realm", HostOrder, 32, realmSymbols)
 	TypeClassid     = number(23, "classid", "TC classid", HostOrder, 32, nil)
 	TypeUID         = number(24, "uid", "user ID", HostOrder, 32, nil)
@@ -36,7 +36,7 @@ var (
 	TypeCTState     = flags(26, "ct_state", "conntrack state", HostOrder, 32, ctStateSymbols)
 	TypeCTDir       = number(27, "ct_dir", "conntrack direction", NoOrder, 8, ctDirSymbols)
 	TypeCTStatus    = flags(28, "ct_status", "conntrack status", HostOrder, 32, ctStatusSymbols)
-	TypeICMPv6Type  = number(29, "icmpv6_type", "ICMPv6 type", BigEndian, 8, icmpv6TypeSymbols)
+	typeICMPv6Type  = number(29, "icmpv6_type", "ICMPv6 type", BigEndian, 8, icmpv6TypeSymbols)
 	TypeCTLabel     = flags(30, "ct_label", "conntrack label", HostOrder, 128, ctLabelSymbols)
 	TypePktType     = number(31, "pkt_type", "packet type", HostOrder, 8, pktTypeSymbols)
 	TypeICMPCode    = number(32, "icmp_code", "icmp code", BigEndian, 8, icmpCodeSymbols)
@@ -45,11 +45,11 @@ var (
 	TypeDevgroup    = number(35, "devgroup", "devgroup name", HostOrder, 32, devgroupSymbols)
 	TypeDSCP        = number(36, "dscp", "Differentiated Services Code Point", BigEndian, 6, dscpSymbols)
 	TypeECN         = number(37, "ecn", "Explicit Congestion Notification", BigEndian, 2, ecnSymbols)
-	TypeFibAddrtype = number(38, "fib_addrtype", "fib address type", HostOrder, 32, fibAddrtypeSymbols)
+	typeFibAddrtype = number(38, "fib_addrtype", "fib address type", HostOrder, 32, fibAddrtypeSymbols)
 	TypeBoolean     = number(39, "boolean", "boolean type", NoOrder, 1, booleanSymbols)
-	TypeCTEvent     = flags(40, "ct_event", "conntrack event bits", HostOrder, 32, ctEventSymbols)
+	typeCTEvent     = flags(40, "ct_event", "conntrack event bits", HostOrder, 32, ctEventSymbols)
 	TypeIfname      = &Datatype{ID: 41, Name: "ifname", Desc: "network interface name", Order: HostOrder, Bits: 128, Base: TypeString}
-	TypeIGMPType    = number(42, "igmp_type", "IGMP type", BigEndian, 8, igmpTypeSymbols)
+	typeIGMPType    = number(42, "igmp_type", "IGMP type", BigEndian, 8, igmpTypeSymbols)
 	TypeDate        = number(43, "time", "Relative time of packet reception", HostOrder, 64, nil)
 	TypeHour        = number(44, "hour", "Hour of day of packet reception", HostOrder, 64, nil)
 	TypeDay         = number(45, "day", "Day of week of packet reception", HostOrder, 8, daySymbols)
@@ -71,14 +71,14 @@ func address(id TypeID, name, desc string, bits int) *Datatype {
 // typesByID are all types but concatenations, by their number.
 var typesByID = []*Datatype{
 	TypeInvalid, TypeVerdict, TypeNFProto, TypeBitmask, TypeInteger, TypeString, TypeLLAddr, TypeIPv4Addr, TypeIPv6Addr, TypeEtherAddr,
-	TypeEtherType, TypeARPOp, TypeInetProto, TypeInetService, TypeICMPType, TypeTCPFlag, TypeDCCPType, TypeMHType, TypeTime, TypeMark,
-	TypeIfindex, TypeARPHrd, TypeRealm, TypeClassid, TypeUID, TypeGID, TypeCTState, TypeCTDir, TypeCTStatus, TypeICMPv6Type, TypeCTLabel,
-	TypePktType, TypeICMPCode, TypeICMPv6Code, TypeICMPXCode, TypeDevgroup, TypeDSCP, TypeECN, TypeFibAddrtype, TypeBoolean, TypeCTEvent,
-	TypeIfname, TypeIGMPType, TypeDate, TypeHour, TypeDay, TypeCgroupv2,
+	TypeEtherType, TypeARPOp, TypeInetProto, TypeInetService, TypeICMPType, TypeTCPFlag, TypeDCCPType, typeMHType, TypeTime, TypeMark,
+	TypeIfindex, typeARPHrd, TypeRealm, TypeClassid, TypeUID, TypeGID, TypeCTState, TypeCTDir, TypeCTStatus, typeICMPv6Type, TypeCTLabel,
+	TypePktType, TypeICMPCode, TypeICMPv6Code, TypeICMPXCode, TypeDevgroup, TypeDSCP, TypeECN, typeFibAddrtype, TypeBoolean, typeCTEvent,
+	TypeIfname, typeIGMPType, TypeDate, TypeHour, TypeDay, TypeCgroupv2,
 }
 
 // unnamed are the types that nft has but does not find by their name.
-var unnamed = map[*Datatype]bool{TypeCTLabel: true, TypeCTEvent: true, TypeDate: true, TypeHour: true, TypeDay: true}
+var unnamed = map[*Datatype]bool{TypeCTLabel: true, typeCTEvent: true, TypeDate: true, TypeHour: true, TypeDay: true}
 
 // TypeNamed is the type that "type NAME" means; nil if there is none. Words of nft's grammar (verdict, hour) are the parser's matter.
 func TypeNamed(name string) *Datatype {
@@ -90,23 +90,23 @@ func TypeNamed(name string) *Datatype {
 	return nil
 }
 
-// ConcatBits is how many bits of a TypeID each part of a concatenation has.
-const ConcatBits = 6
+// concatBits is how many bits of a TypeID each part of a concatenation has.
+const concatBits = 6
 
-// MaxParts is how many parts the number of a concatenation has room for.
-const MaxParts = 32 / ConcatBits
+// maxParts is how many parts the number of a concatenation has room for.
+const maxParts = 32 / concatBits
 
 // TypeOf is the type of a number, that of a concatenation as well; nil if there is none.
 func TypeOf(id TypeID) *Datatype {
-	if id < 1<<ConcatBits {
+	if id < 1<<concatBits {
 		if int(id) < len(typesByID) {
 			return typesByID[id]
 		}
 		return nil
 	}
 	var parts []*Datatype
-	for shift := (MaxParts - 1) * ConcatBits; shift >= 0; shift -= ConcatBits {
-		part := id >> shift & (1<<ConcatBits - 1)
+	for shift := (maxParts - 1) * concatBits; shift >= 0; shift -= concatBits {
+		part := id >> shift & (1<<concatBits - 1)
 		if part == 0 && len(parts) == 0 {
 			continue
 		}
@@ -146,7 +146,7 @@ func ConcatType(parts ...*Datatype) *Datatype {
 		} else {
 			made.Desc = "concatenation of ("
 		}
-		made.ID = made.ID<<ConcatBits | part.ID
+		made.ID = made.ID<<concatBits | part.ID
 		made.Bits += Padded(part.Bits)
 		made.Name += part.Name
 		made.Desc += part.Desc

@@ -58,8 +58,8 @@ type Flowtable struct {
 // attempts is how often a ruleset that changes meanwhile is read again.
 const attempts = 10
 
-// ErrChanges says that the ruleset changed whenever it was read.
-var ErrChanges = errors.New("the ruleset of nf_tables changes all the time")
+// errChanges says that the ruleset changed whenever it was read.
+var errChanges = errors.New("the ruleset of nf_tables changes all the time")
 
 // Read reads all tables of the socket's namespace. Deadlines of elements are told from now on.
 func Read(s *nfnetlink.Socket, now time.Time) (*Ruleset, error) {
@@ -84,7 +84,7 @@ func Read(s *nfnetlink.Socket, now time.Time) (*Ruleset, error) {
 		}
 		return &Ruleset{Generation: after, Tables: r.list}, nil
 	}
-	return nil, ErrChanges
+	return nil, errChanges
 }
 
 const subsystem = unix.NFNL_SUBSYS_NFTABLES << 8

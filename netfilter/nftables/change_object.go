@@ -42,7 +42,7 @@ func (tx *transaction) addObject(c *AddObject) *fault {
 		value = taken
 	}
 	own := &Object{ObjectSpec: c.Object, Handle: t.nextHandle()}
-	own.Value = Copy(value)
+	own.Value = copyOf(value)
 	t.objects.Put(key, objectEntry{object: own})
 	t.objectList.Append(own)
 	tx.changed = true

@@ -223,7 +223,7 @@ func (t *tableEdit) takeExpr(e expr.Expr) (expr.Expr, syscall.Errno) {
 	if errno := t.checkKeys(e); errno != 0 {
 		return nil, errno
 	}
-	return Copy(e), 0
+	return copyOf(e), 0
 }
 
 // noteCT tells the namespace what a rule asks for that connections have only if some rule does (nft_ct_get_init, nft_ct_set_init): from

@@ -10,9 +10,9 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// Copy is an expression that counts, limits and remembers on its own, as the kernel makes one of what a program sends. An expression that
+// copyOf is an expression that counts, limits and remembers on its own, as the kernel makes one of what a program sends. An expression that
 // has nothing of that kind is itself.
-func Copy(e expr.Expr) expr.Expr {
+func copyOf(e expr.Expr) expr.Expr {
 	switch e := e.(type) {
 	case *expr.Counter:
 		own := &expr.Counter{Counters: &netfilter.Counters{}}
@@ -53,7 +53,7 @@ func copies(exprs []expr.Expr) []expr.Expr {
 	}
 	own := make([]expr.Expr, len(exprs))
 	for i, e := range exprs {
-		own[i] = Copy(e)
+		own[i] = copyOf(e)
 	}
 	return own
 }

@@ -21,7 +21,7 @@ const (
 
 // Byte orders as nft notes them of sets (enum byteorder of nft); 0 is that of concatenations and verdicts.
 const (
-	UserDataHost    uint32 = 1
+	userDataHost    uint32 = 1
 	UserDataNetwork uint32 = 2
 )
 

@@ -62,7 +62,7 @@ type listing struct {
 	alone  bool // no rules of iptables stand beside it
 }
 
-// addListing gives a kernel the tables of a listing, on a host of HostOfRules with these devices beside RulesDevice.
+// addListing gives a kernel the tables of a listing, on a host of hostOfRules with these devices beside RulesDevice.
 func addListing(kernel *fakekernel.Kernel, name, text string, devices []string) (*listing, error) {
 	names := []string{"lo", RulesDevice}
 	for _, device := range devices {

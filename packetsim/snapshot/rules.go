@@ -27,8 +27,8 @@ type RulesOptions struct {
 	Dialect netfilter.Dialect
 }
 
-// HostOfRules is a host with these rules: what is not for an address of its own it forwards by RulesDevice.
-func HostOfRules(rules *netfilter.Namespace, o RulesOptions) (*packetsim.Host, error) {
+// hostOfRules is a host with these rules: what is not for an address of its own it forwards by RulesDevice.
+func hostOfRules(rules *netfilter.Namespace, o RulesOptions) (*packetsim.Host, error) {
 	eth := packetsim.Device{Name: RulesDevice, Up: true}
 	for _, a := range o.Local {
 		eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: netip.PrefixFrom(a, a.BitLen())})
@@ -52,13 +52,13 @@ func HostOfRules(rules *netfilter.Namespace, o RulesOptions) (*packetsim.Host, e
 	return packetsim.NewHost(config)
 }
 
-// HostOfSave is HostOfRules for what iptables-save and ip6tables-save have printed, as ReadSaved reads it.
+// HostOfSave is hostOfRules for what iptables-save and ip6tables-save have printed, as ReadSaved reads it.
 func HostOfSave(name string, r io.Reader, o RulesOptions) (*packetsim.Host, error) {
 	saved, err := ReadSaved(name, r, o)
 	if err != nil {
 		return nil, err
 	}
-	return HostOfRules(saved.kernel.Namespace(), o)
+	return hostOfRules(saved.kernel.Namespace(), o)
 }
 
 // OpenHost reads the snapshot of a node from a file, and makes a host of it.

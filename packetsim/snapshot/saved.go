@@ -70,7 +70,7 @@ func (s *Saved) host(in inet.Input, local []netip.Addr) (*packetsim.Host, error)
 	if in.In != "" {
 		known.Devices = append(slices.Clone(known.Devices), in.In)
 	}
-	return HostOfRules(s.kernel.Namespace(), known)
+	return hostOfRules(s.kernel.Namespace(), known)
 }
 
 // IsEmpty says whether there is no table of a family.

@@ -124,15 +124,15 @@ func (s *Store) One(a Atom) ID {
 
 // Leaf is the leaf of a distribution, whose shares may come in any order and more than once.
 func (s *Store) Leaf(shares []Share) ID {
-	merged := Merge(shares)
+	merged := mergeOf(shares)
 	if len(merged) == 1 {
 		return s.One(merged[0].Atom)
 	}
 	return s.leaf(merged)
 }
 
-// Merge sorts the shares, which it writes to, and adds those of one atom up.
-func Merge(shares []Share) []Share {
+// mergeOf sorts the shares, which it writes to, and adds those of one atom up.
+func mergeOf(shares []Share) []Share {
 	slices.SortStableFunc(shares, func(a, b Share) int { return int(a.Atom) - int(b.Atom) })
 	n := 0
 	for _, one := range shares {

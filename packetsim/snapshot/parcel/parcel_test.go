@@ -77,7 +77,7 @@ func TestReadSaysWhatHasHappenedToALog(t *testing.T) {
 	damaged := append([]string{}, whole...)
 	damaged[2] = strings.Replace(damaged[2], damaged[2][len(damaged[2])-20:len(damaged[2])-10], "AAAAAAAAAA", 1)
 	bomb := append([]string{}, whole...)
-	bomb[0] = strings.Replace(bomb[0], fmt.Sprint(5*lineBytes), fmt.Sprint(MaxUnpacked+1), 1)
+	bomb[0] = strings.Replace(bomb[0], fmt.Sprint(5*lineBytes), fmt.Sprint(maxUnpacked+1), 1)
 	short := append([]string{}, whole...)
 	short[0] = strings.Replace(short[0], fmt.Sprint(5*lineBytes), "17", 1)
 	for _, row := range []struct {

@@ -112,8 +112,8 @@ func (p *reader) begin(words []string) error {
 	}
 	lines, err := strconv.Atoi(words[0])
 	size, sizeErr := strconv.Atoi(words[1])
-	if err != nil || sizeErr != nil || lines < 0 || size < 0 || size > MaxUnpacked {
-		return fmt.Errorf("%w: its first line says %.40q lines and %.40q bytes, %d at most", ErrDamaged, words[0], words[1], MaxUnpacked)
+	if err != nil || sizeErr != nil || lines < 0 || size < 0 || size > maxUnpacked {
+		return fmt.Errorf("%w: its first line says %.40q lines and %.40q bytes, %d at most", ErrDamaged, words[0], words[1], maxUnpacked)
 	}
 	p.begun, p.lines, p.size, p.sum, p.next = true, lines, size, words[2], 1
 	return nil

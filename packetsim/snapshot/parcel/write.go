@@ -15,14 +15,14 @@ const (
 	mark = "chainwalk-parcel/1"
 	// lineBytes is how much of the packed document a line has: with base64 less than half of the 16 KiB at which container runtimes cut lines.
 	lineBytes = 6000
-	// MaxUnpacked is the largest document, in bytes, that is packed and that a reader unpacks.
-	MaxUnpacked = 1 << 30
+	// maxUnpacked is the largest document, in bytes, that is packed and that a reader unpacks.
+	maxUnpacked = 1 << 30
 )
 
 // Pack packs a document under an id, which is one word, and returns the lines to print. The same document gives the same bytes.
 func Pack(id string, document []byte) ([]byte, error) {
-	if len(document) > MaxUnpacked {
-		return nil, fmt.Errorf("the document has %d bytes: a parcel holds %d at most", len(document), MaxUnpacked)
+	if len(document) > maxUnpacked {
+		return nil, fmt.Errorf("the document has %d bytes: a parcel holds %d at most", len(document), maxUnpacked)
 	}
 	var packed bytes.Buffer
 	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)

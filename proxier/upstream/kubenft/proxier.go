@@ -33,7 +33,7 @@ func New(c *Config) (*nftables.Proxier, error) { return c.newProxier() }
 
 // NewOver sets up the proxier over the given nft.
 func NewOver(c *Config, programs exec.Interface) (*nftables.Proxier, knftables.Interface, error) {
-	tables, err := Tables(c.Family, programs)
+	tables, err := tablesOf(c.Family, programs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,7 +51,7 @@ func NewOver(c *Config, programs exec.Interface) (*nftables.Proxier, knftables.I
 // that are there.
 func CleanupOver(ctx context.Context, programs exec.Interface) error {
 	for _, family := range []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol} {
-		tables, err := Tables(family, programs)
+		tables, err := tablesOf(family, programs)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func CleanupOver(ctx context.Context, programs exec.Interface) error {
 var path sync.Mutex
 
 // asIfThere runs a constructor that asks the program nft of PATH whether it is there. Until the constructor ends, the program true stands
-// in for it, which says yes to everything: what it is asked then, Tables has asked the right nft.
+// in for it, which says yes to everything: what it is asked then, tablesOf has asked the right nft.
 func asIfThere(construct func() error) (err error) {
 	standIn, err := exec.New().LookPath("true")
 	if err != nil {

@@ -30,9 +30,9 @@ func newTables(family knftables.Family, table string, programs execer, options .
 //go:linkname wrapError sigs.k8s.io/knftables.wrapError
 func wrapError(err error) error
 
-// Tables is knftables over the given nft, for kube-proxy's table of a family. It asks nft for its version and whether it takes comments, as
+// tablesOf is knftables over the given nft, for kube-proxy's table of a family. It asks nft for its version and whether it takes comments, as
 // kube-proxy does when it starts.
-func Tables(family v1.IPFamily, programs exec.Interface) (knftables.Interface, error) {
+func tablesOf(family v1.IPFamily, programs exec.Interface) (knftables.Interface, error) {
 	return newTables(tableFamily(family), Table, runner{programs})
 }
 

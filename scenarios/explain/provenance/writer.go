@@ -81,12 +81,5 @@ func OfRule(table, chain string, f *netfilter.Fact) Writer {
 // HoldsPolicies says whether the writer's rules are for NetworkPolicies.
 func (w Writer) HoldsPolicies() bool { return w == KubeRouter || w == Calico }
 
-// NamesNoObject says whether the names of the chains of the program that made a chain tell nothing of a cluster: hashes tell two objects
-// apart.
-func NamesNoObject(chain string) bool {
-	w := WriterOf(chain)
-	return w.IsKubernetes() || w == KubeRouter
-}
-
 // IsKubernetes says whether the writer is a part of every node of Kubernetes, whose rules drop only what they promise to.
 func (w Writer) IsKubernetes() bool { return w == KubeProxy || w == Kubelet }

@@ -8,7 +8,7 @@
 //
 // Each scenario leaves out features at random (swarm testing): a mixture of
 // everything reaches less than many mixtures of a few things. The weights are such
-// that what real clusters hold is common; Histogram counts both for comparison.
+// that what real clusters hold is common; histogram counts both for comparison.
 //
 // A generator's state is in parts: the cluster as it is after the steps so far, the
 // numbers that were given out, and the course of the steps. Makers of services, slices and

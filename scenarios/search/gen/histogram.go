@@ -12,15 +12,15 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
-// Histogram counts what objects have, so that generated ones can be compared with those
+// histogram counts what objects have, so that generated ones can be compared with those
 // of real clusters.
-type Histogram struct {
+type histogram struct {
 	services, slices, endpoints int
 	counts                      map[string]int // by what is counted, such as "service type NodePort"
 }
 
 // Add counts objects.
-func (h *Histogram) Add(objects []manifest.Object) {
+func (h *histogram) Add(objects []manifest.Object) {
 	if h.counts == nil {
 		h.counts = map[string]int{}
 	}
@@ -34,13 +34,13 @@ func (h *Histogram) Add(objects []manifest.Object) {
 	}
 }
 
-func (h *Histogram) countIf(is bool, what string) {
+func (h *histogram) countIf(is bool, what string) {
 	if is {
 		h.counts[what]++
 	}
 }
 
-func (h *Histogram) service(s *corev1.Service) {
+func (h *histogram) service(s *corev1.Service) {
 	h.services++
 	spec := &s.Spec
 	h.counts["service type "+string(spec.Type)]++
@@ -59,7 +59,7 @@ func (h *Histogram) service(s *corev1.Service) {
 	}
 }
 
-func (h *Histogram) slice(s *discoveryv1.EndpointSlice) {
+func (h *histogram) slice(s *discoveryv1.EndpointSlice) {
 	h.slices++
 	h.counts["slice "+string(s.AddressType)]++
 	h.counts[fmt.Sprintf("slice endpoints %d", min(len(s.Endpoints), 4))]++
@@ -81,7 +81,7 @@ func (h *Histogram) slice(s *discoveryv1.EndpointSlice) {
 
 // Compare prints two histograms beside one another, in percent of the services, ports,
 // slices and endpoints.
-func (h *Histogram) Compare(name string, other *Histogram, otherName string) string {
+func (h *histogram) Compare(name string, other *histogram, otherName string) string {
 	var whats []string
 	for what := range h.counts {
 		whats = append(whats, what)
@@ -101,7 +101,7 @@ func (h *Histogram) Compare(name string, other *Histogram, otherName string) str
 }
 
 // share is how many of a hundred have something.
-func (h *Histogram) share(what string) float64 {
+func (h *histogram) share(what string) float64 {
 	kind, _, _ := strings.Cut(what, " ")
 	of := map[string]int{"service": h.services, "slice": h.slices, "endpoint": h.endpoints}[kind]
 	if kind == "port" {

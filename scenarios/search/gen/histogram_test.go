@@ -19,7 +19,7 @@ func TestHistogram(t *testing.T) {
 	defer func(f fs.File) { _ = f.Close() }(file) // nothing was written
 	objects, err := manifest.ReadObjects("objects.yaml", file)
 	require.NoError(t, err)
-	var real, generated Histogram
+	var real, generated histogram
 	real.Add(objects)
 	for seed := range uint64(1000) {
 		generated.Add(Example(Options{}, seed).Objects)

@@ -111,7 +111,7 @@ func TestSeedsMakeTheSameScenarios(t *testing.T) {
 func TestSmallScenariosAreInOrderAndAllDifferent(t *testing.T) {
 	seen := map[string]bool{}
 	different := 0
-	for n := uint64(0); n < SmallCount(); n += 31 {
+	for n := uint64(0); n < smallCount(); n += 31 {
 		s := Small(n)
 		require.True(t, handedOut(s))
 		require.LessOrEqual(t, len(s.Steps), smallEvents+1)

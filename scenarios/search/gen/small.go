@@ -13,8 +13,8 @@ import (
 // smallEvents is how many things happen in a small scenario at most.
 const smallEvents = 3
 
-// SmallCount is how many small scenarios there are.
-func SmallCount() uint64 {
+// smallCount is how many small scenarios there are.
+func smallCount() uint64 {
 	count, sequences := uint64(0), uint64(1)
 	for range smallEvents {
 		sequences *= uint64(len(shortEvents()))
@@ -24,10 +24,10 @@ func SmallCount() uint64 {
 }
 
 // Small is one of the scenarios with up to three things that happen to one service on two
-// nodes: the enumeration of all sequences of them, after SmallCount from the beginning.
+// nodes: the enumeration of all sequences of them, after smallCount from the beginning.
 // They are for walking all interleavings.
 func Small(n uint64) *scenarios.Scenario {
-	n %= SmallCount()
+	n %= smallCount()
 	kinds, events := shortServices(), shortEvents()
 	s := &short{out: &scenarios.Scenario{Name: "generated"}, service: kinds[n%uint64(len(kinds))]()}
 	n /= uint64(len(kinds))

@@ -30,18 +30,6 @@ type Sentence struct {
 // String is the sentence with its source.
 func (s Sentence) String() string { return "\"" + s.Text + "\" (" + s.Document + ")" }
 
-// Differences are the clauses by which a mode may do otherwise than mode iptables, in the order of docs/specification.md. Each has a
-// Sentence. What is in none of them must be the same in every mode.
-func Differences(mode Mode) []*Clause {
-	var out []*Clause
-	for _, c := range Clauses() {
-		if c.Mode == mode && c.Sentence != (Sentence{}) {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
 // Difference is what two specifications say differently of an attempt: the clause of the first mode that does otherwise than the other
 // one. It is nil if both allow one thing alike. Both are of the same cluster in different modes.
 func (s *Spec) Difference(other *Spec, a Attempt) *Clause {

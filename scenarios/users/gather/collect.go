@@ -42,7 +42,7 @@ func (g *Gatherer) collect(ctx context.Context, nodes []Node) error {
 			if ctx.Err() != nil {
 				return ErrInterrupted
 			}
-			if err := g.ask(ctx, fmt.Sprintf("%s-%s-%d", NameValue, g.Run, i+1), n); err != nil {
+			if err := g.ask(ctx, fmt.Sprintf("%s-%s-%d", nameValue, g.Run, i+1), n); err != nil {
 				return err
 			}
 			if n.Why != "" {
@@ -217,9 +217,9 @@ func (g *Gatherer) Clean(ctx context.Context, run string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	selector := LabelName + "=" + NameValue
+	selector := labelName + "=" + nameValue
 	if run != "" {
-		selector += "," + LabelRun + "=" + run
+		selector += "," + labelRun + "=" + run
 	}
 	pods, err := g.API.pods(g.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {

@@ -179,7 +179,7 @@ func (g *Gatherer) plan(nodes []Node) string {
 		}
 	}
 	var caps []string
-	for _, c := range Capabilities() {
+	for _, c := range capabilities() {
 		caps = append(caps, string(c))
 	}
 	fmt.Fprintf(&b, "This makes a pod on each of these nodes, in namespace %s, and removes it when it has printed the node's snapshot:\n",
@@ -200,5 +200,5 @@ func (g *Gatherer) plan(nodes []Node) string {
 
 // removal is the command that removes what a run has left.
 func (g *Gatherer) removal() string {
-	return fmt.Sprintf("kubectl delete pods -n %s -l %s=%s", g.Namespace, LabelRun, g.Run)
+	return fmt.Sprintf("kubectl delete pods -n %s -l %s=%s", g.Namespace, labelRun, g.Run)
 }

@@ -67,7 +67,7 @@ func TestThePodHasTheLeastRights(t *testing.T) {
 	assert.Equal(t, corev1.RecursiveReadOnlyIfPossible, *c.VolumeMounts[0].RecursiveReadOnly)
 	assert.Contains(t, c.Resources.Limits, corev1.ResourceMemory)
 	assert.Contains(t, c.Resources.Limits, corev1.ResourceCPU)
-	assert.Equal(t, map[string]string{LabelName: NameValue, LabelRun: "abc"}, s.made[0].Labels)
+	assert.Equal(t, map[string]string{labelName: nameValue, labelRun: "abc"}, s.made[0].Labels)
 }
 
 func TestNothingIsMadeThatIsNotConfirmed(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 
 // The labels of the collector's pods: by the first one all of them are found, by the second those of a run.
 const (
-	LabelName = "app.kubernetes.io/name"
-	NameValue = "chainwalk-collect"
-	LabelRun  = "chainwalk.dev/run"
+	labelName = "app.kubernetes.io/name"
+	nameValue = "chainwalk-collect"
+	labelRun  = "chainwalk.dev/run"
 )
 
 const (
@@ -26,16 +26,16 @@ const (
 	endsAfter = 30
 )
 
-// Capabilities are what the collector's container may do, which is not privileged: list rules, sets and connections (NET_ADMIN), open the
+// capabilities are what the collector's container may do, which is not privileged: list rules, sets and connections (NET_ADMIN), open the
 // raw socket by which the legacy tools ask the kernel (NET_RAW), and run the node's own tools (SYS_CHROOT).
-func Capabilities() []corev1.Capability {
+func capabilities() []corev1.Capability {
 	return []corev1.Capability{"NET_ADMIN", "NET_RAW", "SYS_CHROOT"}
 }
 
 // pod is the collector's pod for a node.
 func (g *Gatherer) pod(name, node string) *corev1.Pod {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: g.Namespace, Labels: map[string]string{LabelName: NameValue, LabelRun: g.Run}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: g.Namespace, Labels: map[string]string{labelName: nameValue, labelRun: g.Run}},
 		Spec: corev1.PodSpec{
 			NodeName:                      node,
 			HostNetwork:                   true,
@@ -58,7 +58,7 @@ func (g *Gatherer) pod(name, node string) *corev1.Pod {
 					AllowPrivilegeEscalation: ptr.To(false),
 					ReadOnlyRootFilesystem:   ptr.To(true),
 					RunAsUser:                ptr.To(int64(0)),
-					Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: Capabilities()},
+					Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: capabilities()},
 					SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 				},
 			}},
