@@ -58,18 +58,19 @@ NFT_SESSIONS ?= 300
 NFT_RULESETS ?= 40
 NFT_SEED     ?= $(SEED)
 NFT_OUT      ?= bin/nftdiffer
-# The race detector is where the tests have goroutines of their own; what is compared rule by rule, in one goroutine, goes without. Most of these tests
+# The race detector is where what is tested starts goroutines; what is compared rule by rule, in one goroutine, goes without. Most of these tests
 # wait for the kernel, so four packages are tested at once.
 # Both differentials end after so many rulesets and sessions of each dialect and family; the time only bounds them on a slow machine.
+KERNEL_TESTS := $(GO) test -vet=off -count=1 -timeout 20m -p 4 -run Kernel -json
 kernel: SHELL := /bin/bash
 kernel: ## compare the fake kernel and the walk with the real kernel and tools, and print the numbers; root on Linux, no test may be skipped
-	@set -o pipefail; { \
-		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 20m -p 4 -parallel 8 -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
-		CHAINWALK_KERNEL=1 $(GO) test -race -vet=off -count=1 -timeout 10m -p 4 -run Kernel -json ./internal/namespace ./internal/nfnetlink ./internal/libc ./fakeipt/toolstate ./proxier/iptables \
-			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier ./scenarios/users/live ./kindtest/internal/socket ./kindtest/probe ./kindtest/onkind/kind ./cmd/chainwalk ./cmd/chainwalk-collect && \
-		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 5m -parallel 4 -run Kernel -json ./kindtest/onkernel/ailments && \
-		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 10m -p 4 -run Kernel -json ./fakenft/... ./netfilter/nftables ./internal/nftnetlink ./kindtest/onkernel/nftdiffer && \
-		CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 10m -run Kernel -json ./kindtest/onkernel/differ; \
+	@set -o pipefail; export CHAINWALK_KERNEL=1; { \
+		$(KERNEL_TESTS) -parallel 8 ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
+		$(KERNEL_TESTS) -race ./internal/namespace ./proxier/iptables ./kindtest/probe ./cmd/chainwalk && \
+		$(KERNEL_TESTS) -parallel 4 ./kindtest/onkernel/ailments && \
+		$(KERNEL_TESTS) ./fakenft/... ./netfilter/nftables ./internal/nftnetlink ./internal/nfnetlink ./internal/libc ./fakeipt/toolstate ./proxier ./proxier/conntrack \
+			./proxier/nfacct ./proxier/sysctl ./scenarios/users/live ./kindtest/internal/socket ./kindtest/onkind/kind ./cmd/chainwalk-collect ./kindtest/onkernel/nftdiffer && \
+		$(KERNEL_TESTS) ./kindtest/onkernel/differ; \
 	} 2>&1 | $(GO) run ./kindtest/onkernel/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME) \
 		-sessions $(KERNEL_SESSIONS) -natives $(NFT_RULESETS)
 
