@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
@@ -113,18 +114,41 @@ func (k *Kernel) guestOf(f nftables.Family, name string) (*ruleset.Table, netfil
 	return k.Ruleset(family).Table(name), family
 }
 
-// foreign refuses to look at tables of a family that nft has made under names of iptables': the real tools read them as far as they know
-// the words, and that is not imitated. A table is looked at alone if it has a name.
-func (k *Kernel) foreign(f netfilter.Family, table string) error {
+// foreign looks for tables that nft has made under names of iptables': for the one of a name, or for all. The real tools pass over base
+// chains that are none of theirs, and say so when they list: of the tables found that is all there is to say, and those have such chains
+// that are true. What else the tools would do with tables of nft is not imitated.
+func (k *Kernel) foreign(f netfilter.Family, table string, lists bool) (found map[string]bool, err error) {
 	nft := nftables.In(k.namespace)
 	if k.dialect != netfilter.NFT || nft == nil {
-		return nil
+		return nil, nil
 	}
 	for _, t := range nft.State().Tables() {
-		if t.Family == nftFamily(f) && ruleset.FindKind(t.Name) != nil && (table == "" || table == t.Name) {
-			return &xtables.Problem{Status: xtables.StatusOther, Msg: fmt.Sprintf(
+		kind := ruleset.FindKind(t.Name)
+		if t.Family != nftFamily(f) || kind == nil || table != "" && table != t.Name {
+			continue
+		}
+		if !lists || hasPlainChains(t) {
+			return nil, &xtables.Problem{Status: xtables.StatusOther, Msg: fmt.Sprintf(
 				"chainwalk does not support iptables-nft on tables that nft made: table %s %s", t.Family, t.Name)}
 		}
+		if found == nil {
+			found = map[string]bool{}
+		}
+		found[t.Name] = len(t.Chains()) > 0
 	}
-	return nil
+	return found, nil
+}
+
+// hasPlainChains says that a table of nft has chains that the tools would take for some of theirs: such as are no base chains, or have the name
+// of a built-in chain.
+func hasPlainChains(t *nftables.Table) bool {
+	return slices.ContainsFunc(t.Chains(), func(c *nftables.Chain) bool {
+		_, builtin := netfilter.HookOf(c.Name)
+		return builtin || c.Hooking == nil
+	})
+}
+
+// oddChains is what the tools say of a table with such chains.
+func oddChains(table string) string {
+	return fmt.Sprintf("# Table `%s' contains incompatible base-chains, use 'nft' tool to list them.\n", table)
 }

@@ -36,8 +36,12 @@ func (run *toolRun) command() int {
 	if kind == nil {
 		return run.reportError(run.noTable(cmd.table))
 	}
-	if err := run.kernel.foreign(run.family, kind.Name); err != nil {
+	found, err := run.kernel.foreign(run.family, kind.Name, cmd.onlyReads())
+	if err != nil {
 		return run.reportError(err)
+	}
+	if found[kind.Name] && cmd.op != 'C' && !cmd.chainGiven {
+		fmt.Fprint(run.stdout, oddChains(kind.Name))
 	}
 	return run.onTable(kind, cmd)
 }

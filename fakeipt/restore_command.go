@@ -44,7 +44,7 @@ func (run *toolRun) restore() int {
 	}
 	run.kernel.namespace.Lock()
 	defer run.kernel.namespace.Unlock()
-	if err := run.kernel.foreign(run.family, ""); err != nil {
+	if _, err := run.kernel.foreign(run.family, "", false); err != nil {
 		return run.reportError(err)
 	}
 	return run.reportInputError(r.run(input))

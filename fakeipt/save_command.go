@@ -3,7 +3,9 @@ package fakeipt
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
@@ -31,10 +33,11 @@ func (run *toolRun) save() int {
 	if status, ok := run.enter(Visit{Table: f.table}); !ok {
 		return status
 	}
-	if err := run.kernel.foreign(run.family, f.table); err != nil {
+	found, err := run.kernel.foreign(run.family, f.table, true)
+	if err != nil {
 		return run.reportError(err)
 	}
-	rs, status := run.savedTables(f)
+	rs, status := run.savedTables(f, found)
 	if rs == nil {
 		return status
 	}
@@ -50,7 +53,7 @@ func (run *toolRun) save() int {
 	}
 	run.warnOfLabels(rs)
 	run.warnOfLegacy("-save")
-	if err := run.writeTables(out, rs, f.counters); err != nil {
+	if err := run.writeTables(out, rs, f.counters, found); err != nil {
 		fmt.Fprintf(run.stderr, "%s: %v\n", run.name, err)
 		return xtables.StatusOther
 	}
@@ -73,9 +76,13 @@ func (run *toolRun) warnOfLabels(rs *ruleset.Ruleset) {
 	}
 }
 
-func (run *toolRun) writeTables(out io.Writer, rs *ruleset.Ruleset, counters bool) error {
+// writeTables saves tables. Of those that found says true of the tool tells first that they have chains of nft.
+func (run *toolRun) writeTables(out io.Writer, rs *ruleset.Ruleset, counters bool, found map[string]bool) error {
 	o := ruleset.SaveOptions{Counters: counters, Tool: run.name, Version: run.kernel.version, Now: run.kernel.namespace.Clock().Now()}
 	for _, t := range rs.Tables() {
+		if found[t.Name()] {
+			fmt.Fprint(run.stdout, oddChains(t.Name()))
+		}
 		if err := t.Save(out, rs, o); err != nil {
 			return err
 		}
@@ -84,11 +91,18 @@ func (run *toolRun) writeTables(out io.Writer, rs *ruleset.Ruleset, counters boo
 }
 
 // savedTables is the ruleset that is to be printed: all of it, or one table. Naming a
-// table makes it be there, in the legacy tools for good and in the nft tools for this print.
-func (run *toolRun) savedTables(f saveFlags) (*ruleset.Ruleset, int) {
+// table makes it be there, in the legacy tools for good and in the nft tools for this print. So are those that were
+// found, which nft has made.
+func (run *toolRun) savedTables(f saveFlags, found map[string]bool) (*ruleset.Ruleset, int) {
 	name := f.table
 	if !f.oneTable {
-		return run.kernel.Ruleset(run.family), 0
+		rs := run.kernel.Ruleset(run.family)
+		for _, name := range slices.Sorted(maps.Keys(found)) {
+			if rs.Table(name) == nil {
+				rs = rs.With(ruleset.NewTable(ruleset.FindKind(name)))
+			}
+		}
+		return rs, 0
 	}
 	kind := ruleset.FindKind(name)
 	if kind == nil {

@@ -48,8 +48,10 @@ func TestGuestsRefused(t *testing.T) {
 		{"", "nft delete table ip nat; add rule ip filter INPUT accept", changes},
 		{"iptables-nft -A INPUT -m realm --realm 5", "nft list ruleset",
 			"chainwalk does not support listing what realm of x_tables is in the words of nft"},
-		{"nft add table ip6 filter", "ip6tables-nft -S", "chainwalk does not support iptables-nft on tables that nft made: table ip6 filter"},
-		{"nft add table ip6 filter", "ip6tables-nft-save", "chainwalk does not support iptables-nft on tables that nft made: table ip6 filter"},
+		{"nft add table ip6 filter", "ip6tables-nft -N A", "chainwalk does not support iptables-nft on tables that nft made: table ip6 filter"},
+		{"nft \"table ip6 filter { chain c { }; }\"", "ip6tables-nft-save", "iptables-nft on tables that nft made: table ip6 filter"},
+		{"nft \"table ip6 filter { chain INPUT { type filter hook input priority 5; }; }\"", "ip6tables-nft -S",
+			"iptables-nft on tables that nft made: table ip6 filter"},
 		{"nft add table ip6 raw", "ip6tables-nft -t raw -A OUTPUT -j ACCEPT", "iptables-nft on tables that nft made: table ip6 raw"},
 	} {
 		run := toolsOf()

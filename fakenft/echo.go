@@ -12,6 +12,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakenft/print"
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
 // echoing prints what a transaction has added, as the kernel reports it to whoever asked (-e).
@@ -299,6 +300,7 @@ func (e *echoing) rule(c *nftables.AddRule) {
 	rules := chain.Rules
 	at := slices.IndexFunc(rules, func(r *nftables.Rule) bool { return !e.known[r] && len(r.Exprs) == len(c.Exprs) && sameExprs(r, c) })
 	if at < 0 {
+		e.goneRule(c, chain)
 		return
 	}
 	rule := rules[at]
@@ -318,6 +320,27 @@ func (e *echoing) rule(c *nftables.AddRule) {
 	text, err := print.AppendRule(nil, e.decompiler(t).Rule(rule), o)
 	if err == nil {
 		e.say("%s rule %s %s %s %s%s%s", verb, c.Family, c.Table, chain.Name, place, text, e.handle(rule.Handle))
+	}
+}
+
+// goneRule prints a rule of an empty chain that the transaction has made and deleted again. Its handle is not known any more.
+func (e *echoing) goneRule(c *nftables.AddRule, chain *nftables.Chain) {
+	named := slices.ContainsFunc(c.Exprs, func(x expr.Expr) bool {
+		switch x.(type) {
+		case *expr.Lookup, *expr.Dynset, *expr.Objref, *expr.Immediate:
+			return true // what it names may be gone, too
+		}
+		return false
+	})
+	if named || e.handles || len(chain.Rules) > 0 {
+		return
+	}
+	rule := &nftables.Rule{Exprs: c.Exprs, UserData: c.UserData}
+	o := e.plain()
+	o.Family, o.Sorted = c.Family, true
+	text, err := print.AppendRule(nil, e.decompiler(e.after.Table(c.Family, c.Table)).Rule(rule), o)
+	if err == nil {
+		e.say("add rule %s %s %s %s", c.Family, c.Table, chain.Name, text)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/internal/statefolder"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
 
 // statusFailed is the exit status of a tool that could not use the state; the real tools have it for what the
@@ -129,8 +130,11 @@ func (r *run) enter(v fakeipt.Visit) error {
 		parts = []part{objects, {netfilter.IPv4, netfilter.Legacy}, {netfilter.IPv6, netfilter.Legacy}, {netfilter.IPv4, netfilter.NFT},
 			{netfilter.IPv6, netfilter.NFT}}
 	case r.kernel.Dialect() == netfilter.NFT:
-		// The nft tools say whether there are rules of the legacy tools.
+		// The nft tools say whether there are rules of the legacy tools, and which of their tables nft has made.
 		parts = append(parts, part{v.Family, netfilter.Legacy})
+		if err := r.readNative(); err != nil {
+			return err
+		}
 	}
 	for _, p := range parts {
 		var look view
@@ -144,6 +148,23 @@ func (r *run) enter(v fakeipt.Visit) error {
 			return err
 		}
 		r.loaded[p] = r.fingerprint(p)
+	}
+	return nil
+}
+
+// readNative reads which tables nft has made. What cannot be used is nft's to put aside.
+func (r *run) readNative() error {
+	body, err := r.store.folder().Read(nftables.StatePart, nftables.StateVersion)
+	var unusable *statefolder.Unusable
+	if errors.As(err, &unusable) || err == nil && body == nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	namespace := r.kernel.Namespace()
+	if turn, err := nftables.Of(namespace).ReadHeads(body); err == nil {
+		namespace.PassTurn(turn)
 	}
 	return nil
 }

@@ -68,6 +68,9 @@ func (b *builder) flush() {
 	case syntax.KindTable, syntax.KindChain:
 		b.put(&nftables.DeleteRule{Family: h.Family, Table: h.Table, Chain: h.Chain}, h)
 	case syntax.KindSet, syntax.KindMap, syntax.KindMeter:
-		b.put(&nftables.DeleteElements{Family: h.Family, Table: h.Table, Set: h.Name}, h)
+		places := func(part nftables.Part, _ int) syntax.Loc { return placeOf(h, part, c.Loc) }
+		b.requests = append(b.requests, Request{
+			&nftables.DeleteElements{Family: h.Family, Table: h.Table, Set: h.Name}, unlessSet(c.Loc, places),
+		})
 	}
 }

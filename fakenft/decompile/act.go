@@ -251,7 +251,10 @@ func (r *rule) dynset(e *expr.Dynset) {
 		return
 	}
 	key := r.post(r.key(e.Key, decl.keySize))
-	stmts := statements(e.Exprs)
+	var stmts []syntax.Stmt
+	if len(decl.Stmts) == 0 { // the kernel gives no statements for a set that has some (nft_dynset_dump)
+		stmts = statements(e.Exprs)
+	}
 	if e.Timeout != 0 {
 		key = &syntax.Element{Common: *key.Info(), Key: key, Timeout: uint64(e.Timeout / time.Millisecond), HasTimeout: true}
 	}

@@ -26,12 +26,6 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
 
-// part is the file that has the tables, and formatVersion the version of its format.
-const (
-	part          = "nftables"
-	formatVersion = 1
-)
-
 // statusFailed is the exit status of a run that could not use the state.
 const statusFailed = 1
 
@@ -143,14 +137,14 @@ func (s *Store) locked(argv []string, stdin []byte, stdout, stderr io.Writer) (s
 		return 0, note, err
 	}
 	if tools.Kernel().Mark() != before || tools.HasReset() {
-		return status, note, folder.Write(part, formatVersion, tools.Kernel().AppendState(nil))
+		return status, note, folder.Write(nftables.StatePart, nftables.StateVersion, tools.Kernel().AppendState(nil))
 	}
 	return status, note, nil
 }
 
 // load reads the tables. What cannot be read is put aside, and note says so.
 func (s *Store) load(folder statefolder.Folder, namespace *netfilter.Namespace, k *nftables.Kernel) (note string, err error) {
-	body, err := folder.Read(part, formatVersion)
+	body, err := folder.Read(nftables.StatePart, nftables.StateVersion)
 	if err == nil && body == nil {
 		return "", nil
 	}
@@ -168,7 +162,7 @@ func (s *Store) load(folder statefolder.Folder, namespace *netfilter.Namespace, 
 	}
 	var unusable *statefolder.Unusable
 	if errors.As(err, &unusable) {
-		return folder.SetAside(part, unusable, "tables of nftables")
+		return folder.SetAside(nftables.StatePart, unusable, "tables of nftables")
 	}
 	return "", err
 }

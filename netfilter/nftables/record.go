@@ -102,6 +102,7 @@ func (k *Kernel) AppendState(dst []byte) []byte {
 		saved.Tables = append(saved.Tables, t.saved())
 	}
 	w := savedTypes().Writer(dst, 0)
+	w.Write(&savedState{Generation: s.Generation, TableHandle: k.tableHandle, ChainNames: k.chainNames, Tables: s.heads()})
 	w.Write(&saved)
 	return w.Record()
 }
@@ -134,14 +135,22 @@ func (t *Table) saved() savedTable {
 // ReadState fills a kernel without tables with those that AppendState has written. It returns the turn of the base chain that was
 // registered last.
 func (k *Kernel) ReadState(text []byte) (lastTurn uint64, err error) {
-	var saved savedState
+	var heads, saved savedState
 	r, err := savedTypes().Reader(text)
+	if err == nil {
+		err = r.Read(&heads)
+	}
 	if err == nil {
 		err = r.Read(&saved)
 	}
 	if err != nil {
 		return 0, err
 	}
+	return k.restore(&saved)
+}
+
+// restore fills a kernel without tables with saved ones.
+func (k *Kernel) restore(saved *savedState) (lastTurn uint64, err error) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	if len(k.State().tables) > 0 {
@@ -164,6 +173,9 @@ func (k *Kernel) ReadState(text []byte) (lastTurn uint64, err error) {
 	state := restoring.tx.state()
 	state.Generation = saved.Generation
 	k.tableHandle, k.chainNames = saved.TableHandle, saved.ChainNames
+	if k.space != nil {
+		k.space.PassTable(k.tableHandle)
+	}
 	k.state.Store(state)
 	return restoring.lastTurn, nil
 }
