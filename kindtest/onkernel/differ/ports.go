@@ -188,6 +188,18 @@ func (j *judging) tellsDrawn(p *inet.Packet) bool {
 	return false
 }
 
+// countedByChance is a native rule in which chance decides whether the kernel counts something that later packets meet.
+var countedByChance = regexp.MustCompile(`(?:meta random|numgen random)[^\n]* (?:numgen inc|limit|quota|ct count|add @|update @|delete @)`)
+
+// countsByChance ends the case if there is such a rule: where it does not match after all, no trace shows whether it has counted.
+func (j *judging) countsByChance() bool {
+	if !countedByChance.MatchString(j.c.NFT) {
+		return false
+	}
+	j.v.Refused, j.apart = "chance decides on what a rule counts, which no trace shows", true
+	return true
+}
+
 // number is a number in a ruleset.
 var number = regexp.MustCompile(`\b\d+\b`)
 
