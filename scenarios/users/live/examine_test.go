@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
@@ -25,21 +24,16 @@ func textOf(t *testing.T, r *Report) string {
 	return b.String()
 }
 
-// unwatched is of how many connections the race detector watches one: a cluster is examined in one goroutine.
-const unwatched = 4
-
-// examined is what Examine says: with the race detector, of some of the connections.
+// examined is what Examine says.
 func examined(t *testing.T, c *Cluster) *Report {
 	t.Helper()
-	e, err := c.exam()
+	report, err := c.Examine(t.Context())
 	require.NoError(t, err)
-	_, err = e.look(t.Context(), race.Some(e.split(e.errands()), unwatched))
-	require.NoError(t, err)
-	return e.report
+	return report
 }
 
 func TestNothingIsWrongWithTheRecordedCluster(t *testing.T) {
-	for _, tools := range race.Some([]string{"nft", "legacy"}, 2) {
+	for _, tools := range []string{"nft", "legacy"} {
 		t.Run(tools, func(t *testing.T) {
 			report, err := recorded(t, tools, dumpNodes...).Examine(t.Context())
 			require.NoError(t, err)
@@ -149,7 +143,7 @@ func TestAMissingEndpointRuleIsNamed(t *testing.T) {
 
 // What no first packet shows is shown by what comes after it, or by a packet that no client sends.
 func TestRulesForLaterPacketsAreMissed(t *testing.T) {
-	for _, tc := range race.Some([]struct{ name, rule, witness string }{
+	for _, tc := range []struct{ name, rule, witness string }{
 		{"affinity", "-A KUBE-SVC-25FJTMN2OLOPNGWS -m comment --comment \"shop/sticky:http -> 10.244.1.3:8080\" " +
 			"-m recent --rcheck --seconds 600 --reap --name KUBE-SEP-KFWMFOBJJP5IVQVX --mask 255.255.255.255 --rsource " +
 			"-j KUBE-SEP-KFWMFOBJJP5IVQVX", "expect: {sameAs: first}"},
@@ -158,7 +152,7 @@ func TestRulesForLaterPacketsAreMissed(t *testing.T) {
 		{"loopback addresses", "-A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 " +
 			"-m comment --comment \"block incoming localnet connections\" " +
 			"-m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP", " > 127.0.0.1:"},
-	}, 3) {
+	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cluster := recorded(t, "legacy", dumpNodes...)
 			edit(t, cluster.Snapshots[2], netfilter.IPv4, "[0:0] "+tc.rule+"\n", "")
@@ -313,7 +307,7 @@ func TestDoctorWalksBothBackends(t *testing.T) {
 // cluster goes without them.
 func TestOpaqueRulesAreNotJudged(t *testing.T) {
 	const rule = "[0:0] -A FORWARD -p tcp -m geoip --source-country DE -m tcp --dport 53 -j TARPIT --tarpit"
-	for _, tools := range race.Some([]string{"legacy", "nft"}, 2) {
+	for _, tools := range []string{"legacy", "nft"} {
 		cluster := recorded(t, tools, dumpNodes...)
 		for _, taken := range cluster.Snapshots {
 			for i := range taken.IPTables {
@@ -325,7 +319,7 @@ func TestOpaqueRulesAreNotJudged(t *testing.T) {
 		}
 		report := examined(t, cluster)
 		assert.Empty(t, report.Findings, textOf(t, report))
-		assert.Greater(t, report.Connections, 1000/race.Every(unwatched))
+		assert.Greater(t, report.Connections, 1000)
 		require.NotEmpty(t, report.Unjudged)
 		for _, u := range report.Unjudged {
 			assert.Regexp(t, "which meet a rule of demo-.*: match geoip of filter:FORWARD:rule:.*--tarpit", strings.Replace(u.Why,

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
-	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
@@ -29,7 +28,7 @@ func TestMigrateOfShippedCases(t *testing.T) {
 	for _, c := range oracle.Clauses() { // a mode does otherwise, or it is open what becomes of a packet
 		told[c.Name] = c.Mode == oracle.NFTables && c.Sentence != (oracle.Sentence{}) || c.Force == oracle.Unspecified
 	}
-	for _, s := range race.Some(all, 20) {
+	for _, s := range all {
 		resolved, err := scenarios.ResolveWith(s, controller.New)
 		require.NoError(t, err)
 		if oracle.ModeOf(resolved.Configs[resolved.Nodes[0].Name]) != oracle.IPTables {

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -43,7 +42,7 @@ func TestPodsBehindABridgeAreJudged(t *testing.T) {
 	bridged(cluster.Snapshots[2], "10.244.1.0/24", "fd00:10:244:1::/64")
 	report := examined(t, cluster)
 	assert.Empty(t, report.Findings, textOf(t, report))
-	assert.Greater(t, report.Connections, 1500/race.Every(unwatched))
+	assert.Greater(t, report.Connections, 1500)
 
 	for i := range cluster.Snapshots[1].Devices {
 		cluster.Snapshots[1].Devices[i].Hairpin = false

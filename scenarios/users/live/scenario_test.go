@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
-	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -34,11 +33,8 @@ func written(t *testing.T, s *scenarios.Scenario) (string, *scenarios.Scenario) 
 	return text, read
 }
 
-// holds runs a scenario in the simulator, with some of its connections.
+// holds runs a scenario in the simulator.
 func holds(t *testing.T, s *scenarios.Scenario) {
-	for i := range s.Steps {
-		s.Steps[i].Cases = race.Some(s.Steps[i].Cases, 24)
-	}
 	result := scenarios.Run(t.Context(), s, sim.Backend{})
 	require.NotEmpty(t, result.Checks)
 	for _, c := range result.Checks {
@@ -193,9 +189,6 @@ func TestAScenarioFailsAsTheNodesDo(t *testing.T) {
 	s, _, err := withPlugin(t, "-A FORWARD -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP").Scenario(ScenarioOptions{Name: "dropped"})
 	require.NoError(t, err)
 	_, read := written(t, s)
-	for i := range read.Steps {
-		read.Steps[i].Cases = race.Some(read.Steps[i].Cases, 4)
-	}
 	failed := 0
 	for _, c := range scenarios.Run(t.Context(), read, sim.Backend{}).Checks {
 		if !c.Passed {
