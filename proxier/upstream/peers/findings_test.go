@@ -51,3 +51,18 @@ func TestFindings(t *testing.T) {
 	}
 	assert.Empty(t, stated, "docs/findings.md names findings without a file")
 }
+
+// TestFindingsOfBothModes holds that what mode iptables shares with mode nftables is found there too.
+func TestFindingsOfBothModes(t *testing.T) {
+	for _, name := range []string{
+		"address-of-other-family", "conntrack-failure-forgotten", "flows-forgotten-by-failed-sync", "flows-of-changed-service",
+		"flows-of-deleted-service", "flows-of-node-port-without-endpoints", "flows-of-other-machines",
+	} {
+		all, err := scenarios.Load("../testdata/findings/" + name + ".yaml")
+		require.NoError(t, err)
+		theirs := scenarios.RunIn(t.Context(), all[0], sim.Backend{Options: sim.Options{Proxier: Process}}, scenarios.ModeNFTables)
+		assert.True(t, theirs.Failed(), name)
+		ours := scenarios.RunIn(t.Context(), all[0], sim.Backend{}, scenarios.ModeNFTables)
+		assert.False(t, ours.Failed(), "%s: %+v", name, ours.Checks)
+	}
+}
