@@ -117,12 +117,14 @@ func TestLiveCommandsRefuse(t *testing.T) {
 	}
 }
 
-func TestTheSchemaOfAReportIsFresh(t *testing.T) {
-	shipped, err := os.ReadFile("../../docs/doctor.schema.json")
-	require.NoError(t, err)
-	status, out, errOut := call("", "schema", "doctor")
-	require.Equal(t, exitHeld, status, errOut)
-	assert.Equal(t, string(shipped), out, "go run ./cmd/chainwalk schema doctor > docs/doctor.schema.json")
+func TestSchemasAreFresh(t *testing.T) {
+	for _, of := range []string{"doctor", "migrate"} {
+		shipped, err := os.ReadFile("../../docs/" + of + ".schema.json")
+		require.NoError(t, err)
+		status, out, errOut := call("", "schema", of)
+		require.Equal(t, exitHeld, status, errOut)
+		assert.Equal(t, string(shipped), out, "go run ./cmd/chainwalk schema %[1]s > docs/%[1]s.schema.json", of)
+	}
 }
 
 func TestAReportIsAPage(t *testing.T) {

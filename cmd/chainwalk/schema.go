@@ -13,13 +13,13 @@ import (
 
 func newSchemaCommand(s streams) *cobra.Command {
 	return &cobra.Command{
-		Use:       "schema [scenario|doctor|certificate]",
-		Short:     "Print the JSON Schema of the scenario format, of the output of doctor -o json, or of the certificates of diff",
-		ValidArgs: []string{"scenario", "doctor", "certificate"},
+		Use:       "schema [scenario|doctor|migrate|certificate]",
+		Short:     "Print the JSON Schema of the scenario format, of the output of doctor or migrate -o json, or of the certificates of diff",
+		ValidArgs: []string{"scenario", "doctor", "migrate", "certificate"},
 		Args: func(cmd *cobra.Command, args []string) error {
 			for i, arg := range args {
 				if i > 0 || !slices.Contains(cmd.ValidArgs, arg) {
-					return fmt.Errorf("%sunknown argument %q: it takes scenario, doctor or certificate", pathOf(cmd), arg)
+					return fmt.Errorf("%sunknown argument %q: it takes scenario, doctor, migrate or certificate", pathOf(cmd), arg)
 				}
 			}
 			return nil
@@ -28,7 +28,7 @@ func newSchemaCommand(s streams) *cobra.Command {
 			of := scenarios.Schema
 			if len(args) == 1 {
 				of = map[string]func() ([]byte, error){
-					"scenario": scenarios.Schema, "doctor": live.ReportSchema, "certificate": certificate.Schema,
+					"scenario": scenarios.Schema, "doctor": live.ReportSchema, "migrate": live.MigrationSchema, "certificate": certificate.Schema,
 				}[args[0]]
 			}
 			schema, err := of()

@@ -29,7 +29,7 @@ func TestUsageErrorsSayWhatToWrite(t *testing.T) {
 		{"rue", `chainwalk: unknown command "rue" (did you mean "run"?)`},
 		{"fuzz merg", `chainwalk: fuzz: unknown command "merg" (did you mean "merge"?)`},
 		{"scenario form", `chainwalk: scenario: unknown command "form" (did you mean "from"?)`},
-		{"schema more", `chainwalk: schema: unknown argument "more": it takes scenario, doctor or certificate`},
+		{"schema more", `chainwalk: schema: unknown argument "more": it takes scenario, doctor, migrate or certificate`},
 		{"fuzz judge", "chainwalk: fuzz judge: no PATH is given"},
 		{"rules --restore-inputs", `unknown flag: --restore-inputs (did you mean "--restore-input"?)`},
 		{"rules", "-f (--filename) is missing: give the file with Kubernetes objects (repeatable, - is stdin)"},

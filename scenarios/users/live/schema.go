@@ -8,10 +8,18 @@ import (
 )
 
 // ReportSchema is the JSON Schema of a Report, as docs/doctor.schema.json has it.
-func ReportSchema() ([]byte, error) {
+func ReportSchema() ([]byte, error) { return schemaOf(reflect.TypeFor[Report](), "chainwalk doctor") }
+
+// MigrationSchema is the JSON Schema of a Migration, as docs/migrate.schema.json has it.
+func MigrationSchema() ([]byte, error) {
+	return schemaOf(reflect.TypeFor[Migration](), "chainwalk migrate")
+}
+
+// schemaOf is the JSON Schema of a document of a type.
+func schemaOf(document reflect.Type, title string) ([]byte, error) {
 	b := schemaBuilder{defs: map[string]any{}}
-	root := b.object(reflect.TypeFor[Report]())
-	root["$schema"], root["title"], root["$defs"] = "https://json-schema.org/draft/2020-12/schema", "chainwalk doctor", b.defs
+	root := b.object(document)
+	root["$schema"], root["title"], root["$defs"] = "https://json-schema.org/draft/2020-12/schema", title, b.defs
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -34,6 +42,8 @@ func (b *schemaBuilder) of(t reflect.Type) map[string]any {
 		return map[string]any{"type": "boolean"}
 	case reflect.Int, reflect.Uint8:
 		return map[string]any{"type": "integer"}
+	case reflect.Pointer:
+		return b.of(t.Elem())
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": b.of(t.Elem())}
 	case reflect.Struct:
@@ -43,7 +53,7 @@ func (b *schemaBuilder) of(t reflect.Type) map[string]any {
 		}
 		return map[string]any{"$ref": "#/$defs/" + t.Name()}
 	}
-	b.err = fmt.Errorf("a report has no place for %s", t)
+	b.err = fmt.Errorf("a schema has no place for %s", t)
 	return nil
 }
 
