@@ -18,7 +18,7 @@ func (s *Saved) Edit(text string) bool {
 		return false
 	}
 	number, was, is, one := changedLine(s.text, text)
-	if !one || !endsInLine(is) || handleIn(was) != handleIn(is) || listedDevice.MatchString(was) || listedDevice.MatchString(is) {
+	if !one || !endsInLine(is) || handleIn(was) != handleIn(is) || listedDevice().MatchString(was) || listedDevice().MatchString(is) {
 		return false
 	}
 	if !s.native.edit(number, was, is) {

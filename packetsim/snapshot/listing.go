@@ -1,12 +1,12 @@
 package snapshot
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/fakenft"
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
@@ -20,7 +20,7 @@ func splitListing(text string) (listing, rest string) {
 	var native, other strings.Builder
 	within, some := false, false
 	for line := range strings.Lines(text) {
-		within = within || strings.HasPrefix(line, "table ") && nativeHead.MatchString(line)
+		within = within || strings.HasPrefix(line, "table ") && nativeHead().MatchString(line)
 		to, blank := &other, &native
 		if within {
 			to, blank, some = &native, &other, true
@@ -36,8 +36,8 @@ func splitListing(text string) (listing, rest string) {
 }
 
 var (
-	nativeHead   = regexp.MustCompile(`^table (?:(?:ip|ip6|inet|arp|bridge|netdev) )?[^\s{]+ \{`)
-	listedDevice = regexp.MustCompile(`(?:\b(?:iif|oif) (?:!= )?"?|"(?:iif|oif)"\}\}, "right": ")([^\s"{},]+)`)
+	nativeHead   = lazyregexp.New(`^table (?:(?:ip|ip6|inet|arp|bridge|netdev) )?[^\s{]+ \{`)
+	listedDevice = lazyregexp.New(`(?:\b(?:iif|oif) (?:!= )?"?|"(?:iif|oif)"\}\}, "right": ")([^\s"{},]+)`)
 )
 
 // devicesIn are the devices that a listing names by their numbers, which must be there for it.
@@ -46,7 +46,7 @@ func devicesIn(listing string) (names []string) {
 		if !strings.Contains(line, "iif") && !strings.Contains(line, "oif") {
 			continue // most lines, and the expression takes its time
 		}
-		for _, m := range listedDevice.FindAllStringSubmatch(line, -1) {
+		for _, m := range listedDevice().FindAllStringSubmatch(line, -1) {
 			if !slices.Contains(names, m[1]) {
 				names = append(names, m[1])
 			}

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/utils/exec"
+
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 )
 
 var (
@@ -94,13 +95,13 @@ func (e *commandError) notFound() bool {
 		return containsAny(e.output, "No chain/target/match by that name", "does a matching rule exist",
 			"No such file or directory")
 	case exitUsage:
-		return missingTarget.MatchString(e.output)
+		return missingTarget().MatchString(e.output)
 	}
 	return false
 }
 
 // missingTarget is how the legacy and the nf_tables tools say that the chain to jump to is not there.
-var missingTarget = regexp.MustCompile(`Couldn't load target|Chain '.*' does not exist`)
+var missingTarget = lazyregexp.New(`Couldn't load target|Chain '.*' does not exist`)
 
 // hint is what to do about the failure, if the reason is known.
 func (e *commandError) hint() string {
@@ -169,15 +170,15 @@ func newRestoreError(failed *commandError, data []byte) error {
 //	iptables-restore: COMMIT expected at line 4
 //	line 4: CHAIN_DEL failed (Device or resource busy): chain A
 var (
-	lineOfReading = regexp.MustCompile(`(?m)^Error occurred at line: ([0-9]+)`)
-	lineOfCommit  = regexp.MustCompile(`(?m)(?:^line ([0-9]+): |: line ([0-9]+) failed|COMMIT expected at line ([0-9]+))`)
+	lineOfReading = lazyregexp.New(`(?m)^Error occurred at line: ([0-9]+)`)
+	lineOfCommit  = lazyregexp.New(`(?m)(?:^line ([0-9]+): |: line ([0-9]+) failed|COMMIT expected at line ([0-9]+))`)
 )
 
 // failedLine finds the number of the first refused line in the output of iptables-restore.
 func failedLine(output string) (line int, ok bool) {
-	found := lineOfReading.FindStringSubmatch(output)
+	found := lineOfReading().FindStringSubmatch(output)
 	if found == nil {
-		found = lineOfCommit.FindStringSubmatch(output)
+		found = lineOfCommit().FindStringSubmatch(output)
 	}
 	if found == nil {
 		return 0, false

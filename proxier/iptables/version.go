@@ -3,8 +3,9 @@ package iptables
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strconv"
+
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 )
 
 // toolDialect says which variant of iptables the tools are, and so to what part of the kernel they write: legacy to its own tables, nft
@@ -62,12 +63,12 @@ func (v toolVersion) usable() error {
 }
 
 // versionInOutput is "v", two or three numbers, whatever a distribution adds, and the dialect in brackets.
-var versionInOutput = regexp.MustCompile(`\bv([0-9]+)\.([0-9]+)(?:\.([0-9]+))?[^\s()]*(?:[ \t]+\(([^()\s]+)\))?`)
+var versionInOutput = lazyregexp.New(`\bv([0-9]+)\.([0-9]+)(?:\.([0-9]+))?[^\s()]*(?:[ \t]+\(([^()\s]+)\))?`)
 
 // parseVersion finds the version in the output of "iptables --version": "iptables v1.8.9 (legacy)". Tools before 1.8 name
 // no dialect and are legacy.
 func parseVersion(output string) (toolVersion, error) {
-	found := versionInOutput.FindStringSubmatch(output)
+	found := versionInOutput().FindStringSubmatch(output)
 	if found == nil {
 		return toolVersion{}, fmt.Errorf("no version in the output %q: is this iptables?", output)
 	}

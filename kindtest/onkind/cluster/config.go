@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -61,7 +61,7 @@ const (
 const DefaultName = "chainwalk"
 
 // names is what kind and Docker allow, and what leaves room for "-control-plane" in a host name.
-var names = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,48}$`)
+var names = lazyregexp.New(`^[a-z0-9][a-z0-9.-]{0,48}$`)
 
 // withDefaults fills in what a user left out, and refuses what cannot be.
 func (c Config) withDefaults() (Config, error) {
@@ -90,7 +90,7 @@ func or[T comparable](value, fallback T) T {
 func (c Config) validate() error {
 	var wrong []error
 	refuse := func(format string, values ...any) { wrong = append(wrong, fmt.Errorf("cluster: "+format, values...)) }
-	if !names.MatchString(c.Name) {
+	if !names().MatchString(c.Name) {
 		refuse("the name %q is not one for a host: use small letters, digits, dots and hyphens, 49 at most", c.Name)
 	}
 	switch c.Family {

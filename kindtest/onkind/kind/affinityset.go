@@ -3,11 +3,12 @@ package kind
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 )
 
 // affinitySets are the sets of nftables by which kube-proxy's mode nftables remembers clients: affinity-..., one for each endpoint, in the
@@ -18,11 +19,11 @@ type affinitySets struct{}
 const setListing = `cut -d' ' -f1 /proc/uptime && nft list sets`
 
 var (
-	tablePattern   = regexp.MustCompile(`^table (ip6?) kube-proxy \{`)
-	setPattern     = regexp.MustCompile(`^\s*set (affinity-\S+) \{`)
-	timeoutPattern = regexp.MustCompile(`^\s*timeout (\S+)`)
-	elementPattern = regexp.MustCompile(`([0-9a-fA-F.:]+)(?: timeout \S+)? expires (\w+)`)
-	spanPattern    = regexp.MustCompile(`(\d+)(ms|d|h|m|s)`)
+	tablePattern   = lazyregexp.New(`^table (ip6?) kube-proxy \{`)
+	setPattern     = lazyregexp.New(`^\s*set (affinity-\S+) \{`)
+	timeoutPattern = lazyregexp.New(`^\s*timeout (\S+)`)
+	elementPattern = lazyregexp.New(`([0-9a-fA-F.:]+)(?: timeout \S+)? expires (\w+)`)
+	spanPattern    = lazyregexp.New(`(\d+)(ms|d|h|m|s)`)
 )
 
 // affinitySet is one as nft prints it, with when each client is forgotten.
@@ -39,20 +40,20 @@ func readSets(text string) []affinitySet {
 	for line := range strings.Lines(text) {
 		switch {
 		case strings.HasPrefix(line, "table "):
-			ours, current = tablePattern.MatchString(line), -1
+			ours, current = tablePattern().MatchString(line), -1
 		case !ours:
 		case strings.HasPrefix(strings.TrimSpace(line), "set "):
 			current = -1
-			if found := setPattern.FindStringSubmatch(line); found != nil {
+			if found := setPattern().FindStringSubmatch(line); found != nil {
 				out = append(out, affinitySet{name: found[1], clients: map[string]time.Duration{}})
 				current = len(out) - 1
 			}
 		case current < 0:
 		default:
-			if found := timeoutPattern.FindStringSubmatch(line); found != nil {
+			if found := timeoutPattern().FindStringSubmatch(line); found != nil {
 				out[current].timeout = spanOf(found[1])
 			}
-			for _, found := range elementPattern.FindAllStringSubmatch(line, -1) {
+			for _, found := range elementPattern().FindAllStringSubmatch(line, -1) {
 				out[current].clients[found[1]] = spanOf(found[2])
 			}
 		}
@@ -64,7 +65,7 @@ func readSets(text string) []affinitySet {
 func spanOf(text string) time.Duration {
 	units := map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second, "ms": time.Millisecond}
 	var sum time.Duration
-	for _, found := range spanPattern.FindAllStringSubmatch(text, -1) {
+	for _, found := range spanPattern().FindAllStringSubmatch(text, -1) {
 		n, _ := strconv.Atoi(found[1]) // digits
 		sum += time.Duration(n) * units[found[2]]
 	}

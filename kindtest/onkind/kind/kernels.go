@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
@@ -125,12 +125,12 @@ func guard() string {
 }
 
 // closes finds commands that close a chain of a node's own packets, with the table, if it is given, and the chain.
-var closes = regexp.MustCompile(`(?:-t (\w+) )?-P (PREROUTING|INPUT|OUTPUT|POSTROUTING) DROP`)
+var closes = lazyregexp.New(`(?:-t (\w+) )?-P (PREROUTING|INPUT|OUTPUT|POSTROUTING) DROP`)
 
 // openFor are the commands that let in or out by a chain what the cluster needs, before it is closed: what guard has, and what goes to
 // the sentinel.
 func (k *kernels) openFor(command string) (commands []string) {
-	found := closes.FindStringSubmatch(command)
+	found := closes().FindStringSubmatch(command)
 	if found == nil {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (k *kernels) openFor(command string) (commands []string) {
 }
 
 // closed finds what closes INPUT: its policy, or a rule of its own that stops the rest.
-var closed = regexp.MustCompile(`(?m)^(:INPUT DROP|-A INPUT .*-j (DROP|REJECT))`)
+var closed = lazyregexp.New(`(?m)^(:INPUT DROP|-A INPUT .*-j (DROP|REJECT))`)
 
 // preload adds rules to a node.
 func (k *kernels) preload(ctx context.Context, node string, p *scenarios.Preload) error {
@@ -163,7 +163,7 @@ func (k *kernels) preload(ctx context.Context, node string, p *scenarios.Preload
 	if err != nil {
 		return err
 	}
-	if closed.MatchString(rules) {
+	if closed().MatchString(rules) {
 		rules = guard() + rules
 	}
 	family := p.Family

@@ -3,11 +3,11 @@ package kind
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
@@ -35,13 +35,13 @@ for entry in $these; do
 done`
 
 // entryPattern reads "KUBE-SEP-X:src=10.244.1.2 ttl: 64 last_seen: 4295 oldest_pkt: 1 4295".
-var entryPattern = regexp.MustCompile(`^([^:]+):src=(\S+) .*last_seen: (\d+)`)
+var entryPattern = lazyregexp.New(`^([^:]+):src=(\S+) .*last_seen: (\d+)`)
 
 func (recentLists) read(ctx context.Context, r relay) (map[listed]moment, error) {
 	text, err := run(ctx, r, "", "sh", "-c", listing)
 	out := map[listed]moment{}
 	for line := range strings.Lines(text) {
-		if found := entryPattern.FindStringSubmatch(line); found != nil {
+		if found := entryPattern().FindStringSubmatch(line); found != nil {
 			jiffies, _ := strconv.ParseInt(found[3], 10, 64) // digits
 			out[listed{found[1], found[2]}] = moment{at: jiffies}
 		}
@@ -68,7 +68,7 @@ func (recentLists) remove(ctx context.Context, r relay, these []listed) error {
 }
 
 // secondsPattern reads how long a rule looks back in a list.
-var secondsPattern = regexp.MustCompile(`--seconds (\d+) .*--name (\S+)`)
+var secondsPattern = lazyregexp.New(`--seconds (\d+) .*--name (\S+)`)
 
 func (recentLists) lasts(ctx context.Context, r relay) (map[string]time.Duration, error) {
 	out := map[string]time.Duration{}
@@ -78,7 +78,7 @@ func (recentLists) lasts(ctx context.Context, r relay) (map[string]time.Duration
 			return nil, err
 		}
 		for line := range strings.Lines(text) {
-			if found := secondsPattern.FindStringSubmatch(line); found != nil {
+			if found := secondsPattern().FindStringSubmatch(line); found != nil {
 				seconds, _ := strconv.Atoi(found[1]) // digits
 				out[found[2]] = time.Duration(seconds) * time.Second
 			}

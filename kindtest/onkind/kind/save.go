@@ -2,13 +2,13 @@ package kind
 
 import (
 	"net/netip"
-	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance/hashed"
@@ -65,8 +65,8 @@ func (s *saves) noteSlice(slice *discoveryv1.EndpointSlice) {
 }
 
 var (
-	addressPattern = regexp.MustCompile(`(?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:/\d+)?`)
-	counterPattern = regexp.MustCompile(`^\[\d+:\d+\] `)
+	addressPattern = lazyregexp.New(`(?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:/\d+)?`)
+	counterPattern = lazyregexp.New(`^\[\d+:\d+\] `)
 )
 
 // back maps what iptables-save has printed back.
@@ -92,7 +92,7 @@ func (s *saves) line(line string) string {
 		}
 		return name
 	})
-	counters := counterPattern.FindString(line)
+	counters := counterPattern().FindString(line)
 	return counters + s.mapping.BackText(line[len(counters):])
 }
 
@@ -130,7 +130,7 @@ func (s *saves) isForeign(l *fakekernel.Line) bool {
 
 // BackText maps the addresses and ranges in a text back.
 func (m *Mapping) BackText(text string) string {
-	return addressPattern.ReplaceAllStringFunc(text, func(found string) string {
+	return addressPattern().ReplaceAllStringFunc(text, func(found string) string {
 		address, bits, isRange := strings.Cut(found, "/")
 		a, err := netip.ParseAddr(address)
 		if err != nil {
@@ -151,7 +151,7 @@ func (m *Mapping) BackText(text string) string {
 // toText maps the addresses and ranges in a text of the scenario, such as rules and commands. The error says which range has none.
 func (m *Mapping) toText(text string) (string, error) {
 	var wrong error
-	mapped := addressPattern.ReplaceAllStringFunc(text, func(found string) string {
+	mapped := addressPattern().ReplaceAllStringFunc(text, func(found string) string {
 		if p, err := netip.ParsePrefix(found); err == nil {
 			in, err := m.addressRange(p)
 			if err != nil {

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/format/mistake"
@@ -89,10 +89,10 @@ func (v *visit) config(node string, c *kubeproxyconfig.KubeProxyConfiguration) s
 }
 
 // beyondFilter finds a table in which it matters whose rules packets meet first.
-var beyondFilter = regexp.MustCompile(`(?m)^\*(raw|mangle|nat)$`)
+var beyondFilter = lazyregexp.New(`(?m)^\*(raw|mangle|nat)$`)
 
 // cutsOff finds policies that would cut a node off from the API server. INPUT may be closed, since a guard lets in what the cluster needs.
-var cutsOff = regexp.MustCompile(`(?m)^:(OUTPUT) DROP`)
+var cutsOff = lazyregexp.New(`(?m)^:(OUTPUT) DROP`)
 
 func (v *visit) preloads() string {
 	if why := noRules(v.facts.Mode); why != "" && len(v.cluster.Preload) > 0 {
@@ -103,10 +103,10 @@ func (v *visit) preloads() string {
 		if v.cluster.Preload[i].NFT != "" {
 			return "preload: rules for nft are not put on real nodes"
 		}
-		if tool.In(v.facts.Dialect) != v.facts.Dialect && beyondFilter.MatchString(save) {
+		if tool.In(v.facts.Dialect) != v.facts.Dialect && beyondFilter().MatchString(save) {
 			return "preload: packets meet the chains first that were made last, and those of a real node's kube-proxy are there already"
 		}
-		if found := cutsOff.FindStringSubmatch(save); found != nil {
+		if found := cutsOff().FindStringSubmatch(save); found != nil {
 			return fmt.Sprintf("preload: an %s policy of DROP cuts a real node off from the API server", found[1])
 		}
 		if _, err := v.mapping.toText(save); err != nil {
@@ -267,7 +267,7 @@ func (v *visit) clients(s *scenarios.Step) string {
 }
 
 // iptablesTool is one of iptables, of whichever family and variant.
-var iptablesTool = regexp.MustCompile(`^ip6?tables(-|$)`)
+var iptablesTool = lazyregexp.New(`^ip6?tables(-|$)`)
 
 func (v *visit) fault(f *scenarios.Fault) string {
 	switch why := noRules(v.facts.Mode); {
@@ -283,7 +283,7 @@ func (v *visit) fault(f *scenarios.Fault) string {
 	v.fails = v.fails || f.RestoreFails > 0
 	for _, command := range f.Run {
 		words := strings.Fields(command)
-		if why := noRules(v.facts.Mode); why != "" && len(words) > 0 && iptablesTool.MatchString(words[0]) {
+		if why := noRules(v.facts.Mode); why != "" && len(words) > 0 && iptablesTool().MatchString(words[0]) {
 			return fmt.Sprintf("run: %q changes rules of iptables, and %s", command, why)
 		}
 		if _, err := v.mapping.toText(command); err != nil {

@@ -108,7 +108,7 @@ func TestClosedIsWhatNeedsAGuard(t *testing.T) {
 		"*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j ACCEPT\n-A FORWARD -j DROP\n":          false,
 		"*filter\n:FORWARD DROP [0:0]\nCOMMIT\n":                                          false,
 	} {
-		assert.Equal(t, want, closed.MatchString(rules), rules)
+		assert.Equal(t, want, closed().MatchString(rules), rules)
 	}
 }
 

@@ -3,10 +3,10 @@ package files
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
@@ -226,18 +226,18 @@ func tableNames(text string) []string {
 }
 
 var (
-	namedObject = regexp.MustCompile(`--nfacct-name +(\S+)`)
-	namesSet    = regexp.MustCompile(` -m set | -j SET `)
+	namedObject = lazyregexp.New(`--nfacct-name +(\S+)`)
+	namesSet    = lazyregexp.New(` -m set | -j SET `)
 )
 
 // objects are what rules name: accounting objects are made with counters of zero, and sets are missing.
 func (r *reader) objects() {
 	node := r.result.Node
 	for _, rules := range node.IPTables {
-		if namesSet.MatchString(rules.Save) {
+		if namesSet().MatchString(rules.Save) {
 			r.need(snapshot.UnreadIPSets, "rules name sets", "ipset save")
 		}
-		for _, m := range namedObject.FindAllStringSubmatch(rules.Save, -1) {
+		for _, m := range namedObject().FindAllStringSubmatch(rules.Save, -1) {
 			node.NFAcct = addUnique(node.NFAcct, snapshot.NFAcct{Name: strings.Trim(m[1], `"`)},
 				func(a, b snapshot.NFAcct) bool { return a.Name == b.Name })
 		}

@@ -2,11 +2,11 @@ package files
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
@@ -27,15 +27,15 @@ type nftBlock struct {
 }
 
 var (
-	nativeHead  = regexp.MustCompile(`^table (ip|ip6|inet|arp|bridge|netdev) (\S+) \{`)
-	nativeBlock = regexp.MustCompile(`^(chain|map) (\S+) \{`)
-	nativeBase  = regexp.MustCompile(`^type (\w+) hook (\w+)(?: device "?([^"\s;]+)"?)?.* priority ([^;]+);`)
-	nativeText  = regexp.MustCompile(`"[^"]*"`)
+	nativeHead  = lazyregexp.New(`^table (ip|ip6|inet|arp|bridge|netdev) (\S+) \{`)
+	nativeBlock = lazyregexp.New(`^(chain|map) (\S+) \{`)
+	nativeBase  = lazyregexp.New(`^type (\w+) hook (\w+)(?: device "?([^"\s;]+)"?)?.* priority ([^;]+);`)
+	nativeText  = lazyregexp.New(`"[^"]*"`)
 )
 
 // beginNative begins a table.
 func (t *textReader) beginNative(line string) {
-	m := nativeHead.FindStringSubmatch(line)
+	m := nativeHead().FindStringSubmatch(line)
 	t.native = &nftables{table: snapshot.NFTable{Family: m[1], Name: m[2]}, blocks: map[string]*nftBlock{}, open: []string{""}}
 	t.native.text.WriteString(line + "\n")
 	t.anyUse = true
@@ -46,7 +46,7 @@ func (t *textReader) nativeLine(line string) {
 	n := t.native
 	n.text.WriteString(line + "\n")
 	line = strings.TrimSpace(line)
-	if m := nativeBlock.FindStringSubmatch(line); m != nil && len(n.open) == 1 {
+	if m := nativeBlock().FindStringSubmatch(line); m != nil && len(n.open) == 1 {
 		name := m[2]
 		if m[1] == "map" {
 			name = "@" + name
@@ -57,7 +57,7 @@ func (t *textReader) nativeLine(line string) {
 	if len(n.open) > 1 && n.blocks[n.open[1]] != nil {
 		n.line(n.blocks[n.open[1]], line)
 	}
-	for _, c := range nativeText.ReplaceAllString(line, "") {
+	for _, c := range nativeText().ReplaceAllString(line, "") {
 		switch c {
 		case '{':
 			n.open = append(n.open, "")
@@ -73,9 +73,9 @@ func (t *textReader) nativeLine(line string) {
 
 // line reads a line of a chain or a map: what a base chain hangs on, or words.
 func (n *nftables) line(b *nftBlock, line string) {
-	m := nativeBase.FindStringSubmatch(line)
+	m := nativeBase().FindStringSubmatch(line)
 	if m == nil {
-		b.words(strings.Fields(nativeText.ReplaceAllString(line, " ")))
+		b.words(strings.Fields(nativeText().ReplaceAllString(line, " ")))
 		return
 	}
 	b.base = &snapshot.NFChain{Name: n.open[1], Type: m[1], Hook: m[2], Device: m[3], Priority: nftPriority(n.table.Family, m[4])}

@@ -6,12 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
@@ -128,7 +128,7 @@ func (r *reader) file(folder fs.FS, name string) error {
 	switch {
 	case trimmed == "" || trimmed == "[]":
 		r.empty()
-	case startOfJSON.MatchString(trimmed):
+	case startOfJSON().MatchString(trimmed):
 		return r.json(trimmed)
 	default:
 		return r.text(text)
@@ -137,7 +137,7 @@ func (r *reader) file(folder fs.FS, name string) error {
 }
 
 // startOfJSON is how what tools print as JSON begins: not as counters of rules or of nfacct, or as "[sudo] password for" does.
-var startOfJSON = regexp.MustCompile(`^(?:\[\s*)?\{\s*["}]`)
+var startOfJSON = lazyregexp.New(`^(?:\[\s*)?\{\s*["}]`)
 
 // plain reads a file as document.Plain does, with lines that end as those of Linux, and no more of it than decides that it is too large.
 func plain(f io.Reader) (string, error) {
@@ -174,11 +174,11 @@ func (r *reader) empty() {
 }
 
 // sixInName is how people say IPv6 in the name of a file.
-var sixInName = regexp.MustCompile(`(?i)ip[-_ ]?v?6|inet6|[-_ ]6([-_ .]|$)`)
+var sixInName = lazyregexp.New(`(?i)ip[-_ ]?v?6|inet6|[-_ ]6([-_ .]|$)`)
 
 // nameFamily is the family that the name of the file tells, IPv4 if it tells none.
 func (r *reader) nameFamily() netfilter.Family {
-	if sixInName.MatchString(path.Base(r.name)) {
+	if sixInName().MatchString(path.Base(r.name)) {
 		return netfilter.IPv6
 	}
 	return netfilter.IPv4

@@ -2,24 +2,24 @@ package files
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
 // The lines that tools print, by their shape.
 var (
-	linkLine    = regexp.MustCompile(`^(\d+): ([^\s:@]+)(?:@\S+)?: <([^>]*)>(.*)$`)
-	ruleLine    = regexp.MustCompile(`^(\d+):\s+(not )?from (.*)$`)
-	sysctlLine  = regexp.MustCompile(`^((?:net|kernel|vm|fs|dev|abi|debug|user|crypto|sunrpc)\.[^\s=]+)\s*=\s*(.*)$`)
-	setLine     = regexp.MustCompile(`^create \S+ (?:bitmap|hash|list):|^add \S+ \S`)
-	toolLine    = regexp.MustCompile(`^ip6?tables v[\d.]+(?: \((\w+)\))?$`)
-	fdbLine     = regexp.MustCompile(`^([0-9a-f:]{17}) dev (\S+)(.*)$`)
-	tableLine   = regexp.MustCompile(`^\*[a-z]+$`)
+	linkLine    = lazyregexp.New(`^(\d+): ([^\s:@]+)(?:@\S+)?: <([^>]*)>(.*)$`)
+	ruleLine    = lazyregexp.New(`^(\d+):\s+(not )?from (.*)$`)
+	sysctlLine  = lazyregexp.New(`^((?:net|kernel|vm|fs|dev|abi|debug|user|crypto|sunrpc)\.[^\s=]+)\s*=\s*(.*)$`)
+	setLine     = lazyregexp.New(`^create \S+ (?:bitmap|hash|list):|^add \S+ \S`)
+	toolLine    = lazyregexp.New(`^ip6?tables v[\d.]+(?: \((\w+)\))?$`)
+	fdbLine     = lazyregexp.New(`^([0-9a-f:]{17}) dev (\S+)(.*)$`)
+	tableLine   = lazyregexp.New(`^\*[a-z]+$`)
 	otherFormat = map[string]string{
 		"Chain ": "what \"iptables -L\" prints does not say all of a rule: take \"iptables-save -c\"",
 		"Name: ": "what \"ipset list\" prints is for people: take \"ipset save\"",
@@ -75,7 +75,7 @@ func (r *reader) text(text string) error {
 
 // saved says whether a line is of iptables-save.
 func (t *textReader) saved(line string) bool {
-	if tableLine.MatchString(line) {
+	if tableLine().MatchString(line) {
 		t.inTable = true
 	}
 	was := t.inTable
@@ -96,7 +96,7 @@ func (t *textReader) line(line string) error {
 		t.indented(strings.Fields(line))
 		return nil
 	}
-	if m := linkLine.FindStringSubmatch(line); m != nil {
+	if m := linkLine().FindStringSubmatch(line); m != nil {
 		if err := t.endLink(); err != nil {
 			return err
 		}
@@ -115,29 +115,29 @@ func (t *textReader) line(line string) error {
 // other reads the lines that stand for themselves.
 func (t *textReader) other(line string) bool {
 	switch {
-	case ruleLine.MatchString(line):
-		t.ruleLine(ruleLine.FindStringSubmatch(line))
-	case sysctlLine.MatchString(line):
-		m := sysctlLine.FindStringSubmatch(line)
+	case ruleLine().MatchString(line):
+		t.ruleLine(ruleLine().FindStringSubmatch(line))
+	case sysctlLine().MatchString(line):
+		m := sysctlLine().FindStringSubmatch(line)
 		t.setting(m[1], m[2])
 	case strings.Contains(line, " src=") && strings.Contains(line, " dst="):
 		return t.connection(line)
 	case strings.Contains(line, "flow entries have been shown"):
 		t.tell(snapshot.UnreadConntrack)
-	case setLine.MatchString(line):
+	case setLine().MatchString(line):
 		t.sets.WriteString(line + "\n")
 	case strings.HasPrefix(line, "{ pkts = "):
 		return t.counter(line)
-	case toolLine.MatchString(line):
+	case toolLine().MatchString(line):
 		t.anyUse = true
 		t.tools = "legacy"
-		if toolLine.FindStringSubmatch(line)[1] == "nf_tables" {
+		if toolLine().FindStringSubmatch(line)[1] == "nf_tables" {
 			t.tools = "nft"
 		}
-	case fdbLine.MatchString(line):
-		t.fdbLine(fdbLine.FindStringSubmatch(line))
+	case fdbLine().MatchString(line):
+		t.fdbLine(fdbLine().FindStringSubmatch(line))
 	case strings.HasPrefix(line, "sysctl: "): // what it may not read
-	case nativeHead.MatchString(line):
+	case nativeHead().MatchString(line):
 		t.beginNative(line)
 	default:
 		for prefix, why := range otherFormat {

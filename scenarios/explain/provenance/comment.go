@@ -61,7 +61,7 @@ func WithNames(table, chain string, f *netfilter.Fact, names Names) (string, boo
 // policyComment is what a comment says of a policy or a pod, with other names; the words beside it are left out.
 func policyComment(chain, comment string, names Names) (string, bool) {
 	for _, o := range commentedObjects {
-		found := o.comment.FindStringSubmatchIndex(comment)
+		found := o.comment().FindStringSubmatchIndex(comment)
 		if found == nil || !strings.HasPrefix(chain, o.chain) {
 			continue
 		}
@@ -72,7 +72,7 @@ func policyComment(chain, comment string, names Names) (string, bool) {
 		}
 		namespace, name := other(object.Namespace, object.Name)
 		out, from := "", found[0]
-		for group, of := range o.comment.SubexpNames() {
+		for group, of := range o.comment().SubexpNames() {
 			if of == "" {
 				continue
 			}

@@ -2,10 +2,10 @@ package provenance
 
 import (
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/proxier/chains"
 )
@@ -95,15 +95,15 @@ func WriterOfSave(save string) (program string, tables []string) {
 }
 
 // hashed is the name of a chain of one service port or endpoint.
-var hashed = regexp.MustCompile(`(KUBE-(?:SVC|SVL|SEP|EXT|FW|XLB))-[A-Z2-7]{16}`)
+var hashed = lazyregexp.New(`(KUBE-(?:SVC|SVL|SEP|EXT|FW|XLB))-[A-Z2-7]{16}`)
 
 // WithChains is a text, such as that of a rule, with other names of the chains of service ports and endpoints.
 func WithChains(text string, name func(chain string) string) string {
-	return hashed.ReplaceAllStringFunc(text, name)
+	return hashed().ReplaceAllStringFunc(text, name)
 }
 
 // WithoutHashes is a text without what tells the chains of service ports from one another: KUBE-SVC, KUBE-SEP.
-func WithoutHashes(text string) string { return hashed.ReplaceAllString(text, "$1") }
+func WithoutHashes(text string) string { return hashed().ReplaceAllString(text, "$1") }
 
 // Kind is a rule of a chain without what tells services and endpoints apart: hashes of chains, comments, addresses and ports. The
 // arguments are the arguments of a netfilter.Rules, with comments.
@@ -129,7 +129,7 @@ func (p ServicePort) Service() string {
 }
 
 // servicePort is what a service port looks like. Names are subdomains of RFC 1123, and labels.
-var servicePort = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*(?::[a-z0-9-]+)?$`)
+var servicePort = lazyregexp.New(`^[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*(?::[a-z0-9-]+)?$`)
 
 // ServicePortOf is the service port that a rule of kube-proxy was written for, by its comment, or in nftables by its chain or the one
 // that it leads to, and of an element of a set by its comment; empty if they say none, or if the rule is another writer's. The chain of an
@@ -144,14 +144,14 @@ func ServicePortOf(table, chain string, f *netfilter.Fact) ServicePort {
 				return port
 			}
 		}
-		if strings.HasPrefix(chain, "@") && servicePort.MatchString(f.Comment) {
+		if strings.HasPrefix(chain, "@") && servicePort().MatchString(f.Comment) {
 			return ServicePort(f.Comment) // of an element
 		}
 		return ""
 	}
 	words := strings.Fields(f.Comment)
 	for i, word := range words {
-		if named := i == 0 || words[i-1] == "for" || words[i-1] == "to"; named && servicePort.MatchString(word) {
+		if named := i == 0 || words[i-1] == "for" || words[i-1] == "to"; named && servicePort().MatchString(word) {
 			return ServicePort(word)
 		}
 	}

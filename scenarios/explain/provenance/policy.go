@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -20,16 +21,16 @@ type PolicyObject struct {
 // shop/knp.default.deny ingress", in the first rule of a policy's chain.
 var commentedObjects = []struct {
 	chain, kind string
-	comment     *regexp.Regexp
+	comment     func() *regexp.Regexp
 }{
-	{"KUBE-", "policy", regexp.MustCompile(`policy name:? (?P<name>[a-z0-9.-]+),? namespace:? (?P<namespace>[a-z0-9.-]+)`)},
-	{"KUBE-", "policy", regexp.MustCompile(`run through nw policy (?P<name>[a-z0-9.-]+)`)},
-	{"KUBE-", "pod", regexp.MustCompile(`POD name: ?(?P<name>[a-z0-9.-]+) namespace: ?(?P<namespace>[a-z0-9.-]+)`)},
-	{"KUBE-NWPLCY-", "policy", regexp.MustCompile(`^(?P<namespace>[a-z0-9-]+)/(?P<name>[a-z0-9.-]+) (?:ingress|egress|except|ipblock)`)},
-	{"KUBE-POD-FW-", "policy", regexp.MustCompile(`^(?P<namespace>[a-z0-9-]+)/(?P<name>[a-z0-9.-]+) policy$`)},
-	{"KUBE-POD-FW-", "pod", regexp.MustCompile(`^(?P<namespace>[a-z0-9-]+)/(?P<name>[a-z0-9.-]+) (?:reject|log-drop)$`)},
-	{"KUBE-ROUTER-", "pod", regexp.MustCompile(`^(?P<namespace>[a-z0-9-]+)/(?P<name>[a-z0-9.-]+) (?:in|out)$`)},
-	{"cali-", "policy", regexp.MustCompile(`Policy (?P<namespace>[a-z0-9-]+)/(?:knp\.default\.)?(?P<name>[a-z0-9.-]+) (?:ingress|egress)`)},
+	{"KUBE-", "policy", lazyregexp.New(`policy name:? (?P<name>[a-z0-9.-]+),? namespace:? (?P<namespace>[a-z0-9.-]+)`)},
+	{"KUBE-", "policy", lazyregexp.New(`run through nw policy (?P<name>[a-z0-9.-]+)`)},
+	{"KUBE-", "pod", lazyregexp.New(`POD name: ?(?P<name>[a-z0-9.-]+) namespace: ?(?P<namespace>[a-z0-9.-]+)`)},
+	{"KUBE-NWPLCY-", "policy", lazyregexp.New(`^(?P<namespace>[a-z0-9-]+)/(?P<name>[a-z0-9.-]+) (?:ingress|egress|except|ipblock)`)},
+	{"KUBE-POD-FW-", "policy", lazyregexp.New(`^(?P<namespace>[a-z0-9-]+)/(?P<name>[a-z0-9.-]+) policy$`)},
+	{"KUBE-POD-FW-", "pod", lazyregexp.New(`^(?P<namespace>[a-z0-9-]+)/(?P<name>[a-z0-9.-]+) (?:reject|log-drop)$`)},
+	{"KUBE-ROUTER-", "pod", lazyregexp.New(`^(?P<namespace>[a-z0-9-]+)/(?P<name>[a-z0-9.-]+) (?:in|out)$`)},
+	{"cali-", "policy", lazyregexp.New(`Policy (?P<namespace>[a-z0-9-]+)/(?:knp\.default\.)?(?P<name>[a-z0-9.-]+) (?:ingress|egress)`)},
 }
 
 // IsForPolicies says whether a rule was written for NetworkPolicies: it stands in a chain of such a writer, or leads to one.
@@ -40,12 +41,12 @@ func IsForPolicies(chain string, f *netfilter.Fact) bool {
 // PolicyObjectOf is what a rule for NetworkPolicies was written for, as its comment says; its Kind is empty if it says nothing.
 func PolicyObjectOf(chain string, f *netfilter.Fact) PolicyObject {
 	for _, o := range commentedObjects {
-		m := o.comment.FindStringSubmatch(f.Comment)
+		m := o.comment().FindStringSubmatch(f.Comment)
 		if m == nil || !strings.HasPrefix(chain, o.chain) {
 			continue
 		}
-		object := PolicyObject{Kind: o.kind, Name: m[o.comment.SubexpIndex("name")]}
-		if at := o.comment.SubexpIndex("namespace"); at >= 0 {
+		object := PolicyObject{Kind: o.kind, Name: m[o.comment().SubexpIndex("name")]}
+		if at := o.comment().SubexpIndex("namespace"); at >= 0 {
 			object.Namespace = m[at]
 		}
 		return object

@@ -1,14 +1,15 @@
 package provenance
 
 import (
-	"regexp"
 	"slices"
+
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 )
 
 // Names of what kube-proxy in mode ipvs makes and no other mode does (pkg/proxy/ipvs of Kubernetes).
 var (
 	ipvsChains = []string{"KUBE-IPVS-FILTER", "KUBE-IPVS-OUT-FILTER", "KUBE-LOAD-BALANCER", "KUBE-NODE-PORT", "KUBE-SOURCE-RANGES-FIREWALL"}
-	ipvsSets   = regexp.MustCompile(
+	ipvsSets   = lazyregexp.New(
 		`^KUBE-(?:6-)?(?:LOOP-BACK|CLUSTER-IP|EXTERNAL-IP|LOAD-BALANCER|NODE-PORT|HEALTH-CHECK-NODE-PORT|IPVS-IPS)`)
 )
 
@@ -29,15 +30,15 @@ func (s *Signs) OfIPVS() Signs {
 		}
 	}
 	for _, name := range s.Sets {
-		if ipvsSets.MatchString(name) {
+		if ipvsSets().MatchString(name) {
 			out.Sets = append(out.Sets, name)
 		}
 	}
 	return out
 }
 
-var formerChain = regexp.MustCompile(`^KUBE-XLB-`)
+var formerChain = lazyregexp.New(`^KUBE-XLB-`)
 
 // IsOfFormerVersion says whether kube-proxy before v1.24 has made a chain that later versions call otherwise, KUBE-EXT-. From v1.28 on
 // they do not know it (https://issue.k8s.io/132516).
-func IsOfFormerVersion(chain string) bool { return formerChain.MatchString(chain) }
+func IsOfFormerVersion(chain string) bool { return formerChain().MatchString(chain) }

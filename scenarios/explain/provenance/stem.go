@@ -1,12 +1,13 @@
 package provenance
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 )
 
 // everywhere are the chains that have the same names on every node on which their program runs.
-var everywhere = regexp.MustCompile(`^(?:` + strings.Join([]string{
+var everywhere = lazyregexp.New(`^(?:` + strings.Join([]string{
 	`PREROUTING|INPUT|FORWARD|OUTPUT|POSTROUTING`,
 	`KUBE-(?:SERVICES|EXTERNAL-SERVICES|NODEPORTS|NODE-PORT|POSTROUTING|MARK-MASQ|MARK-DROP|FORWARD|FIREWALL|PROXY-FIREWALL|LOAD-BALANCER)`,
 	`KUBE-(?:PROXY-CANARY|KUBELET-CANARY|IPTABLES-HINT|SOURCE-RANGES-FIREWALL|IPVS-FILTER|IPVS-OUT-FILTER)`,
@@ -27,7 +28,7 @@ var everywhere = regexp.MustCompile(`^(?:` + strings.Join([]string{
 }, "|") + `)$`)
 
 // IsEverywhere says whether a chain has the same name on every node on which its program runs, so that the name tells of no cluster.
-func IsEverywhere(chain string) bool { return everywhere.MatchString(chain) }
+func IsEverywhere(chain string) bool { return everywhere().MatchString(chain) }
 
 // stems are how names of chains begin that a program makes for one object: the first that fits counts. What stands behind them is a hash, a
 // number or the object's name.

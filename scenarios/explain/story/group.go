@@ -3,9 +3,10 @@ package story
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 )
 
 // fewAlike is as many outcomes as are told in full though they are alike.
@@ -127,13 +128,13 @@ func unlikenessOf(o *Outcome) *unlikeness {
 
 var (
 	// chance is the condition of a rule that leaves the choice to it, which the last of several rules lacks.
-	chance = regexp.MustCompile(` -m statistic --mode random --probability \S+`)
+	chance = lazyregexp.New(` -m statistic --mode random --probability \S+`)
 	// handed is the device and the neighbour that a packet is handed to.
-	handed = regexp.MustCompile(`\b(by|of) \S+ to [0-9a-f.:]+`)
+	handed = lazyregexp.New(`\b(by|of) \S+ to [0-9a-f.:]+`)
 	// ruleWord is a word of a rule or of a line: an address with its port, or without one.
-	ruleWord = regexp.MustCompile(`[^\s/()",;\[\]]+`)
+	ruleWord = lazyregexp.New(`[^\s/()",;\[\]]+`)
 	// ruleNumber is the end of a rule's place.
-	ruleNumber = regexp.MustCompile(`:rule:\d+$`)
+	ruleNumber = lazyregexp.New(`:rule:\d+$`)
 )
 
 // blank is text with a word in the place of each thing that is the outcome's own. Most texts have none: they are looked through
@@ -141,15 +142,15 @@ var (
 func (u *unlikeness) blank(text string) string {
 	text = u.names.Replace(text)
 	if strings.Contains(text, " --probability ") {
-		text = chance.ReplaceAllString(text, "")
+		text = chance().ReplaceAllString(text, "")
 	}
 	if strings.Contains(text, " to ") {
-		text = handed.ReplaceAllString(text, "$1 DEVICE")
+		text = handed().ReplaceAllString(text, "$1 DEVICE")
 	}
 	if !slices.ContainsFunc(u.words, func(word string) bool { return strings.Contains(text, word) }) {
 		return text
 	}
-	return ruleWord.ReplaceAllStringFunc(text, func(word string) string {
+	return ruleWord().ReplaceAllStringFunc(text, func(word string) string {
 		address, _, _ := strings.Cut(word, ":")
 		switch {
 		case word == u.chain:
@@ -167,7 +168,7 @@ func (u *unlikeness) blank(text string) string {
 
 // place is where a rule stands, without its number.
 func (u *unlikeness) place(at string) string {
-	return strings.Replace(ruleNumber.ReplaceAllString(at, ":rule")+":", ":"+u.chain+":", ":CHAIN:", 1)
+	return strings.Replace(ruleNumber().ReplaceAllString(at, ":rule")+":", ":"+u.chain+":", ":CHAIN:", 1)
 }
 
 // numbersText is a list of places as people number them: "1, 3 and 5 to 9".

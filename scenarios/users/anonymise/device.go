@@ -2,8 +2,9 @@ package anonymise
 
 import (
 	"encoding/binary"
-	"regexp"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 )
 
 // deviceWords are names of devices, and how names begin, that say nothing of a cluster but which programs it runs.
@@ -26,12 +27,12 @@ var deviceBegins = func() map[string]bool {
 }()
 
 // numbered are names, and beginnings of them, of which the numbers stay: those of the kernel, of systemd and of programs that count.
-var numbered = regexp.MustCompile(`^(?:eth|eno|ens|em|bond|team|wlan|dummy|docker|tunl|gre|gretap|erspan|sit|ip6tnl|ip6gre|ip_vti|` +
+var numbered = lazyregexp.New(`^(?:eth|eno|ens|em|bond|team|wlan|dummy|docker|tunl|gre|gretap|erspan|sit|ip6tnl|ip6gre|ip_vti|` +
 	`ip6_vti|teql|br|virbr|lxdbr|cni|cbr|flannel\.|flannel-v6\.|kube-ipvs|ovn-k8s-mp|antrea-gw|antrea-tun|tailscale|wg|ifb|vlan)[0-9.]*$|` +
 	`^enp[0-9]+(?:s[0-9]*(?:f[0-9]*)?(?:np?[0-9]*)?)?[0-9.]*$`)
 
 // keepsDevice says whether the last character of how a device's name begins stays.
-func keepsDevice(begin string) bool { return deviceBegins[begin] || numbered.MatchString(begin) }
+func keepsDevice(begin string) bool { return deviceBegins[begin] || numbered().MatchString(begin) }
 
 // device is another name of a device. Two names begin with as many equal characters after as before, so that a rule for "cali+" matches
 // the same devices. Letters stay letters and digits digits.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
@@ -86,14 +86,14 @@ func (n *Node) Text() ([]byte, error) {
 }
 
 // silent is the reason of a node whose kubelet is silent.
-var silent = regexp.MustCompile(`^its kubelet has been silent since (\S+) \(([A-Za-z]+)\)$`)
+var silent = lazyregexp.New(`^its kubelet has been silent since (\S+) \(([A-Za-z]+)\)$`)
 
 // why is why a node has no snapshot, if the reason is one that names nothing.
 func (r *Renamer) why(old string) string {
 	if old == "it runs windows" || old == "" {
 		return old
 	}
-	if m := silent.FindStringSubmatch(old); m != nil {
+	if m := silent().FindStringSubmatch(old); m != nil {
 		if at, err := time.Parse(time.RFC3339, m[1]); err == nil {
 			return fmt.Sprintf("its kubelet has been silent since %s (%s)", r.when(at).Format(time.RFC3339), m[2])
 		}

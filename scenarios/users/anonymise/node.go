@@ -3,10 +3,10 @@ package anonymise
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
@@ -75,11 +75,11 @@ func (r nodeRenamer) deviceIf(old string) string {
 }
 
 // kind is a word that the kernel has for a kind of devices.
-var kind = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+var kind = lazyregexp.New(`^[a-z][a-z0-9_]*$`)
 
 func (r nodeRenamer) deviceOf(old *snapshot.Device) snapshot.Device {
 	out := snapshot.Device{
-		Name: r.Device(old.Name), Index: old.Index, Kind: kind.FindString(old.Kind), MTU: old.MTU, MAC: r.mac(old.MAC), Up: old.Up,
+		Name: r.Device(old.Name), Index: old.Index, Kind: kind().FindString(old.Kind), MTU: old.MTU, MAC: r.mac(old.MAC), Up: old.Up,
 		Master: r.deviceIf(old.Master), Group: old.Group, PeerNetns: old.PeerNetns, Hairpin: old.Hairpin,
 		Neighbours: r.Addresses(old.Neighbours),
 	}
@@ -111,13 +111,13 @@ func (r nodeRenamer) keepEnds(network netip.Prefix) {
 }
 
 // protocols are who makes routes, in the words of iproute2.
-var protocols = regexp.MustCompile(`^(?:[0-9]+|kernel|boot|static|ra|redirect|dhcp|bird|zebra|bgp|ospf|isis|rip|babel|eigrp|keepalived|` +
+var protocols = lazyregexp.New(`^(?:[0-9]+|kernel|boot|static|ra|redirect|dhcp|bird|zebra|bgp|ospf|isis|rip|babel|eigrp|keepalived|` +
 	`mrouted)$`)
 
 func (r nodeRenamer) route(old snapshot.Route) snapshot.Route {
 	out := old
 	out.Dst, out.Via, out.Src, out.Dev = r.Prefix(old.Dst), r.Address(old.Via), r.Address(old.Src), r.deviceIf(old.Dev)
-	out.Protocol = protocols.FindString(old.Protocol)
+	out.Protocol = protocols().FindString(old.Protocol)
 	out.NextHops = nil
 	for _, hop := range old.NextHops {
 		hop.Via, hop.Dev = r.Address(hop.Via), r.Device(hop.Dev)
@@ -127,15 +127,15 @@ func (r nodeRenamer) route(old snapshot.Route) snapshot.Route {
 }
 
 var (
-	ofDevice = regexp.MustCompile(`^(net\.ipv[46]\.conf\.)(.+)(\.[a-z_0-9]+)$`)
-	settings = regexp.MustCompile(`^[-0-9\s]*$`)
+	ofDevice = lazyregexp.New(`^(net\.ipv[46]\.conf\.)(.+)(\.[a-z_0-9]+)$`)
+	settings = lazyregexp.New(`^[-0-9\s]*$`)
 )
 
 // sysctls are the settings that decide where packets go, by the other names of devices. All of them are numbers.
 func (r nodeRenamer) sysctls(old map[string]string) map[string]string {
 	var out map[string]string
 	for key, value := range old {
-		if !snapshot.KeepsSysctl(key) || !settings.MatchString(value) {
+		if !snapshot.KeepsSysctl(key) || !settings().MatchString(value) {
 			continue
 		}
 		if out == nil {
@@ -148,7 +148,7 @@ func (r nodeRenamer) sysctls(old map[string]string) map[string]string {
 
 // sysctl is the key of a setting, by the other name of its device.
 func (r nodeRenamer) sysctl(key string) string {
-	m := ofDevice.FindStringSubmatch(key)
+	m := ofDevice().FindStringSubmatch(key)
 	if m == nil || m[2] == "all" || m[2] == "default" || m[2] == "*" {
 		return key
 	}
@@ -166,10 +166,10 @@ func dotIn(name string) string {
 
 // The names of native tables and base chains that programs have everywhere.
 var (
-	tables = regexp.MustCompile(`^(?:raw|mangle|nat|filter|security|kube-proxy|firewalld|cilium|calico|cali|antrea|flannel-ipv[46]|` +
+	tables = lazyregexp.New(`^(?:raw|mangle|nat|filter|security|kube-proxy|firewalld|cilium|calico|cali|antrea|flannel-ipv[46]|` +
 		`ovn-kubernetes|kube-network-policies|kindnet[a-z-]*|docker-bridges|fw4|nixos-fw|libvirt_network|podman|netavark|` +
 		`f2b-table|inet|main|global)$`)
-	hookChains = regexp.MustCompile(`^(?i:(?:(?:raw|mangle|nat|filter)[-_])?(?:prerouting|input|forward|output|postrouting|ingress|egress))$`)
+	hookChains = lazyregexp.New(`^(?i:(?:(?:raw|mangle|nat|filter)[-_])?(?:prerouting|input|forward|output|postrouting|ingress|egress))$`)
 )
 
 func (r nodeRenamer) nfTables(old []snapshot.NFTable) []snapshot.NFTable {
@@ -197,7 +197,7 @@ func (r nodeRenamer) nfName(kind, old string) string {
 	if kind == "chain" {
 		known = hookChains
 	}
-	if known.MatchString(old) {
+	if known().MatchString(old) {
 		return old
 	}
 	if kind == "chain" {

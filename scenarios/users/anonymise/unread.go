@@ -2,9 +2,9 @@ package anonymise
 
 import (
 	"net/netip"
-	"regexp"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
@@ -13,14 +13,14 @@ import (
 const leftOut = "the reason is left out"
 
 // plainUnread are the things that a snapshot lacks whose names say nothing.
-var plainUnread = regexp.MustCompile(`^(?:(?:table (?:raw|mangle|nat|filter|security) of the )?IPv[46] (?:rules|routes|policy rules)` +
+var plainUnread = lazyregexp.New(`^(?:(?:table (?:raw|mangle|nat|filter|security) of the )?IPv[46] (?:rules|routes|policy rules)` +
 	`(?: of table (?:local|main|default|\d+))?|sysctls|conntrack entries|ipsets|nfacct objects|neighbour table|kinds of devices|` +
 	`forwarding databases of bridges and tunnels|native nftables tables|nftables (?:tables|chains)|order of the iptables backends)$`)
 
 // unread says that something could not be read, by its new name.
 func (r nodeRenamer) unread(old snapshot.Unread) snapshot.Unread {
 	out := snapshot.Unread{What: old.What, Why: leftOut}
-	if plainUnread.MatchString(old.What) {
+	if plainUnread().MatchString(old.What) {
 		return out
 	}
 	for _, begin := range []string{
