@@ -12,16 +12,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Object is an object of the API, as a pointer to its type.
-type Object interface {
+// anyObject is an object of the API, as a pointer to its type.
+type anyObject interface {
 	runtime.Object
 	metav1.Object
 }
 
-// object is an Object that is a pointer to T.
+// object is a pointer to a type of objects.
 type object[T any] interface {
 	*T
-	Object
+	anyObject
 }
 
 // list is a pointer to a type of lists.
@@ -32,7 +32,7 @@ type list[T any] interface {
 
 // Client reads and writes the objects of one resource, with the methods of client-go's typed clients. It asks for Protocol Buffers, unless
 // the configuration names another type of content.
-type Client[O Object, S runtime.Object] struct {
+type Client[O anyObject, S runtime.Object] struct {
 	group     rest.Interface
 	codec     runtime.ParameterCodec
 	resource  string
