@@ -243,7 +243,7 @@ kind-engine-stop: ## stop the Docker engine that kind-engine started
 	$(GO) run ./kindtest/onkind/nodeimage/engine -stop
 
 WEIGHT_LIMIT ?= 54
-weight: ## print what chainwalk weighs: size, by module, start and memory of some commands; from WEIGHT_LIMIT (54) MB without symbols on it fails
+weight: ## print what chainwalk weighs: size, by module, start and memory of some commands; it fails from WEIGHT_LIMIT (54) MB without symbols on, or if a command takes more memory than it may
 	$(GO) run ./internal/weight -limit $(WEIGHT_LIMIT)
 
 examples: ## build and test the modules of docs/examples, which use chainwalk like any other module
