@@ -217,6 +217,9 @@ func (p *page) looks(t *testing.T) {
 				p.Screen(width, colours)
 				p.start(fragment)
 				p.shown(t, way, text)
+				if way == "rules-way" {
+					require.True(t, p.Soon(`document.querySelectorAll("#about-list button").length > 0`))
+				}
 				assert.Empty(t, p.Unreadable(), "%s, %s, %d points", name, colours, width)
 				p.Picture(filepath.Join(p.out, fmt.Sprintf("%s-%d-%s.png", name, width, colours)), 0)
 			}

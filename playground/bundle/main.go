@@ -28,7 +28,9 @@ func bundled(web, styles, out string) bool {
 		return false
 	}
 	result := api.Build(api.BuildOptions{
-		EntryPoints: []string{filepath.Join(web, "main.js"), filepath.Join(web, "worker.js"), filepath.Join(web, "style.css")},
+		EntryPoints: []string{
+			filepath.Join(web, "early.js"), filepath.Join(web, "main.js"), filepath.Join(web, "worker.js"), filepath.Join(web, "style.css"),
+		},
 		Outdir:      out,
 		Bundle:      true,
 		Write:       true,

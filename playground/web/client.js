@@ -52,11 +52,14 @@ export class Client {
   start() {
     this.ready = false;
     this.fresh = true;
-    this.worker = new Worker("worker.js");
+    const early = globalThis.chainwalkEarly?.[this.program]; // early.js has started it
+    if (early) delete globalThis.chainwalkEarly[this.program];
+    this.worker = early ?? new Worker("worker.js");
     this.worker.onmessage = ({ data }) => this.heard(data);
     this.worker.onerror = event => { event.preventDefault(); this.stopped("The program failed: " + event.message); };
     this.timer = setTimeout(() => this.stopped("The program did not start within " + limits.start / 1000 + " s."), limits.start);
-    this.worker.postMessage({ start: this.program, module: this.module });
+    if (!early) this.worker.postMessage({ start: this.program, module: this.module });
+    else if (early.said) queueMicrotask(() => this.heard(early.said));
   }
 
   heard(data) {

@@ -7,7 +7,8 @@ sheet.replaceSync(css.replace(/:root\b/g, ":host").replace(/^(html|body|main) \{
   .body { background: none; }
   .main { padding: 0; max-width: none; }
   h1 { font-size: 1.15rem; }
-  .stop.end { padding: .6rem .4rem; }
+  .outcome { padding-inline: .55rem; }
+  .stop.end { padding: .6rem .25rem; font-size: .78rem; }
   .lines > li { grid-template-columns: minmax(0, 14rem) minmax(0, 1fr); }
 `);
 
