@@ -209,7 +209,7 @@ func takeCondition(c *netfilter.Conditions, t *nftables.Table, exprs []expr.Expr
 	}
 	if len(exprs) > used {
 		if cmp, is := exprs[used].(*expr.Cmp); is && cmp.Sreg == dreg {
-			if cmp.Op != expr.Eq && name != "ct state" || !setCondition(c, t.Family, name, mask, cmp) {
+			if cmp.Op != expr.Eq && !asksByMask(name) || !setCondition(c, t.Family, name, mask, cmp) {
 				c.Others = append(c.Others, name)
 			}
 			return used + 1
@@ -218,11 +218,20 @@ func takeCondition(c *netfilter.Conditions, t *nftables.Table, exprs []expr.Expr
 	if name == "numgen" {
 		c.Chance = true
 	}
-	if name != "ct state" || len(exprs) > used {
+	if name != nameState || len(exprs) > used {
 		c.Others = append(c.Others, name)
 	}
 	return used
 }
+
+// The names of what conntrack says of a packet and of its connection.
+const (
+	nameState  = "ct state"
+	nameStatus = "ct status"
+)
+
+// asksByMask says whether nft asks for bits of a value, of which one at least must be set.
+func asksByMask(name string) bool { return name == nameState || name == nameStatus }
 
 // conditionName is what an expression loads into a register; empty if it loads nothing.
 func conditionName(x expr.Expr) (string, expr.Register) {
@@ -239,10 +248,13 @@ func conditionName(x expr.Expr) (string, expr.Register) {
 			return "meta", x.Dreg
 		}
 	case *expr.CT:
-		if !x.Writes && x.Key == expr.CTState {
-			return "ct state", x.Dreg
-		}
-		if !x.Writes {
+		switch {
+		case x.Writes:
+		case x.Key == expr.CTState:
+			return nameState, x.Dreg
+		case x.Key == expr.CTStatus:
+			return nameStatus, x.Dreg
+		default:
 			return "ct", x.Dreg
 		}
 	case *expr.Numgen:
@@ -325,8 +337,13 @@ func setCondition(c *netfilter.Conditions, family nftables.Family, name string, 
 		}
 		port := binary.BigEndian.Uint16(cmp.Data)
 		c.DstPorts = netfilter.PortRange{Min: port, Max: port}
-	case "ct state":
-		if cmp.Op != expr.Neq || !isZero(cmp.Data) || mask == nil {
+	case nameStatus:
+		if cmp.Op != expr.Neq || !isZero(cmp.Data) || len(mask) != 4 || word(mask) != statusDstNAT || c.States != nil {
+			return false
+		}
+		c.States = []string{"DNAT"}
+	case nameState:
+		if cmp.Op != expr.Neq || !isZero(cmp.Data) || mask == nil || c.States != nil {
 			return false
 		}
 		for r, bit := range nftStates {

@@ -26,6 +26,8 @@ type Pass struct {
 	Port     uint16          // the destination's; 0: every port
 	Loopback bool            // only what the node sends to itself
 	Nothing  bool            // a rule for packets of known connections alone
+	// Translated is only for packets of connections whose destination the node has translated, their answers among them.
+	Translated bool
 }
 
 // filters are a node's filters, by family: IPv4 first.
@@ -41,6 +43,8 @@ type passing struct {
 	to       netip.AddrPort
 	input    bool // it is for the node itself
 	loopback bool // and the node has sent it
+	// translated says that the node has translated its destination.
+	translated bool
 }
 
 // stops says whether rules of others on the packet's node stop it.
@@ -62,7 +66,7 @@ func (s *Spec) stops(p *passing) bool {
 }
 
 func (r *Pass) lets(p *passing) bool {
-	return !r.Nothing && (!r.Loopback || p.loopback) && (r.Protocol == "" || r.Protocol == p.protocol) &&
+	return !r.Nothing && (!r.Loopback || p.loopback) && (!r.Translated || p.translated) && (r.Protocol == "" || r.Protocol == p.protocol) &&
 		(r.Port == 0 || r.Port == p.to.Port()) &&
 		(!r.From.IsValid() || r.From.Contains(p.from)) && (!r.To.IsValid() || r.To.Contains(p.to.Addr()))
 }
@@ -109,10 +113,7 @@ func (s *Spec) modeOn(node int) Mode {
 
 // stopsReplies says whether rules of others on a node stop packets of known connections that it forwards.
 func (s *Spec) stopsReplies(node int, v6 bool) bool {
-	f := &s.views[node].filter[0]
-	if v6 {
-		f = &s.views[node].filter[1]
-	}
+	f := &s.views[node].filter[familyOf(v6)]
 	return f.Forward != nil && !f.Replies && s.modeOn(node) == NFTables
 }
 
@@ -121,11 +122,17 @@ func (s *Spec) silences(a *Answer, v6 bool, nodes ...int) {
 	for i := range a.Endpoints {
 		nodes = append(nodes, s.network.nodeBefore(a.Endpoints[i].Addr()))
 	}
+	decide := s.place(a.Node)
 	for _, node := range nodes {
-		if node >= 0 && s.stopsReplies(node, v6) {
+		if node >= 0 && s.stopsReplies(node, v6) && (node != decide || a.Fate != ToEndpoint || !s.letsTranslated(node, v6)) {
 			a.silenced = firewallDecides
 		}
 	}
+}
+
+// letsTranslated says whether rules of others on a node let all packets of connections pass that it has translated.
+func (s *Spec) letsTranslated(node int, v6 bool) bool {
+	return slices.Contains(s.views[node].filter[familyOf(v6)].Forward, Pass{Translated: true})
 }
 
 // stoppedOf is stopped for some of the answer's Endpoints.
@@ -169,7 +176,7 @@ func (s *Spec) stopsOnTheWay(a *Answer, q *question, node int) bool {
 // stopsToEndpoint is the node at which a packet is stopped that is translated to the endpoint at a place of Endpoints; empty if it is not.
 func (s *Spec) stopsToEndpoint(a *Answer, q *question, endpoint int) string {
 	at := a.Endpoints[endpoint]
-	p := passing{node: a.decide.node, protocol: q.Protocol, from: q.from, to: at, input: a.decide.has(at.Addr())}
+	p := passing{node: a.decide.node, protocol: q.Protocol, from: q.from, to: at, input: a.decide.has(at.Addr()), translated: true}
 	p.loopback = q.client.kind == aNode && q.client.node == p.node
 	masqueraded := !p.input && (a.source == Masqueraded || at.Addr() == a.from)
 	marked := masqueraded && !q.unmarked && s.modeOn(p.node) == IPTables
@@ -183,7 +190,7 @@ func (s *Spec) stopsToEndpoint(a *Answer, q *question, endpoint int) string {
 	if masqueraded && !q.unmarked {
 		p.from = a.decide.address(at.Addr().Is6())
 	}
-	p.node, p.input, p.loopback = next, s.network.hosts[next].has(at.Addr()), false
+	p.node, p.input, p.loopback, p.translated = next, s.network.hosts[next].has(at.Addr()), false, false
 	if s.stops(&p) {
 		return s.views[next].name
 	}

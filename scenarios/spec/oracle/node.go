@@ -29,8 +29,10 @@ type view struct {
 }
 
 // family is the place of an address' family in a pair: 0 is IPv4.
-func family(a netip.Addr) int {
-	if a.Is6() {
+func family(a netip.Addr) int { return familyOf(a.Is6()) }
+
+func familyOf(v6 bool) int {
+	if v6 {
 		return 1
 	}
 	return 0

@@ -139,6 +139,9 @@ func (t chains) passes(chain string) ([]oracle.Pass, bool) {
 			return nil, false
 		case f.Verdict == netfilter.Accept:
 			out = append(out, pass)
+			if pass.Translated && len(f.Conditions.States) > 1 {
+				out = append(out, known)
+			}
 		case f.Verdict == netfilter.Return:
 			return out, true
 		case f.Jump == "" || f.Goto: // DROP, LOG and the like among them
@@ -157,15 +160,29 @@ func (t chains) passes(chain string) ([]oracle.Pass, bool) {
 // passOf is what conditions of a few kinds ask of packets; false if there are others.
 func passOf(c *netfilter.Conditions) (pass oracle.Pass, plain bool) {
 	pass = oracle.Pass{From: c.Src, To: c.Dst, Loopback: c.In != "", Port: c.DstPorts.Min, Nothing: c.States != nil}
+	established, translated := statesOf(c)
+	if translated {
+		pass.Translated, pass.Nothing = true, false
+	}
 	if c.Protocol != 0 {
 		pass.Protocol = protocolOf(inet.Proto(c.Protocol))
 	}
 	switch {
 	case len(c.Others) > 0, c.Out != "", c.In != "" && c.In != "lo", c.DstPorts.Min != c.DstPorts.Max,
-		c.States != nil && !slices.Equal(slices.Sorted(slices.Values(c.States)), []string{"ESTABLISHED", "RELATED"}):
+		c.States != nil && !established && (!translated || len(c.States) > 1),
+		translated && established && pass != oracle.Pass{Translated: true}:
 		return pass, false
 	}
 	return pass, true
+}
+
+// statesOf says whether conditions hold for the packets of known connections, and for those of connections that the node has translated.
+func statesOf(c *netfilter.Conditions) (established, translated bool) {
+	states := slices.Sorted(slices.Values(c.States))
+	if i := slices.Index(states, "DNAT"); i >= 0 {
+		states, translated = slices.Delete(states, i, i+1), true
+	}
+	return slices.Equal(states, []string{"ESTABLISHED", "RELATED"}), translated
 }
 
 // protocolOf is a protocol as the API calls it.

@@ -32,6 +32,17 @@ func TestFilterOf(t *testing.T) {
 		{name: "a proxy's own", save: ":FORWARD DROP [0:0]\n:KUBE-SERVICES - [0:0]\n-A FORWARD -m conntrack --ctstate NEW -j KUBE-SERVICES\n",
 			want: oracle.Filter{Forward: []oracle.Pass{known}}},
 		{
+			name: "what is translated, and what is known",
+			save: ":FORWARD DROP [0:0]\n-A FORWARD -m conntrack --ctstate RELATED,ESTABLISHED,DNAT -j ACCEPT\n",
+			want: oracle.Filter{Forward: []oracle.Pass{{Translated: true}, known, known}, Replies: true},
+		},
+		{
+			name: "what is translated", save: ":FORWARD DROP [0:0]\n-A FORWARD -m conntrack --ctstate DNAT -j ACCEPT\n",
+			want: oracle.Filter{Forward: []oracle.Pass{{Translated: true}, known}},
+		},
+		{name: "what is translated, to pods, or known", save: ":FORWARD DROP [0:0]\n-A FORWARD -d 10.244.0.0/16 -m conntrack --ctstate " +
+			"RELATED,ESTABLISHED,DNAT -j ACCEPT\n", unknown: true},
+		{
 			name: "a few ports", save: ":INPUT DROP [0:0]\n-A INPUT -i lo -j ACCEPT\n" + established +
 				"-A INPUT -s 10.244.0.0/16 -p tcp -m tcp --dport 22 -j ACCEPT\n-A INPUT -p icmp -j ACCEPT\n",
 			want: oracle.Filter{Input: []oracle.Pass{{Loopback: true}, known, {From: pods, Protocol: corev1.ProtocolTCP, Port: 22},
@@ -97,7 +108,17 @@ func TestFilterOfNFT(t *testing.T) {
 		},
 		{name: "before kube-proxy's rules", chains: "chain a { type filter hook forward priority 0; policy drop; }", unknown: true},
 		{name: "two chains at a hook", chains: "chain a { " + hook + "}\nchain b { " + hook + "}", unknown: true},
-		{name: "what is translated", chains: "chain a { " + hook + "ct status dnat accept; }", unknown: true},
+		{
+			name: "what is translated", chains: "chain a { " + hook + "ct status dnat accept; }",
+			want: oracle.Filter{Forward: []oracle.Pass{{Translated: true}, known}},
+		},
+		{
+			name: "what is translated, to pods", chains: "chain a { " + hook + "ip daddr 10.244.0.0/16 ct status dnat accept; }",
+			want: oracle.Filter{Forward: []oracle.Pass{{Translated: true, To: pods}, known}},
+		},
+		{name: "what is translated, if new", chains: "chain a { " + hook + "ct state new ct status dnat accept; }", unknown: true},
+		{name: "what is not translated", chains: "chain a { " + hook + "ct status ! dnat accept; }", unknown: true},
+		{name: "what is translated at its source", chains: "chain a { " + hook + "ct status snat accept; }", unknown: true},
 		{name: "a rule that drops", chains: "chain a { type filter hook forward priority 10; tcp dport 9 drop; }", unknown: true},
 		{name: "a map of verdicts", chains: "chain a { type filter hook forward priority 10; tcp dport vmap { 9 : drop }; }", unknown: true},
 		{name: "another hook that drops", chains: "chain a { type filter hook prerouting priority -300; tcp dport 9 drop; }", unknown: true},
