@@ -188,10 +188,15 @@ func (f *kubeFamily) ageChains() {
 	if !f.native {
 		return
 	}
-	stale := *field[map[string]time.Time](f.proxier, "staleChains")
+	stale := *f.staleChains()
 	for chain := range stale {
 		stale[chain] = time.Time{}
 	}
+}
+
+// staleChains are the chains of mode nftables that are out of use, with the time since when.
+func (f *kubeFamily) staleChains() *map[string]time.Time {
+	return field[map[string]time.Time](f.proxier, "staleChains")
 }
 
 // runner is what events ask for syncs.

@@ -61,6 +61,16 @@ const (
 	ChangedServicesFlows
 	// OwnFlowsOnly leaves flows to other machines alone.
 	OwnFlowsOnly
+	// EchoPasses has the rule of mode nftables for ports that no service has be for protocols that have ports.
+	EchoPasses
+	// HairpinOfUnplaced has mode nftables masquerade endpoints that reach themselves though no slice says which node they are on.
+	HairpinOfUnplaced
+	// TableWatched looks whether somebody has deleted the table of mode nftables.
+	TableWatched
+	// CIDRsFollowed has a full sync when ServiceCIDRs change, as mode nftables writes them in none else.
+	CIDRsFollowed
+	// EmptyChainsDeleted has mode nftables delete chains that are out of use without waiting for a change.
+	EmptyChainsDeleted
 
 	mends // how many there are
 )
@@ -92,6 +102,11 @@ var findings = [mends]finding{
 	FailedLooksFlows:     {"conntrack-failure-forgotten", ofFlows},
 	ChangedServicesFlows: {"flows-of-changed-service", ofFlows},
 	OwnFlowsOnly:         {"flows-of-other-machines", ofFlows},
+	EchoPasses:           {"echo-request-refused", ofFlows},
+	HairpinOfUnplaced:    {"endpoint-without-node-name", ofFlows},
+	TableWatched:         {"deleted-table-not-noticed", late},
+	CIDRsFollowed:        {"service-cidrs-wait", late},
+	EmptyChainsDeleted:   {"empty-chains-wait", among(oracle.NoStaleChain)},
 	SameNotRestored:      {"restores-for-nothing", among(oracle.SecondSyncWritesNothing, oracle.CostByChange)},
 	SameNotLookedFor:     {"looks-for-nothing", among(oracle.CostByChange)},
 	SameNotTold:          {"syncs-for-nothing", among(oracle.NoSyncForNothing)},

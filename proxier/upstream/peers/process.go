@@ -104,6 +104,9 @@ func (k *process) surroundings(
 	}
 	if k.native() {
 		s.native, s.masqueradeAll, s.masqueradeBit = k.process.Kernel.Exec, c.NFTables.MasqueradeAll, int(*c.NFTables.MasqueradeBit)
+		if k.mends != 0 {
+			s.native = k.newMendedNFT(f, family)
+		}
 		s.syncPeriod = c.NFTables.SyncPeriod.Duration
 		if len(c.NodePortAddresses) == 0 {
 			s.nodePortAddresses = k.primary()
@@ -209,6 +212,7 @@ func (k *process) Sync() error {
 			if err = k.mendAddresses(f); err != nil {
 				return err
 			}
+			k.mendTable(f, family)
 			err = f.loop.turn(k.process.Clock.Now(), f.loop.retry, func() error { return k.sync(family) })
 		} else {
 			err = k.first(family)
@@ -271,6 +275,7 @@ func (k *process) timed(family v1.IPFamily, sync func() error) error {
 		return err
 	}
 	k.process.Health.Updated(family)
+	k.mendStale(f)
 	return errors.Join(k.mendLoopback(), k.mendFlows(f, family))
 }
 
@@ -381,6 +386,12 @@ func (k *process) OnEndpointSlicesSynced() { k.slices = true }
 // OnServiceCIDRsChanged implements config.ServiceCIDRHandler.
 func (k *process) OnServiceCIDRsChanged(cidrs []string) {
 	k.tell(func(p proxy.Provider) { p.OnServiceCIDRsChanged(cidrs) })
+	if k.native() && k.mends.has(CIDRsFollowed) {
+		for _, f := range k.families {
+			f.forceFullSync()
+		}
+		k.tell(proxy.Provider.Sync)
+	}
 }
 
 // OnNodeAdd implements config.Handler.

@@ -1,0 +1,150 @@
+package peers
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/proxy"
+	"k8s.io/utils/exec"
+
+	"github.com/chainwalk/chainwalk/proxier/nftables"
+	"github.com/chainwalk/chainwalk/proxier/upstream/kubenft"
+)
+
+// mendedNFT are programs that give nft other transactions than kube-proxy of a family has written.
+type mendedNFT struct {
+	exec.Interface
+	mends  Mends
+	family v1.IPFamily
+	// services and endpoints are those that kube-proxy knows when it writes a transaction.
+	services  func() proxy.ServicePortMap
+	endpoints func() proxy.EndpointsMap
+	// hairpins are the elements that were added for endpoints that no slice places on a node.
+	hairpins []string
+	sparing  sparingNFT
+}
+
+// newMendedNFT has the programs of a family mended.
+func (k *process) newMendedNFT(f *processFamily, family v1.IPFamily) *mendedNFT {
+	return &mendedNFT{
+		Interface: k.process.Kernel.Exec, mends: k.mends, family: family,
+		services:  func() proxy.ServicePortMap { return *field[proxy.ServicePortMap](f.proxier, "svcPortMap") },
+		endpoints: func() proxy.EndpointsMap { return *field[proxy.EndpointsMap](f.proxier, "endpointsMap") },
+		sparing:   sparingNFT{look: unwatched(k.process.Kernel.Exec), family: family},
+	}
+}
+
+// Command implements exec.Interface.
+func (p *mendedNFT) Command(name string, args ...string) exec.Cmd {
+	cmd := p.Interface.Command(name, args...)
+	if !slices.Contains(args, "-f") || slices.Contains(args, "--check") {
+		return cmd
+	}
+	return &mendedTransaction{Cmd: cmd, programs: p}
+}
+
+// CommandContext implements exec.Interface.
+func (p *mendedNFT) CommandContext(_ context.Context, name string, args ...string) exec.Cmd {
+	return p.Command(name, args...)
+}
+
+// mendedTransaction is a call of nft that carries out a transaction.
+type mendedTransaction struct {
+	exec.Cmd
+	programs *mendedNFT
+	input    []byte
+	err      error
+}
+
+// SetStdin implements exec.Cmd.
+func (t *mendedTransaction) SetStdin(in io.Reader) { t.input, t.err = io.ReadAll(in) }
+
+// Run implements exec.Cmd.
+func (t *mendedTransaction) Run() error {
+	if t.err != nil {
+		return t.err
+	}
+	p, input := t.programs, t.input
+	there := p.unplaced()
+	spares := p.mends.has(SameNotRestored)
+	if spares {
+		if input = p.sparing.rest(input); input == nil && slices.Equal(there, p.hairpins) {
+			return nil
+		}
+	}
+	t.Cmd.SetStdin(bytes.NewReader(p.mended(input, there)))
+	err := t.Cmd.Run()
+	if err == nil {
+		p.hairpins = there
+	}
+	if spares {
+		p.sparing.ended(t.input, err == nil)
+	}
+	return err
+}
+
+// mended is a transaction with what mends write otherwise. The elements there are those that endpoints which nobody has placed need.
+func (p *mendedNFT) mended(input []byte, there []string) []byte {
+	if p.mends.has(EchoPasses) {
+		const asks, ports = "@cluster-ips reject", "@cluster-ips meta l4proto { tcp, udp, sctp } reject"
+		input = bytes.ReplaceAll(input, []byte(asks), []byte(ports))
+	}
+	for _, gone := range p.hairpins {
+		if !slices.Contains(there, gone) {
+			input = append(input, p.hairpin("add", gone)+p.hairpin("delete", gone)...) // kube-proxy may have deleted it
+		}
+	}
+	for _, element := range there {
+		input = append(input, p.hairpin("add", element)...)
+	}
+	return input
+}
+
+func (p *mendedNFT) hairpin(verb, element string) string {
+	return fmt.Sprintf("%s element %s %s hairpin-connections { %s }\n", verb, nftables.Word(p.family), kubenft.Table, element)
+}
+
+// unplaced are the elements of endpoints that may be on this node and are not known to be.
+func (p *mendedNFT) unplaced() []string {
+	var out []string
+	if !p.mends.has(HairpinOfUnplaced) {
+		return nil
+	}
+	services := p.services()
+	for port, endpoints := range p.endpoints() {
+		if services[port] == nil {
+			continue
+		}
+		for _, e := range endpoints {
+			if !e.IsLocal() {
+				out = append(out, fmt.Sprintf("%[1]s . %[1]s . %[2]s . %[3]d", e.IP(), strings.ToLower(string(port.Protocol)), e.Port()))
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// mendTable asks for a full sync if somebody has deleted the table.
+func (k *process) mendTable(f *processFamily, family v1.IPFamily) {
+	if !k.native() || !k.mends.has(TableWatched) {
+		return
+	}
+	look := unwatched(k.process.Kernel.Exec).Command("nft", "list", "chain", nftables.Word(family), kubenft.Table, "services")
+	if look.Run() != nil {
+		f.forceFullSync()
+		f.proxier.Sync()
+	}
+}
+
+// mendStale asks for the sync that deletes chains which are out of use.
+func (k *process) mendStale(f *processFamily) {
+	if k.native() && k.mends.has(EmptyChainsDeleted) && len(*f.staleChains()) > 0 {
+		f.proxier.Sync()
+	}
+}
