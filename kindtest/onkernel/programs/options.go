@@ -31,10 +31,11 @@ type Options struct {
 // names are the programs, those first that nodes have most.
 var names = []string{
 	"ufw", "fail2ban", "ferm", "shorewall", "shorewall6", "firewalld", "kube-proxy", "docker", "nft-firewall", "firewalld-nftables",
+	"docker-nftables", "flannel-nftables",
 }
 
 // natives are the programs that write native tables of nftables.
-var natives = []string{"nft-firewall", "firewalld-nftables"}
+var natives = []string{"nft-firewall", "firewalld-nftables", "docker-nftables", "flannel-nftables"}
 
 // packages of Debian that the lives need: the programs, the tools, and what they ask for when they run.
 var packages = []string{

@@ -2,7 +2,7 @@
 # Its tables have other names than those of iptables: iptables-nft lists a table of nft with such a name as one that it cannot read.
 n() { nft "$@" || echo "nft $*: $?"; }
 
-# The state of the fake tools keeps no order between the tables of iptables-nft and those of nft, so that iptables comes first here.
+# iptables comes first, as on a node that had it before.
 iptables -A INPUT -p tcp --dport 22 -j ACCEPT
 mkdir -p /etc/nft.d
 cat >/etc/nft.d/addresses.nft <<'END'
