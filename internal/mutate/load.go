@@ -21,7 +21,7 @@ const module = "github.com/chainwalk/chainwalk"
 
 // mutated are the packages whose source is changed, by their folders.
 var mutated = []string{
-	"proxier/internal/changes", "proxier/internal/model", "proxier/internal/ipt", "proxier/conntrack", "proxier",
+	"proxier/internal/changes", "proxier/internal/model", "proxier/internal/ipt", "proxier/internal/nft", "proxier/conntrack", "proxier",
 }
 
 // listed is what the go command says of a package.

@@ -33,6 +33,7 @@ type options struct {
 	with      string
 	seed      int
 	cases     int
+	mode      string
 	journal   string
 	again     bool
 	survivors string
@@ -54,6 +55,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.with, "with", withTests, "who is to notice: tests, or fuzz")
 	flags.IntVar(&o.seed, "seed", 1, "with fuzz: chooses the cases")
 	flags.IntVar(&o.cases, "cases", 1000, "with fuzz: about how many cases a mutant meets")
+	flags.StringVar(&o.mode, "mode", "iptables", "with fuzz: the mode of kube-proxy in the cases: iptables, nftables, or both")
 	flags.StringVar(&o.journal, "journal", "", "a file that keeps what came of mutants: those in it are not tried again")
 	flags.BoolVar(&o.again, "again", false, "try the survivors in the journal again")
 	flags.StringVar(&o.survivors, "survivors", "proxier/testdata/survivors.yaml", "the list of mutants that nobody needs to notice")

@@ -101,7 +101,7 @@ func buildFuzz(ctx context.Context, root, dir, overlayFile string, o options) ([
 	shards := max(o.cases/casesPerShard, 1)
 	var programs []*program
 	for shard := range shards {
-		argv := []string{binary, "fuzz", "--seed", strconv.Itoa(o.seed), "--shard", fmt.Sprintf("%d/%d", shard+1, shards),
+		argv := []string{binary, "fuzz", "--mode", o.mode, "--seed", strconv.Itoa(o.seed), "--shard", fmt.Sprintf("%d/%d", shard+1, shards),
 			"--runs", strconv.Itoa(casesPerShard), "--workers", "1", "--until-found", "--shrinks", "-1"}
 		programs = append(programs, &program{name: fmt.Sprintf("shard %d/%d", shard+1, shards), dir: dir, argv: argv, parts: []part{{}}})
 	}

@@ -69,12 +69,18 @@ func (r *rewriter) assignment(s *ast.AssignStmt) string {
 	if s.Tok == token.DEFINE || r.inHead(s) {
 		return text
 	}
-	if op, ok := map[token.Token]string{token.ADD_ASSIGN: "-=", token.SUB_ASSIGN: "+="}[s.Tok]; ok {
+	if op, ok := map[token.Token]string{token.ADD_ASSIGN: "-=", token.SUB_ASSIGN: "+="}[s.Tok]; ok && !isText(r.info.TypeOf(s.Lhs[0])) {
 		if on := r.add("exchange "+s.Tok.String(), s); on != "" {
 			text = "if " + on + " { " + left + op + " " + strings.Join(values, ", ") + " } else { " + text + " }"
 		}
 	}
 	return r.leftOut(s, text)
+}
+
+// isText says whether a type is one of strings, which have no difference.
+func isText(t types.Type) bool {
+	basic, ok := t.Underlying().(*types.Basic)
+	return ok && basic.Info()&types.IsString != 0
 }
 
 // inHead says whether the statement stands in the head of an if, for or switch, where only simple statements may.
