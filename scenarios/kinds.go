@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // subject is what an expectation is about.
@@ -137,7 +138,7 @@ func expectKinds() []expectKind {
 func kindsOf(s subject) []expectKind { return listed(func(k *expectKind) int { return k.of[s] }) }
 
 // wordKinds are the kinds whose names can stand for an expectation, as they are listed.
-func wordKinds() []expectKind { return listed(func(k *expectKind) int { return k.word }) }
+var wordKinds = sync.OnceValue(func() []expectKind { return listed(func(k *expectKind) int { return k.word }) })
 
 func listed(rank func(*expectKind) int) []expectKind {
 	kinds := slices.DeleteFunc(expectKinds(), func(k expectKind) bool { return rank(&k) == 0 })

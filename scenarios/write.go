@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"bytes"
 	"encoding"
 	"fmt"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -21,97 +21,75 @@ import (
 // is left out, objects are ordinary manifests, and the lines of the head are comments
 // above all. Equal scenarios give equal bytes.
 func Write(w io.Writer, s *Scenario, head ...string) error {
-	var b bytes.Buffer
+	var out writer
 	for _, text := range head {
 		for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-			b.WriteString(strings.TrimRight("# "+line, " ") + "\n")
+			out.Line(0, strings.TrimRight("# "+line, " "))
 		}
 	}
-	if err := writeFields(&b, reflect.ValueOf(s).Elem()); err != nil {
+	if err := out.fields(reflect.ValueOf(s).Elem(), 0); err != nil {
 		return fmt.Errorf("write scenario %s: %w", s.Name, err)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(out.Bytes())
 	return err
 }
 
-// writeFields writes the fields of a struct that are given. Of long lists there is one item at a time as nodes, which take some fifty
-// times as much memory as text.
-func writeFields(b *bytes.Buffer, v reflect.Value) error {
+// writer writes values. Of long lists there is one item at a time as nodes, which take some fifty times as much memory as text.
+type writer struct{ document.Lines }
+
+// fields writes the fields of a struct that are given.
+func (w *writer) fields(v reflect.Value, indent int) error {
+	names := jsonNames(v.Type())
 	for i := range v.NumField() {
-		name := v.Type().Field(i).Tag.Get("json")
-		field := v.Field(i)
-		if name == "" || name == "-" || !given(field) {
+		name, field := names[i], v.Field(i)
+		if name == "" || !given(field) {
 			continue
 		}
-		if hasLongList(field) {
-			if err := writeNested(b, name, field); err != nil {
-				return err
-			}
-			continue
-		}
-		if !isApart(name) || field.Len() == 0 {
-			if err := writeField(b, name, field, false); err != nil {
-				return err
-			}
-			continue
-		}
-		for k := range field.Len() {
-			if err := writeField(b, name, field.Slice(k, k+1), k > 0); err != nil {
-				return err
-			}
+		if err := w.field(name, field, indent); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// writeField writes a field with its name, or without it where it goes on with a list.
-func writeField(b *bytes.Buffer, name string, field reflect.Value, goesOn bool) error {
-	value, err := nodeOf(field)
+func (w *writer) field(name string, v reflect.Value, indent int) error {
+	switch {
+	case hasLongList(v):
+		w.Line(indent, name+":")
+		return w.fields(v, indent+2)
+	case isLong(v) || isApart(name) && v.Len() > 0:
+		w.Line(indent, name+":")
+		for i := range v.Len() {
+			if err := w.items(name, v.Slice(i, i+1), indent); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	value, err := nodeOf(v)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return err
 	}
-	root := mapping()
-	root.Content = []*yaml.Node{document.Text(name), value}
-	layOut(root, "", 0)
-	before := 0
-	if goesOn {
-		before = 1 // the line of the name
-	}
-	if isApart(name) && len(value.Content) == 1 {
-		return writeItem(b, root, value.Content[0], before)
-	}
-	return writeBehind(b, root, before)
+	all := mapping()
+	all.Content = []*yaml.Node{document.Text(name), value}
+	layOutFields(all, indent)
+	return w.Fields(all, indent)
 }
 
-// writeItem writes a list with one item that is laid out. A long list within the item, such as the cases of a large cluster's step, is
-// written in parts: the library keeps all events of a document.
-func writeItem(b *bytes.Buffer, root, item *yaml.Node, before int) error {
-	fields := item.Content
-	place := -1 // of the list, behind other fields: with the first one its dash would be written again
-	for i := 2; i+1 < len(fields); i += 2 {
-		if isApart(fields[i].Value) && fields[i+1].Kind == yaml.SequenceNode && len(fields[i+1].Content) > partItems {
-			place = i
-		}
+// items writes the items of a list that has lines of its own.
+func (w *writer) items(name string, v reflect.Value, indent int) error {
+	list, err := nodeOf(v)
+	if err != nil {
+		return err
 	}
-	if place < 0 || place+2 < len(fields) {
-		return writeBehind(b, root, before)
-	}
-	list := fields[place+1]
-	all := list.Content
-	for part := range slices.Chunk(all, partItems) {
-		list.Content = part
-		if err := writeBehind(b, root, before); err != nil {
+	for _, item := range list.Content {
+		layOutItem(item, name, indent)
+		if err := w.Item(item, indent); err != nil {
 			return err
 		}
-		item.Content = []*yaml.Node{document.Text("x"), document.Text("x"), fields[place], list}
-		before = 3 // the lines of the outer list, of x and of this list
 	}
 	return nil
 }
-
-// partItems is how many items of a list are written at once: as many as have so few events that the library's list of them still grows
-// twofold, and not by a quarter each time.
-const partItems = 8
 
 // longList is how many items take more than a line, whatever they are.
 const longList = lineWidth / 2
@@ -133,69 +111,6 @@ func hasLongList(v reflect.Value) bool {
 		}
 	}
 	return false
-}
-
-// writeNested writes a struct with a long list with its name, one item at a time, as the whole of it is laid out.
-func writeNested(b *bytes.Buffer, name string, v reflect.Value) error {
-	before := 0 // lines that stand there already: after the first one that of the struct, and within a list that of the list
-	write := func(inner string, field reflect.Value, item bool) error {
-		value, err := nodeOf(field)
-		if err != nil {
-			return fmt.Errorf("%s: %s: %w", name, inner, err)
-		}
-		nested, root := mapping(), mapping()
-		nested.Content = []*yaml.Node{document.Text(inner), value}
-		root.Content = []*yaml.Node{document.Text(name), nested}
-		const indent = 2
-		if item {
-			layOut(value.Content[0], "", indent+2)
-		} else {
-			layOutFields(nested, indent)
-		}
-		err = writeBehind(b, root, before)
-		before = 1
-		return err
-	}
-	for i := range v.NumField() {
-		inner := v.Type().Field(i).Tag.Get("json")
-		field := v.Field(i)
-		if inner == "" || inner == "-" || !given(field) {
-			continue
-		}
-		if !isLong(field) {
-			if err := write(inner, field, false); err != nil {
-				return err
-			}
-			continue
-		}
-		for k := range field.Len() {
-			if err := write(inner, field.Slice(k, k+1), true); err != nil {
-				return err
-			}
-			before = 2
-		}
-		before = 1
-	}
-	return nil
-}
-
-// writeBehind writes a document behind others, without so many of its first lines.
-func writeBehind(b *bytes.Buffer, root *yaml.Node, lines int) error {
-	var text bytes.Buffer
-	enc := yaml.NewEncoder(&text)
-	enc.SetIndent(2)
-	enc.CompactSeqIndent()
-	if err := enc.Encode(root); err != nil {
-		return err
-	}
-	if err := enc.Close(); err != nil {
-		return err
-	}
-	for range lines {
-		_, _ = text.ReadBytes('\n') // its end is no error: each of them is there
-	}
-	_, err := text.WriteTo(b)
-	return err
 }
 
 // spelled is what has a spelling of its own in a file.
@@ -250,12 +165,29 @@ func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!ma
 
 func sequence() *yaml.Node { return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"} }
 
+// fieldNames are the lists of jsonNames by type.
+var fieldNames sync.Map
+
+// jsonNames are the names of a struct's fields in a file, in their order; empty for one that is not written.
+func jsonNames(t reflect.Type) []string {
+	if names, known := fieldNames.Load(t); known {
+		return names.([]string)
+	}
+	names := make([]string, t.NumField())
+	for i := range names {
+		if names[i] = t.Field(i).Tag.Get("json"); names[i] == "-" {
+			names[i] = ""
+		}
+	}
+	fieldNames.Store(t, names)
+	return names
+}
+
 // fieldsOf are the fields of a struct that are given.
 func fieldsOf(v reflect.Value) (*yaml.Node, error) {
 	out := mapping()
-	for i := range v.NumField() {
-		name := v.Type().Field(i).Tag.Get("json")
-		if name == "" || name == "-" || !given(v.Field(i)) {
+	for i, name := range jsonNames(v.Type()) {
+		if name == "" || !given(v.Field(i)) {
 			continue
 		}
 		value, err := nodeOf(v.Field(i))
@@ -320,11 +252,7 @@ func layOut(n *yaml.Node, key string, indent int) {
 	case n.Kind == yaml.ScalarNode:
 	case n.Kind == yaml.SequenceNode && isApart(key) && len(n.Content) > 0:
 		for _, item := range n.Content {
-			if key == "cases" {
-				layOut(item, "", indent+2)
-			} else {
-				layOutFields(item, indent+2)
-			}
+			layOutItem(item, key, indent)
 		}
 	case key == "" && indent == 0:
 		layOutFields(n, 0)
@@ -336,6 +264,15 @@ func layOut(n *yaml.Node, key string, indent int) {
 		for _, item := range n.Content {
 			layOut(item, "", indent+2)
 		}
+	}
+}
+
+// layOutItem is layOut for an item of the list of that name, which has lines of its own.
+func layOutItem(item *yaml.Node, key string, indent int) {
+	if isApart(key) && key != "cases" {
+		layOutFields(item, indent+2)
+	} else {
+		layOut(item, "", indent+2)
 	}
 }
 

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
@@ -247,15 +247,30 @@ func TestALongListIsWrittenAsAWhole(t *testing.T) {
 			topology.Pods = append(topology.Pods, pod)
 		}
 		s := Scenario{Name: "large", Topology: topology}
-		var whole bytes.Buffer
-		require.NoError(t, writeField(&whole, "topology", reflect.ValueOf(topology), false))
-		require.Greater(t, strings.Count(whole.String(), "\n"), pods)
-		assert.Equal(t, "name: large\n"+whole.String(), written(t, &s))
+		whole := byTheLibrary(t, "topology", topology)
+		require.Greater(t, strings.Count(whole, "\n"), pods)
+		assert.Equal(t, "name: large\n"+whole, written(t, &s))
 		assert.Equal(t, pods > longList, hasLongList(reflect.ValueOf(topology)))
 	}
 }
 
-// TestManyCasesAreWrittenAsAWhole writes steps with more cases than are written at once as a library writes all of the step.
+// byTheLibrary is a field as the library writes all of it at once.
+func byTheLibrary(t *testing.T, name string, field any) string {
+	t.Helper()
+	value, err := nodeOf(reflect.ValueOf(field))
+	require.NoError(t, err)
+	root := mapping()
+	root.Content = append(root.Content, document.Text(name), value)
+	layOut(root, "", 0)
+	var whole strings.Builder
+	enc := yaml.NewEncoder(&whole)
+	enc.SetIndent(2)
+	enc.CompactSeqIndent()
+	require.NoError(t, enc.Encode(root))
+	return whole.String()
+}
+
+// TestManyCasesAreWrittenAsAWhole writes steps with many cases as the library writes all of the step.
 func TestManyCasesAreWrittenAsAWhole(t *testing.T) {
 	for _, cases := range []int{1, longList, longList + 1, 2 * longList, 3*longList + 7} {
 		for _, name := range []string{"", "many cases"} {
@@ -269,14 +284,7 @@ func TestManyCasesAreWrittenAsAWhole(t *testing.T) {
 				step.Cases = append(step.Cases, c)
 			}
 			steps := []Step{{Name: "before"}, step, {Name: "behind"}}
-			value, err := nodeOf(reflect.ValueOf(steps))
-			require.NoError(t, err)
-			root := mapping()
-			root.Content = append(root.Content, document.Text("steps"), value)
-			layOut(root, "", 0)
-			var whole bytes.Buffer
-			require.NoError(t, writeBehind(&whole, root, 0))
-			assert.Equal(t, "name: s\n"+whole.String(), written(t, &Scenario{Name: "s", Steps: steps}))
+			assert.Equal(t, "name: s\n"+byTheLibrary(t, "steps", steps), written(t, &Scenario{Name: "s", Steps: steps}))
 		}
 	}
 }
