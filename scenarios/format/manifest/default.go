@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	netutils "k8s.io/utils/net"
@@ -22,6 +23,13 @@ func setDefaults(o runtime.Object) {
 		podDefaults(obj)
 	case *networkingv1.NetworkPolicy:
 		policyDefaults(&obj.Spec)
+	}
+}
+
+// setNamespace fills in the namespace of an object whose kind has one.
+func setNamespace(o Object) {
+	if k := kindNamed(o.GetObjectKind().GroupVersionKind().Kind); k != nil && k.namespaced && o.Meta().GetNamespace() == "" {
+		o.Meta().SetNamespace(metav1.NamespaceDefault)
 	}
 }
 

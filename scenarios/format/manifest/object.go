@@ -327,9 +327,7 @@ func decodeObject(d *document.Decoder, n *yaml.Node, meta metav1.TypeMeta) (Obje
 		return Object{}, false
 	}
 	o.GetObjectKind().SetGroupVersionKind(meta.GroupVersionKind())
-	if k.namespaced && o.Meta().GetNamespace() == "" {
-		o.Meta().SetNamespace(metav1.NamespaceDefault)
-	}
+	setNamespace(o)
 	validate(d, o)
 	setDefaults(o.Object)
 	return o, d.Count() == before

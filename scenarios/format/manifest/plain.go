@@ -8,7 +8,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -24,9 +23,7 @@ func New(o runtime.Object) (Object, error) {
 		}
 		out := Object{Object: o}
 		o.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(k.apiVersion, k.kind))
-		if k.namespaced && out.Meta().GetNamespace() == "" {
-			out.Meta().SetNamespace(metav1.NamespaceDefault)
-		}
+		setNamespace(out)
 		setDefaults(o)
 		return out, nil
 	}
@@ -42,18 +39,35 @@ func (o Object) Plain() (*yaml.Node, error) {
 	}
 	prune(fields, func() bool { return true })
 	whole := plainNode(fields)
-	if o.readAs(whole) != nil { // an empty mapping says something somewhere, such as emptyDir
-		if fields, err = runtime.DefaultUnstructuredConverter.ToUnstructured(o.Object); err != nil {
-			return nil, fmt.Errorf("write %s: %w", o.Ref(), err)
-		}
-		prune(fields, func() bool { return o.readAs(plainNode(fields)) == nil })
-		whole = plainNode(fields)
-		if err := o.readAs(whole); err != nil {
-			return nil, fmt.Errorf("write %s: %w", o.Ref(), err)
-		}
+	bare := o.DeepCopyObject()
+	shorten(whole, reflect.ValueOf(bare).Elem(), func() bool { return o.isFilledFrom(bare) })
+	if o.readAs(whole) == nil {
+		return whole, nil
 	}
-	o.shorten(whole, whole)
+	return o.plainReadBack() // an empty mapping says something somewhere, such as emptyDir
+}
+
+// plainReadBack is Plain for every object. It reads the object back for each field that may be left out.
+func (o Object) plainReadBack() (*yaml.Node, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Object)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", o.Ref(), err)
+	}
+	prune(fields, func() bool { return o.readAs(plainNode(fields)) == nil })
+	whole := plainNode(fields)
+	if err := o.readAs(whole); err != nil {
+		return nil, fmt.Errorf("write %s: %w", o.Ref(), err)
+	}
+	shorten(whole, reflect.Value{}, func() bool { return o.readAs(whole) == nil })
 	return whole, nil
+}
+
+// isFilledFrom reports whether the object is another one with the defaults filled in.
+func (o Object) isFilledFrom(bare runtime.Object) bool {
+	filled := Object{Object: bare.DeepCopyObject()}
+	setNamespace(filled)
+	setDefaults(filled.Object)
+	return reflect.DeepEqual(filled.Object, o.Object)
 }
 
 // prune takes out the nulls and the empty mappings that the types print though they are not given, as long as it is right.
@@ -104,11 +118,19 @@ func parents() []string {
 		"containers"}
 }
 
-// shorten takes the fields out that are filled in again.
-func (o Object) shorten(whole, value *yaml.Node) {
+// shorten takes the fields out that are filled in again, as long as it is right. It takes them out of the object as well; the zero Value is
+// none.
+func shorten(value *yaml.Node, object reflect.Value, right func() bool) {
+	if object.IsValid() && object.Kind() == reflect.Pointer {
+		object = object.Elem()
+	}
 	if value.Kind == yaml.SequenceNode {
-		for _, item := range value.Content {
-			o.shorten(whole, item)
+		for i, item := range value.Content {
+			var of reflect.Value
+			if object.IsValid() && object.Kind() == reflect.Slice {
+				of = object.Index(i)
+			}
+			shorten(item, of, right)
 		}
 	}
 	if value.Kind != yaml.MappingNode {
@@ -116,7 +138,7 @@ func (o Object) shorten(whole, value *yaml.Node) {
 	}
 	for _, key := range parents() {
 		if i := placeOf(value, key); i >= 0 {
-			o.shorten(whole, value.Content[i+1])
+			shorten(value.Content[i+1], fieldOf(object, key), right)
 		}
 	}
 	for _, key := range defaulted() {
@@ -126,10 +148,43 @@ func (o Object) shorten(whole, value *yaml.Node) {
 		}
 		all := value.Content
 		value.Content = slices.Concat(all[:i], all[i+2:])
-		if o.readAs(whole) != nil {
+		putBack := clearField(fieldOf(object, key))
+		if !right() {
 			value.Content = all
+			putBack()
 		}
 	}
+}
+
+// clearField takes a field out of an object. It returns the way back.
+func clearField(field reflect.Value) (putBack func()) {
+	if !field.IsValid() {
+		return func() {}
+	}
+	was := reflect.New(field.Type()).Elem()
+	was.Set(field)
+	field.SetZero()
+	return func() { field.Set(was) }
+}
+
+// fieldOf is the field of a struct with a name in JSON; the zero Value if there is none.
+func fieldOf(object reflect.Value, key string) reflect.Value {
+	if !object.IsValid() || object.Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	for i := range object.NumField() {
+		field := object.Type().Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == key {
+			return object.Field(i)
+		}
+		if field.Anonymous && name == "" {
+			if found := fieldOf(object.Field(i), key); found.IsValid() {
+				return found
+			}
+		}
+	}
+	return reflect.Value{}
 }
 
 // placeOf is where a mapping has a key; -1 if it has not.
