@@ -13,7 +13,7 @@ const (
 	// collectTool is for tools, which read a state, change it and end.
 	collectTool = 400
 	// collectMore is for a command that keeps a cluster as well, and reads and writes one thing of it after the other.
-	collectMore = 70
+	collectMore = 90
 )
 
 // collect lets so many percent of what lives be left behind before it is collected, unless the environment says how much. It returns the
