@@ -125,9 +125,8 @@ func (r *route) usable(f *flow) bool {
 	if r.Steered && !r.Via.IsValid() {
 		return false
 	}
-	// fib_sync_down_dev in net/ipv4/fib_semantics.c leaves routes of the type local alone; IPv6 takes them away with the address.
-	staysDown := r.Type == RouteLocal && f.dst.Is4()
-	return (r.dev.Up || staysDown) && (f.out == "" || f.out == r.Dev)
+	// fib_sync_down_dev in net/ipv4/fib_semantics.c leaves routes of the type local alone.
+	return (r.dev.Up || r.Type == RouteLocal) && (f.out == "" || f.out == r.Dev)
 }
 
 // lookup goes through the policy rules. The errors are Reasons.
@@ -236,6 +235,9 @@ func deviceRoutes(dev *Device) []Route {
 	var routes []Route
 	speaks6 := false
 	for i := range dev.Addresses {
+		if !dev.Up && dev.Addresses[i].Prefix.Addr().Is6() {
+			continue // addrconf_ifdown in net/ipv6/addrconf.c takes them away
+		}
 		routes = append(routes, addressRoutes(dev, &dev.Addresses[i])...)
 		speaks6 = speaks6 || dev.Addresses[i].Prefix.Addr().Is6()
 	}
