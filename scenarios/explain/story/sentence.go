@@ -257,8 +257,9 @@ func sentenceOf(endings []ending) string {
 	case len(endings) == 1:
 		return endings[0].alone()
 	}
-	translated := func(e ending) bool { return e.target != "" && !e.ends }
-	called := func(e ending) bool { return e.called == endings[0].called }
+	first := &endings[0]
+	translated := func(e ending) bool { return e.target != "" && e.ends == first.ends && (!e.ends || e.result == first.result) }
+	called := func(e ending) bool { return e.called == first.called }
 	if allOf(endings, translated) && allOf(endings, called) {
 		return together(endings)
 	}
@@ -368,6 +369,9 @@ func together(endings []ending) string {
 			what = "endpoints"
 		}
 		text = fmt.Sprintf("%s -> %d %s, %s", endings[0].called, len(targets), what, sharesText(shares))
+	}
+	if endings[0].ends {
+		return text + ", then " + results[0]
 	}
 	text += ", " + either(sources) + ", " + either(results)
 	if len(sticky) == 1 && sticky[0] != "" {

@@ -90,10 +90,11 @@ func TestManyEndpoints(t *testing.T) {
 		fmt.Fprintf(&rules, "-A KUBE-SVC -m comment --comment \"shop/web -> 10.244.2.%d:8080\"%s -j KUBE-SEP-%d\n"+
 			"-A KUBE-SEP-%d -p tcp -m tcp -j DNAT --to-destination 10.244.2.%d:8080\n", n, chance, n, n, n)
 	}
-	node := traceNode(t, "*nat\n:PREROUTING ACCEPT [0:0]\n:KUBE-SERVICES - [0:0]\n:KUBE-SVC - [0:0]\n"+chains.String()+
-		"-A PREROUTING -j KUBE-SERVICES\n"+
-		"-A KUBE-SERVICES -d 10.96.0.10/32 -p tcp -m comment --comment \"shop/web cluster IP\" -m tcp --dport 80 -j KUBE-SVC\n"+
-		rules.String()+"COMMIT\n*filter\n:FORWARD ACCEPT [0:0]\nCOMMIT\n")
+	save := "*nat\n:PREROUTING ACCEPT [0:0]\n:KUBE-SERVICES - [0:0]\n:KUBE-SVC - [0:0]\n" + chains.String() +
+		"-A PREROUTING -j KUBE-SERVICES\n" +
+		"-A KUBE-SERVICES -d 10.96.0.10/32 -p tcp -m comment --comment \"shop/web cluster IP\" -m tcp --dport 80 -j KUBE-SVC\n" +
+		rules.String() + "COMMIT\n*filter\n:FORWARD ACCEPT [0:0]\nCOMMIT\n"
+	node := traceNode(t, save)
 	in, err := inet.ParseInput("tcp 10.244.1.3:40000 > 10.96.0.10:80 in veth-b")
 	require.NoError(t, err)
 	result, err := node.Trace(in, packetsim.WalkOptions{})
@@ -101,6 +102,10 @@ func TestManyEndpoints(t *testing.T) {
 	told := story.Of(result, story.Options{})
 	require.Len(t, told.Outcomes, endpoints)
 	require.Equal(t, "shop/web -> 100 endpoints, 1/100 each, source kept, forwarded by eth0", told.Sentence)
+	stopped, err := traceNode(t, strings.Replace(save, ":FORWARD ACCEPT", ":FORWARD DROP", 1)).Trace(in, packetsim.WalkOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "shop/web -> 100 endpoints, 1/100 each, then dropped by the policy of filter FORWARD",
+		story.Of(stopped, story.Options{}).Sentence, "what stops all of them is said once")
 	for name, tc := range map[string]struct {
 		options story.TextOptions
 		most    int // lines
