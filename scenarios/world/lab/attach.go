@@ -25,6 +25,8 @@ type Attached struct {
 	MayBeDown map[netip.Addr]packetsim.Doubt
 	// unnamed are the ports of bridges behind which the snapshot knows no address that a pod could have.
 	unnamed map[string]bool
+	// unrouted are the endpoints without a pod to which the node has no route.
+	unrouted []netip.Addr
 	at      map[string]int    // where devices stand, by name
 	highest int               // index of a device
 	behind  map[string]string // a pod by the device that leads to it
@@ -53,6 +55,9 @@ func Attach(taken *snapshot.NodeSnapshot, pods []scenarios.Pod, keep func(*snaps
 		if pods[i].Node == taken.Hostname {
 			a.plug(&pods[i])
 		}
+	}
+	if len(a.unrouted) > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to endpoints without a pod (%s): judged as if it had", a.Hostname, listed(a.unrouted)))
 	}
 	return a
 }
@@ -91,12 +96,11 @@ func (a *Attached) plug(pod *scenarios.Pod) {
 	switch {
 	case device == "" && !withoutPod(pod), a.isOthers(device, pod):
 		a.put(pod, a.addDevice(&scenarios.Pod{}))
-		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to %s (%v)", a.Hostname, pod.Name, pod.Addresses))
+		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to %s (%s)", a.Hostname, pod.Name, listed(pod.Addresses)))
 		return
 	case device == "":
 		device = a.addDevice(pod)
-		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to %s (%v), an endpoint without a pod: judged as if it had one",
-			a.Hostname, pod.Name, pod.Addresses))
+		a.unrouted = append(a.unrouted, pod.Addresses...)
 	case a.isBridge(device):
 		port := a.portOf(device, pod)
 		if port == "" {
@@ -111,6 +115,20 @@ func (a *Attached) plug(pod *scenarios.Pod) {
 			a.route(address, device)
 		}
 	}
+}
+
+// listed names the first addresses of a list.
+func listed(all []netip.Addr) string {
+	const told = 4
+	var out []string
+	for i, a := range all {
+		if i == told && len(all) > told+1 {
+			out = append(out, fmt.Sprintf("and %d more", len(all)-told))
+			break
+		}
+		out = append(out, a.String())
+	}
+	return strings.Join(out, ", ")
 }
 
 // put puts a pod behind a device.

@@ -52,7 +52,7 @@ func TestPodsArePluggedInWhereRoutesLead(t *testing.T) {
 		"routed": "cali1", "known": "veth1", "unknown": "veth2", "one too many": "pod7", "10.9.0.1": "pod8",
 	}, a.Pods)
 	require.Len(t, a.Notes, 1)
-	assert.Contains(t, a.Notes[0], "node1 has no route to 10.9.0.1")
+	assert.Contains(t, a.Notes[0], "node1 has no route to endpoints without a pod (10.9.0.1): judged as if it had")
 	assert.Equal(t, "cali1", a.ways.DeviceTo(netip.MustParseAddr("fd00::7")), "the pod's other address")
 	assert.Equal(t, "pod8", a.ways.DeviceTo(netip.MustParseAddr("10.9.0.1")))
 	assert.Equal(t, addresses("10.244.1.6"), a.Devices[4].Neighbours)
