@@ -91,7 +91,8 @@ func TestTraceOfAPodBeginsAtItsPort(t *testing.T) {
 		{"rules do not see frames", "0", "tcp pod/shop/client:40000 > svc/shop/web:http", []bool{false, false},
 			"shop/web:http -> 10.244.1.5:8080 (pod shop/web-1), then forwarded by cni0 to 10.244.1.5, " +
 				"but the answer comes from 10.244.1.5:8080, and 10.96.0.10:80 was called",
-			[]string{"note: 10.244.1.5 is taken to have 10.244.1.0/24 on its link, as cni0 has, and so to answer 10.244.1.6 directly"}, nil},
+			[]string{"\nCW204: Client and endpoint are behind one bridge of n1",
+				"note: 10.244.1.5 is taken to have 10.244.1.0/24 on its link, as cni0 has, and so to answer 10.244.1.6 directly"}, nil},
 		{"the bridge has no ports", "1", "tcp pod/shop/web-1:40000 > svc/shop/web:http", nil,
 			"shop/web:http -> 10.244.1.5:8080 (pod shop/web-1), masqueraded as 10.244.1.1, forwarded by cni0 to 10.244.1.5",
 			[]string{

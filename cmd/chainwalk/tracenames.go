@@ -66,6 +66,10 @@ func (p *namedPacket) names() story.Names {
 // whyNot is what the objects say of a packet that a node had, and what stopped it there.
 func (p *namedPacket) whyNot(node *snapshot.NodeSnapshot, o traceOptions, result *packetsim.TraceResult) (explained, error) {
 	if p.book == nil {
+		if d, doubtful := live.DoubtOfProxy(node, result.Input.Dst); doubtful {
+			result.Doubts = append(result.Doubts, d)
+			return explained{causes: []cause.Cause{cause.OfDoubt(d)}}, nil
+		}
 		return explained{causes: cause.OfOutcomes(node.Hostname, result.Input, result.Outcomes, node)}, nil
 	}
 	cluster := live.Cluster{Objects: p.cluster.Objects, Snapshots: []*snapshot.NodeSnapshot{node}, Dialect: netfilter.Dialect(o.live.tools)}
@@ -76,6 +80,9 @@ func (p *namedPacket) whyNot(node *snapshot.NodeSnapshot, o traceOptions, result
 	host, err := snapshot.NewHost(node, snapshot.HostOptions{Dialect: netfilter.Dialect(o.live.tools)})
 	if err != nil {
 		return explained{}, err
+	}
+	if d, doubtful := view.DoubtOfProxy(node.Hostname, result.Input); doubtful {
+		result.Doubts = append(result.Doubts, d)
 	}
 	out, _ := view.WhyNot(host, result.Input, result.Outcomes, p.book)
 	return explained{out, view.CausesAt(node, result.Input, result.Outcomes)}, nil

@@ -12,6 +12,8 @@ func OfDoubt(d packetsim.Doubt) Cause {
 		code = UnknownRule
 	case packetsim.DoubtDown:
 		code = DeviceDown
+	case packetsim.DoubtProxy:
+		code = OtherProxy
 	}
 	return Cause{Code: code, What: d.Unless, Says: "This is not known: " + d.Unless + ".", Remedy: d.See}
 }

@@ -69,6 +69,16 @@ func Taken(c *network.Connection) (Cause, bool) {
 	return Cause{}, false
 }
 
+// TakenAt is Taken for what became of a packet in one host.
+func TakenAt(host string, in inet.Input, outcomes []packetsim.Outcome) (Cause, bool) {
+	for i := range outcomes {
+		if found, ok := foreignNAT(host, in, &outcomes[i]); ok {
+			return found, true
+		}
+	}
+	return Cause{}, false
+}
+
 // Bypassed is a rule of others that ended the way of a connection's first packet through the table nat before kube-proxy's rules there,
 // though the packet is for a service; false if there is none.
 func Bypassed(c *network.Connection) (Cause, bool) {
@@ -362,6 +372,10 @@ func OfOutcomes(host string, in inet.Input, outcomes []packetsim.Outcome, node *
 		add(OfOutcome(host, in, o, node))
 		if back := o.Back; back != nil && back.Outcome != nil && !back.Heard && back.Outcome.Verdict != packetsim.Accept {
 			add(stopped(host, back.Input, back.Outcome, node, theReply), true)
+		}
+		if back := o.Back; back != nil && back.Outcome != nil && !back.Heard && back.Outcome.Verdict == packetsim.Accept && back.Outcome.Passed == 0 {
+			world := World{Node: func(string) *snapshot.NodeSnapshot { return node }}
+			add(world.bridged(&network.Hop{Host: host, Input: back.Input, Outcome: *back.Outcome}), true)
 		}
 	}
 	return out

@@ -52,10 +52,16 @@ func (s *Signs) sets() []string    { return s.Sets }
 // inPlace is how a proxy is seen that has taken the place of kube-proxy.
 const inPlace = "device %s, and no chain of kube-proxy for a service"
 
+// HoldsServices says whether a device has the addresses of Services for a proxy, of kube-proxy in mode ipvs or of kube-router.
+func HoldsServices(device string) bool { return device == IPVSDevice || device == kubeRouterDevice }
+
+// kubeRouterDevice has the addresses that kube-router serves.
+const kubeRouterDevice = "kube-dummy-if"
+
 var signs = []sign{
 	{"kube-proxy in mode nftables", (*Signs).tables, "table %s of nftables", []string{"ip " + NFTable, "ip6 " + NFTable}, false, ModeNFTables},
-	{"kube-proxy in mode ipvs", (*Signs).devices, "device %s", []string{"kube-ipvs0"}, false, ""},
-	{"kube-router's service proxy", (*Signs).devices, "device %s", []string{"kube-dummy-if"}, false, ""},
+	{"kube-proxy in mode ipvs", (*Signs).devices, "device %s", []string{IPVSDevice}, false, ""},
+	{"kube-router's service proxy", (*Signs).devices, "device %s", []string{kubeRouterDevice}, false, ""},
 	{"Cilium in the place of kube-proxy", (*Signs).devices, inPlace, []string{"cilium_host", "cilium_net"}, true, ""},
 	{"Calico's eBPF data plane", (*Signs).devices, inPlace, []string{"bpfin.cali", "bpfout.cali"}, true, ""},
 	{"OVN-Kubernetes", (*Signs).devices, inPlace, []string{"ovn-k8s-mp*"}, true, ""},

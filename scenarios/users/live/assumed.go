@@ -104,14 +104,25 @@ func gatewaysOf(taken *snapshot.NodeSnapshot) *gateways {
 
 // to is the gateway to an address; not valid if there is none.
 func (g *gateways) to(a netip.Addr) netip.Addr {
+	via, _ := g.find(a)
+	return via
+}
+
+// leadTo says whether there is a route to an address.
+func (g *gateways) leadTo(a netip.Addr) bool {
+	_, known := g.find(a)
+	return known
+}
+
+func (g *gateways) find(a netip.Addr) (via netip.Addr, known bool) {
 	for _, bits := range g.lengths {
 		to, err := a.Prefix(bits)
 		if err != nil {
 			continue // longer than addresses of this family
 		}
 		if via, known := g.via[to]; known {
-			return via
+			return via, true
 		}
 	}
-	return netip.Addr{}
+	return netip.Addr{}, false
 }

@@ -23,8 +23,11 @@ func (f *group) causeOfUnit(e *exam) cause.Cause {
 	case f.unit.whole():
 		missing, others, services := e.otherOn(f.nodes)
 		c.Code, c.Says = cause.RuleMissing, fmt.Sprintf("%s of kube-proxy's are missing", plural(missing, "rule"))
-		if missing == 0 {
+		switch {
+		case missing == 0:
 			c.Code, c.Says = cause.RuleStale, fmt.Sprintf("%s of kube-proxy's are of what is no more", plural(others, "rule"))
+		case others > 0:
+			c.Says += fmt.Sprintf(", and %d that it would not write are there", others)
 		}
 		c.Says += fmt.Sprintf(", those of %s", plural(services, "service"))
 	case others > 0 && f.ofGoneEndpoint(e):

@@ -291,6 +291,9 @@ func (e *premises) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracl
 			return e.nodeAt[a] == nil && !e.isOwn(n.Name, a)
 		})
 		for _, device := range node.Devices {
+			if provenance.HoldsServices(device.Name) {
+				continue
+			}
 			for _, address := range device.Addresses {
 				a := address.Prefix.Addr()
 				if !a.IsLoopback() && !a.IsLinkLocalUnicast() && !slices.Contains(n.Addresses, a) && e.podAt[a] == nil {

@@ -44,7 +44,7 @@ func TestNothingIsWrongWithTheRecordedCluster(t *testing.T) {
 			assert.Regexp(t, "^nothing is wrong: [0-9]+ connections judged on 3 nodes\n", text)
 			assert.Contains(t, text, "\ndemo-control-plane, demo-worker, demo-worker2: judged by its "+tools+
 				" rules, which are kube-proxy's word for word\n")
-			assert.Contains(t, text, "note: demo-worker has no route to 10.244.2.80")
+			assert.Contains(t, text, "note: demo-worker has no route to endpoints without a pod (10.244.2.60, 10.244.2.80")
 		})
 	}
 }

@@ -96,6 +96,9 @@ func oracleProtocol(p inet.Proto) corev1.Protocol {
 func (v *View) Causes(f *Followed) ([]cause.Cause, error) {
 	out, err := v.StoppedBy(f)
 	for _, d := range f.Doubts {
+		if d.Kind == packetsim.DoubtProxy {
+			continue // StoppedBy has it
+		}
 		if len(out) == 0 || d.Kind != packetsim.DoubtAssumed {
 			out = append(out, cause.OfDoubt(d))
 		}
@@ -171,6 +174,9 @@ func (v *View) listen(in *inet.Input) {
 
 // notes are about the hosts that packets went through.
 func (f *Followed) notes(e *exam) {
+	if d, doubtful := e.doubtOfProxy(f.asked); doubtful {
+		f.Doubts = append(f.Doubts, d)
+	}
 	passed, routed := map[string][]*packetsim.Outcome{}, byRouter{}
 	for i := range f.Connections {
 		c := &f.Connections[i]

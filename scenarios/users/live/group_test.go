@@ -1,6 +1,8 @@
 package live
 
 import (
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
@@ -66,6 +69,21 @@ func TestAChangedSharedRuleIsOneThing(t *testing.T) {
 	assert.Greater(t, len(f.Services), 10)
 }
 
+// A kube-proxy with another clusterCIDR on a node has written other rules: they are there, and those of the configuration are not.
+func TestRulesOfAnotherConfigurationAreOneThing(t *testing.T) {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	taken := cluster.Snapshots[1]
+	taken.IPTables = slices.Clone(taken.IPTables)
+	for i := range taken.IPTables {
+		taken.IPTables[i].Save = strings.ReplaceAll(taken.IPTables[i].Save, "! -s 10.244.0.0/16", "! -s 10.245.0.0/16")
+	}
+	report := examined(t, cluster)
+	text := screenOf(t, report)
+	require.Len(t, report.Findings, 1, text)
+	assert.Equal(t, cause.RuleMissing, report.Findings[0].Code)
+	assert.Regexp(t, `(\d+) rules of kube-proxy's are missing, and (\d+) that it would not write are there, those of \d+ services`, text)
+}
+
 // A node without any rule of kube-proxy is one thing.
 func TestANodeWithoutRulesOfKubeProxyIsOneThing(t *testing.T) {
 	cluster := recorded(t, "legacy", dumpNodes...)
@@ -75,6 +93,23 @@ func TestANodeWithoutRulesOfKubeProxyIsOneThing(t *testing.T) {
 	require.Len(t, report.Findings, 1, text)
 	assert.Equal(t, cause.NoProxyRules, report.Findings[0].Code)
 	assert.Equal(t, []string{"demo-worker"}, report.Findings[0].Nodes)
+}
+
+// runIPVS has a node look as kube-proxy in mode ipvs leaves it.
+func runIPVS(c *Cluster, i int) {
+	device := snapshot.Device{Name: "kube-ipvs0", Kind: "dummy", Index: 900, MTU: 1500}
+	c.Snapshots[i].IPTables, c.Snapshots[i].Routes = nil, slices.Clone(c.Snapshots[i].Routes)
+	for _, service := range c.services() {
+		for _, text := range service.Spec.ClusterIPs {
+			if a, ok := parse(text); ok {
+				own := netip.PrefixFrom(a, a.BitLen())
+				device.Addresses = append(device.Addresses, snapshot.Address{Prefix: own, Scope: packetsim.ScopeGlobal})
+				c.Snapshots[i].Routes = append(c.Snapshots[i].Routes, snapshot.Route{Dst: own, Type: packetsim.RouteLocal, Dev: device.Name,
+					Table: packetsim.TableLocal})
+			}
+		}
+	}
+	c.Snapshots[i].Devices = append(slices.Clone(c.Snapshots[i].Devices), device)
 }
 
 // A node with another service proxy is no node whose rules are missing.
@@ -100,6 +135,15 @@ func TestAnotherServiceProxyIsNamed(t *testing.T) {
 			"note: kube-proxy is configured for mode iptables, and demo-worker runs kube-proxy in mode nftables")
 		assert.Equal(t, Proxy{Name: "kube-proxy in mode iptables", Seen: "chain KUBE-SERVICES", Walked: true, Mode: "iptables"},
 			report.Nodes[0].Proxy)
+	})
+	t.Run("a node in mode ipvs, whose device has the addresses of services and is never up", func(t *testing.T) {
+		cluster := recorded(t, "legacy", dumpNodes...)
+		runIPVS(cluster, 1)
+		report := examined(t, cluster)
+		text := screenOf(t, report)
+		assert.Empty(t, report.Findings, text)
+		assert.Regexp(t, "^nothing is wrong: [0-9]+ connections judged on 2 nodes; services by demo-worker were not judged, "+
+			"which runs kube-proxy in mode ipvs\n", text)
 	})
 	t.Run("all nodes", func(t *testing.T) {
 		cluster := recorded(t, "legacy", dumpNodes...)

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -232,12 +233,30 @@ func (m *Matrix) WriteText(w io.Writer) error {
 	for i, to := range m.To {
 		p.printf("%d: %s\n", i+1, to)
 	}
-	for i := range m.Causes {
-		c := &m.Causes[i]
-		p.printf("%s: %s  (%s)\n", c.Code, c.Says, c.What)
-	}
+	p.causes(m.Causes)
 	for _, note := range m.Notes {
 		p.printf("note: %s\n", note)
 	}
 	return p.err
+}
+
+// causes prints the first causes of each code.
+func (p *printer) causes(all []cause.Cause) {
+	const toldOfACode = 3
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b cause.Cause) int { return cmp.Compare(a.Code, b.Code) })
+	told := 0
+	for i := range sorted {
+		c := &sorted[i]
+		if told++; told <= toldOfACode {
+			p.printf("%s: %s  (%s)\n", c.Code, c.Says, c.What)
+		}
+		if i+1 < len(sorted) && sorted[i+1].Code == c.Code {
+			continue
+		}
+		if told > toldOfACode {
+			p.printf("%s: and %d more (-o json)\n", c.Code, told-toldOfACode)
+		}
+		told = 0
+	}
 }

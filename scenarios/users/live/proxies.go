@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -20,7 +22,7 @@ import (
 func proxyOf(taken *snapshot.NodeSnapshot, configured string) (found provenance.ServiceProxy, note string, err error) {
 	s, err := signsOf(taken)
 	if err != nil {
-		return found, "", err
+		return found, "", fmt.Errorf("snapshot of %s: %w", taken.Hostname, err)
 	}
 	found = provenance.ServiceProxyOf(s, configured)
 	if found.Mode == provenance.ModeNFTables && !hasRead(taken, provenance.NFTable) {
@@ -145,6 +147,42 @@ func (e *premises) decidedByOther(a oracle.Attempt) string {
 		}
 	}
 	return ""
+}
+
+// DoubtOfProxy is the doubt about a packet that comes to a node whose service proxy is not walked; false where that proxy leaves the packet
+// alone. Without objects nobody knows the addresses of services: they are those to which the node has no route but the default one, and those
+// of its own, for node ports.
+func DoubtOfProxy(taken *snapshot.NodeSnapshot, to netip.Addr) (packetsim.Doubt, bool) {
+	found, _, err := proxyOf(taken, "")
+	if err != nil || found.InRules {
+		return packetsim.Doubt{}, false
+	}
+	gateways := gatewaysOf(taken)
+	gateways.lengths = slices.DeleteFunc(gateways.lengths, func(bits int) bool { return bits == 0 })
+	return proxyDoubt(taken.Hostname, found), hasAddress(taken, to) || !gateways.leadTo(to)
+}
+
+func hasAddress(taken *snapshot.NodeSnapshot, a netip.Addr) bool {
+	return slices.ContainsFunc(taken.Devices, func(d snapshot.Device) bool {
+		return slices.ContainsFunc(d.Addresses, func(own snapshot.Address) bool { return own.Prefix.Addr() == a })
+	})
+}
+
+func proxyDoubt(node string, of provenance.ServiceProxy) packetsim.Doubt {
+	d := packetsim.Doubt{Kind: packetsim.DoubtProxy, Unless: fmt.Sprintf("%s takes it on %s (%s)", of.Name, node, of.Seen)}
+	if strings.HasSuffix(of.Name, " ipvs") {
+		d.See = "ipvsadm -Ln"
+	}
+	return d
+}
+
+// doubtOfProxy is DoubtOfProxy for an attempt, by the objects.
+func (e *exam) doubtOfProxy(a oracle.Attempt) (packetsim.Doubt, bool) {
+	node := e.decidedByOther(a)
+	if node == "" {
+		return packetsim.Doubt{}, false
+	}
+	return proxyDoubt(node, e.proxies[node]), true
 }
 
 // betweenPods says whether an attempt goes to a pod's own address.

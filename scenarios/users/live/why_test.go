@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
@@ -113,6 +115,45 @@ func TestWhyIsUnknownWhereANodeIs(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, WhyUnknown, w.Answer)
 	assert.Contains(t, w.Sentence, "there is no snapshot of it")
+}
+
+// TestWhySaysADoubtOnce: the first one is in the answer, and each has a line with its code and what settles it.
+func TestWhySaysADoubtOnce(t *testing.T) {
+	c := recorded(t, "legacy", dumpNodes...)
+	for i, taken := range c.Snapshots {
+		taken.Sysctls = nil
+		var text bytes.Buffer
+		require.NoError(t, taken.Write(&text, snapshot.YAML))
+		var err error
+		c.Snapshots[i], err = snapshot.Read(taken.Hostname, &text)
+		require.NoError(t, err)
+	}
+	w, err := c.Why(t.Context(), aClient, web)
+	require.NoError(t, err)
+	require.Equal(t, WhyUnknown, w.Answer)
+	require.Greater(t, len(w.Doubts), 1)
+	assert.Equal(t, cause.Unread, w.Causes[0].Code, "programs find them among the causes")
+	text := whyText(t, w)
+	for _, d := range w.Doubts {
+		assert.Equal(t, 1, strings.Count(text, "\nundecided (CW903): unless "+d.Unless+"; see: "+d.See+"\n"), text)
+	}
+	assert.NotContains(t, text, "decided by: ")
+}
+
+func TestAWayThatGoesRoundIsToldInALine(t *testing.T) {
+	assert.Equal(t, "a > b > c", hostsText([]string{"a", "b", "c"}))
+	assert.Equal(t, "a > a > a > a > a > a > and so on (64 hosts)", hostsText(slices.Repeat([]string{"a"}, 64)))
+}
+
+// TestAMatrixHasTheFirstCausesOfEachCode: a service without an address for clients outside is nothing that anybody looks for twelve times.
+func TestAMatrixHasTheFirstCausesOfEachCode(t *testing.T) {
+	c := recorded(t, "legacy", dumpNodes...)
+	m, err := c.Matrix(t.Context())
+	require.NoError(t, err)
+	var b strings.Builder
+	require.NoError(t, m.WriteText(&b))
+	assert.Equal(t, 3, strings.Count(b.String(), "is of type ClusterIP"), b.String())
+	assert.Regexp(t, `(?m)^CW508: and \d+ more \(-o json\)$`, b.String())
 }
 
 func TestWhyRefusesEndsThatAreNot(t *testing.T) {

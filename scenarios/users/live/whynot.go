@@ -24,15 +24,32 @@ func (v *View) WhyNot(host *packetsim.Host, in inet.Input, outcomes []packetsim.
 	return out.With(q.Policies()), served
 }
 
+// DoubtOfProxy is the function of that name for a packet that a node has, by the objects.
+func (v *View) DoubtOfProxy(node string, in inet.Input) (packetsim.Doubt, bool) {
+	return v.exam.doubtOfProxy(v.attemptAt(node, &in))
+}
+
+// attemptAt is the attempt that a packet is which a node has.
+func (v *View) attemptAt(node string, in *inet.Input) oracle.Attempt {
+	return oracle.Attempt{
+		From: v.clientOf(node, in), Source: at(in.Src, in.SrcPort), Protocol: oracleProtocol(in.Proto), To: at(in.Dst, in.DstPort), Via: node,
+	}
+}
+
 // CausesAt are what stopped a packet at a node, or the reply to it: what the service lacks by its objects, or what ended it there.
 func (v *View) CausesAt(node *snapshot.NodeSnapshot, in inet.Input, outcomes []packetsim.Outcome) []cause.Cause {
+	asked := v.attemptAt(node.Hostname, &in)
+	if other := v.exam.otherProxy(asked); other != nil {
+		return []cause.Cause{*other}
+	}
 	found := cause.OfOutcomes(node.Hostname, in, outcomes, node)
+	if v.exam.spec.Expect(asked).Service.Name != "" && len(found) == 0 {
+		if taken, ok := cause.TakenAt(node.Hostname, in, outcomes); ok {
+			found = append(found, taken)
+		}
+	}
 	if len(found) == 0 {
 		return nil
-	}
-	asked := oracle.Attempt{
-		From: v.clientOf(node.Hostname, &in), Source: at(in.Src, in.SrcPort), Protocol: oracleProtocol(in.Proto), To: at(in.Dst, in.DstPort),
-		Via: node.Hostname,
 	}
 	if lacks := v.exam.lacks(asked); lacks != nil {
 		return []cause.Cause{*lacks}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
@@ -121,6 +122,9 @@ func (w *Why) WriteText(out io.Writer) error {
 	p.printf("%s\n", w.Sentence)
 	for i := range w.Causes {
 		c := &w.Causes[i]
+		if slices.ContainsFunc(w.Doubts, func(d packetsim.Doubt) bool { return d.Unless == c.What }) {
+			continue // told below
+		}
 		if i > 0 {
 			p.printf("also %s: %s\n", c.Code, c.Says)
 		}
@@ -133,11 +137,7 @@ func (w *Why) WriteText(out io.Writer) error {
 		}
 	}
 	for _, d := range w.Doubts {
-		p.printf("unless %s", d.Unless)
-		if d.See != "" {
-			p.printf("  (%s says)", d.See)
-		}
-		p.printf("\n")
+		p.printf("undecided (%s): unless %s%s\n", cause.OfDoubt(d).Code, d.Unless, prefixed("; see: ", d.See))
 	}
 	for i := range w.Calls {
 		p.call(&w.Calls[i])
@@ -179,9 +179,18 @@ func alike(ways []Way) []Way {
 	return out
 }
 
+// hostsText are the hosts of a way: the first ones of a packet that goes round until its TTL has run out.
+func hostsText(hosts []string) string {
+	const told = 6
+	if len(hosts) <= told+1 {
+		return strings.Join(hosts, " > ")
+	}
+	return fmt.Sprintf("%s > and so on (%d hosts)", strings.Join(hosts[:told], " > "), len(hosts))
+}
+
 // text is a way in a line.
 func (w *Way) text() string {
-	way := strings.Join(w.There, " > ")
+	way := hostsText(w.There)
 	switch {
 	case w.Cause != nil && way == "":
 		return string(w.Cause.Code)
@@ -191,7 +200,7 @@ func (w *Way) text() string {
 	text := fmt.Sprintf("%s at %s, which sees %s", way, w.At, w.Client)
 	back := slices.Clone(w.Back)
 	if slices.Reverse(back); !slices.Equal(back, w.There) {
-		text += "; back by " + strings.Join(w.Back, " > ")
+		text += "; back by " + hostsText(w.Back)
 	}
 	return text
 }
