@@ -168,6 +168,66 @@ func TestNFTablesLongNames(t *testing.T) {
 	assert.Contains(t, machine.nft(t, "list ruleset"), "chain service-")
 }
 
+// Names that are longer than any which the API allows are cut, and stay apart by their hashes.
+func TestNFTablesNamesAreCut(t *testing.T) {
+	p, machine, _ := startedNFT(t)
+	for i, last := range []string{"a", "b"} {
+		service := webService()
+		service.Name = strings.Repeat("x", 250) + last
+		service.Spec.ClusterIP = []string{"172.30.0.41", "172.30.0.42"}[i]
+		service.Spec.ClusterIPs = []string{service.Spec.ClusterIP}
+		p.OnServiceAdd(service)
+		slice := webSlice(v1.IPv4Protocol, "10.180.0.1", true)
+		slice.Name, slice.Labels["kubernetes.io/service-name"] = "web-"+last, service.Name
+		p.OnEndpointSliceAdd(slice)
+	}
+	require.NoError(t, p.Sync())
+	var names []int
+	for line := range strings.Lines(machine.nft(t, "list ruleset")) {
+		if _, name, found := strings.Cut(strings.TrimSuffix(line, " {\n"), "chain service-"); found && strings.Contains(name, "/") {
+			names = append(names, len(name))
+		}
+	}
+	assert.Equal(t, []int{240, 240}, names)
+}
+
+// Services without an endpoint where policy Local wants one are counted by partial syncs as by full ones.
+func TestNFTablesNoLocalEndpointsAreCounted(t *testing.T) {
+	config, _, _ := nftConfig(t, v1.IPv4Protocol)
+	counted := &witness{}
+	config.Metrics = counted
+	p := started(t, config)
+	service := webService()
+	service.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicyLocal
+	p.OnServiceAdd(service)
+	slice, there, here := webSlice(v1.IPv4Protocol, "10.180.0.1", true), "there", "here"
+	slice.Endpoints[0].NodeName = &there
+	p.OnEndpointSliceAdd(slice)
+	require.NoError(t, p.Sync())
+	assert.Contains(t, counted.take(), "no local 0 1", "after a partial sync")
+	require.NoError(t, p.SyncAll())
+	assert.Contains(t, counted.take(), "no local 0 1", "after a full sync")
+	moved := slice.DeepCopy()
+	moved.Endpoints[0].NodeName = &here
+	p.OnEndpointSliceUpdate(slice, moved)
+	require.NoError(t, p.Sync())
+	assert.Contains(t, counted.take(), "no local 0 0", "it has one here")
+	p.OnEndpointSliceUpdate(moved, slice)
+	require.NoError(t, p.Sync())
+	assert.Contains(t, counted.take(), "no local 0 1", "it has none any more")
+	p.OnServiceDelete(service)
+	require.NoError(t, p.Sync())
+	assert.Contains(t, counted.take(), "no local 0 0", "it is gone")
+}
+
+// Where nft cannot say whether the rules are there, they are taken to be.
+func TestNFTablesThatCannotBeLookedAt(t *testing.T) {
+	p, machine, _ := startedNFT(t)
+	machine.fail = func(run nftRun) bool { return strings.HasPrefix(run.args, "--check") }
+	require.ErrorContains(t, p.EnsureCanaries(), "Cannot allocate memory")
+	assert.False(t, p.NeedsSync())
+}
+
 func TestNFTablesCleanup(t *testing.T) {
 	p, machine, _ := startedNFT(t)
 	machine.nft(t, "add table ip other")
