@@ -64,10 +64,10 @@ func (s *sparingNFT) ended(input []byte, done bool) {
 	s.stood = s.listed()
 }
 
-// listed is the table as nft lists it; empty if there is none.
+// listed is the table as nft lists it, without elements, to which packets add; empty if there is none.
 func (s *sparingNFT) listed() string {
 	var out bytes.Buffer
-	look := s.look.Command("nft", "list", "table", nftables.Word(s.family), kubenft.Table)
+	look := s.look.Command("nft", "--terse", "list", "table", nftables.Word(s.family), kubenft.Table)
 	look.SetStdout(&out)
 	if look.Run() != nil {
 		return ""
