@@ -177,7 +177,7 @@ func proxyDoubt(node string, of provenance.ServiceProxy) packetsim.Doubt {
 }
 
 // doubtOfProxy is DoubtOfProxy for an attempt, by the objects.
-func (e *exam) doubtOfProxy(a oracle.Attempt) (packetsim.Doubt, bool) {
+func (e *premises) doubtOfProxy(a oracle.Attempt) (packetsim.Doubt, bool) {
 	node := e.decidedByOther(a)
 	if node == "" {
 		return packetsim.Doubt{}, false
