@@ -2,6 +2,7 @@ package cause_test
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -120,7 +121,13 @@ func TestOfOutcomeNamesWhatStopped(t *testing.T) {
 			Code: cause.Loop, What: "the route to 192.168.0.9", Says: "The packet goes round between hosts until its TTL has run out.",
 			Remedy: "ip route get 192.168.0.9"}},
 		{name: "a device that is down", packet: passing, change: func(s *snapshot.NodeSnapshot) { s.Devices[1].Up = false }, want: cause.Cause{
-			Code: cause.DeviceDown, What: "device pod1", Says: "Device pod1 of node1 is down.", Remedy: "ip link set pod1 up"}},
+			Code: cause.DeviceDown, What: "device pod1", Says: "Device pod1 of node1 is down.",
+			Remedy: "restart what makes pod1 and its routes (the network plugin's pod, or the node's network service): ip link set pod1 up alone " +
+				"brings no route back"}},
+		{name: "a port that is down", packet: "tcp 10.244.1.5:40000 > 192.168.0.9:80 in port1", change: func(s *snapshot.NodeSnapshot) {
+			s.Devices[slices.IndexFunc(s.Devices, func(d snapshot.Device) bool { return d.Name == "port1" })].Up = false
+		}, want: cause.Cause{
+			Code: cause.DeviceDown, What: "device port1", Says: "Device port1 of node1 is down.", Remedy: "ip link set port1 up"}},
 		{name: "no hairpin", packet: "tcp 10.244.1.5:40000 > 10.244.1.5:80 in port1", want: cause.Cause{
 			Code: cause.Hairpin, What: "port port1 is not in hairpin mode",
 			Says:   "The packet would have to leave node1 by the port port1 that it came by, which is not in hairpin mode.",

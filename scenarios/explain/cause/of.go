@@ -285,13 +285,17 @@ func (w World) orDown(j *network.Journey, found Cause) Cause {
 			}
 			at := setting{host: node.Hostname, in: last.Input, outcome: &last.Outcome, about: thePacket}
 			c := at.cause(DeviceDown, "device "+d.Name, "device %s of %s is down, and with it the routes by it", d.Name, node.Hostname)
-			c.Remedy = "restart what makes " + d.Name + " and its routes (the network plugin's pod, or the node's network service): ip link set " +
-				d.Name +
-				" up alone brings no route back"
+			c.Remedy = restored(d.Name)
 			return c
 		}
 	}
 	return found
+}
+
+// restored is the remedy of a device that was down, and with it the routes by it.
+func restored(device string) string {
+	return "restart what makes " + device + " and its routes (the network plugin's pod, or the node's network service): ip link set " + device +
+		" up alone brings no route back"
 }
 
 // leadsTo says whether one of the addresses is a device's own or in one of its networks.

@@ -3,8 +3,10 @@ package cause
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
 // reason is what the kernel stopped the packet for without a rule.
@@ -162,7 +164,10 @@ func (s *setting) down() Cause {
 		device = s.outcome.Out
 	}
 	c := s.cause(DeviceDown, "device "+device, "device %s of %s is down", device, s.host)
-	c.Remedy = "ip link set " + device + " up"
+	c.Remedy = restored(device)
+	if slices.ContainsFunc(s.node.Devices, func(d snapshot.Device) bool { return d.Name == device && d.Master != "" }) {
+		c.Remedy = "ip link set " + device + " up" // its bridge has the routes
+	}
 	return c
 }
 
