@@ -28,12 +28,22 @@ const findings = "../../testdata/findings"
 var sameCause = map[string]string{
 	"flush-of-table-nat": "flush-of-one-table", "flush-of-table-filter": "flush-of-one-table", "flush-opens-loopback": "flush-of-one-table",
 	"flows-of-node-port-without-endpoints": "flows-of-service-without-endpoints", // until v1.36
+	"nft-service-cidrs-wait":               "service-cidrs-wait",
+	"nft-deleted-table":                    "deleted-table-not-noticed",
+	"nft-endpoint-without-node-name":       "endpoint-without-node-name",
+	"nft-failed-start-forgotten":           "failed-start-forgotten",
 }
 
 // unseen are findings that the judge does not see in these steps, and why.
 var unseen = map[string]string{
-	"held-lock-taken-for-flush": "costs of syncs during a fault are not judged",
+	"held-lock-taken-for-flush":           "costs of syncs during a fault are not judged",
+	"nft-echo-request-refused":            "the specification leaves open what becomes of it (ping-of-cluster-ip)",
+	"nft-source-ranges-without-endpoints": "the specification lets a client outside of the ranges be dropped (source-ranges)",
 }
+
+// bySharedAddress is a finding that is there in some plays and not in others, as kube-proxy takes what the services claim from a Go map:
+// what one play has says nothing for a mend or against it.
+const bySharedAddress = "nft-shared-address"
 
 // broken are the scenarios of a folder that the linked kube-proxy breaks, by name.
 func broken(t *testing.T, folder string) map[string]*scenarios.Scenario {
@@ -59,7 +69,9 @@ func judged(t *testing.T, s *scenarios.Scenario) (*trial.Report, fuzz.Again) {
 
 // TestFindingsAreToldApart has the hunt judge the steps of each finding, whatever they expect, and say by itself what violations come of.
 func TestFindingsAreToldApart(t *testing.T) {
-	for name, s := range broken(t, findings) {
+	files := broken(t, findings)
+	delete(files, bySharedAddress)
+	for name, s := range files {
 		t.Run(name, func(t *testing.T) {
 			report, again := judged(t, s)
 			if why := unseen[name]; why != "" {
@@ -214,7 +226,9 @@ func TestMendsBreakNothing(t *testing.T) {
 
 // TestThePlaceboExplainsNothing has the placebo hold none of the findings.
 func TestThePlaceboExplainsNothing(t *testing.T) {
-	for name, s := range broken(t, findings) {
+	files := broken(t, findings)
+	delete(files, bySharedAddress)
+	for name, s := range files {
 		report, again := judged(t, s)
 		e := &explanation{ctx: t.Context(), again: again}
 		for i := range report.Violations {
