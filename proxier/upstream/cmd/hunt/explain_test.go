@@ -30,6 +30,7 @@ var sameCause = map[string]string{
 	"flows-of-node-port-without-endpoints": "flows-of-service-without-endpoints", // until v1.36
 	"nft-service-cidrs-wait":               "service-cidrs-wait",
 	"nft-deleted-table":                    "deleted-table-not-noticed",
+	"nft-node-addresses-wait":              "node-addresses-not-noticed", // until v1.36
 	"nft-endpoint-without-node-name":       "endpoint-without-node-name",
 	"nft-failed-start-forgotten":           "failed-start-forgotten",
 }
@@ -41,9 +42,20 @@ var unseen = map[string]string{
 	"nft-source-ranges-without-endpoints": "the specification lets a client outside of the ranges be dropped (source-ranges)",
 }
 
-// bySharedAddress is a finding that is there in some plays and not in others, as kube-proxy takes what the services claim from a Go map:
-// what one play has says nothing for a mend or against it.
-const bySharedAddress = "nft-shared-address"
+// unjudged are findings that are not judged, and why.
+var unjudged = map[string]string{
+	"nft-shared-address": "kube-proxy takes what the services claim from a Go map: what one play has says nothing for a mend or against it",
+	"nft-long-name":      "the first sync fails, so that there is no state to judge", // until v1.36
+}
+
+// judgedFindings are the findings that the linked kube-proxy has, without those that are not judged.
+func judgedFindings(t *testing.T) map[string]*scenarios.Scenario {
+	files := broken(t, findings)
+	for name := range unjudged {
+		delete(files, name)
+	}
+	return files
+}
 
 // broken are the scenarios of a folder that the linked kube-proxy breaks, by name.
 func broken(t *testing.T, folder string) map[string]*scenarios.Scenario {
@@ -69,9 +81,7 @@ func judged(t *testing.T, s *scenarios.Scenario) (*trial.Report, fuzz.Again) {
 
 // TestFindingsAreToldApart has the hunt judge the steps of each finding, whatever they expect, and say by itself what violations come of.
 func TestFindingsAreToldApart(t *testing.T) {
-	files := broken(t, findings)
-	delete(files, bySharedAddress)
-	for name, s := range files {
+	for name, s := range judgedFindings(t) {
 		t.Run(name, func(t *testing.T) {
 			report, again := judged(t, s)
 			if why := unseen[name]; why != "" {
@@ -226,9 +236,7 @@ func TestMendsBreakNothing(t *testing.T) {
 
 // TestThePlaceboExplainsNothing has the placebo hold none of the findings.
 func TestThePlaceboExplainsNothing(t *testing.T) {
-	files := broken(t, findings)
-	delete(files, bySharedAddress)
-	for name, s := range files {
+	for name, s := range judgedFindings(t) {
 		report, again := judged(t, s)
 		e := &explanation{ctx: t.Context(), again: again}
 		for i := range report.Violations {
