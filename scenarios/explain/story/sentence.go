@@ -258,7 +258,9 @@ func sentenceOf(endings []ending) string {
 		return endings[0].alone()
 	}
 	first := &endings[0]
-	translated := func(e ending) bool { return e.target != "" && e.ends == first.ends && (!e.ends || e.result == first.result) }
+	translated := func(e ending) bool {
+		return e.target != "" && e.ends == first.ends && (!e.ends || e.result == first.result)
+	}
 	called := func(e ending) bool { return e.called == first.called }
 	if allOf(endings, translated) && allOf(endings, called) {
 		return together(endings)

@@ -27,10 +27,10 @@ type Attached struct {
 	unnamed map[string]bool
 	// unrouted are the endpoints without a pod to which the node has no route.
 	unrouted []netip.Addr
-	at      map[string]int    // where devices stand, by name
-	highest int               // index of a device
-	behind  map[string]string // a pod by the device that leads to it
-	ways    *Ways
+	at       map[string]int    // where devices stand, by name
+	highest  int               // index of a device
+	behind   map[string]string // a pod by the device that leads to it
+	ways     *Ways
 }
 
 // Attach plugs the pods of a node in. The snapshot itself stays as it is. Of its tracked connections those are left out that are not to
