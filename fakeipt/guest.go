@@ -139,8 +139,8 @@ func (k *Kernel) foreign(f netfilter.Family, table string, lists bool) (found ma
 	return found, nil
 }
 
-// hasPlainChains says that a table of nft has chains that the tools would take for some of theirs: such as are no base chains, or have the name
-// of a built-in chain.
+// hasPlainChains says that a table of nft has chains that the tools would take for some of theirs: such as are no base chains, or have the
+// name of a built-in chain.
 func hasPlainChains(t *nftables.Table) bool {
 	return slices.ContainsFunc(t.Chains(), func(c *nftables.Chain) bool {
 		_, builtin := netfilter.HookOf(c.Name)

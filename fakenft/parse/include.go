@@ -2,9 +2,6 @@ package parse
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
-	"sort"
 	"strings"
 	"syscall"
 
@@ -111,32 +108,3 @@ func (s *scanner) leave() bool {
 	s.source, s.below = s.below[last], s.below[:last]
 	return true
 }
-
-// disk are the files of this machine.
-type disk struct{}
-
-// Glob matches as glob(3) does: '*' does not match a dot at the beginning of a name, and folders end in "/".
-func (disk) Glob(pattern string) ([]string, error) {
-	found, err := filepath.Glob(pattern)
-	if errors.Is(err, filepath.ErrBadPattern) {
-		return nil, nil // a "[" that nothing closes is a letter there, and hardly any file has such a name
-	}
-	if err != nil {
-		return nil, err
-	}
-	names := found[:0]
-	for _, name := range found {
-		if strings.HasPrefix(filepath.Base(name), ".") && !strings.HasPrefix(filepath.Base(pattern), ".") {
-			continue
-		}
-		if info, err := os.Stat(name); err == nil && info.IsDir() && !strings.HasSuffix(name, "/") {
-			name += "/"
-		}
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names, nil
-}
-
-// Read reads a file.
-func (disk) Read(name string) ([]byte, error) { return os.ReadFile(name) }

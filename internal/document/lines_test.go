@@ -44,7 +44,8 @@ func TestLinesAreThoseOfTheLibrary(t *testing.T) {
 func TestPlainTextsAreSpelledAsByTheLibrary(t *testing.T) {
 	plain := 0
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringMatching(`((tcp|udp|icmp|[a-z0-9]{1,7}) )?([a-z0-9./:-]{1,12}|[0-9]{1,3}(\.[0-9]{1,3}){3}(:[0-9]{1,5})?)[.: -]?`).Draw(t, "text")
+		text := rapid.StringMatching(
+			`((tcp|udp|icmp|[a-z0-9]{1,7}) )?([a-z0-9./:-]{1,12}|[0-9]{1,3}(\.[0-9]{1,3}){3}(:[0-9]{1,5})?)[.: -]?`).Draw(t, "text")
 		for _, at := range []place{behindKey, behindDash, inFlow, asKey} {
 			if got, ok := plainly(Text(text), at); ok {
 				plain++
@@ -114,7 +115,8 @@ func drawStyle(t *rapid.T) yaml.Style {
 
 func drawScalar(t *rapid.T) *yaml.Node {
 	pieces := []string{
-		"a", "web-0", "10.96.0.1:80", "tcp ", "true", "null", "y", "8", "0x1", ".5", "~", "", " ", "\t", ": ", " #", "- ", "?", "{", "]", ",", "'", `"`,
+		"a", "web-0", "10.96.0.1:80", "tcp ", "true", "null", "y", "8", "0x1", ".5", "~", "", " ", "\t", ": ", " #", "- ", "?",
+		"{", "]", ",", "'", `"`,
 		"\n", "\n\n", "\r", "\u0085", "\u2028", "\x00", "ä", "*x", "&x", "!x", "%", "@", "`", "|", ">", strings.Repeat("long", 40),
 	}
 	value := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 4).Draw(t, "value"), "")

@@ -44,8 +44,8 @@ type declared struct {
 	says map[string]bool
 }
 
-// exportedNames reads which exported names the packages of a tree have and which of them another package uses: not a package's own tests, even
-// where they stand outside of it. Methods and fields are not counted.
+// exportedNames reads which exported names the packages of a tree have and which of them another package uses: not a package's own tests,
+// even where they stand outside of it. Methods and fields are not counted.
 func (t *tree) exportedNames() (*names, error) {
 	n := &names{map[exported]*declared{}, map[exported]bool{}}
 	methods := map[exported]map[string]bool{}

@@ -1,6 +1,6 @@
 // Package restclient makes clients for the few kinds of objects that a program reads and writes, on client-go's requests.
-// client-go's typed clients link the types of every group of the API, which makes a program 5 MB larger, and its clientset 20 MB. Its generic
-// clients (gentype) link their fakes, and by these all that server-side apply needs: 33 packages, and the memory of their start.
+// client-go's typed clients link the types of every group of the API, which makes a program 5 MB larger, and its clientset 20 MB. Its
+// generic clients (gentype) link their fakes, and by these all that server-side apply needs: 33 packages, and the memory of their start.
 package restclient
 
 import (

@@ -1,6 +1,6 @@
-// Command weight builds chainwalk and the collector as a release has them, and prints what they weigh: their sizes, the modules that most of
-// chainwalk is, and for some commands how long they take from start to end, how much processor time and how much memory. Times and memory are
-// this machine's. A size or memory above its limit is a failure.
+// Command weight builds chainwalk and the collector as a release has them, and prints what they weigh: their sizes, the modules that most
+// of chainwalk is, and for some commands how long they take from start to end, how much processor time and how much memory. Times and
+// memory are this machine's. A size or memory above its limit is a failure.
 //
 //	weight [-limit MB] [-collector MB] [-runs N]
 package main
@@ -157,8 +157,8 @@ func commands(folder string) []started {
 	}
 }
 
-// start runs a command several times, and prints how long it takes, how much processor time that is, and the least and the most memory that a
-// run had. The pages of the program's own file are most of it, though processes share them: the kernel maps 16 at once.
+// start runs a command several times, and prints how long it takes, how much processor time that is, and the least and the most memory that
+// a run had. The pages of the program's own file are most of it, though processes share them: the kernel maps 16 at once.
 func (o options) start(ctx context.Context, out io.Writer, program string, c started) (least float64, err error) {
 	var times, busy []time.Duration
 	var resident []float64

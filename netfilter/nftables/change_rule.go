@@ -308,7 +308,7 @@ func (t *tableEdit) releaseExprs(exprs []expr.Expr) {
 				o.uses--
 			}
 		case *expr.FlowOffload:
-			t.offloadsTo(e.Table, -1)
+			_ = t.offloadsTo(e.Table, -1) // it was there when the rule was made
 		}
 	}
 }

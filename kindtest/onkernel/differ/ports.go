@@ -171,8 +171,8 @@ func (j *judging) hashesDrawn(obs *observation) bool {
 	return false
 }
 
-// tellsDrawn ends the case where the packet has a port that the kernel has drawn otherwise than the walk, and a native rule may tell the two
-// ports apart: by a number between them, or by a hash.
+// tellsDrawn ends the case where the packet has a port that the kernel has drawn otherwise than the walk, and a native rule may tell the
+// two ports apart: by a number between them, or by a hash.
 func (j *judging) tellsDrawn(p *inet.Packet) bool {
 	for _, e := range j.host.Conntrack() {
 		c := conversationOfEntry(&e)

@@ -294,8 +294,8 @@ func (w World) orDown(j *network.Journey, found Cause) Cause {
 
 // restored is the remedy of a device that was down, and with it the routes by it.
 func restored(device string) string {
-	return "restart what makes " + device + " and its routes (the network plugin's pod, or the node's network service): ip link set " + device +
-		" up alone brings no route back"
+	return "restart what makes " + device + " and its routes (the network plugin's pod, or the node's network service): ip link set " +
+		device + " up alone brings no route back"
 }
 
 // leadsTo says whether one of the addresses is a device's own or in one of its networks.

@@ -10,13 +10,15 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// TestPlainLeavesOutWhatReadingBackFillsIn holds the quick way, by the defaults, to the slow one, which reads each object back again and again.
+// TestPlainLeavesOutWhatReadingBackFillsIn holds the quick way, by the defaults, to the slow one, which reads each object back again and
+// again.
 func TestPlainLeavesOutWhatReadingBackFillsIn(t *testing.T) {
 	pod, err := os.ReadFile("testdata/pod.yaml")
 	require.NoError(t, err)
 	for _, text := range []string{
 		string(pod),
-		`{apiVersion: v1, kind: Service, metadata: {name: a, labels: {type: x, namespace: y}}, spec: {clusterIP: 172.30.0.41, ports: [{port: 80}]}}`,
+		"{apiVersion: v1, kind: Service, metadata: {name: a, labels: {type: x, namespace: y}}, " +
+			"spec: {clusterIP: 172.30.0.41, ports: [{port: 80}]}}",
 		`{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}, spec: {clusterIP: None, sessionAffinity: ClientIP,
   ports: [{name: one, port: 80, targetPort: 80}, {name: two, port: 81, protocol: UDP, targetPort: web}]}}`,
 		`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: NodePort, clusterIP: "fd00::1", clusterIPs: ["fd00::1", 10.0.0.1],

@@ -40,8 +40,8 @@ type Options struct {
 // defaultSteps is enough for what happens to matter later, and few enough to judge many.
 const defaultSteps = 8
 
-// Draw makes a scenario of choices between two things: a cluster, its objects, and steps that only say what happens. scenarios.Resolve accepts
-// it, but for Options.OldObjects. The fewer choices are true, the smaller and plainer it is.
+// Draw makes a scenario of choices between two things: a cluster, its objects, and steps that only say what happens. scenarios.Resolve
+// accepts it, but for Options.OldObjects. The fewer choices are true, the smaller and plainer it is.
 func Draw(o Options, bit func() bool) *scenarios.Scenario {
 	if o.Steps == 0 {
 		o.Steps = defaultSteps

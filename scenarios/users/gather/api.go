@@ -15,7 +15,8 @@ import (
 	"github.com/chainwalk/chainwalk/internal/restclient"
 )
 
-// API is the part of a cluster's API that gathering uses, by clients of package restclient: client-go's typed ones link every group of the API.
+// API is the part of a cluster's API that gathering uses, by clients of package restclient: client-go's typed ones link every group of the
+// API.
 type API struct {
 	server *restclient.Server
 }
