@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFlowtables is about flowtables by the words of the kernel (nf_tables_api.c, nft_flow_offload.c) and of nft's own tests: the kernel that
-// answers the other tests has none.
+// TestFlowtables is about flowtables by the words of the kernel (nf_tables_api.c, nft_flow_offload.c) and of nft's own tests: the kernel
+// that answers the other tests has none.
 func TestFlowtables(t *testing.T) {
 	const listed = `table inet t {
 	flowtable f {

@@ -77,7 +77,8 @@ func TestLinesOfALongListMayBeWrittenOneByOne(t *testing.T) {
 func TestLinesRefuseWhatIsNoText(t *testing.T) {
 	var l Lines
 	bad := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "\xff"}
-	for _, root := range [][]*yaml.Node{{bad, Text("a")}, {Text("a"), bad}, {Text("a"), {Kind: yaml.SequenceNode, Content: []*yaml.Node{bad}}}} {
+	for _, root := range [][]*yaml.Node{{bad, Text("a")}, {Text("a"), bad},
+		{Text("a"), {Kind: yaml.SequenceNode, Content: []*yaml.Node{bad}}}} {
 		require.Error(t, l.Fields(&yaml.Node{Kind: yaml.MappingNode, Content: root}, 0))
 	}
 }

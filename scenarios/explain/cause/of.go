@@ -377,7 +377,8 @@ func OfOutcomes(host string, in inet.Input, outcomes []packetsim.Outcome, node *
 		if back := o.Back; back != nil && back.Outcome != nil && !back.Heard && back.Outcome.Verdict != packetsim.Accept {
 			add(stopped(host, back.Input, back.Outcome, node, theReply), true)
 		}
-		if back := o.Back; back != nil && back.Outcome != nil && !back.Heard && back.Outcome.Verdict == packetsim.Accept && back.Outcome.Passed == 0 {
+		if back := o.Back; back != nil && back.Outcome != nil && !back.Heard && back.Outcome.Verdict == packetsim.Accept &&
+			back.Outcome.Passed == 0 {
 			world := World{Node: func(string) *snapshot.NodeSnapshot { return node }}
 			add(world.bridged(&network.Hop{Host: host, Input: back.Input, Outcome: *back.Outcome}), true)
 		}

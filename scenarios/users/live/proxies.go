@@ -150,8 +150,8 @@ func (e *premises) decidedByOther(a oracle.Attempt) string {
 }
 
 // DoubtOfProxy is the doubt about a packet that comes to a node whose service proxy is not walked; false where that proxy leaves the packet
-// alone. Without objects nobody knows the addresses of services: they are those to which the node has no route but the default one, and those
-// of its own, for node ports.
+// alone. Without objects nobody knows the addresses of services: they are those to which the node has no route but the default one, and
+// those of its own, for node ports.
 func DoubtOfProxy(taken *snapshot.NodeSnapshot, to netip.Addr) (packetsim.Doubt, bool) {
 	found, _, err := proxyOf(taken, "")
 	if err != nil || found.InRules {

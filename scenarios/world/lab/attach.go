@@ -57,7 +57,8 @@ func Attach(taken *snapshot.NodeSnapshot, pods []scenarios.Pod, keep func(*snaps
 		}
 	}
 	if len(a.unrouted) > 0 {
-		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to endpoints without a pod (%s): judged as if it had", a.Hostname, listed(a.unrouted)))
+		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to endpoints without a pod (%s): judged as if it had", a.Hostname,
+			listed(a.unrouted)))
 	}
 	return a
 }

@@ -1,5 +1,5 @@
-// Package rapidgen gives rapid the scenarios of package gen: rapid searches for failures among them, and Go's coverage-guided fuzzing steers
-// their draws (rapid.MakeFuzz). Only tests link it. rapid makes large tables when a program starts, so gen itself does without it.
+// Package rapidgen gives rapid the scenarios of package gen: rapid searches for failures among them, and Go's coverage-guided fuzzing
+// steers their draws (rapid.MakeFuzz). Only tests link it. rapid makes large tables when a program starts, so gen itself does without it.
 package rapidgen
 
 import (
