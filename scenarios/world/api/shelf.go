@@ -95,7 +95,8 @@ func (s *shelf) list() (all []object, version string) {
 	return all, strconv.Itoa(s.version)
 }
 
-// watch begins a watch. It is told first of the objects that were written after a version, or of all if that is empty.
+// watch begins a watch. It is told first of the objects that were written after a version, or of all if that is empty. A version has
+// expired if these are more than a watch can hold before somebody reads it.
 func (s *shelf) watch(version string) (watch.Interface, error) {
 	from := 0
 	if version != "" {
@@ -106,8 +107,12 @@ func (s *shelf) watch(version string) (watch.Interface, error) {
 	}
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	missed := s.after(from)
+	if len(missed) > int(watch.DefaultChanSize) {
+		return nil, apierrors.NewResourceExpired(fmt.Sprintf("%d %s were written after version %q", len(missed), s.resource.Resource, version))
+	}
 	w := watch.NewRaceFreeFake()
-	for _, o := range s.after(from) {
+	for _, o := range missed {
 		w.Add(copyOf(o.object))
 	}
 	s.watches = append(slices.DeleteFunc(s.watches, (*watch.RaceFreeFakeWatcher).IsStopped), w)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,4 +60,20 @@ func TestAShelfListsByNames(t *testing.T) {
 	_, err := s.get(types.NamespacedName{Namespace: "shop", Name: "d"})
 	assert.True(t, apierrors.IsNotFound(err))
 	assert.True(t, apierrors.IsNotFound(s.remove(types.NamespacedName{Name: "a"})), "another namespace")
+}
+
+// TestAWatchFromLongAgoIsRefused, as an API server refuses one: who watches lists anew.
+func TestAWatchFromLongAgoIsRefused(t *testing.T) {
+	s := newShelf(schema.GroupResource{Resource: "services"})
+	_, version := s.list()
+	for i := range watch.DefaultChanSize + 1 {
+		s.put(serviceNamed(fmt.Sprint("s", i)))
+	}
+	for _, from := range []string{version, ""} {
+		_, err := s.watch(from)
+		assert.True(t, apierrors.IsResourceExpired(err), "%v", err)
+	}
+	_, version = s.list()
+	_, err := s.watch(version)
+	assert.NoError(t, err)
 }
