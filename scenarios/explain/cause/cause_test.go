@@ -53,11 +53,7 @@ func TestOfOutcomeNamesWhatStopped(t *testing.T) {
 		return func(s *snapshot.NodeSnapshot) { s.Sysctls[key] = value }
 	}
 	const passing = "tcp 10.250.0.7:40000 > 192.168.0.9:80 in pod1"
-	for _, row := range []struct {
-		name, rules, packet string
-		change              func(*snapshot.NodeSnapshot)
-		want                cause.Cause
-	}{
+	for _, row := range []stopped{
 		{name: "policy", rules: "*filter\n:FORWARD DROP [0:0]\nCOMMIT\n", packet: passing, want: cause.Cause{
 			Code: cause.Policy, What: "iptables -t filter -P FORWARD DROP", Says: "The policy DROP of filter FORWARD drops the packet.",
 			Remedy: "iptables -t filter -P FORWARD ACCEPT"}},
@@ -120,7 +116,21 @@ func TestOfOutcomeNamesWhatStopped(t *testing.T) {
 		{name: "TTL", packet: passing + " ttl 1", want: cause.Cause{
 			Code: cause.Loop, What: "the route to 192.168.0.9", Says: "The packet goes round between hosts until its TTL has run out.",
 			Remedy: "ip route get 192.168.0.9"}},
-		{name: "a device that is down", packet: passing, change: func(s *snapshot.NodeSnapshot) { s.Devices[1].Up = false }, want: cause.Cause{
+		{name: "no hairpin", packet: "tcp 10.244.1.5:40000 > 10.244.1.5:80 in port1", want: cause.Cause{
+			Code: cause.Hairpin, What: "port port1 is not in hairpin mode",
+			Says:   "The packet would have to leave node1 by the port port1 that it came by, which is not in hairpin mode.",
+			Remedy: "bridge link set dev port1 hairpin on (kubelet: hairpinMode, CNI bridge: hairpinMode true)"}},
+	} {
+		t.Run(row.name, row.check)
+	}
+}
+
+// TestOfOutcomeNamesDevicesThatAreDown: the routes by a device go with it, but a port of a bridge has none.
+func TestOfOutcomeNamesDevicesThatAreDown(t *testing.T) {
+	for _, row := range []stopped{
+		{name: "a device that is down", packet: "tcp 10.250.0.7:40000 > 192.168.0.9:80 in pod1", change: func(s *snapshot.NodeSnapshot) {
+			s.Devices[1].Up = false
+		}, want: cause.Cause{
 			Code: cause.DeviceDown, What: "device pod1", Says: "Device pod1 of node1 is down.",
 			Remedy: "restart what makes pod1 and its routes (the network plugin's pod, or the node's network service): ip link set pod1 up alone " +
 				"brings no route back"}},
@@ -128,27 +138,32 @@ func TestOfOutcomeNamesWhatStopped(t *testing.T) {
 			s.Devices[slices.IndexFunc(s.Devices, func(d snapshot.Device) bool { return d.Name == "port1" })].Up = false
 		}, want: cause.Cause{
 			Code: cause.DeviceDown, What: "device port1", Says: "Device port1 of node1 is down.", Remedy: "ip link set port1 up"}},
-		{name: "no hairpin", packet: "tcp 10.244.1.5:40000 > 10.244.1.5:80 in port1", want: cause.Cause{
-			Code: cause.Hairpin, What: "port port1 is not in hairpin mode",
-			Says:   "The packet would have to leave node1 by the port port1 that it came by, which is not in hairpin mode.",
-			Remedy: "bridge link set dev port1 hairpin on (kubelet: hairpinMode, CNI bridge: hairpinMode true)"}},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			s := node(row.rules)
-			if row.change != nil {
-				row.change(s)
-			}
-			in, err := inet.ParseInput(row.packet)
-			require.NoError(t, err)
-			result, err := s.Trace(in, snapshot.HostOptions{}, packetsim.WalkOptions{})
-			require.NoError(t, err)
-			require.Len(t, result.Outcomes, 1)
-			got, ok := cause.OfOutcome("node1", in, &result.Outcomes[0], s)
-			require.True(t, ok, result.Outcomes[0].Summary())
-			row.want.Host, row.want.Family = "node1", netfilter.IPv4
-			assert.Equal(t, row.want, got)
-		})
+		t.Run(row.name, row.check)
 	}
+}
+
+// stopped is a packet that is stopped on a node with rules and a change, and the cause that is named.
+type stopped struct {
+	name, rules, packet string
+	change              func(*snapshot.NodeSnapshot)
+	want                cause.Cause
+}
+
+func (row *stopped) check(t *testing.T) {
+	s := node(row.rules)
+	if row.change != nil {
+		row.change(s)
+	}
+	in, err := inet.ParseInput(row.packet)
+	require.NoError(t, err)
+	result, err := s.Trace(in, snapshot.HostOptions{}, packetsim.WalkOptions{})
+	require.NoError(t, err)
+	require.Len(t, result.Outcomes, 1)
+	got, ok := cause.OfOutcome("node1", in, &result.Outcomes[0], s)
+	require.True(t, ok, result.Outcomes[0].Summary())
+	row.want.Host, row.want.Family = "node1", netfilter.IPv4
+	assert.Equal(t, row.want, got)
 }
 
 func TestOfOutcomeOfWhatPasses(t *testing.T) {
