@@ -115,8 +115,8 @@ func (k *Kernel) guestOf(f nftables.Family, name string) (*ruleset.Table, netfil
 }
 
 // foreign looks for tables that nft has made under names of iptables': for the one of a name, or for all. The real tools pass over base
-// chains that are none of theirs, and say so when they list: of the tables found that is all there is to say, and those have such chains
-// that are true. What else the tools would do with tables of nft is not imitated.
+// chains that are none of theirs, and say so when they list: found says of each such table whether it has any. What else the tools would do
+// with tables of nft is refused.
 func (k *Kernel) foreign(f netfilter.Family, table string, lists bool) (found map[string]bool, err error) {
 	nft := nftables.In(k.namespace)
 	if k.dialect != netfilter.NFT || nft == nil {

@@ -91,8 +91,8 @@ func (run *toolRun) writeTables(out io.Writer, rs *ruleset.Ruleset, counters boo
 }
 
 // savedTables is the ruleset that is to be printed: all of it, or one table. Naming a
-// table makes it be there, in the legacy tools for good and in the nft tools for this print. So are those that were
-// found, which nft has made.
+// table makes it be there, in the legacy tools for good and in the nft tools for this print. Tables that nft has made
+// are printed without a chain.
 func (run *toolRun) savedTables(f saveFlags, found map[string]bool) (*ruleset.Ruleset, int) {
 	name := f.table
 	if !f.oneTable {

@@ -83,7 +83,7 @@ func (tx *transaction) addFlowtable(c *AddFlowtable) *fault {
 	return nil
 }
 
-// updateFlowtable adds a flowtable that is there: it gets the devices that it has not (nft_flowtable_update).
+// updateFlowtable gives a flowtable that exists more devices and other flags (nft_flowtable_update).
 func (t *tableEdit) updateFlowtable(entry *flowtableEntry, spec *FlowtableSpec) *fault {
 	old := entry.flowtable
 	switch {

@@ -19,9 +19,6 @@ import (
 func TestNoDeadRuleIsMet(t *testing.T) {
 	race.OneGoroutine(t)
 	rulesets := max(12, *forallPackets/5000)
-	if race.Enabled {
-		rulesets = 2 // it starts no goroutine, and the detector makes it ten times as slow
-	}
 	for _, language := range []string{"legacy", "nft", "nftables"} {
 		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			t.Run(fmt.Sprintf("%s/%d", language, family), func(t *testing.T) {

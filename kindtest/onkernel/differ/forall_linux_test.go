@@ -30,9 +30,6 @@ func TestFatesOfRandomRulesets(t *testing.T) {
 	race.OneGoroutine(t)
 	languages, families := []string{"legacy", "nft", "nftables"}, []netfilter.Family{netfilter.IPv4, netfilter.IPv6}
 	packets := *forallPackets / len(languages) / len(families)
-	if race.Enabled {
-		packets /= 6 // it starts no goroutine, and the detector makes it ten times as slow
-	}
 	for _, language := range languages {
 		for _, family := range families {
 			t.Run(fmt.Sprintf("%s/%d", language, family), func(t *testing.T) {

@@ -21,7 +21,7 @@ type mendedNFT struct {
 	exec.Interface
 	mends  Mends
 	family v1.IPFamily
-	// services and endpoints are those that kube-proxy knows when it writes a transaction.
+	// services and endpoints return what kube-proxy knows at the moment.
 	services  func() proxy.ServicePortMap
 	endpoints func() proxy.EndpointsMap
 	// hairpins are the elements that were added for endpoints that no slice places on a node.
@@ -88,7 +88,7 @@ func (t *mendedTransaction) Run() error {
 	return err
 }
 
-// mended is a transaction with what mends write otherwise. The elements there are those that endpoints which nobody has placed need.
+// mended changes a transaction as the mends want it. Endpoints that no slice places on a node need the elements there.
 func (p *mendedNFT) mended(input []byte, there []string) []byte {
 	if p.mends.has(EchoPasses) {
 		const asks, ports = "@cluster-ips reject", "@cluster-ips meta l4proto { tcp, udp, sctp } reject"
