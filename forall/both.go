@@ -34,13 +34,13 @@ func (f *Fates) Both(other *Fates, family netfilter.Family, class Class, holds f
 		return nil
 	}
 	r := p.beside(q)
-	value := func(v diagram.Var) diagram.Value {
-		if holds(r.world.names[v-vNames]) {
-			return diagram.Number(1)
+	value := func(v diagram.Var) (diagram.Value, bool) {
+		if v >= vNames && holds(r.world.names[v-vNames]) {
+			return diagram.Number(1), true
 		}
-		return diagram.Value{}
+		return diagram.Value{}, v >= vNames
 	}
-	r.a, r.b = r.world.store.Fix(r.a, vNames, value), r.world.store.Fix(r.b, vNames, value)
+	r.a, r.b = r.world.store.Fix(r.a, value), r.world.store.Fix(r.b, value)
 	return &Both{r, family, class, newLikely(f.host, other.host)}
 }
 

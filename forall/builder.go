@@ -46,8 +46,7 @@ type targetKey struct {
 	to   int32
 }
 
-func newBuilder(w *world, t *packetsim.Terrain, class Class, o *Options) *builder {
-	store := w.newStore()
+func newBuilder(w *world, store *diagram.Store, t *packetsim.Terrain, class Class, o *Options) *builder {
 	b := &builder{
 		w: w, s: store, t: t, class: class, chance: o.Chance, tracks: t.Tracks(),
 		outcomes:   outcomes{w: w, s: store, ignore: o.Ignore},
@@ -67,6 +66,18 @@ func newBuilder(w *world, t *packetsim.Terrain, class Class, o *Options) *builde
 		b.terrain = append(b.terrain, valueOf(a))
 	}
 	return b
+}
+
+// rootWith is the fates of all packets of a host, with what else is asked for: those of their replies, or through other nodes.
+func (b *builder) rootWith(o *Options, h *packetsim.Host) (diagram.ID, error) {
+	switch {
+	case len(o.Through) > 0:
+		return b.through(o, h)
+	case o.Replies:
+		b.ends = asStates
+		return b.withReplies(b.root(), o), nil
+	}
+	return b.root(), nil
 }
 
 // root is the fates of all packets: each class of destinations is walked once.

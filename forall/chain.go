@@ -117,7 +117,7 @@ func (b *builder) chain(c *chain, st state) diagram.ID {
 	}
 	return b.s.Replace(made, func(a diagram.Atom) diagram.ID {
 		k, after := b.stateOf(a)
-		after.at, after.sub = st.at, st.sub
+		after.at, after.sub, after.back = st.at, st.sub, st.back
 		if c.reads&readsHook == 0 {
 			after.hook = st.hook
 		}
@@ -136,7 +136,7 @@ func (b *builder) chain(c *chain, st state) diagram.ID {
 
 // plainFor is the state without what a chain does not look at.
 func (p *places) plainFor(c *chain, st state) state {
-	st.at, st.sub = 0, 0
+	st.at, st.sub, st.back = 0, 0, 0
 	if c.reads&readsHook == 0 {
 		st.hook = 0
 	}
@@ -289,6 +289,9 @@ func (b *builder) scan() {
 		hook, early := netfilter.Hook(at), true
 		for _, e := range b.entries[at] {
 			if e.Kind == packetsim.EntryNAT {
+				if b.class != New {
+					continue // its chains decide of new connections only
+				}
 				for i := range e.Chains {
 					b.scanFrom(&e.Chains[i], hook == netfilter.Input || hook == netfilter.PostRouting, late)
 				}
@@ -296,7 +299,7 @@ func (b *builder) scan() {
 				continue
 			}
 			// PREROUTING is passed by packets of the host again, behind the translation.
-			behind := !early || hook != netfilter.Output
+			behind := !early || hook != netfilter.Output || b.ends == asReplies
 			for i := range e.Chains {
 				b.scanFrom(&e.Chains[i], behind, late)
 			}

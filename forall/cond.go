@@ -55,6 +55,9 @@ func (c *cond) named(name string) {
 	if c.st.altered {
 		name += " (of a header that a rule has changed)"
 	}
+	if c.b.ends == asReplies {
+		name += " (of the reply)"
+	}
 	b := c.b
 	c.more = append(c.more, b.s.Choose(b.w.name(name), diagram.SetOf(diagram.Point(diagram.Number(1))), b.s.One(yes), b.s.One(no)))
 }
@@ -123,6 +126,10 @@ func (c *cond) dst(in diagram.Set, invert bool) {
 
 // src is a condition of the source as it is now.
 func (c *cond) src(in diagram.Set, invert bool) {
+	if c.st.home && !in.IsAll(c.b.s.Limit(vSrc)) {
+		c.fails(ofHome)
+		return
+	}
 	if c.st.src != 0 {
 		c.holds(in.Has(valueOf(c.b.sources.at(c.st.src))) != invert)
 		return
@@ -132,7 +139,11 @@ func (c *cond) src(in diagram.Set, invert bool) {
 
 // dstPort is a condition of the destination port as it is now, of a packet that has one.
 func (c *cond) dstPort(in diagram.Set, invert bool) {
-	if c.st.port != asIs {
+	if c.st.port == chosen && !in.IsAll(c.b.s.Limit(vDstPort)) {
+		c.fails("a destination port that the kernel chose")
+		return
+	}
+	if c.st.port >= 0 {
 		c.holds(in.Has(diagram.Number(uint64(c.st.port))) != invert)
 		return
 	}
@@ -143,6 +154,10 @@ func (c *cond) dstPort(in diagram.Set, invert bool) {
 func (c *cond) srcPort(in diagram.Set, invert bool) {
 	if c.st.anyPort && !in.IsAll(c.b.s.Limit(vSrcPort)) {
 		c.fails("a source port that the kernel chose")
+		return
+	}
+	if c.st.home && !in.IsAll(c.b.s.Limit(vSrcPort)) {
+		c.fails(ofHome)
 		return
 	}
 	c.need(vSrcPort, in, invert)

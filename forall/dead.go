@@ -67,7 +67,8 @@ func Dead(h *packetsim.Host) (*DeadRules, error) {
 		if err != nil {
 			return nil, err
 		}
-		b := newBuilder(newWorld(family == netfilter.IPv6, nil), t, New, &Options{Chance: Exact})
+		w := newWorld(family == netfilter.IPv6, nil)
+		b := newBuilder(w, w.store, t, New, &Options{Chance: Exact})
 		builders[family] = b
 		for _, kernel := range fakeipt.Kernels(h.Netfilter()) {
 			rules := kernel.Ruleset(family)

@@ -106,6 +106,12 @@ func (d Distribution) kind() string {
 			if f.Mark != 0 {
 				text += " mark"
 			}
+			if f.Way != "" {
+				text += " on " + f.Way
+			}
+			if f.Back != (Back{}) {
+				text += " back " + f.Back.kind()
+			}
 			kinds = append(kinds, text)
 		} else {
 			kinds = append(kinds, "? "+f.Unmodelled)

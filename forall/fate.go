@@ -24,6 +24,10 @@ type Fate struct {
 	Mark uint32     `json:"mark,omitempty"`
 	// Unmodelled says why the fate is not known; empty: it is known, and otherwise nothing else of it is.
 	Unmodelled string `json:"unmodelled,omitempty"`
+	// Way is the nodes that the packet passed, from the first to the last, if there are others to go through (Options.Through).
+	Way string `json:"way,omitempty"`
+	// Back is what becomes of the reply, if that was asked for (Options.Replies); its zero value: nobody replies.
+	Back Back `json:"back,omitzero"`
 }
 
 // String is the fate in a few words.
@@ -55,6 +59,12 @@ func (f Fate) String() string {
 	}
 	if f.Mark != 0 {
 		fmt.Fprintf(&b, ", mark %#x", f.Mark)
+	}
+	if f.Way != "" {
+		b.WriteString(" on " + f.Way)
+	}
+	if f.Back != (Back{}) {
+		b.WriteString(" (reply: " + f.Back.String() + ")")
 	}
 	return b.String()
 }
@@ -92,7 +102,7 @@ func compareFates(a, b Fate) int {
 	return cmp.Or(cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.To, b.To),
 		cmp.Compare(a.RejectWith, b.RejectWith), cmp.Compare(a.Out, b.Out),
 		a.Dst.Compare(b.Dst), cmp.Compare(a.DstPort, b.DstPort), a.Src.Compare(b.Src), cmp.Compare(a.Mark, b.Mark),
-		cmp.Compare(a.Unmodelled, b.Unmodelled))
+		cmp.Compare(a.Unmodelled, b.Unmodelled), cmp.Compare(a.Way, b.Way), compareBacks(a.Back, b.Back))
 }
 
 // Share is a fate and how likely it is.

@@ -39,6 +39,9 @@ func Of(h *packetsim.Host, o Options) (*Fates, error) {
 	if len(classes) == 0 {
 		classes = []Class{New}
 	}
+	if err := o.check(classes); err != nil {
+		return nil, err
+	}
 	for _, family := range families {
 		if family != netfilter.IPv4 && family != netfilter.IPv6 {
 			return nil, fmt.Errorf("family %d: want IPv4 or IPv6", family)
@@ -47,18 +50,17 @@ func Of(h *packetsim.Host, o Options) (*Fates, error) {
 		if err != nil {
 			return nil, err
 		}
-		var names []string
-		for _, d := range t.Devices() {
-			names = append(names, d.Name)
-		}
+		names := deviceNames(t)
 		for _, class := range classes {
 			if int(class) >= len(classNames) {
 				return nil, fmt.Errorf("%s: want one of those that have a name", class)
 			}
 			scratch := newWorld(family == netfilter.IPv6, names)
-			b := newBuilder(scratch, t, class, &o)
-			root := b.root()
-			scratch.store = b.s
+			b := newBuilder(scratch, scratch.store, t, class, &o)
+			root, err := b.rootWith(&o, h)
+			if err != nil {
+				return nil, err
+			}
 			kept := f.worldFor(family, class, names)
 			f.parts = append(f.parts, part{family, class, kept, kept.take(scratch, root)})
 		}
@@ -87,6 +89,9 @@ func (f *Fates) part(family netfilter.Family, class Class) *part {
 
 // Host is the host whose fates they are.
 func (f *Fates) Host() *packetsim.Host { return f.host }
+
+// HaveReplies says whether the fates say what becomes of replies.
+func (f *Fates) HaveReplies() bool { return f.options.Replies }
 
 // roots are two parts in one world.
 type roots struct {

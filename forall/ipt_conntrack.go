@@ -71,6 +71,8 @@ func (b *builder) changes(st *state, side conntrack.Side) diagram.ID {
 	switch {
 	case !st.rel.tracked():
 		return s.One(no)
+	case b.ends == asReplies:
+		return b.entryChanges(st, side)
 	case st.rel != fresh:
 		return b.unmodelled("whether the connection is translated")
 	case side == conntrack.Source && st.anyPort:

@@ -117,6 +117,10 @@ func (r relation) bit() match.CTState {
 
 // flags is the flags of TCP packets of the class.
 func (b *builder) flags() (flags uint8, known bool) {
+	switch {
+	case b.ends == asReplies:
+		return uint8(inet.SYN | inet.ACK), true
+	}
 	switch b.class {
 	case New, Untracked:
 		return uint8(inet.SYN), true
@@ -152,6 +156,8 @@ func (q *cond) icmp(m *match.ICMP) {
 	switch {
 	case m.Any:
 		q.holds(!m.Invert)
+	case q.b.ends == asReplies:
+		q.holds((m.Type == q.b.pong() && m.CodeMin == 0) != m.Invert)
 	case q.b.class == New || q.b.class == Established || q.b.class == Untracked:
 		q.holds((m.Type == echo && m.CodeMin == 0) != m.Invert)
 	default:
@@ -188,7 +194,7 @@ func (q *cond) connmark(m *match.Connmark, c *chain) {
 		q.fails(ofTemplate)
 	case !q.st.rel.tracked():
 		q.holds(false)
-	case q.st.rel != fresh:
+	case !q.b.knowsEntry(q.st):
 		q.named(c.matchText(m))
 	default:
 		q.holds((q.st.ctmark&m.Mask == m.Value) != m.Invert)

@@ -104,7 +104,7 @@ func (b *builder) connmark(t *target.Connmark, st state) diagram.ID {
 		return b.is(fell, st)
 	case t.Shift != 0:
 		return b.unmodelled("CONNMARK that shifts")
-	case t.Mode == target.ConnmarkRestore && st.rel != fresh:
+	case t.Mode == target.ConnmarkRestore && !b.knowsEntry(&st):
 		return b.unmodelled("the mark of a connection that is there")
 	}
 	switch t.Mode {

@@ -42,10 +42,10 @@ func (x *nftRun) ct(e *expr.CT, i int) diagram.ID {
 			return x.put(e.Dreg, constant([]byte{1}), i)
 		}
 		return x.put(e.Dreg, constant([]byte{0}), i)
+	case e.Key == expr.CTMark && b.knowsEntry(st):
+		return x.put(e.Dreg, word(st.ctmark), i)
 	case st.rel != fresh:
 		return x.put(e.Dreg, opaque(e, 16), i)
-	case e.Key == expr.CTMark:
-		return x.put(e.Dreg, word(st.ctmark), i)
 	case e.Key == expr.CTStatus:
 		return x.status(e, i)
 	}

@@ -38,6 +38,9 @@ func (b *builder) addrSize() int {
 
 // source is the source as it is now.
 func (x *nftRun) source() *load {
+	if x.st.home {
+		return &load{kind: loadOpaque, size: x.b.addrSize(), name: ofHome}
+	}
 	if x.st.src != 0 {
 		return constant(x.b.sources.at(x.st.src).AsSlice())
 	}
@@ -50,6 +53,9 @@ func (x *nftRun) destination(view int32) *load {
 }
 
 func (x *nftRun) dstPort() *load {
+	if x.st.port == chosen {
+		return &load{kind: loadOpaque, size: 2, name: "the destination port that the kernel chose"}
+	}
 	if x.st.port != asIs {
 		return constant(binary.BigEndian.AppendUint16(nil, uint16(x.st.port)))
 	}
@@ -59,6 +65,9 @@ func (x *nftRun) dstPort() *load {
 func (x *nftRun) srcPort() *load {
 	if x.st.anyPort {
 		return &load{kind: loadOpaque, size: 2, name: "the source port that the kernel chose"}
+	}
+	if x.st.home {
+		return &load{kind: loadOpaque, size: 2, name: ofHome}
 	}
 	return &load{kind: loadField, v: vSrcPort, size: 2}
 }
@@ -138,6 +147,9 @@ func (x *nftRun) transport(e *expr.Payload, i int) diagram.ID {
 			}
 			return x.taken(e, i, fields...)
 		case pings:
+			if x.b.ends == asReplies {
+				return x.takenOf(unknown, e, i, field{0, constant([]byte{x.b.pong(), 0})})
+			}
 			if x.b.class == New || x.b.class == Established {
 				return x.takenOf(unknown, e, i, field{0, constant([]byte{echo, 0})})
 			}
@@ -241,6 +253,9 @@ type fibKey struct {
 // fib loads what the routing tables say of an address.
 func (x *nftRun) fib(e *expr.Fib, i int) diagram.ID {
 	b, st := x.b, x.st
+	if st.home {
+		return b.unmodelled(ofHome)
+	}
 	size := 4
 	if e.Result == expr.FibOifname && e.Flags&expr.FibPresent == 0 {
 		size = 16

@@ -76,6 +76,12 @@ type Options struct {
 	Chance  Chance
 	// Ignore is what fates do not say.
 	Ignore Part
+	// Replies asks also what becomes of the reply to each packet (Fate.Back). The class must be New.
+	Replies bool
+	// Through are the hosts that packets may go on through, if they leave by a device on one network with one of theirs. Name is what the
+	// host itself is called in the ways of fates then (Fate.Way).
+	Name    string
+	Through []Node
 	// Beside are fates that the new ones will be compared with. They share memory with them, and what both have in common is worked out
 	// once.
 	Beside *Fates

@@ -41,7 +41,7 @@ func (b *builder) routeOut(st state, anySrc bool) diagram.ID {
 	})
 }
 
-// routeIn is where routing sends a packet that has come in.
+// routeIn is what becomes of a packet that has come in, from where routing sends it on.
 func (b *builder) routeIn(st state) diagram.ID {
 	if st.origin == fromLo { // its route is that of its way out, or it has lost it to NAT
 		return b.unmodelled("a packet of the host that lost its route on lo")

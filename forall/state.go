@@ -54,6 +54,11 @@ type state struct {
 	moved   moved // whether the translation of the destination makes it another one
 	to      int32 // of targets: what the destination is translated to; 0: nothing
 	src     int32 // of sources: what the source is translated to; 0: nothing
+
+	// Of a reply to a packet that NAT has translated, as moved is of that packet too:
+	sent moved // whether the source of that packet was made another one
+	back int32 // of views: the destination that NAT gives it back; 0: it has it
+	home bool  // NAT has given it its source back, which is none that a variable is about
 }
 
 // afterWrite is what conditions are called otherwise that ask for what rules have remembered, since the packet itself may be in it now.
@@ -73,8 +78,11 @@ const (
 	mayBeOne       // the destination may be the target itself
 )
 
-// asIs says that a port is the packet's own.
-const asIs = -1
+// What a port is that is no number: the packet's own, or one that the kernel chose.
+const (
+	asIs   = -1
+	chosen = -2
+)
 
 // someTarget is a translation whose target is put in later: all that rules can tell of it is known.
 const someTarget = -1
@@ -133,10 +141,20 @@ type outcomes struct {
 	w       *world
 	s       *diagram.Store
 	ignore  Part
+	ends    ends
 	states  numbered[state]
 	targets numbered[destination]
 	sources numbered[netip.Addr]
 }
+
+// ends says what leaves are of the packets that get somewhere.
+type ends uint8
+
+const (
+	asFates   ends = iota // what becomes of them
+	asStates              // open atoms of states, for what comes behind
+	asReplies             // what becomes of replies
+)
 
 // atom is the atom of a state.
 func (o *outcomes) atom(k kind, st state) diagram.Atom {
@@ -168,6 +186,17 @@ func (o *outcomes) rejected(with string) diagram.ID {
 
 // arrived is the leaf of the packets that get somewhere: out of a device, or with none to the host.
 func (o *outcomes) arrived(st *state, out string) diagram.ID {
+	switch o.ends {
+	case asStates:
+		return o.is(fell, endOf(st, out))
+	case asReplies:
+		return o.s.One(o.w.fate(replyFate(st, out)))
+	}
+	return o.end(o.fateAt(st, out))
+}
+
+// fateAt is the fate of a packet that gets somewhere.
+func (o *outcomes) fateAt(st *state, out string) Fate {
 	f := Fate{Verdict: packetsim.Accept, To: packetsim.ToForward, Out: out, Mark: st.mark, Src: o.sources.at(st.src)}
 	if out == "" {
 		f.To = packetsim.ToLocal
@@ -180,7 +209,7 @@ func (o *outcomes) arrived(st *state, out string) diagram.ID {
 		to := o.targets.all[st.to]
 		f.Dst, f.DstPort = to.addr, to.port
 	}
-	return o.end(f)
+	return f
 }
 
 // someAddr and somePort stand in fates for the target of someTarget.

@@ -32,6 +32,13 @@ func (b *builder) walkTarget(st state) diagram.ID {
 	}
 	target := b.targets.all[to]
 	made := b.s.Rename(key.walk, func(a diagram.Atom) diagram.Atom {
+		if a >= 0 {
+			k, end := b.stateOf(a)
+			if end.to == someTarget {
+				end.to = to
+			}
+			return b.atom(k, end)
+		}
 		f := *b.w.fateOf(a)
 		if f.Dst != someAddr {
 			return a
@@ -96,6 +103,9 @@ func (b *builder) relationOf() (r relation, reply bool) {
 
 // nat is NAT at a hook: of a new connection its chains decide the side.
 func (b *builder) nat(st state, e *packetsim.HookEntry) diagram.ID {
+	if b.ends == asReplies {
+		return b.natBack(st, e.Side)
+	}
 	if st.rel != fresh || st.bound[e.Side] {
 		return b.next(st)
 	}
@@ -137,7 +147,7 @@ func (b *builder) behind(st state) diagram.ID {
 		if st.routed {
 			return b.routed(st)
 		}
-		return b.onward(b.routeIn(st))
+		return b.routeIn(st)
 	case netfilter.Input:
 		return b.arrived(&st, "")
 	case netfilter.Forward:

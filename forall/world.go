@@ -108,6 +108,7 @@ func (w *world) hasNamesOf(from *world) bool {
 // taking copies functions into a world in which variables stand in another order.
 type taking struct {
 	to, from *world
+	of       string // what is behind the names of conditions there
 	as       func(diagram.Atom) diagram.Atom
 	known    map[diagram.ID]diagram.ID
 }
@@ -148,7 +149,7 @@ func (t *taking) decision(id diagram.ID) diagram.ID {
 		}
 		return to.Node(v, last, kids)
 	case v > vIn:
-		return to.Choose(t.to.name(t.from.names[v-vNames]), diagram.SetOf(diagram.Point(diagram.Number(1))), to.One(1), to.One(0))
+		return to.Choose(t.to.name(t.from.names[v-vNames]+t.of), diagram.SetOf(diagram.Point(diagram.Number(1))), to.One(1), to.One(0))
 	}
 	last, kids := make([]diagram.Value, len(t.to.devices)+1), make([]diagram.ID, len(t.to.devices)+1)
 	for i := range last {

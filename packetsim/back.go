@@ -146,15 +146,21 @@ func (h *Host) isUplink(device string) bool {
 // elsewhere notes that an answer of a machine behind an uplink does not come back by the host: it does if it is for the host, or for
 // somebody for whom the host is the gateway.
 func (b *Back) elsewhere(h *Host, answer *inet.Packet) {
-	if h.fib(answer.Dst).isLocal(answer.Dst) {
-		return
-	}
-	to, _, err := h.routeOutput(&flow{dst: answer.Dst, in: loopbackName}, true)
-	if err == nil && to.out != nil && !h.isUplink(to.out.Name) {
+	if h.isGatewayTo(answer.Dst) {
 		return
 	}
 	b.Elsewhere = true
 	b.Why = fmt.Sprintf("%s answers %s by its own routes, which as far as is known do not pass %s", answer.Src, answer.Dst, h.name)
+}
+
+// isGatewayTo says whether machines behind an uplink send what is for an address to the host: it is the host's, or of somebody for whom
+// the host is the gateway.
+func (h *Host) isGatewayTo(dst netip.Addr) bool {
+	if h.fib(dst).isLocal(dst) {
+		return true
+	}
+	to, _, err := h.routeOutput(&flow{dst: dst, in: loopbackName}, true)
+	return err == nil && to.out != nil && !h.isUplink(to.out.Name)
 }
 
 // judge says whether the sender of a packet takes the answer for one.

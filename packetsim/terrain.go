@@ -222,6 +222,12 @@ func wayOf(to path, err error) Way {
 	return way
 }
 
+// Returns says whether a reply to an address comes back to the host by a device out of which the packet went that it answers. direct says
+// that who answers is a neighbour there.
+func (t *Terrain) Returns(device string, direct bool, dst netip.Addr) bool {
+	return direct && !t.host.isUplink(device) || t.host.isGatewayTo(dst)
+}
+
 // Tunnels says whether a device puts packets into others.
 func (t *Terrain) Tunnels(device string) bool {
 	dev := t.host.byName[device]

@@ -184,8 +184,8 @@ func (s *Store) Leaves(root ID, each func(leaf ID)) {
 	}
 }
 
-// Fix is a function with values of the variables from one on put in, so that it no longer depends on them.
-func (s *Store) Fix(root ID, from Var, value func(Var) Value) ID {
+// Fix is a function with values put in of those variables that have one, so that it no longer depends on these.
+func (s *Store) Fix(root ID, value func(Var) (Value, bool)) ID {
 	known := map[ID]ID{}
 	var fix func(ID) ID
 	fix = func(id ID) ID {
@@ -196,8 +196,10 @@ func (s *Store) Fix(root ID, from Var, value func(Var) Value) ID {
 			return made
 		}
 		v := s.nodes[id].v
-		if v >= from {
-			return fix(s.Kid(id, value(v)))
+		if at, is := value(v); is {
+			made := fix(s.Kid(id, at))
+			known[id] = made
+			return made
 		}
 		kids := slices.Clone(s.Kids(id))
 		last := make([]Value, len(kids))
@@ -250,4 +252,48 @@ func (s *Store) CountPathsOfTwo(a, b ID) float64 {
 		return n
 	}
 	return count(a, b)
+}
+
+// Swap is a function in which each variable stands in the place of another one of the same values. Its leaves have no open atoms.
+func (s *Store) Swap(root ID, as func(Var) Var, known map[ID]ID) ID {
+	if s.IsLeaf(root) {
+		return root
+	}
+	if made, is := known[root]; is {
+		return made
+	}
+	kids := slices.Clone(s.Kids(root))
+	last, choices := make([]Value, len(kids)), make([]ID, len(kids))
+	for i := range kids {
+		kids[i], last[i], choices[i] = s.Swap(kids[i], as, known), s.Last(root, i), s.One(Atom(i))
+	}
+	made := s.Replace(s.Node(as(s.nodes[root].v), last, choices), func(a Atom) ID { return kids[a] })
+	known[root] = made
+	return made
+}
+
+// Without is a function in which another one, which decides later variables, stands in the place of every decision of a variable.
+func (s *Store) Without(root ID, v Var, instead ID) ID {
+	known := map[ID]ID{}
+	var of func(ID) ID
+	of = func(id ID) ID {
+		switch at := s.nodes[id].v; {
+		case at == v:
+			return instead
+		case at > v: // later variables, or a leaf
+			return id
+		}
+		if made, is := known[id]; is {
+			return made
+		}
+		kids := slices.Clone(s.Kids(id))
+		last := make([]Value, len(kids))
+		for i := range kids {
+			kids[i], last[i] = of(kids[i]), s.Last(id, i)
+		}
+		made := s.Node(s.nodes[id].v, last, kids)
+		known[id] = made
+		return made
+	}
+	return of(root)
 }

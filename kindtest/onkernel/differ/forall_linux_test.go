@@ -40,7 +40,7 @@ func TestFatesOfRandomRulesets(t *testing.T) {
 					if h == nil {
 						continue
 					}
-					f, err := forall.Of(h, forall.Options{Chance: forall.Exact, Families: []netfilter.Family{family}})
+					f, err := forall.Of(h, forall.Options{Chance: forall.Exact, Families: []netfilter.Family{family}, Replies: n%2 == 1})
 					require.NoError(t, err)
 					r := walked.Compare(f, rand.New(rand.NewPCG(*forallSeed, uint64(n))), min(850, max(200, packets/100)))
 					all.Add(r)
