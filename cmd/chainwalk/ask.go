@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,14 +18,16 @@ import (
 )
 
 type askOptions struct {
-	hosts  hostOptions
-	output string
+	hosts   hostOptions
+	nodes   []string
+	replies bool
+	output  string
 }
 
 func newAskCommand(s streams) *cobra.Command {
 	var o askOptions
 	cmd := &cobra.Command{
-		Use:   "ask RULES QUESTION [-f OBJECTS] [--local ADDR,...]",
+		Use:   "ask (RULES | --node SNAPSHOT...) QUESTION [-f OBJECTS] [--local ADDR,...]",
 		Short: "Say which packets of all that there are reach an end, are dropped, or are masqueraded on a node",
 		Long: `Answers a question about all packets of a node at once, with a packet and the rule that decides for each kind of answer.
 
@@ -34,25 +38,45 @@ RULES is a NodeSnapshot, a folder with files of a node, or a text of rules: what
   fate of PROTO to END             what becomes of packets
   what is dropped                  or rejected, masqueraded, translated, forwarded, delivered
 
+  what is answered, unanswered     packets whose reply their sender hears, or does not
+
 with any of "to END", "from END", "by DEVICE", "from outside" (by the devices of default routes) and a protocol behind it. An END is an
 address, ADDRESS:PORT, a range of addresses, or with -f an object: pod/NAMESPACE/NAME, svc/NAMESPACE/NAME:PORT, node/NAME.
 
-It answers for the first packets of connections as most programs send them, on this one node, and prints each kind of answer once: how
+With --node, once for each node, it follows packets from node to node, and answers for the packets that come to each of them.
+
+It answers for the first packets of connections as most programs send them, and prints each kind of answer once: how
 many packets it is about, a range of them, a likely packet, what becomes of it, and the rule that decides, from a walk of that packet.
+With --replies it also says of each kind whether the sender hears a reply: from which address it comes back, or what stops it.
 
 The exit status is 0 if some packets are so, 1 if none are, 2 if it cannot be said.`,
 		Example: `  chainwalk ask node1.yaml -f objects.yaml what can reach pod/shop/web-1:8080
   chainwalk ask node1.yaml -f objects.yaml fate of tcp to svc/shop/web:http from outside
+  chainwalk ask node1.yaml what is unanswered from 10.244.0.0/16
+  chainwalk ask --node node1.yaml --node node2.yaml -f objects.yaml what can reach pod/shop/web-1:8080 from outside
   iptables-save | chainwalk ask - what is dropped, and by what`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 {
+			switch {
+			case len(o.nodes) == 0 && len(args) < 2:
 				return fmt.Errorf("want RULES and a question: %s", question.Forms)
+			case len(o.nodes) > 1 && o.replies:
+				return errors.New("--replies: replies are followed on one node only: give one --node")
+			case len(args) == 0:
+				return fmt.Errorf("want a question: %s", question.Forms)
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return runAsk(s, o, args[0], strings.Join(args[1:], " ")) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			paths, words := o.nodes, args
+			if len(paths) == 0 {
+				paths, words = args[:1], args[1:]
+			}
+			return runAsk(s, o, paths, strings.Join(words, " "))
+		},
 	}
 	o.hosts.addFlags(cmd)
+	cmd.Flags().StringArrayVar(&o.nodes, "node", nil, "NodeSnapshot, folder or rules of a node, in the place of RULES (repeatable)")
+	cmd.Flags().BoolVar(&o.replies, "replies", false, "say also what becomes of the reply to each packet")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
 	completeWords(cmd, "output", "text", "json")
 	return cmd
@@ -74,6 +98,8 @@ type askResult struct {
 
 // askKind is one kind of answer.
 type askKind struct {
+	// Node is the one that the packets come to, if several are asked about.
+	Node string `json:"node,omitempty"`
 	packetKind
 	// Boxes is in how many ranges the packets are.
 	Boxes int                 `json:"boxes"`
@@ -82,9 +108,46 @@ type askKind struct {
 	Probability float64 `json:"probability"`
 	// Decided are the last rules that the packet meets, by a walk of it.
 	Decided []string `json:"decided,omitempty"`
+	// Replies are those to the packet, by a walk of it.
+	Replies []askReply `json:"replies,omitempty"`
 }
 
-func runAsk(s streams, o askOptions, path, text string) error {
+// askNode is a node that is asked about.
+type askNode struct {
+	forall.Node
+	source *hostSource
+}
+
+// readNodes reads the nodes.
+func readNodes(s streams, o *askOptions, paths []string) (nodes []askNode, err error) {
+	for _, path := range paths {
+		source, err := o.hosts.read(s, path)
+		if err != nil {
+			return nil, err
+		}
+		host, err := source.host()
+		if err != nil {
+			return nil, err
+		}
+		name := path
+		if source.known != nil && host.Name() != "" {
+			name = host.Name()
+		}
+		if slices.ContainsFunc(nodes, func(n askNode) bool { return n.Name == name }) {
+			return nil, fmt.Errorf("two snapshots are of %s: give one of each node", name)
+		}
+		nodes = append(nodes, askNode{forall.Node{Name: name, Host: host}, source})
+	}
+	return nodes, nil
+}
+
+// What an answer leaves out: what is not followed between nodes, and which replies nobody can judge here.
+const (
+	betweenNodes = "what routers between the nodes and the pods themselves do"
+	noReplies    = "packets that nobody answers by this node"
+)
+
+func runAsk(s streams, o askOptions, paths []string, text string) error {
 	if o.output != "text" && o.output != "json" {
 		return fmt.Errorf("-o %s: want text or json", o.output)
 	}
@@ -92,32 +155,17 @@ func runAsk(s streams, o askOptions, path, text string) error {
 	if err != nil {
 		return err
 	}
-	source, err := o.hosts.read(s, path)
+	nodes, err := readNodes(s, &o, paths)
 	if err != nil {
 		return err
 	}
-	host, err := source.host()
+	result := askResult{Version: 1, Question: text, Kinds: []askKind{}}
+	if len(nodes) > 1 {
+		result.Aside = append(result.Aside, betweenNodes)
+	}
+	q, asked, err := result.askNodes(nodes, text, o.replies, book)
 	if err != nil {
 		return err
-	}
-	q, err := question.Parse(text, book, host)
-	if err != nil {
-		return err
-	}
-	result := askResult{Version: 1, Question: text, Kinds: []askKind{}, Unread: source.notRead()}
-	asked := false
-	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-		questions := q.Of(family)
-		switch {
-		case len(questions) == 0:
-		case !source.has(family):
-			result.Aside = append(result.Aside, fmt.Sprintf("IPv%d (no rules were given)", family))
-		default:
-			asked = true
-			if err := result.ask(questions, q.Unknown(family), host, family, book); err != nil {
-				return fmt.Errorf("%s: %w", source.name, err)
-			}
-		}
 	}
 	result.conclude(q, asked)
 	if err := result.write(s, o.output); err != nil {
@@ -132,19 +180,95 @@ func runAsk(s streams, o askOptions, path, text string) error {
 	return errNotHeld
 }
 
+// askNodes adds the answers for the packets that come to each node on which the question has a meaning, as that of its devices has.
+func (r *askResult) askNodes(nodes []askNode, text string, replies bool, book *names.Book) (q *question.Question, asked bool, err error) {
+	for i := range nodes {
+		of, wrong := question.Parse(text, book, nodes[i].Host)
+		switch {
+		case wrong != nil && len(nodes) == 1:
+			return nil, false, wrong
+		case wrong != nil:
+			err = cmp.Or(err, wrong)
+			r.Aside = append(r.Aside, fmt.Sprintf("packets that come to %s (%s)", nodes[i].Name, wrong))
+			continue
+		case len(nodes) > 1 && of.Replies:
+			return nil, false, errors.New("question: replies are followed on one node only: give one --node")
+		}
+		q = of
+		some, err := r.askNode(q, nodes, i, replies, book)
+		if err != nil {
+			return nil, false, fmt.Errorf("%s: %w", nodes[i].source.name, err)
+		}
+		asked = asked || some
+	}
+	if q != nil {
+		err = nil
+	}
+	return q, asked, err
+}
+
+// askNode adds the answers for the packets that come to a node. It is false if the node has no rules of the families that are asked about.
+func (r *askResult) askNode(q *question.Question, nodes []askNode, at int, replies bool, book *names.Book) (asked bool, err error) {
+	node := &nodes[at]
+	options := forall.Options{Replies: replies || q.Replies, Name: node.Name}
+	if q.Replies {
+		r.Aside = append(r.Aside, noReplies)
+	}
+	for i := range nodes {
+		if i != at {
+			options.Through = append(options.Through, nodes[i].Node)
+		}
+	}
+	for _, text := range node.source.notRead() {
+		if len(nodes) > 1 {
+			text = node.Name + ": " + text
+		}
+		r.Unread = append(r.Unread, text)
+	}
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+		questions := q.Of(family)
+		switch {
+		case len(questions) == 0:
+		case !node.source.has(family):
+			if aside := fmt.Sprintf("IPv%d (no rules were given)", family); !slices.Contains(r.Aside, aside) {
+				r.Aside = append(r.Aside, aside)
+			}
+		default:
+			asked, options.Families = true, []netfilter.Family{family}
+			if err := r.ask(questions, q.Unknown(family), node.Host, options, book); err != nil {
+				return asked, err
+			}
+		}
+	}
+	return asked, nil
+}
+
 // ask adds the answers of a family. unknown asks which of the packets have a fate that is not known.
-func (r *askResult) ask(questions, unknown []forall.Question, host *packetsim.Host, family netfilter.Family, book *names.Book) error {
-	fates, err := forall.Of(host, forall.Options{Families: []netfilter.Family{family}})
+func (r *askResult) ask(questions, unknown []forall.Question, host *packetsim.Host, options forall.Options, book *names.Book) error {
+	fates, err := forall.Of(host, options)
 	if err != nil {
 		return err
 	}
-	for _, k := range fates.Kinds(questions, deciding(host)) {
+	of := asked{fates: fates, book: book}
+	if len(options.Through) > 0 {
+		of.node = options.Name
+	}
+	walked := 0
+	alike := func(in *inet.Input) string {
+		if walked++; walked > decidedWalks {
+			return "others"
+		}
+		return strings.Join(of.decided(*in), "\n")
+	}
+	for _, k := range fates.Kinds(questions, alike) {
 		if !k.Fates.Known() {
 			continue // told below
 		}
-		if err := r.add(&k, fates, book); err != nil {
+		one, err := of.kind(&k)
+		if err != nil {
 			return err
 		}
+		r.Kinds = append(r.Kinds, *one)
 	}
 	for _, k := range fates.Kinds(unknown, nil) {
 		r.unknown(&k)
@@ -155,15 +279,27 @@ func (r *askResult) ask(questions, unknown []forall.Question, host *packetsim.Ho
 // decidedWalks is how many packets are walked to tell kinds of answers apart by the rules that decide.
 const decidedWalks = 5000
 
-// deciding tells packets apart by the last rules that they meet.
-func deciding(host *packetsim.Host) func(*inet.Input) string {
-	walked := 0
-	return func(in *inet.Input) string {
-		if walked++; walked > decidedWalks {
-			return "others"
-		}
-		return strings.Join(decidedOn(host, *in), "\n")
+// asked are the fates that are asked for answers.
+type asked struct {
+	node  string // the one that the packets come to; empty: there is only one
+	fates *forall.Fates
+	book  *names.Book
+}
+
+// decided are the rules that decide about a packet, on each node that it passes.
+func (a *asked) decided(in inet.Input) (out []string) {
+	if a.node == "" {
+		return decidedOn(a.fates.Host(), in)
 	}
+	err := a.fates.Passes(in, func(node string, o *packetsim.Outcome) {
+		if text := node + ": " + decidedBy(o); !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	})
+	if err != nil {
+		out = append(out, err.Error())
+	}
+	return out
 }
 
 // toMany are packets that forall does not model.
@@ -182,23 +318,27 @@ func (r *askResult) unknown(k *forall.Kind) {
 	}
 }
 
-// add adds a kind of answer.
-func (r *askResult) add(k *forall.Kind, fates *forall.Fates, book *names.Book) error {
+// kind is a kind of answer, with what a walk of its packet says.
+func (a *asked) kind(k *forall.Kind) (*askKind, error) {
 	one := askKind{
-		packetKind: kindOf(&k.Space, k.Share, &k.Witness, book), Boxes: k.Boxes, Fates: k.Fates, Probability: k.Probability,
+		Node: a.node, packetKind: kindOf(&k.Space, k.Share, &k.Witness, a.book), Boxes: k.Boxes, Fates: k.Fates, Probability: k.Probability,
 	}
-	if !slices.ContainsFunc(k.Space.Names, func(n forall.Named) bool { return n.Holds }) {
-		want, err := fates.At(k.Witness)
-		if err != nil {
-			return err
-		}
-		if err := confirmWitness(fates.Host(), k.Witness, want, 0); err != nil {
-			return err
-		}
-		one.Decided = decidedOn(fates.Host(), k.Witness)
+	if slices.ContainsFunc(k.Space.Names, func(n forall.Named) bool { return n.Holds }) {
+		return &one, nil
 	}
-	r.Kinds = append(r.Kinds, one)
-	return nil
+	want, err := a.fates.At(k.Witness)
+	if err != nil {
+		return nil, err
+	}
+	if otherwise, err := a.fates.Confirm(k.Witness, want, idealTolerance); err == nil && otherwise != "" {
+		return nil, fmt.Errorf("%s: a walk says something else than was worked out, so nothing can be said: %s "+
+			"(please report this mistake of chainwalk)", k.Witness, otherwise)
+	} // a walk that cannot say what becomes of a packet contradicts nothing, and decided says why
+	one.Decided = a.decided(k.Witness)
+	if a.fates.HaveReplies() {
+		one.Replies = repliesTo(a.fates.Host(), k.Witness)
+	}
+	return &one, nil
 }
 
 // conclude puts the answer into words. What it says nothing of comes first. asked says that rules were asked at all.
@@ -233,13 +373,20 @@ func (r *askResult) write(s streams, output string) error {
 	writeHead(s, r.Answer, r.Unread, r.Unknown)
 	for i := range r.Kinds {
 		k := &r.Kinds[i]
-		k.packetKind.write(s, ", in "+ranges(k.Boxes))
+		at := ""
+		if k.Node != "" {
+			at = ", that come to " + k.Node
+		}
+		k.packetKind.write(s, ", in "+ranges(k.Boxes)+at)
 		writeField(s, "fate", k.Fates.String())
 		if k.Probability < 1-idealTolerance {
 			writeField(s, "chance", fmt.Sprintf("%.4g", k.Probability))
 		}
 		for _, text := range k.Decided {
 			writeField(s, "  by", text)
+		}
+		for i := range k.Replies {
+			k.Replies[i].write(s)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +79,60 @@ func TestAskNamesObjects(t *testing.T) {
 	status, out, errOut = ask("what is rejected to svc/shop/empty from pod/shop/echo-77c9b5bcb7-d6rwv")
 	require.Equal(t, exitHeld, status, errOut)
 	assert.Contains(t, out, "has no endpoints")
+}
+
+// TestAskFollowsReplies tells of a firewall that lets no answers in.
+func TestAskFollowsReplies(t *testing.T) {
+	rules := write(t, "rules", "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n"+
+		"-A INPUT -i eth0 -p tcp -m tcp --dport 22 -j ACCEPT\n-A INPUT -i eth0 -j DROP\nCOMMIT\n")
+	ask := func(question string, flags ...string) (int, string) {
+		status, out, errOut := call("", append(append([]string{"ask", rules, "--local", "192.0.2.10"}, flags...), strings.Fields(question)...)...)
+		require.Empty(t, errOut)
+		return status, out
+	}
+	status, out := ask("what is unanswered tcp to 198.51.100.7")
+	assert.Equal(t, exitHeld, status)
+	assert.Contains(t, out, "packets that nobody answers by this node")
+	assert.Contains(t, out, "is not heard: of 198.51.100.7: drop\n    by     filter:INPUT:rule:2 -A INPUT -i eth0 -j DROP")
+	status, out = ask("what is answered udp to 198.51.100.7 from 192.0.2.10")
+	assert.Equal(t, exitNotHeld, status, out)
+	_, out = ask("fate of tcp to 192.0.2.10:22 by eth0 from 198.51.100.7", "--replies")
+	assert.Contains(t, out, "  reply    comes back from 192.0.2.10:22\n")
+	_, out = ask("fate of tcp to 192.0.2.10:22 by eth0 from 198.51.100.7", "--replies", "-o", "json")
+	var got askResult
+	require.NoError(t, json.Unmarshal([]byte(out), &got))
+	require.Len(t, got.Kinds, 1)
+	assert.Equal(t, []askReply{{Probability: 1, Heard: true, From: "192.0.2.10:22",
+		Packet: "tcp 192.0.2.10:22 > 198.51.100.7:40000 local flags SYN,ACK"}}, got.Kinds[0].Replies)
+	assert.True(t, got.Kinds[0].Fates[0].Fate.Back.Heard)
+}
+
+// TestAskFollowsPacketsThroughNodes asks two nodes of the recorded cluster.
+func TestAskFollowsPacketsThroughNodes(t *testing.T) {
+	race.OneGoroutine(t)
+	folder := clusterDump(t)
+	flags := []string{"ask", "--node", filepath.Join(folder, "legacy", "demo-worker.yaml"), "--node",
+		filepath.Join(folder, "legacy", "demo-worker2.yaml"), "-f", filepath.Join(folder, "objects.yaml")}
+	ask := func(question string) (int, string, string) {
+		return call("", append(slices.Clone(flags), strings.Fields(question)...)...)
+	}
+	status, out, errOut := ask("what can reach 10.244.1.2:8080 tcp to svc/shop/web by vethb246c797")
+	require.Equal(t, exitHeld, status, errOut)
+	assert.Contains(t, out, "not looked at: what routers between the nodes and the pods themselves do, packets that come to demo-worker2 (")
+	assert.Contains(t, out, "that come to demo-worker\n")
+	assert.Contains(t, out, "accept out of vethb4a7c673, to 10.244.1.2 port 8080 on demo-worker > demo-worker2\n")
+	assert.Contains(t, out, "by     demo-worker2: ")
+	for question, says := range map[string]string{
+		"what is unanswered":                 "replies are followed on one node only",
+		"what is dropped by nothing":         "nothing: the host has no such device",
+		"what is dropped --replies":          "replies are followed on one node only",
+		"fate of tcp --node no-such":         "no such file",
+		"what is dropped --node " + flags[2]: "two snapshots are of demo-worker: give one of each node",
+	} {
+		status, out, errOut := ask(question)
+		assert.Equal(t, exitUsage, status, out)
+		assert.Contains(t, errOut, says)
+	}
 }
 
 // TestAskRefuses says which word of a question is wrong.

@@ -20,6 +20,8 @@ import (
 type Question struct {
 	// Verb is what packets that the question is about do: "are dropped".
 	Verb string
+	// Replies says that it is about replies.
+	Replies bool
 	// fate says which fates are asked for; nil: any.
 	fate func(*forall.Fate) bool
 	// end is where packets arrive, to and from are their ends as they are sent; nil: any.
@@ -48,12 +50,18 @@ var fates = map[string]func(*forall.Fate) bool{
 	"delivered":   func(f *forall.Fate) bool { return f.Arrives() && f.To == packetsim.ToLocal },
 }
 
+// replyFates are the words for fates that are about replies.
+var replyFates = map[string]func(*forall.Fate) bool{
+	"answered":   func(f *forall.Fate) bool { return f.Arrives() && f.Back.Heard },
+	"unanswered": func(f *forall.Fate) bool { return f.Arrives() && !f.Back.Heard && f.Back.Verdict != "" },
+}
+
 // protocols are the words for protocols. ICMP is that of either family.
 var protocols = map[string]inet.Proto{"tcp": inet.TCP, "udp": inet.UDP, "sctp": inet.SCTP, "icmp": inet.ICMP, "icmpv6": inet.ICMPv6}
 
 // Forms says how a question may be asked, for messages.
 const Forms = `want "what can reach END", "fate of PROTO to END", or "what is dropped" (rejected, masqueraded, translated, ` +
-	`forwarded, delivered), and then any of "to END", "from END", "by DEVICE" and a protocol`
+	`forwarded, delivered, answered, unanswered), and then any of "to END", "from END", "by DEVICE" and a protocol`
 
 // asker reads a question word by word.
 type asker struct {
@@ -119,7 +127,10 @@ func (a *asker) asked(q *Question) (err error) {
 		q.end, err = a.end(q, false)
 	case a.next("is", "are"):
 		if a.at < len(a.words) {
-			q.fate = fates[strings.ToLower(a.words[a.at])]
+			word := strings.ToLower(a.words[a.at])
+			if q.fate = fates[word]; q.fate == nil {
+				q.fate, q.Replies = replyFates[word], true
+			}
 		}
 		if q.fate == nil {
 			return fmt.Errorf("%s: %s", a.word(), Forms)
@@ -304,6 +315,6 @@ func (q *Question) VerbOfOne() string {
 func (q *Question) Unknown(family netfilter.Family) []forall.Question {
 	wherever := *q
 	wherever.end = nil
-	wherever.fate = func(f *forall.Fate) bool { return f.Unmodelled != "" }
+	wherever.fate = func(f *forall.Fate) bool { return f.Unmodelled != "" || q.Replies && f.Back.Unmodelled != "" }
 	return wherever.Of(family)
 }
