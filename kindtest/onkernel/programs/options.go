@@ -31,11 +31,11 @@ type Options struct {
 // names are the programs, those first that nodes have most.
 var names = []string{
 	"ufw", "fail2ban", "ferm", "shorewall", "shorewall6", "firewalld", "kube-proxy", "docker", "nft-firewall", "firewalld-nftables",
-	"docker-nftables", "flannel-nftables",
+	"kube-proxy-nftables", "docker-nftables", "flannel-nftables",
 }
 
 // natives are the programs that write native tables of nftables.
-var natives = []string{"nft-firewall", "firewalld-nftables", "docker-nftables", "flannel-nftables"}
+var natives = []string{"nft-firewall", "firewalld-nftables", "kube-proxy-nftables", "docker-nftables", "flannel-nftables"}
 
 // packages of Debian that the lives need: the programs, the tools, and what they ask for when they run.
 var packages = []string{
@@ -46,13 +46,20 @@ var packages = []string{
 //go:embed lives/*.sh stage.sh
 var scripts embed.FS
 
+// NeedsKubernetes says whether the life of a program needs programs of Kubernetes.
+func NeedsKubernetes(program string) bool { return strings.HasPrefix(program, "kube-proxy") }
+
 // scriptOf is the life of a program.
 func scriptOf(program string) (string, error) {
 	if !slices.Contains(names, program) {
 		return "", fmt.Errorf("there is no life of %q; there are %s", program, strings.Join(names, ", "))
 	}
 	var script strings.Builder
-	for _, name := range []string{"prelude", program} {
+	parts := []string{"prelude", program}
+	if NeedsKubernetes(program) {
+		parts = []string{"prelude", "kubernetes", program}
+	}
+	for _, name := range parts {
 		text, err := scripts.ReadFile("lives/" + name + ".sh")
 		if err != nil {
 			return "", err

@@ -1,73 +1,11 @@
 # kube-proxy: services that come, change and go in an API server, and rules that others flush.
-folder=/var/lib/kube
-mkdir -p $folder
-printf 'apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nkubernetesVersion: %s\ncertificatesDir: %s\n' \
-	"$(/opt/kubeadm version -o short)" $folder >$folder/kubeadm
-/opt/kubeadm init phase certs sa --config $folder/kubeadm
-printf 'secret,admin,1,system:masters\n' >$folder/users.csv
-store=http://127.0.0.1:2379 server=https://127.0.0.1:6443
-/opt/etcd --data-dir $folder/etcd --unsafe-no-fsync --log-level warn --listen-client-urls $store --advertise-client-urls $store \
-	--listen-peer-urls http://127.0.0.1:2380 --initial-advertise-peer-urls http://127.0.0.1:2380 \
-	--initial-cluster default=http://127.0.0.1:2380 >/chainwalk/etcd 2>&1 &
-/opt/kube-apiserver --etcd-servers $store --bind-address 127.0.0.1 --secure-port 6443 --cert-dir $folder/certificates \
-	--token-auth-file $folder/users.csv --authorization-mode RBAC --service-account-issuer https://chainwalk \
-	--service-account-key-file $folder/sa.pub --service-account-signing-key-file $folder/sa.key \
-	--disable-admission-plugins ServiceAccount,TaintNodesByCondition --service-cluster-ip-range 172.30.0.0/16,fd00:172:30::/108 \
-	--endpoint-reconciler-type none >/chainwalk/apiserver 2>&1 &
-k() { /opt/kubectl --server $server --token secret --insecure-skip-tls-verify "$@"; }
-await k get --raw /readyz
-
-cat >$folder/kubeconfig <<END
-apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "$server", insecure-skip-tls-verify: true}}]
-users: [{name: u, user: {token: secret}}]
-contexts: [{name: x, context: {cluster: c, user: u}}]
-current-context: x
-END
-cat >$folder/config <<END
-apiVersion: kubeproxy.config.k8s.io/v1alpha1
-kind: KubeProxyConfiguration
-mode: iptables
-hostnameOverride: here
-clusterCIDR: 10.244.0.0/16,fd00:10:244::/64
-clientConnection: {kubeconfig: $folder/kubeconfig}
-conntrack: {maxPerCore: 0, min: 0}
-iptables: {minSyncPeriod: 100ms, syncPeriod: 3s}
-END
-proxy() { /opt/kube-proxy --config $folder/config "$@" >>/chainwalk/server 2>&1; }
-
-k apply -f - <<'END'
-apiVersion: v1
-kind: Node
-metadata: {name: here, labels: {kubernetes.io/hostname: here, topology.kubernetes.io/zone: one}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: there}
-END
-k patch node here --subresource=status --type=merge \
-	-p '{"status": {"addresses": [{"type": "InternalIP", "address": "192.0.2.1"}, {"type": "InternalIP", "address": "2001:db8::1"}]}}'
+kubernetes iptables
 proxy &
 pid=$!
 await shows KUBE-NODEPORTS iptables -t nat -S KUBE-SERVICES
 await shows KUBE-PROXY-CANARY ip6tables -t mangle -S
 await shows KUBE-NODEPORTS ip6tables -t nat -S KUBE-SERVICES
 phase start
-
-# slice SERVICE FAMILY PORTS ADDRESS/NODE...: the endpoints of a service.
-slice() {
-	service=$1 family=$2 ports=$3
-	shift 3
-	{
-		echo "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: $family, ports: [$ports], endpoints: ["
-		for endpoint in "$@"; do
-			echo "{addresses: ['${endpoint%/*}'], nodeName: ${endpoint#*/}, conditions: {ready: true}},"
-		done
-		lower=$(echo "$family" | tr A-Z a-z)
-		echo "], metadata: {name: $service-$lower, labels: {kubernetes.io/service-name: $service}}}"
-	} | k apply -f -
-}
 
 k apply -f - <<'END'
 apiVersion: v1

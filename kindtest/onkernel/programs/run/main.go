@@ -61,7 +61,7 @@ func (f *flags) look(ctx context.Context, args []string, out io.Writer) (held bo
 		}
 		o.Cache = filepath.Join(folder, "chainwalk", "programs")
 	}
-	if len(args) == 0 || slices.Contains(args, "kube-proxy") {
+	if len(args) == 0 || slices.ContainsFunc(args, programs.NeedsKubernetes) {
 		cache, err := nodeimage.Cache()
 		if err != nil {
 			return false, err
