@@ -26,11 +26,6 @@ type command struct {
 	waitSeconds                         int
 }
 
-// onlyReads says that the command changes nothing.
-func (c *command) onlyReads() bool {
-	return c.op == 'C' || (c.op == 'L' || c.op == 'S') && !c.zero
-}
-
 // ruleSpec is a rule as it is spelled.
 type ruleSpec struct {
 	srcText, dstText []byte // what -s and -d say

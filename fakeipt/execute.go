@@ -20,6 +20,29 @@ type execution struct {
 	out         []byte          // what the commands print
 	labels      int             // of connections, in rules that -v prints
 	namesakes   *[]string       // chains of the table that have the name of a target; nil: not looked for yet
+	native      *nativeTable    // the table, if it is not the tools' own
+}
+
+// onNative looks at a table that is not the tools' own before a command does, and says why the tools do not carry it out.
+func (x *execution) onNative(c *command) error {
+	n := x.native
+	if n == nil {
+		return nil
+	}
+	if c.op != 'L' && c.op != 'S' {
+		return n.known()
+	}
+	chain := ""
+	if c.chainGiven {
+		chain = c.chain
+	}
+	if err := n.listable(chain); err != nil {
+		return err
+	}
+	if n.others && !c.chainGiven {
+		x.out = append(x.out, oddChains(n.kind.Name)...)
+	}
+	return nil
 }
 
 // print writes what the commands print.
@@ -119,6 +142,7 @@ func (x *execution) flush(c *command) error {
 	if err != nil || !e.Exists || !e.Known && !c.chainGiven && c.verbose == 0 {
 		return err
 	}
+	e.Emptied = e.Emptied || !c.chainGiven && c.verbose == 0
 	for _, s := range chains {
 		x.tell(c, "Flushing", s.Name)
 		e.FlushChain(s)

@@ -225,11 +225,18 @@ func (x *execution) applyRule(c *command, s *ruleset.Slot, r *xtables.Rule) erro
 		e.Replace(s, c.number-1, r)
 		e.Admit(s, r, ruleset.RuleReplace)
 	case 'C':
-		if findChecked(e, s, r) < 0 {
+		index := findChecked(e, s, r)
+		if err := x.native.compare(s.CurrentRules(), r, index); err != nil {
+			return err
+		}
+		if index < 0 {
 			return notFound(e, r)
 		}
 	default:
 		index := e.FindRule(s, r)
+		if err := x.native.compare(s.CurrentRules(), r, index); err != nil {
+			return err
+		}
 		if index < 0 {
 			return notFound(e, r)
 		}

@@ -2,15 +2,12 @@ package fakeipt
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/fakeipt/translate"
-	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
-	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
 var _ nftables.Guest = (*Kernel)(nil)
@@ -19,6 +16,8 @@ var _ nftables.Guest = (*Kernel)(nil)
 type guestTables struct {
 	lock sync.Mutex
 	made map[*ruleset.TableID]*nftables.Table
+	// seen are tables of nft as the tools see them, by what they were made from.
+	seen map[*nftables.Table]*nativeTable
 }
 
 // nftFamily is a family as nf_tables has it.
@@ -62,20 +61,17 @@ func guestTable(t *ruleset.Table, f netfilter.Family) *nftables.Table {
 			if !made {
 				continue
 			}
-			policy := expr.Accept
-			if c.Policy == ruleset.PolicyDrop {
-				policy = expr.Drop
-			}
+			policy := policyCode(c.Policy)
 			chain.Policy = &policy
 			chain.Turn = t.Registered(c.Name)
 			chain.Hooking = &nftables.Hooking{Type: hookingType(t.Name(), hook), Hook: uint32(hook), Priority: int32(priority)}
 		}
 		for _, r := range c.Rules {
-			chain.Rules = append(chain.Rules, &nftables.Rule{Handle: r.Handle, Exprs: translate.Rule(r, f)})
+			chain.Rules = append(chain.Rules, &nftables.Rule{Handle: r.Handle, Exprs: translate.Rule(r, f), Origin: &origin{r, f}})
 		}
 		chains = append(chains, chain)
 	}
-	return nftables.GuestTable(nftables.TableSpec{Family: nftFamily(f), Name: t.Name()}, t.Handle(), chains)
+	return nftables.GuestTable(nftables.TableSpec{Family: nftFamily(f), Name: t.Name()}, t.Handle(), t.LastHandle(), chains)
 }
 
 // hookingType is the type of a built-in chain: what goes out is routed again if the mangle table has changed it.
@@ -89,18 +85,44 @@ func hookingType(table string, hook netfilter.Hook) string {
 	return "filter"
 }
 
-// DeleteTable takes a table away, as nft does.
-func (k *Kernel) DeleteTable(f nftables.Family, name string) {
+// Drop takes a table away.
+func (k *Kernel) Drop(f nftables.Family, name string) {
 	if t, family := k.guestOf(f, name); t != nil {
 		k.rulesets[indexOf(family)].Store(k.Ruleset(family).Without(ruleset.FindKind(name)))
 	}
 }
 
-// FlushTable takes the rules of a table away, as nft does.
-func (k *Kernel) FlushTable(f nftables.Family, name string) {
-	if t, family := k.guestOf(f, name); t != nil {
-		k.store(family, t.WithoutRules())
+// Count says the last handle that was given in a table.
+func (k *Kernel) Count(f nftables.Family, name string, handle uint64) {
+	if t, family := k.guestOf(f, name); t != nil && t.LastHandle() < handle {
+		k.rulesets[indexOf(family)].Store(k.Ruleset(family).With(t.WithLastHandle(handle)))
 	}
+}
+
+// Hold makes a table of nf_tables one of iptables-nft's, if all that is in it could be.
+func (k *Kernel) Hold(t *nftables.Table) bool {
+	family, kind := familyOfNative(t), ruleset.FindKind(t.Name)
+	if k.dialect != netfilter.NFT || kind == nil || family == 0 {
+		return false
+	}
+	n := k.readNative(t, kind, family)
+	if !n.ours {
+		return false
+	}
+	rs := k.Ruleset(family)
+	table := rs.FromNative(kind, &n.native, &k.surroundings)
+	if table == nil {
+		return false
+	}
+	if rs.Table(t.Name) != table {
+		k.rulesets[indexOf(family)].Store(rs.With(table))
+	}
+	return true
+}
+
+// SharesTable says whether a table of nf_tables has the name of one of iptables' in a family.
+func SharesTable(f netfilter.Family, of nftables.Family, name string) bool {
+	return of == nftFamily(f) && ruleset.FindKind(name) != nil
 }
 
 func (k *Kernel) guestOf(f nftables.Family, name string) (*ruleset.Table, netfilter.Family) {
@@ -112,40 +134,6 @@ func (k *Kernel) guestOf(f nftables.Family, name string) (*ruleset.Table, netfil
 		return nil, family
 	}
 	return k.Ruleset(family).Table(name), family
-}
-
-// foreign looks for tables that nft has made under names of iptables': for the one of a name, or for all. The real tools pass over base
-// chains that are none of theirs, and say so when they list: found says of each such table whether it has any. What else the tools would do
-// with tables of nft is refused.
-func (k *Kernel) foreign(f netfilter.Family, table string, lists bool) (found map[string]bool, err error) {
-	nft := nftables.In(k.namespace)
-	if k.dialect != netfilter.NFT || nft == nil {
-		return nil, nil
-	}
-	for _, t := range nft.State().Tables() {
-		kind := ruleset.FindKind(t.Name)
-		if t.Family != nftFamily(f) || kind == nil || table != "" && table != t.Name {
-			continue
-		}
-		if !lists || hasPlainChains(t) {
-			return nil, &xtables.Problem{Status: xtables.StatusOther, Msg: fmt.Sprintf(
-				"chainwalk does not support iptables-nft on tables that nft made: table %s %s", t.Family, t.Name)}
-		}
-		if found == nil {
-			found = map[string]bool{}
-		}
-		found[t.Name] = len(t.Chains()) > 0
-	}
-	return found, nil
-}
-
-// hasPlainChains says that a table of nft has chains that the tools would take for some of theirs: such as are no base chains, or have the
-// name of a built-in chain.
-func hasPlainChains(t *nftables.Table) bool {
-	return slices.ContainsFunc(t.Chains(), func(c *nftables.Chain) bool {
-		_, builtin := netfilter.HookOf(c.Name)
-		return builtin || c.Hooking == nil
-	})
 }
 
 // oddChains is what the tools say of a table with such chains.

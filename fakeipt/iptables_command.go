@@ -36,13 +36,6 @@ func (run *toolRun) command() int {
 	if kind == nil {
 		return run.reportError(run.noTable(cmd.table))
 	}
-	found, err := run.kernel.foreign(run.family, kind.Name, cmd.onlyReads())
-	if err != nil {
-		return run.reportError(err)
-	}
-	if found[kind.Name] && cmd.op != 'C' && !cmd.chainGiven {
-		fmt.Fprint(run.stdout, oddChains(kind.Name))
-	}
 	return run.onTable(kind, cmd)
 }
 
@@ -71,10 +64,14 @@ func (run *toolRun) onTable(kind *ruleset.Kind, cmd *command) int {
 	run.kernel.namespace.Lock()
 	defer run.kernel.namespace.Unlock()
 	run.kernel.ensure(run.family, kind)
-	x := &execution{caller: caller{run, run.kernel}, edit: run.kernel.edit(run.family, kind, 0)}
-	err := x.run(cmd)
+	native := run.kernel.nativeNamed(run.family, kind)
+	x := &execution{caller: caller{run, run.kernel}, edit: run.kernel.edit(run.family, kind, native, 0), native: native}
+	err := x.onNative(cmd)
+	if err == nil {
+		err = x.run(cmd)
+	}
 	if err == nil && x.edit.AsksKernel() {
-		err = run.kernel.commit(run.family, x.edit)
+		err = run.kernel.commit(run.family, x.edit, native)
 	}
 	if werr := x.print(run.stdout); werr != nil && err == nil {
 		err = &xtables.Problem{Status: xtables.StatusOther, Msg: werr.Error()}

@@ -183,17 +183,23 @@ func (k *Kernel) Adopt(rs *ruleset.Ruleset) error {
 	return nil
 }
 
-// edit begins to change a table, of which it expects to look at so many chains.
-func (k *Kernel) edit(f netfilter.Family, kind *ruleset.Kind, expect int) *ruleset.Edit {
-	return k.Ruleset(f).Edit(kind, expect, &k.surroundings)
+// edit begins to change a table, of which it expects to look at so many chains. native is the table if it is not the tools' own.
+func (k *Kernel) edit(f netfilter.Family, kind *ruleset.Kind, native *nativeTable, expect int) *ruleset.Edit {
+	rs := k.Ruleset(f)
+	if native != nil && native.table != nil {
+		rs = rs.With(native.table)
+	}
+	return rs.Edit(kind, expect, &k.surroundings)
 }
 
 // commit checks an edit and makes its table the current one.
-func (k *Kernel) commit(f netfilter.Family, e *ruleset.Edit) error {
+func (k *Kernel) commit(f netfilter.Family, e *ruleset.Edit, native *nativeTable) error {
 	t, err := e.Commit()
 	switch {
 	case err != nil:
 		return err
+	case native != nil:
+		return k.commitNative(native, e, t)
 	case t != nil:
 		k.store(f, t)
 	case e.Flushed:

@@ -125,6 +125,13 @@ func (r *restorer) begin(line []byte) error {
 	case kind == nil:
 		return xtables.BadParameter("%s: unable to initialize table '%s'", r.tool, name)
 	}
+	var native *nativeTable
+	if r.caller.run != nil {
+		native = r.kernel.nativeNamed(r.family, kind)
+	}
+	if err := native.known(); err != nil && r.noflush {
+		return err
+	}
 	r.kernel.ensure(r.family, kind)
 	head := r.table
 	if r.tellAll() {
@@ -132,10 +139,10 @@ func (r *restorer) begin(line []byte) error {
 	}
 	r.parser.inTable(r.table, head)
 	r.late = nil
-	edit := r.kernel.edit(r.family, kind, r.expect)
+	edit := r.kernel.edit(r.family, kind, native, r.expect)
 	edit.Context.Elsewhere = r.caller.run == nil
 	r.parser.chains = func(name []byte) string { return edit.SlotOfWord(name).Name }
-	r.x = &execution{caller: r.caller, edit: edit}
+	r.x = &execution{caller: r.caller, edit: edit, native: native}
 	if r.noflush {
 		return nil
 	}
@@ -175,5 +182,5 @@ func (r *restorer) commit() error {
 	if r.test || !x.edit.AsksKernel() {
 		return nil
 	}
-	return r.kernel.commit(r.family, x.edit)
+	return r.kernel.commit(r.family, x.edit, x.native)
 }

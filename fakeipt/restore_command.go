@@ -44,9 +44,6 @@ func (run *toolRun) restore() int {
 	}
 	run.kernel.namespace.Lock()
 	defer run.kernel.namespace.Unlock()
-	if _, err := run.kernel.foreign(run.family, "", false); err != nil {
-		return run.reportError(err)
-	}
 	return run.reportInputError(r.run(input))
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
 
 // saveFlags is what the command line of iptables-save says.
@@ -33,11 +34,8 @@ func (run *toolRun) save() int {
 	if status, ok := run.enter(Visit{Table: f.table}); !ok {
 		return status
 	}
-	found, err := run.kernel.foreign(run.family, f.table, true)
-	if err != nil {
-		return run.reportError(err)
-	}
-	rs, status := run.savedTables(f, found)
+	natives := run.kernel.natives(run.family)
+	rs, status := run.savedTables(f, natives)
 	if rs == nil {
 		return status
 	}
@@ -53,7 +51,7 @@ func (run *toolRun) save() int {
 	}
 	run.warnOfLabels(rs)
 	run.warnOfLegacy("-save")
-	if err := run.writeTables(out, rs, f.counters, found); err != nil {
+	if err := run.writeTables(out, rs, f.counters, natives); err != nil {
 		fmt.Fprintf(run.stderr, "%s: %v\n", run.name, err)
 		return xtables.StatusOther
 	}
@@ -76,12 +74,20 @@ func (run *toolRun) warnOfLabels(rs *ruleset.Ruleset) {
 	}
 }
 
-// writeTables saves tables. Of those that found says true of the tool tells first that they have chains of nft.
-func (run *toolRun) writeTables(out io.Writer, rs *ruleset.Ruleset, counters bool, found map[string]bool) error {
+// writeTables saves tables. Of those that are not the tools' own it first tells what it leaves out.
+func (run *toolRun) writeTables(out io.Writer, rs *ruleset.Ruleset, counters bool, natives map[string]*nativeTable) error {
 	o := ruleset.SaveOptions{Counters: counters, Tool: run.name, Version: run.kernel.version, Now: run.kernel.namespace.Clock().Now()}
 	for _, t := range rs.Tables() {
-		if found[t.Name()] {
-			fmt.Fprint(run.stdout, oddChains(t.Name()))
+		if n := natives[t.Name()]; n != nil {
+			switch {
+			case n.incompatible(""):
+				fmt.Fprintf(run.stdout, "# Table %s\n", incompatibleTable(t.Name()))
+				continue
+			case n.listable("") != nil:
+				return n.listable("")
+			case n.others:
+				fmt.Fprint(run.stdout, oddChains(t.Name()))
+			}
 		}
 		if err := t.Save(out, rs, o); err != nil {
 			return err
@@ -90,17 +96,29 @@ func (run *toolRun) writeTables(out io.Writer, rs *ruleset.Ruleset, counters boo
 	return nil
 }
 
+// natives are the tables of nf_tables under names of iptables' that are not the tools' own, by their names.
+func (k *Kernel) natives(f netfilter.Family) map[string]*nativeTable {
+	all := map[string]*nativeTable{}
+	nft := nftables.In(k.namespace)
+	if k.dialect != netfilter.NFT || nft == nil {
+		return nil
+	}
+	for _, t := range nft.State().Tables() {
+		if n := k.nativeNamed(f, ruleset.FindKind(t.Name)); n != nil {
+			all[t.Name] = n
+		}
+	}
+	return all
+}
+
 // savedTables is the ruleset that is to be printed: all of it, or one table. Naming a
-// table makes it be there, in the legacy tools for good and in the nft tools for this print. Tables that nft has made
-// are printed without a chain.
-func (run *toolRun) savedTables(f saveFlags, found map[string]bool) (*ruleset.Ruleset, int) {
+// table makes it be there, in the legacy tools for good and in the nft tools for this print.
+func (run *toolRun) savedTables(f saveFlags, natives map[string]*nativeTable) (*ruleset.Ruleset, int) {
 	name := f.table
 	if !f.oneTable {
 		rs := run.kernel.Ruleset(run.family)
-		for _, name := range slices.Sorted(maps.Keys(found)) {
-			if rs.Table(name) == nil {
-				rs = rs.With(ruleset.NewTable(ruleset.FindKind(name)))
-			}
+		for _, name := range slices.Sorted(maps.Keys(natives)) {
+			rs = rs.With(natives[name].shown())
 		}
 		return rs, 0
 	}
@@ -117,6 +135,9 @@ func (run *toolRun) savedTables(f saveFlags, found map[string]bool) (*ruleset.Ru
 	run.kernel.ensure(run.family, kind)
 	rs := run.kernel.Ruleset(run.family)
 	t := rs.Table(name)
+	if n := natives[name]; n != nil {
+		t = n.shown()
+	}
 	if t == nil {
 		t = ruleset.NewTable(kind)
 	}

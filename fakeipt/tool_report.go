@@ -10,6 +10,9 @@ import (
 
 // report prints an error of usage and returns the exit status. line is that of the input, -1 for a command line.
 func (run *toolRun) report(err *xtables.Problem, line int) int {
+	if err.Before != "" {
+		fmt.Fprintln(run.stderr, err.Before)
+	}
 	if !err.Bare {
 		fmt.Fprintf(run.stderr, "%s v%s (%s): ", run.name, run.kernel.version, run.kernel.variant())
 	}

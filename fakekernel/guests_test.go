@@ -1,6 +1,7 @@
 package fakekernel_test
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
@@ -8,7 +9,10 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/chainwalk/chainwalk/fakeipt/toolstate"
+	"github.com/chainwalk/chainwalk/fakenft/nftstate"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // saved is when something was saved.
@@ -23,6 +27,26 @@ func TestGuests(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/guests", func(t *testing.T, path string) {
 		runGuests(t, path, toolsOf)
+	})
+}
+
+// TestGuestsInAFolder holds that tools which find the tables of the one before them in a folder answer in the same words.
+func TestGuestsInAFolder(t *testing.T) {
+	t.Parallel()
+	datadriven.Walk(t, "testdata/guests", func(t *testing.T, path string) {
+		runGuests(t, path, func() runner {
+			iptables := toolstate.New(t.TempDir(), netfilter.NFT, nil)
+			nft := &nftstate.Store{Dir: iptables.Dir(), Join: iptables.Join}
+			return func(argv []string) (string, string, int) {
+				var out, errors bytes.Buffer
+				run := iptables.Run
+				if nftstate.IsTool(argv[0]) {
+					run = nft.Run
+				}
+				status := run(argv, nil, &out, &errors)
+				return out.String(), errors.String(), status
+			}
+		})
 	})
 }
 

@@ -141,7 +141,7 @@ func (r *run) reset(c *syntax.Command) bool {
 	for _, decl := range tables {
 		for _, o := range decl.Objects {
 			r.tools.reset.Store(true)
-			r.state.Table(decl.Handle.Family, decl.Handle.Table).Object(kind, o.Handle.Name).Reset()
+			r.view.Table(decl.Handle.Family, decl.Handle.Table).Object(kind, o.Handle.Name).Reset()
 		}
 	}
 	return done

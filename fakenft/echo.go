@@ -18,7 +18,7 @@ import (
 // echoing prints what a transaction has added, as the kernel reports it to whoever asked (-e).
 type echoing struct {
 	*run
-	before, after *nftables.State
+	before, after view
 	said          bool
 	// told are tables, sets and objects that were printed: what is added twice is made once.
 	told map[string]bool
@@ -36,7 +36,7 @@ func (r *run) echoed(requests []request) {
 		return
 	}
 	e := &echoing{
-		run: r, before: r.state, after: r.tools.kernel.State(), told: map[string]bool{}, known: map[*nftables.Rule]bool{},
+		run: r, before: r.view, after: r.tools.view(), told: map[string]bool{}, known: map[*nftables.Rule]bool{},
 		lives: map[string]time.Duration{}, bounds: map[*nftables.Element]bool{},
 	}
 	for _, t := range e.before.Tables() {
@@ -50,7 +50,7 @@ func (r *run) echoed(requests []request) {
 		e.change(requests[i].Change)
 	}
 	if e.said && asksForEcho(requests[0].Change) {
-		fmt.Fprintf(&r.out, "# new generation %d by process %d (nft)\n", e.after.Generation, os.Getpid())
+		fmt.Fprintf(&r.out, "# new generation %d by process %d (nft)\n", e.after.state.Generation, os.Getpid())
 	}
 }
 

@@ -122,7 +122,7 @@ func (r *run) warnOfXt(tables []*syntax.TableDecl) {
 // tables are the tables of the command's family, or its table alone, with what is to be shown of them.
 func (r *run) tables(c *syntax.Command, what shown) []*syntax.TableDecl {
 	var tables []*syntax.TableDecl
-	for _, t := range r.allTables() {
+	for _, t := range r.view.Tables() {
 		if c.Handle.Table != "" && (t.Name != c.Handle.Table || t.Family != c.Handle.Family) {
 			continue
 		}
@@ -153,4 +153,4 @@ func (r *run) printing() *print.Options {
 }
 
 // tableOf is the table of a handle.
-func (r *run) tableOf(h *syntax.Handle) *nftables.Table { return r.tableNamed(h.Family, h.Table) }
+func (r *run) tableOf(h *syntax.Handle) *nftables.Table { return r.view.Table(h.Family, h.Table) }

@@ -200,7 +200,7 @@ func (t *Tools) load(in *syntax.Input, commands []*syntax.Command) error {
 
 // checkLoaded evaluates the commands of a listing, of this version of nft or a newer one. The namespace is locked.
 func (t *Tools) checkLoaded(in *syntax.Input, commands []*syntax.Command) error {
-	r := &run{invocation: &invocation{}, tools: t, state: t.kernel.State()}
+	r := &run{invocation: &invocation{}, tools: t, view: view{state: t.kernel.State()}}
 	checker := check.New(&world{run: r, need: needOf(commands, false)})
 	checker.Newer = true
 	return loadError(in, checker.Commands(commands))

@@ -98,7 +98,7 @@ type names struct{ tables, chains, sets, objects []named }
 func (r *run) known(commands []*syntax.Command) *names {
 	n := &names{}
 	need := r.need
-	for _, t := range r.allTables() {
+	for _, t := range r.view.Tables() {
 		in := tableName{t.Family, t.Name}
 		if need.tables {
 			n.tables = append(n.tables, named{in, t.Name, "table"})
@@ -132,7 +132,7 @@ func (r *run) known(commands []*syntax.Command) *names {
 			n.remove(c)
 		}
 	}
-	n.sort(r.allTables())
+	n.sort(r.view.Tables())
 	return n
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakenft/check"
@@ -25,10 +24,9 @@ type run struct {
 	errors bytes.Buffer
 
 	names *libc.Names
-	// What the kernel and its guests held when the commands began, and what nft asks them for.
-	state  *nftables.State
-	guests []guest
-	need   need
+	// What there was when the commands began, and what nft asks for of it.
+	view view
+	need need
 }
 
 // main does what the command line asks for and returns the exit status.
@@ -134,7 +132,7 @@ func (r *run) input(in *syntax.Input) int {
 	commands, mistakes := r.read(in)
 	r.tools.namespace.Lock()
 	defer r.tools.namespace.Unlock()
-	r.state, r.guests = r.tools.kernel.State(), r.tools.guests()
+	r.view = r.tools.view()
 	wrong, most := isWrong(mistakes), check.MaxMistakes
 	if len(mistakes) >= most {
 		most += check.MaxMistakes // nft has passed the number at which it stops
@@ -209,19 +207,7 @@ func (r *run) carryOut(commands []*syntax.Command) int {
 			requests = append(requests, request{one, c})
 		}
 	}
-	guests := &visit{left: slices.Clone(r.guests)}
-	requests, wrong := guests.take(requests)
-	if wrong != nil {
-		r.mistake(wrong)
-		return 1
-	}
-	status := r.transact(commands, requests)
-	if status == 0 && !r.check {
-		for _, do := range guests.do {
-			do()
-		}
-	}
-	return status
+	return r.transact(commands, requests)
 }
 
 // transact gives the kernel what commands change.

@@ -22,7 +22,7 @@ func (w *world) Tables() []check.TableName {
 		return nil
 	}
 	var names []check.TableName
-	for _, t := range w.run.allTables() {
+	for _, t := range w.run.view.Tables() {
 		if only := w.need.only; only != nil && (only.Table != t.Name || only.Family != t.Family) {
 			continue
 		}
@@ -32,7 +32,7 @@ func (w *world) Tables() []check.TableName {
 }
 
 func (w *world) table(name check.TableName) *nftables.Table {
-	return w.run.tableNamed(name.Family, name.Name)
+	return w.run.view.Table(name.Family, name.Name)
 }
 
 // Chains are the names of a table's chains.

@@ -76,6 +76,9 @@ func (n *Namespace) PassTurn(turn uint64) { n.turns.Store(max(n.turns.Load(), tu
 // NextTable is the handle of a table of nf_tables that is made now: greater than each one before.
 func (n *Namespace) NextTable() uint64 { return n.tables.Add(1) }
 
+// LastTable is the handle of the table that was made last; 0 if there was none.
+func (n *Namespace) LastTable() uint64 { return n.tables.Load() }
+
 // PassTable makes handles that come greater than one that was given before.
 func (n *Namespace) PassTable(handle uint64) { n.tables.Store(max(n.tables.Load(), handle)) }
 

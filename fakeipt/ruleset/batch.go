@@ -24,19 +24,21 @@ const (
 	RuleAppend Change = iota
 	RuleInsert
 	RuleReplace
-	ruleDelete
-	chainDelete
-	chainRename
+	RuleDelete
+	ChainDelete
+	ChainRename
 	ChainZero
+	ChainAdd
 )
 
 // IsOfChain says that the change is of a chain and not of one rule.
-func (k Change) IsOfChain() bool { return k >= chainDelete }
+func (k Change) IsOfChain() bool { return k >= ChainDelete }
 
 // String is the change as the tools call it.
 func (k Change) String() string { return changeNames[k] }
 
-var changeNames = [...]string{"RULE_APPEND", "RULE_INSERT", "RULE_REPLACE", "RULE_DELETE", "CHAIN_DEL", "CHAIN_RENAME", "CHAIN_ZERO"}
+var changeNames = [...]string{"RULE_APPEND", "RULE_INSERT", "RULE_REPLACE", "RULE_DELETE", "CHAIN_DEL", "CHAIN_RENAME", "CHAIN_ZERO",
+	"CHAIN_ADD"}
 
 // Failure is a change that the kernel refused.
 type Failure struct {

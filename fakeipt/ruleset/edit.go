@@ -19,6 +19,8 @@ type Edit struct {
 	Known bool
 	// Flushed says that the edit began by taking every rule and chain away.
 	Flushed bool
+	// Emptied says that the nft tools have asked for all rules of the table to be deleted, in whatever chain.
+	Emptied bool
 	// Made are the built-in chains that exist: the nft tools make each when it is first used.
 	Made xtables.HookMask
 	// forgotten are built-in chains that the kernel has and the tools have lost sight of (nft).

@@ -39,7 +39,7 @@ func (e *Edit) DeleteChain(name string) error {
 	case e.Dialect == netfilter.NFT && s.Hook != 0:
 		return e.deleteBuiltin(s)
 	case e.Dialect == netfilter.NFT && (s.Refs > 0 || !e.empty(s)):
-		e.Fail(e.Line, chainDelete, syscall.EBUSY, name)
+		e.Fail(e.Line, ChainDelete, syscall.EBUSY, name)
 	case e.Dialect == netfilter.NFT:
 	case s.Hook != 0:
 		return errDeleteBuiltin
@@ -59,7 +59,7 @@ func (e *Edit) deleteBuiltin(s *Slot) error {
 	case s.basePolicy() != PolicyAccept || s.grown():
 		return errNotEmpty
 	case !e.empty(s):
-		e.Fail(e.Line, chainDelete, syscall.EBUSY, s.Name)
+		e.Fail(e.Line, ChainDelete, syscall.EBUSY, s.Name)
 		return nil
 	}
 	e.Open(s)
@@ -194,9 +194,9 @@ func (e *Edit) RenameChain(from, to string) error {
 	case e.Dialect == netfilter.Legacy && len(to) > maxLegacyName:
 		return errLongName
 	case e.Dialect == netfilter.NFT && len(to) > maxNFTName:
-		e.Fail(e.Line, chainRename, syscall.ERANGE, to)
+		e.Fail(e.Line, ChainRename, syscall.ERANGE, to)
 	case e.Dialect == netfilter.NFT && old.Fresh:
-		e.Fail(e.Line, chainRename, syscall.ENOENT, to)
+		e.Fail(e.Line, ChainRename, syscall.ENOENT, to)
 	case e.Dialect == netfilter.NFT:
 		e.renames = append(e.renames, rename{old, next})
 		e.Changed = true

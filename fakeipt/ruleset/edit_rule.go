@@ -67,7 +67,7 @@ func (d *draft) Replace(s *Slot, index int, r *xtables.Rule) {
 
 // Remove deletes the rule with that index. The nft tools ask the kernel for it even if it has refused that rule.
 func (e *Edit) Remove(s *Slot, index int) {
-	e.FailOn(s.CurrentRules()[index], ruleDelete, s)
+	e.FailOn(s.CurrentRules()[index], RuleDelete, s)
 	e.own(s)
 	e.count(s.rules[index], -1)
 	s.rules = slices.Delete(s.rules, index, index+1)

@@ -62,23 +62,6 @@ func (t *Table) ChainHandle(c *Chain) uint64 {
 
 // HookOf is the hook and priority of a built-in chain of a table of the nft tools that packets meet; false for other chains.
 func (t *Table) HookOf(chain string) (netfilter.Hook, netfilter.Priority, bool) {
-	h, is := netfilter.HookOf(chain)
-	if !is || t.kind.hooks&t.made&(1<<h) == 0 {
-		return 0, 0, false
-	}
-	return h, t.kind.priorityAt(h, netfilter.NFT), true
-}
-
-// WithoutRules is the table with all its chains empty, as nft flushes it.
-func (t *Table) WithoutRules() *Table {
-	n := *t
-	n.id, n.order = &TableID{}, &chainOrder{}
-	n.chains = (&chainMap{}).edit(t.chains.count)
-	t.chains.each(func(e *chainEntry) {
-		empty := &Chain{Name: e.chain.Name, Policy: e.chain.Policy, Counters: e.chain.Counters, handle: e.chain.handle}
-		entry := chainEntry{chain: empty, hash: e.hash}
-		entry.reached.add(t.kind.hookOf(empty.Name), 1)
-		n.chains.set(entry)
-	})
-	return &n
+	h, priority, is := t.kind.Hooking(chain)
+	return h, priority, is && t.made&(1<<h) != 0
 }

@@ -21,6 +21,10 @@ func (s *Store) Join(n *netfilter.Namespace) (finish func() error, err error) {
 			return nil, fmt.Errorf("reading %s: %w", s.path(p), err)
 		}
 	}
+	if err := s.readHandles(n); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", handlesPart, err)
+	}
+	last := n.LastTable()
 	var before []*ruleset.Ruleset
 	for _, f := range netfilter.Families() {
 		before = append(before, k.Ruleset(f))
@@ -35,6 +39,6 @@ func (s *Store) Join(n *netfilter.Namespace) (finish func() error, err error) {
 				return err
 			}
 		}
-		return nil
+		return s.writeHandles(n, last)
 	}, nil
 }

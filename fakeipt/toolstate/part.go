@@ -80,6 +80,12 @@ func (s *Store) load(k *fakeipt.Kernel, p part, look view) (others otherTables, 
 	return others, nil
 }
 
+// asUnusableFile says whether an error of reading a part is about what it says, and not about the folder.
+func asUnusableFile(err error) bool {
+	var unusable *statefolder.Unusable
+	return errors.As(err, &unusable)
+}
+
 // asUnusable is an error of reading what was stored.
 func asUnusable(err error) error {
 	switch {

@@ -74,6 +74,10 @@ type run struct {
 	notes  []string // of parts that were put aside
 	locks  []*os.File
 	whole  bool // whole tables are read
+	// native says what the kernel of nf_tables held, if all of its tables were read.
+	native *nftables.Mark
+	// lastTable is the handle of the table that was made last, before the tool.
+	lastTable uint64
 }
 
 // errNarrow says that a tool has changed a table of which only a few chains were read.
@@ -132,7 +136,10 @@ func (r *run) enter(v fakeipt.Visit) error {
 	case r.kernel.Dialect() == netfilter.NFT:
 		// The nft tools say whether there are rules of the legacy tools, and which of their tables nft has made.
 		parts = append(parts, part{v.Family, netfilter.Legacy})
-		if err := r.readNative(); err != nil {
+		if err := r.readNative(v.Family); err != nil {
+			return err
+		}
+		if err := r.store.readHandles(r.kernel.Namespace()); err != nil {
 			return err
 		}
 	}
@@ -149,24 +156,43 @@ func (r *run) enter(v fakeipt.Visit) error {
 		}
 		r.loaded[p] = r.fingerprint(p)
 	}
+	r.lastTable = r.kernel.Namespace().LastTable()
 	return nil
 }
 
-// readNative reads which tables nft has made. What cannot be used is nft's to put aside.
-func (r *run) readNative() error {
+// readNative reads which tables nft has made, and what is in them if one has a name of iptables'. What cannot be used is nft's to put aside.
+func (r *run) readNative(f netfilter.Family) error {
 	body, err := r.store.folder().Read(nftables.StatePart, nftables.StateVersion)
-	var unusable *statefolder.Unusable
-	if errors.As(err, &unusable) || err == nil && body == nil {
+	if asUnusableFile(err) || err == nil && body == nil {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	namespace := r.kernel.Namespace()
-	if turn, err := nftables.Of(namespace).ReadHeads(body); err == nil {
-		namespace.PassTurn(turn)
+	nft := nftables.Of(namespace)
+	turn, whole, err := nft.ReadHeads(body, func(of nftables.Family, name string) bool { return fakeipt.SharesTable(f, of, name) })
+	if err != nil {
+		return nil
+	}
+	namespace.PassTurn(turn)
+	if whole {
+		mark := nft.Mark()
+		r.native = &mark
 	}
 	return nil
+}
+
+// writeNative writes the tables of nft if the tool has changed them.
+func (r *run) writeNative() error {
+	if r.native == nil {
+		return nil
+	}
+	nft := nftables.Of(r.kernel.Namespace())
+	if nft.Mark() == *r.native {
+		return nil
+	}
+	return r.store.folder().Write(nftables.StatePart, nftables.StateVersion, nft.AppendState(nil))
 }
 
 // load reads a part. One that cannot be used is put aside.
@@ -207,6 +233,9 @@ func (r *run) fingerprint(p part) fingerprint {
 // finish writes what the tool has changed and releases the locks.
 func (r *run) finish() error {
 	defer r.unlock()
+	if err := errors.Join(r.writeNative(), r.store.writeHandles(r.kernel.Namespace(), r.lastTable)); err != nil {
+		return err
+	}
 	// Objects come first: rules name them.
 	for _, p := range []part{objects, {netfilter.IPv4, r.kernel.Dialect()}, {netfilter.IPv6, r.kernel.Dialect()}} {
 		before, ok := r.loaded[p]

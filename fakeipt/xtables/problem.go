@@ -18,6 +18,8 @@ const (
 type Problem struct {
 	Status int
 	Msg    string
+	// Before is a line that the tool prints first.
+	Before string
 	// Bare leaves the tool's name and version out.
 	Bare bool
 }

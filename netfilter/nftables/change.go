@@ -66,6 +66,8 @@ type AddRule struct {
 	ID, PlaceID uint32
 	Exprs       []expr.Expr
 	UserData    []byte
+	// Origin is that of the Rule.
+	Origin any
 }
 
 // DeleteRule deletes the rule of a handle, or if that is 0 all rules of the chain; without a chain, of all chains of the table.

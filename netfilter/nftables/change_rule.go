@@ -26,7 +26,7 @@ func (tx *transaction) addRule(c *AddRule) *fault {
 	if t.bound(chain) {
 		return refuse(syscall.EOPNOTSUPP, PartWhole)
 	}
-	rule := &Rule{UserData: c.UserData}
+	rule := &Rule{UserData: c.UserData, Origin: c.Origin}
 	at, f := t.placeOf(c, chain, rule)
 	switch {
 	case f != nil:
@@ -222,6 +222,9 @@ func (t *tableEdit) takeExpr(e expr.Expr) (expr.Expr, syscall.Errno) {
 	}
 	if errno := t.checkKeys(e); errno != 0 {
 		return nil, errno
+	}
+	if t.tx.adopts {
+		return e, 0 // it goes on counting where it was
 	}
 	return copyOf(e), 0
 }

@@ -81,6 +81,11 @@ func (tx *transaction) deleteTable(c *DeleteTable) *fault {
 }
 
 func (tx *transaction) dropTables(which func(*Table) bool) {
+	tx.guests = slices.DeleteFunc(tx.guests, func(g guestTable) bool {
+		gone := which(g.table)
+		tx.changed = tx.changed || gone
+		return gone
+	})
 	if !slices.ContainsFunc(tx.tables, which) {
 		return
 	}

@@ -27,16 +27,23 @@ func (s *State) heads() []savedTable {
 }
 
 // ReadHeads fills a kernel without tables with those that AppendState has written, but with nothing in them. It is for tools that only
-// need to know that they are there: base chains are among the chains, and one other if there is any. It returns the turn of the base chain
-// that was registered last.
-func (k *Kernel) ReadHeads(text []byte) (lastTurn uint64, err error) {
+// need to know that they are there: base chains are among the chains, and one other if there is any. If one of them is wanted, all are read
+// as ReadState does, and whole is true. It returns the turn of the base chain that was registered last.
+func (k *Kernel) ReadHeads(text []byte, wanted func(Family, string) bool) (lastTurn uint64, whole bool, err error) {
 	var heads savedState
 	r, err := savedTypes().Reader(text)
 	if err == nil {
 		err = r.Read(&heads)
 	}
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	return k.restore(&heads)
+	for i := range heads.Tables {
+		if wanted(heads.Tables[i].Spec.Family, heads.Tables[i].Spec.Name) {
+			lastTurn, err = k.ReadState(text)
+			return lastTurn, true, err
+		}
+	}
+	lastTurn, err = k.restore(&heads)
+	return lastTurn, false, err
 }

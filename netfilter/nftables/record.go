@@ -42,6 +42,9 @@ type savedRule struct {
 	Handle   uint64
 	Exprs    []expr.Expr
 	UserData []byte
+	// Origin is what the rule was made from, as text; Made says that there is any.
+	Origin string
+	Made   bool
 }
 
 type savedSet struct {
@@ -112,7 +115,11 @@ func (t *Table) saved() savedTable {
 	for _, c := range t.Chains() {
 		chain := savedChain{Spec: c.ChainSpec, Handle: c.Handle, Turn: c.Turn}
 		for _, r := range c.Rules {
-			chain.Rules = append(chain.Rules, savedRule{r.Handle, r.Exprs, r.UserData})
+			saved := savedRule{Handle: r.Handle, Exprs: r.Exprs, UserData: r.UserData}
+			if r.Origin != nil {
+				saved.Origin, saved.Made = fmt.Sprint(r.Origin), true
+			}
+			chain.Rules = append(chain.Rules, saved)
 		}
 		saved.Chains = append(saved.Chains, chain)
 	}
@@ -180,13 +187,14 @@ func (k *Kernel) restore(saved *savedState) (lastTurn uint64, err error) {
 	return restoring.lastTurn, nil
 }
 
-// restoring makes tables again, each thing when its handle's turn has come.
+// restoring makes tables again: first what rules lead to and name, and then the rules, of which one that replaced another has the handle of
+// that, and may name what is younger.
 type restoring struct {
 	tx             *transaction
 	turn, lastTurn uint64
 }
 
-// creation is something of a table that is made when its handle's turn has come.
+// creation is something of a table that is made with its handle.
 type creation struct {
 	handle uint64
 	make   func() error
@@ -198,7 +206,7 @@ func (r *restoring) table(t *savedTable) error {
 		return err
 	}
 	table := r.tx.table(t.Spec.Family, t.Spec.Name)
-	var all []creation
+	var all, rules []creation
 	add := func(handle uint64, what func() error) { all = append(all, creation{handle, what}) }
 	in := func(c Change) func() error { return func() error { return r.do(c) } }
 	for i := range t.Chains {
@@ -210,9 +218,11 @@ func (r *restoring) table(t *savedTable) error {
 		})
 		for k := range c.Rules {
 			rule := &c.Rules[k]
-			add(rule.Handle, in(&AddRule{
-				Family: t.Spec.Family, Table: t.Spec.Name, Chain: c.Spec.Name, Exprs: rule.Exprs, UserData: rule.UserData,
-			}))
+			add := &AddRule{Family: t.Spec.Family, Table: t.Spec.Name, Chain: c.Spec.Name, Exprs: rule.Exprs, UserData: rule.UserData}
+			if rule.Made {
+				add.Origin = SavedOrigin(rule.Origin)
+			}
+			rules = append(rules, creation{rule.Handle, in(add)})
 		}
 	}
 	for i := range t.Objects {
@@ -242,8 +252,10 @@ func (r *restoring) table(t *savedTable) error {
 			later = append(later, elements)
 		}
 	}
-	slices.SortFunc(all, func(a, b creation) int { return cmp.Compare(a.handle, b.handle) })
-	for _, c := range all {
+	for _, some := range [][]creation{all, rules} {
+		slices.SortFunc(some, func(a, b creation) int { return cmp.Compare(a.handle, b.handle) })
+	}
+	for _, c := range append(all, rules...) {
 		table.handle = c.handle - 1
 		if err := c.make(); err != nil {
 			return err

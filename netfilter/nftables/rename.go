@@ -20,7 +20,7 @@ func (t *tableEdit) renameVerdicts(old, name string) {
 			}
 			x := *r.Exprs[at].(*expr.Immediate)
 			x.Data.Verdict = &expr.Verdict{Code: x.Data.Verdict.Code, Chain: name}
-			own := &Rule{Handle: r.Handle, Exprs: slices.Clone(r.Exprs), UserData: r.UserData}
+			own := &Rule{Handle: r.Handle, Exprs: slices.Clone(r.Exprs), UserData: r.UserData, Origin: r.Origin}
 			own.Exprs[at] = &x
 			chain := t.ownChain(c.Name)
 			chain.Rules = slices.Clone(chain.Rules)

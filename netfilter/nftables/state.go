@@ -149,9 +149,14 @@ type Rule struct {
 	Handle   uint64
 	Exprs    []expr.Expr
 	UserData []byte
+	// Origin is what a Guest has made the rule from; nil for a rule that nft wrote.
+	Origin any
 	// Memo is as that of a Chain.
 	Memo atomic.Value
 }
+
+// SavedOrigin is an Origin that was read from a saved state: what its String said.
+type SavedOrigin string
 
 // Object is a named object.
 type Object struct {

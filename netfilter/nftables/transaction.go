@@ -12,14 +12,19 @@ import (
 type transaction struct {
 	// restores: what was there is made again, so that rules may look into a constant set before it has its elements.
 	restores bool
-	kernel   *Kernel
-	now      time.Time
-	edit     *edit
-	tables   []*Table // as those of a State; copied before the first one is written to
-	owned    bool
-	edits    []*tableEdit
-	last     *tableEdit // that was asked for
-	changed  bool
+	// adopts: a table of a guest becomes the kernel's.
+	adopts bool
+	kernel *Kernel
+	guests []guestTable // those that are still the guests'
+	// failed is why a table of a guest could not become the kernel's.
+	failed  error
+	now     time.Time
+	edit    *edit
+	tables  []*Table // as those of a State; copied before the first one is written to
+	owned   bool
+	edits   []*tableEdit
+	last    *tableEdit // that was asked for
+	changed bool
 	// Each rule and element is checked against its table at once, to find the one that does not fit: in the table of this handle, and in
 	// those that are made.
 	checking bool
@@ -95,12 +100,16 @@ func (k *Kernel) transact(changes []Change, keep bool) []Refusal {
 		tx.checking, tx.suspect = true, invalid.Handle
 		refusals = tx.run(changes)
 	}
+	if tx.failed != nil {
+		refusals = []Refusal{{Errno: syscall.EOPNOTSUPP}}
+	}
 	if len(refusals) == 0 && keep {
 		if tx.changed {
-			k.state.Store(tx.state())
+			k.state.Store(tx.settle(tx.state()))
 		}
 		return refusals
 	}
+	tx.handBack()
 	k.keepSizes(tx.sized)
 	return refusals
 }
@@ -138,7 +147,7 @@ type sizedSet struct {
 }
 
 func (k *Kernel) begin() *transaction {
-	return &transaction{kernel: k, now: k.clock.Now(), edit: &edit{}, tables: k.State().tables}
+	return &transaction{kernel: k, now: k.clock.Now(), edit: &edit{}, tables: k.State().tables, guests: k.guestTables()}
 }
 
 func (tx *transaction) run(changes []Change) []Refusal {
@@ -207,7 +216,9 @@ func (tx *transaction) table(f Family, name string) *tableEdit {
 	}
 	at, found := findTable(tx.tables, f, name)
 	if !found {
-		return nil
+		if at, found = tx.adopt(f, name); !found {
+			return nil
+		}
 	}
 	tx.last = tx.editOf(at)
 	return tx.last
