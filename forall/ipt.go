@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/fakeipt/target"
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
@@ -99,68 +98,46 @@ func prefixBits(mask netip.Addr) (int, bool) {
 
 // iptAsks is what a rule asks for of destinations, and what else of the state.
 func (b *builder) iptAsks(r *iptRule) (asks []diagram.Interval, read reads) {
-	add := func(m *xtables.AddrMatch) {
+	of := xtables.Reads{DstMasks: []*xtables.AddrMatch{r.Dst}}
+	for _, m := range r.Matches {
+		m.AddReads(&of)
+	}
+	if r.In != nil || r.Out != nil {
+		of.Reading |= netfilter.ReadsDevices
+	}
+	if r.Target != nil {
+		of.Reading |= r.Target.Reads()
+	}
+	for _, m := range of.DstMasks {
 		if set, known := addrSet(m); known {
 			asks = append(asks, set...)
 		}
 	}
-	add(r.Dst)
-	if r.In != nil || r.Out != nil {
-		read |= readsDevices | readsHook
+	for _, d := range of.Dst {
+		asks = append(asks, diagram.Interval{First: valueOf(d.Min), Last: valueOf(d.Max)})
 	}
-	for _, m := range r.Matches {
-		if asksOnce(m) {
-			read |= readsHook
-		}
-		switch m := m.(type) {
-		case *match.IPRange:
-			if m.Dst != nil {
-				asks = append(asks, diagram.Interval{First: valueOf(m.Dst.Min), Last: valueOf(m.Dst.Max)})
-			}
-		case *match.Addrtype:
-			if m.DstTypes != 0 {
-				read |= readsView
-			}
-			if m.LimitIfaceIn || m.LimitIfaceOut {
-				read |= readsDevices | readsHook
-			}
-		case *match.Conntrack:
-			add(m.OrigDst)
-			add(m.ReplSrc)
-			if m.OrigDst != nil || m.OrigDstPort != nil {
-				b.needs.original = true
-				read |= readsView
-			}
-			if m.States&match.CTDNAT != 0 {
-				read |= readsView
-			}
-			if m.Status != nil {
-				read |= readsDevices // that of a packet that is back by lo is another one
-			}
-		case *match.Devgroup, *match.Physdev, *match.Owner, *match.RPFilter, *match.Realm, *match.PktType:
-			read |= readsDevices | readsHook | readsWay
-		}
+	if t, is := r.Target.(*target.DNAT); is && t.Range.MinAddr.IsValid() {
+		b.goals = append(b.goals, diagram.Point(valueOf(t.Range.MinAddr)))
 	}
-	return asks, read | b.iptTargetAsks(r.Target)
+	return asks, b.stateOfReading(of.Reading)
 }
 
-// iptTargetAsks is what a target reads and does.
-func (b *builder) iptTargetAsks(t xtables.Target) (read reads) {
-	switch t := t.(type) {
-	case *target.DNAT:
-		read = translates
-		if a := t.Range.MinAddr; a.IsValid() {
-			b.goals = append(b.goals, diagram.Point(valueOf(a)))
+// stateOfReading is what of a state is looked at or changed by what reads so.
+func (b *builder) stateOfReading(r netfilter.Reading) (read reads) {
+	b.needs.original = b.needs.original || r.Has(netfilter.ReadsFirst)
+	for _, of := range [...]struct {
+		reading netfilter.Reading
+		read    reads
+	}{
+		{netfilter.ReadsDevices, readsDevices | readsHook},
+		{netfilter.ReadsRoute, readsWay | readsDevices | readsHook},
+		{netfilter.ReadsHost | netfilter.ReadsTranslated | netfilter.ReadsFirst, readsView},
+		{netfilter.ReadsHook | netfilter.ReadsHeader | netfilter.ReadsCount | netfilter.ReadsElse | netfilter.ReadsUnknown, readsHook},
+		{netfilter.ChangesDst, translates},
+	} {
+		if r.Has(of.reading) {
+			read |= of.read
 		}
-	case *target.Redirect:
-		read = translates | readsDevices | readsHook | readsView
-	case *target.Netmap:
-		read = translates | readsHook
-	case *target.Masquerade:
-		read = readsDevices | readsHook | readsWay | readsView
-	case *target.SNAT, *target.Mark, *target.Reject, *xtables.Jump, *xtables.TargetVerdict, nil:
-	default:
-		read = readsDevices | readsHook | readsWay
 	}
 	return read
 }

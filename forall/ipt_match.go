@@ -85,19 +85,6 @@ func (q *cond) matchMore(m xtables.Match, c *chain, number int) {
 	}
 }
 
-// asksOnce says whether the answer of a match may be another one at another hook: of those that count, and of those that look at what a
-// hook changes, as of the TTL.
-func asksOnce(m xtables.Match) bool {
-	switch m := m.(type) {
-	case *match.Statistic:
-		return m.Mode != match.StatisticRandom
-	case *match.Comment, *match.TCP, *match.UDP, *match.SCTP, *match.ICMP, *match.Multiport, *match.State, *match.Conntrack, *match.Mark,
-		*match.Connmark, *match.IPRange, *match.Addrtype, *match.NFAcct, *match.Recent, *match.Set, *match.Policy:
-		return false
-	}
-	return true
-}
-
 // writes says whether a rule changes a list of recent as far as its other matches let it.
 func (r *iptRule) writes() bool {
 	for _, m := range r.Matches {

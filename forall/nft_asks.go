@@ -59,6 +59,7 @@ func (a *nftAsking) ofDst(from expr.Register, n int) []run {
 }
 
 func (a *nftAsking) take(x expr.Expr) {
+	a.read |= a.b.stateOfReading(x.Reads())
 	switch x := x.(type) {
 	case *expr.Immediate:
 		if v := x.Data.Verdict; v != nil {
@@ -96,32 +97,19 @@ func (a *nftAsking) takeMore(x expr.Expr) {
 	case *expr.Byteorder:
 		a.run.regs.put(x.Dreg, &load{kind: loadOpaque, size: x.Len})
 	case *expr.Fib:
-		a.read |= readsView | readsDevices | readsHook
 		a.run.regs.put(x.Dreg, other)
 	case *expr.Numgen:
 		a.run.regs.put(x.Dreg, &load{kind: loadOpaque, size: 4})
 	case *expr.NAT:
 		if !x.Source {
-			a.read |= translates
 			if to, is := a.run.known(x.AddrMin, a.b.addrSize()); is && x.AddrMin != 0 {
 				a.b.goals = append(a.b.goals, diagram.Point(numberOf(to)))
 			}
 		}
 		a.filters = false
-	case *expr.Masq:
-		a.read |= readsDevices | readsHook | readsWay | readsView
-	case *expr.Redir:
-		a.read |= translates | readsDevices | readsHook | readsView
-	case *expr.Reject:
-		a.read |= readsHook
-	case *expr.Notrack:
+	case *expr.Notrack, *expr.Dynset:
 		a.filters = false
-	case *expr.Dynset:
-		a.read |= readsHook
-		a.filters = false
-	case *expr.Limit, *expr.Quota, *expr.Connlimit, *expr.Objref:
-		a.read |= readsHook
-	case *expr.Counter, *expr.Log, *expr.Last:
+	case *expr.Masq, *expr.Redir, *expr.Reject, *expr.Limit, *expr.Quota, *expr.Connlimit, *expr.Objref, *expr.Counter, *expr.Log, *expr.Last:
 	default:
 		a.ended = true // it may fill a register, of which the rest would be read wrongly
 	}
@@ -166,9 +154,6 @@ func (a *nftAsking) meta(x *expr.Meta) {
 	switch x.Key {
 	case expr.MetaIifname, expr.MetaOifname, expr.MetaIifkind, expr.MetaOifkind:
 		size = 16
-		a.read |= readsDevices | readsHook
-	case expr.MetaIif, expr.MetaOif, expr.MetaIiftype, expr.MetaOiftype, expr.MetaIifgroup, expr.MetaOifgroup, expr.MetaSkuid, expr.MetaSkgid:
-		a.read |= readsDevices | readsHook
 	}
 	a.run.regs.put(x.Dreg, &load{kind: loadOpaque, size: size})
 }
@@ -182,14 +167,8 @@ func (a *nftAsking) ct(x *expr.CT) {
 	answer := x.Dir != nil && *x.Dir == 1
 	l := &load{kind: loadOpaque, size: 16}
 	switch x.Key {
-	case expr.CTStatus:
-		a.read |= readsDevices | readsView
-	case expr.CTDst, expr.CTDstIP, expr.CTDstIP6, expr.CTProtoDst:
+	case expr.CTDst, expr.CTDstIP, expr.CTDstIP6:
 		if !answer {
-			a.b.needs.original = true
-			a.read |= readsView
-		}
-		if x.Key != expr.CTProtoDst && !answer {
 			l = a.run.destination(2)
 		}
 	case expr.CTSrc, expr.CTSrcIP, expr.CTSrcIP6:

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
@@ -247,45 +246,26 @@ func isDevice(m *xtables.IfaceMatch) bool {
 // rulePorts are the destination ports that the rule holds for; none if it says nothing of them or holds for too many. A match that does
 // more than compare must not be skipped, so that what stands behind one does not count.
 func rulePorts(r *xtables.Rule, ports []uint16) []uint16 {
+	var reads xtables.Reads
 	for _, m := range r.Matches {
-		switch m := m.(type) {
-		case *match.TCP:
-			if m.DstPorts.Min == m.DstPorts.Max && !m.InvDst {
-				return append(ports, m.DstPorts.Min)
-			}
-			if m.Option != 0 {
-				return nil
-			}
-		case *match.UDP:
-			if m.DstPorts.Min == m.DstPorts.Max && !m.InvDst {
-				return append(ports, m.DstPorts.Min)
-			}
-		case *match.SCTP:
-			if m.DstPorts.Min == m.DstPorts.Max && !m.InvDst {
-				return append(ports, m.DstPorts.Min)
-			}
-		case *match.Multiport:
-			if m.Side == match.MultiportDest && !m.Invert {
-				return singlePorts(m, ports)
-			}
-		case *match.Comment, *match.Mark, *match.State, *match.Conntrack, *match.Addrtype:
-		default:
+		reads = xtables.Reads{DstPorts: reads.DstPorts[:0], DstMasks: reads.DstMasks[:0], Dst: reads.Dst[:0]}
+		m.AddReads(&reads)
+		if len(reads.DstPorts) > 0 && !slices.ContainsFunc(reads.DstPorts, func(p xtables.PortRange) bool { return p.Min != p.Max }) {
+			return appendPorts(ports, reads.DstPorts)
+		}
+		if !reads.Compares() {
 			return nil
 		}
 	}
 	return nil
 }
 
-// singlePorts are the ports of the list, unless it holds a range.
-func singlePorts(m *match.Multiport, ports []uint16) []uint16 {
-	for i, r := range m.Ports {
-		if r.Min != r.Max {
-			return nil
+// appendPorts appends ports, each once.
+func appendPorts(ports []uint16, ranges []xtables.PortRange) []uint16 {
+	for i, r := range ranges {
+		if !slices.Contains(ranges[:i], r) {
+			ports = append(ports, r.Min)
 		}
-		if slices.Contains(m.Ports[:i], r) {
-			continue
-		}
-		ports = append(ports, r.Min)
 	}
 	return ports
 }

@@ -29,7 +29,7 @@ func nftUserOf(rules *nftables.Ruleset, before nftUser) nftUser {
 			continue
 		}
 		for _, c := range t.Chains() {
-			if slices.ContainsFunc(c.Rules, func(r *nftables.Rule) bool { return asksForConntrack(r.Exprs, t.Family, rules.Family) }) {
+			if slices.ContainsFunc(c.Rules, func(r *nftables.Rule) bool { return asksForConntrack(r.Exprs, rules.Family) }) {
 				return nftUser{t.Family, t.Name, c}
 			}
 		}
@@ -51,20 +51,9 @@ func reaches(of nftables.Family, packets netfilter.Family) bool {
 }
 
 // asksForConntrack says whether one of the expressions does, when it is loaded (the init functions in net/netfilter/nft_*.c).
-func asksForConntrack(exprs []expr.Expr, of nftables.Family, packets netfilter.Family) bool {
-	for _, x := range exprs {
-		switch x := x.(type) {
-		case *expr.CT, *expr.Masq, *expr.Redir, *expr.Connlimit, *expr.Synproxy, *expr.FlowOffload:
-			return true
-		case *expr.NAT:
-			if (x.Family == ipv6Family) == (packets == netfilter.IPv6) {
-				return true
-			}
-		case *expr.Dynset:
-			if asksForConntrack(x.Exprs, of, packets) {
-				return true
-			}
-		}
-	}
-	return false
+func asksForConntrack(exprs []expr.Expr, packets netfilter.Family) bool {
+	return slices.ContainsFunc(exprs, func(x expr.Expr) bool {
+		nat, is := x.(*expr.NAT)
+		return x.Reads().Has(netfilter.ReadsConnection) && (!is || (nat.Family == ipv6Family) == (packets == netfilter.IPv6))
+	})
 }

@@ -3,10 +3,9 @@ package packetsim
 import (
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
-	"github.com/chainwalk/chainwalk/fakeipt/target"
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // tableUser is a conntrackUser of iptables. Without a chain there is none.
@@ -33,19 +32,12 @@ func tableUserOf(rules *ruleset.Ruleset, before tableUser) tableUser {
 }
 
 func ruleAsksForConntrack(rule *xtables.Rule) bool {
-	switch t := rule.Target.(type) {
-	case *target.DNAT, *target.SNAT, *target.Masquerade, *target.Redirect,
-		*target.Connmark, *target.Netmap, *target.Connsecmark, *target.Synproxy:
+	if rule.Target != nil && rule.Target.Reads().Has(netfilter.ReadsConnection) {
 		return true
-	case *target.CT:
-		return !t.Notrack // which, as NOTRACK does, needs nothing to be tracked (xt_ct_tg_check)
 	}
+	var reads xtables.Reads
 	for _, m := range rule.Matches {
-		switch m.(type) {
-		case *match.Conntrack, *match.State, *match.Connmark, *match.Cluster, *match.Connbytes,
-			*match.Connlabel, *match.Connlimit, *match.Helper:
-			return true
-		}
+		m.AddReads(&reads)
 	}
-	return false
+	return reads.Has(netfilter.ReadsConnection)
 }

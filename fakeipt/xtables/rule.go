@@ -56,6 +56,19 @@ const (
 	FragmentNot
 )
 
+// Reads is what a match looks at.
+type Reads struct {
+	netfilter.Reading
+	// Dst and DstMasks are the destinations that it compares with, now or of the connection; nil masks do not count. DstPorts are the
+	// ports of the destination that it holds for; none: it says nothing of them that can be said so.
+	Dst      []AddrRange
+	DstMasks []*AddrMatch
+	DstPorts []PortRange
+}
+
+// AddrRange is the addresses from Min to Max.
+type AddrRange struct{ Min, Max netip.Addr }
+
 // Match is one "-m NAME ..." of a rule; the concrete types are in package match, one file for
 // each extension: the data is public, since packetsim evaluates it.
 type Match interface {
@@ -65,6 +78,8 @@ type Match interface {
 	AppendSave(dst []byte, family netfilter.Family, dialect netfilter.Dialect) []byte
 	// AppendList appends what a listing says about the match.
 	AppendList(dst []byte, style ListStyle) []byte
+	// AddReads adds what the match looks at beside its protocol, source and source port.
+	AddReads(*Reads)
 }
 
 // Target is what a rule does with the packet it matches; the concrete types are in package target.
@@ -75,4 +90,6 @@ type Target interface {
 	AppendSave(dst []byte, family netfilter.Family, dialect netfilter.Dialect) []byte
 	// AppendList appends what a listing says about the target.
 	AppendList(dst []byte, style ListStyle) []byte
+	// Reads is what the target looks at.
+	Reads() netfilter.Reading
 }

@@ -10,6 +10,8 @@ import (
 type Expr interface {
 	// Name is the kernel's name of its kind, such as "payload".
 	Name() string
+	// Reads is what the expression looks at.
+	Reads() netfilter.Reading
 }
 
 // Immediate puts data into a register; a verdict into RegVerdict.
