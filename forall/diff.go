@@ -2,6 +2,7 @@ package forall
 
 import (
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -58,21 +59,27 @@ func (p *part) diff(q *part, f, other *Fates) []Difference {
 	kinds := map[string]int{}
 	var all []Difference
 	var worst []int
-	r.world.store.Pairs(r.a, r.b, func(path []diagram.Edge, a, b diagram.ID) bool {
-		here, there := r.world.distribution(a), r.world.distribution(b)
-		space := r.world.space(p.family, p.class, path)
-		witness, cost := likely.witness(&space)
-		kind := here.kind() + " | " + there.kind()
+	kindOf := func(a, b diagram.ID) string {
+		return r.world.distribution(a).kind() + " | " + r.world.distribution(b).kind()
+	}
+	r.world.store.ShareOfPairs(r.a, r.b, func(a, b diagram.ID, share float64) {
+		kind := kindOf(a, b)
 		at, known := kinds[kind]
 		if !known {
 			at = len(all)
 			kinds[kind] = at
-			all, worst = append(all, Difference{Share: 0}), append(worst, cost+1)
+			all, worst = append(all, Difference{}), append(worst, math.MaxInt)
 		}
-		all[at].Share += space.Share
-		if cost < worst[at] {
-			share := all[at].Share
-			all[at], worst[at] = Difference{Space: space, Here: here, There: there, Witness: witness, Share: share}, cost
+		all[at].Share += share
+	})
+	r.world.store.Pairs(r.a, r.b, likely.isOn(p.family), func(path []diagram.Edge, a, b diagram.ID) bool {
+		space := r.world.space(p.family, p.class, path)
+		witness, cost := likely.witness(&space)
+		if at := kinds[kindOf(a, b)]; cost < worst[at] {
+			worst[at] = cost
+			all[at] = Difference{
+				Space: space, Here: r.world.distribution(a), There: r.world.distribution(b), Witness: witness, Share: all[at].Share,
+			}
 		}
 		return true
 	})

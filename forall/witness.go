@@ -2,7 +2,9 @@ package forall
 
 import (
 	"net/netip"
+	"slices"
 
+	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
@@ -43,6 +45,24 @@ func newLikely(hosts ...*packetsim.Host) *likely {
 	return l
 }
 
+// isOn says of an edge of a function whether a likely address of a family is on it.
+func (l *likely) isOn(family netfilter.Family) func(diagram.Edge) bool {
+	var values []diagram.Value
+	for _, a := range l.addrs {
+		if a.Is6() == (family == netfilter.IPv6) {
+			values = append(values, valueOf(a))
+		}
+	}
+	slices.SortFunc(values, diagram.Value.Compare)
+	return func(e diagram.Edge) bool {
+		if e.Var != vDst && e.Var != vSrc {
+			return false
+		}
+		at, _ := slices.BinarySearchFunc(values, e.First, diagram.Value.Compare)
+		return at < len(values) && !e.Last.Less(values[at])
+	}
+}
+
 // witness is a packet of a box, and how unlikely it is: 0 is as a real one.
 func (l *likely) witness(s *Space) (inet.Input, int) {
 	best, least := inet.Input{}, -1
@@ -73,6 +93,9 @@ func (l *likely) by(s *Space, device string) (inet.Input, int) {
 	cost += 2 * unlikely
 	if device == loopback {
 		cost += 8
+	}
+	if p.Src.IsLoopback() && !p.Dst.IsLoopback() {
+		cost += 4
 	}
 	cost += 4 * len(s.Names)
 	in.Packet = Usual(p, s.Class)

@@ -118,7 +118,7 @@ func TestPairsAreTheDifferences(t *testing.T) {
 		s := small()
 		f, g := function(t, s, 0, 2), function(t, s, 0, 2)
 		found := map[[2]ID]bool{}
-		s.Pairs(f, g, func(path []Edge, a, b ID) bool {
+		s.Pairs(f, g, func(e Edge) bool { return e.First.Low%2 == 1 }, func(path []Edge, a, b ID) bool {
 			found[[2]ID{a, b}] = true
 			point := func(v Var) Value {
 				for _, e := range path {
@@ -131,11 +131,19 @@ func TestPairsAreTheDifferences(t *testing.T) {
 			require.Equal(t, [2]ID{a, b}, [2]ID{s.At(f, point), s.At(g, point)})
 			return true
 		})
+		counts, all := map[[2]ID]float64{}, 0.0
 		points(s, func(point func(Var) Value) {
+			all++
 			if p := [2]ID{s.At(f, point), s.At(g, point)}; p[0] != p[1] {
 				require.True(t, found[p])
+				counts[p]++
 			}
 		})
+		s.ShareOfPairs(f, g, func(a, b ID, share float64) {
+			require.InDelta(t, counts[[2]ID{a, b}]/all, share, 1e-12)
+			delete(counts, [2]ID{a, b})
+		})
+		require.Empty(t, counts)
 	})
 }
 

@@ -91,26 +91,103 @@ func (s *Store) CountPaths(root ID) float64 {
 	return count(root)
 }
 
-// Pairs calls each for places where two functions differ, until it is false: once for every two nodes that meet, with one way to them.
-func (s *Store) Pairs(a, b ID, each func(path []Edge, a, b ID) bool) {
-	s.pairs([2]ID{a, b}, nil, map[[2]ID]bool{}, each)
+// Pairs calls each for places where two functions differ, until it is false: with one way to every two nodes that meet, and from there with
+// each edge to leaves, at most mostEdges of them beyond the first to two leaves. Of several ways it takes one by intervals that are
+// preferred.
+func (s *Store) Pairs(a, b ID, preferred func(Edge) bool, each func(path []Edge, a, b ID) bool) {
+	p := pairs{s, preferred, each, map[[2]ID]bool{}, 0}
+	p.meet(a, b, nil)
 }
 
-func (s *Store) pairs(p [2]ID, path []Edge, done map[[2]ID]bool, each func([]Edge, ID, ID) bool) bool {
-	if p[0] == p[1] || done[p] {
-		return true
+const mostEdges = 20_000
+
+// pairs are the nodes of two functions that have met.
+type pairs struct {
+	*Store
+	preferred func(Edge) bool
+	each      func([]Edge, ID, ID) bool
+	done      map[[2]ID]bool
+	edges     int // to leaves, beyond the first to two of them
+}
+
+func (p *pairs) meet(a, b ID, path []Edge) bool {
+	v := min(p.nodes[a].v, p.nodes[b].v)
+	if p.done[[2]ID{a, b}] {
+		if v != none || p.edges >= mostEdges {
+			return true
+		}
+		p.edges++
 	}
-	done[p] = true
-	v := min(s.nodes[p[0]].v, s.nodes[p[1]].v)
+	p.done[[2]ID{a, b}] = true
 	if v == none {
-		return each(path, p[0], p[1])
+		return a == b || p.each(path, a, b)
 	}
 	ok := true
-	s.Both(p[0], p[1], func(i Interval, a, b ID) bool {
-		ok = s.pairs([2]ID{a, b}, append(path, Edge{v, i}), done, each)
-		return ok
-	})
+	for _, now := range [...]bool{true, false} {
+		p.Both(a, b, func(i Interval, a, b ID) bool {
+			if e := (Edge{v, i}); a != b && p.preferred(e) == now {
+				ok = p.meet(a, b, append(path, e))
+			}
+			return ok
+		})
+		if !ok {
+			break
+		}
+	}
 	return ok
+}
+
+// ShareOfPairs calls each for every two leaves that differ at some place, with how much of all places these are, from 0 to 1.
+func (s *Store) ShareOfPairs(a, b ID, each func(a, b ID, share float64)) {
+	// Places flow from the root down, a variable at a time: all that come to a node have come before it is left.
+	flows := map[Var]*flow{}
+	waiting := []Var{}
+	put := func(a, b ID, share float64) {
+		if a == b {
+			return
+		}
+		v := min(s.nodes[a].v, s.nodes[b].v)
+		if flows[v] == nil {
+			flows[v] = &flow{at: map[[2]ID]int{}}
+			at, _ := slices.BinarySearch(waiting, v)
+			waiting = slices.Insert(waiting, at, v)
+		}
+		flows[v].add([2]ID{a, b}, share)
+	}
+	put(a, b, 1)
+	for len(waiting) > 0 {
+		v := waiting[0]
+		waiting = waiting[1:]
+		for i, p := range flows[v].pairs {
+			share := flows[v].shares[i]
+			if v == none {
+				each(p[0], p[1], share)
+				continue
+			}
+			whole := (Interval{Last: s.Limit(v)}).Size()
+			s.Both(p[0], p[1], func(i Interval, a, b ID) bool {
+				put(a, b, share*i.Size()/whole)
+				return true
+			})
+		}
+	}
+}
+
+// flow is the pairs of nodes of a variable, in the order in which they were met, and how much of all places comes to each.
+type flow struct {
+	pairs  [][2]ID
+	shares []float64
+	at     map[[2]ID]int
+}
+
+func (f *flow) add(p [2]ID, share float64) {
+	at, known := f.at[p]
+	if !known {
+		at = len(f.pairs)
+		f.at[p] = at
+		f.pairs, f.shares = append(f.pairs, p), append(f.shares, 0)
+	}
+	f.shares[at] += share
 }
 
 // Both calls each for every interval of the first variable that either node decides, with where they lead by it, until it is false.
