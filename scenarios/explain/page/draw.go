@@ -14,7 +14,7 @@ func trace(s *story.Story) dom.Part {
 	return dom.Parts(
 		dom.If(len(s.Doubts) > 0, dom.Element("p.state.undecided", dom.Text("Undecided"))),
 		dom.Element("h1", dom.Text(s.Sentence)),
-		dom.Element("p.asked", code(s.Packet)),
+		dom.Element("p.asked", Code(s.Packet)),
 		NewWay(s, "w").Body())
 }
 
@@ -32,13 +32,13 @@ func (w *Way) Body() dom.Part {
 }
 
 func doubt(d *packetsim.Doubt) dom.Part {
-	return dom.Element("li", dom.Text("unless "+d.Unless), dom.If(d.See != "", dom.Text("; see "), code(d.See)))
+	return dom.Element("li", dom.Text("unless "+d.Unless), dom.If(d.See != "", dom.Text("; see "), Code(d.See)))
 }
 
 // Cause is an item of a list of causes.
 func Cause(c *cause.Cause) dom.Part {
-	return dom.Element("li", dom.Element("b", dom.Text(string(c.Code))), dom.Text(" "+c.Says+" "), code(c.What),
-		dom.If(c.Remedy != "", dom.Text(" To fix it: "), code(c.Remedy)))
+	return dom.Element("li", dom.Element("b", dom.Text(string(c.Code))), dom.Text(" "+c.Says+" "), Code(c.What),
+		dom.If(c.Remedy != "", dom.Text(" To fix it: "), Code(c.Remedy)))
 }
 
 // Notes are notes as a list, and nothing without any.
@@ -71,9 +71,20 @@ func Beside(expected, predicted, got string) dom.Part {
 		dom.Element("div.got", dom.Element("h4", dom.Text("got")), dom.Element("p", dom.Text(strings.ReplaceAll(got, "; ", "\n")))))
 }
 
-// code is a text as programs read it, and object the name of one.
-func code(text string) dom.Part { return dom.Element("code", dom.Text(text)) }
+// Code is a text as programs read it.
+func Code(text string) dom.Part { return dom.Element("code", dom.Text(text)) }
 
+// Fact is a row of a list of class facts.
+func Fact(what string, value dom.Part) dom.Part {
+	return dom.Element("div", dom.Element("dt", dom.Text(what)), dom.Element("dd", value))
+}
+
+// Listed is a list with a title, and nothing without items.
+func Listed[T any](title string, list []T, item func(*T) dom.Part) dom.Part {
+	return dom.If(len(list) > 0, dom.Element("section", dom.Element("h2", dom.Text(title)), dom.Element("ul.notes", dom.Each(list, item))))
+}
+
+// object is the name of an object.
 func object(name string) dom.Part {
 	return dom.If(name != "", dom.Text(" "), dom.Element("span.object", dom.Text(name)))
 }
@@ -123,5 +134,5 @@ func (o *outcome) jump() dom.Part {
 	if o.Deciding == nil {
 		return nil
 	}
-	return dom.Element("a.jump", dom.Link(o.Deciding.ID), dom.Text("Jump to the deciding rule "), code(o.Deciding.At))
+	return dom.Element("a.jump", dom.Link(o.Deciding.ID), dom.Text("Jump to the deciding rule "), Code(o.Deciding.At))
 }

@@ -29,7 +29,7 @@ func (c *cell) body() dom.Part {
 	case c.Passage != nil:
 		return c.Passage.stop(c.At)
 	case c.End != nil:
-		return dom.Element("div.stop.end", dom.Style(c.At), code(c.End.Address),
+		return dom.Element("div.stop.end", dom.Style(c.At), Code(c.End.Address),
 			dom.If(c.End.Name != "", dom.Element("span.object", dom.Text(c.End.Name))))
 	}
 	return dom.Element("div.arrow", dom.Class(c.Point), dom.Style(c.At), dom.Element("span", dom.Text(c.Arrow)))
@@ -82,7 +82,7 @@ func (l *line) rewrite() dom.Part {
 }
 
 func (h header) body() dom.Part {
-	address := func(at, name string) dom.Part { return dom.Element("span.address", code(at), object(name)) }
+	address := func(at, name string) dom.Part { return dom.Element("span.address", Code(at), object(name)) }
 	return dom.Element("p.header", dom.Element("span.proto", dom.Text(h.Proto)), dom.Text(" "), address(h.Src, h.SrcName), dom.Text(" "),
 		dom.Element("span.to", dom.Label("to"), dom.Text("→")), dom.Text(" "), address(h.Dst, h.DstName),
 		dom.If(h.Mark != "", dom.Text(" "), dom.Element("span.mark", dom.Text("mark "+h.Mark))),

@@ -41,16 +41,16 @@ func (m *Migration) body() dom.Part {
 		dom.Element("h1", dom.Text(m.Answer)),
 		dom.Element("p.asked", page.State(colour, string(state)), dom.Textf(" %d of %s the same", m.Same, plural(m.Ways, "way"))),
 		dom.Parts(differences...),
-		listed("Step by step", m.Moments, (*Moment).item),
-		listed("Undecided", m.Doubts, func(d *Doubt) dom.Part {
+		page.Listed("Step by step", m.Moments, (*Moment).item),
+		page.Listed("Undecided", m.Doubts, func(d *Doubt) dom.Part {
 			return dom.Element("li", dom.Textf("%s, unless %s", plural(d.Connections, "connection"), d.Unless),
-				dom.If(d.See != "", dom.Text(" (see "), code(d.See), dom.Text(")")))
+				dom.If(d.See != "", dom.Text(" (see "), page.Code(d.See), dom.Text(")")))
 		}),
-		listed("Not judged", m.Unjudged, func(u *Unjudged) dom.Part {
+		page.Listed("Not judged", m.Unjudged, func(u *Unjudged) dom.Part {
 			return dom.Element("li", dom.Textf("%s, %s", plural(u.Connections, "connection"), u.Why))
 		}),
-		listed("Notes", m.Notes, page.Item),
-		listed("Nodes", m.Nodes, func(n *MigratedNode) dom.Part { return dom.Element("li", dom.Text(n.Name+": "+n.text())) }))
+		page.Listed("Notes", m.Notes, page.Item),
+		page.Listed("Nodes", m.Nodes, func(n *MigratedNode) dom.Part { return dom.Element("li", dom.Text(n.Name+": "+n.text())) }))
 }
 
 // item is the moment in a list.
@@ -69,12 +69,12 @@ func (d *drawing) moved(m *Moved, colour, word, id string) dom.Part {
 		dom.Element("h2", page.State(colour, word), dom.Text(" "+title)),
 		dom.If(m.Clause != "", dom.Element("p", dom.Text(m.Says))),
 		dom.Element("dl.facts",
-			dom.If(m.Sentence != "", fact("the document says", dom.Element("q", dom.Text(m.Sentence)))),
-			dom.If(m.Document != "", fact("source", dom.Text(m.Document))),
-			dom.If(m.Ways > 0, fact("differs", dom.Text(m.figures()))),
-			dom.If(len(m.Services) > 0, fact("services", servicesOf(m.Services))),
-			dom.If(m.Cause.Code != "", fact("stopped", dom.Textf("%s (%s)", m.Cause.Says, m.Cause.Code))),
-			dom.If(m.Set != "", fact("set", dom.Text(m.Set)))),
+			dom.If(m.Sentence != "", page.Fact("the document says", dom.Element("q", dom.Text(m.Sentence)))),
+			dom.If(m.Document != "", page.Fact("source", dom.Text(m.Document))),
+			dom.If(m.Ways > 0, page.Fact("differs", dom.Text(m.figures()))),
+			dom.If(len(m.Services) > 0, page.Fact("services", servicesOf(m.Services))),
+			dom.If(m.Cause.Code != "", page.Fact("stopped", dom.Textf("%s (%s)", m.Cause.Says, m.Cause.Code))),
+			dom.If(m.Set != "", page.Fact("set", dom.Text(m.Set)))),
 		d.example(m.Example, id))
 }
 
@@ -108,7 +108,7 @@ func (d *drawing) example(e *MovedPacket, id string) dom.Part {
 			dom.Element("pre", dom.Attribute("tabindex", "0"), dom.Each(lines, func(l *string) dom.Part { return dom.Text(*l + "\n") }))))
 	}
 	return dom.Parts(
-		dom.Element("p.asked", code(e.Packet)),
+		dom.Element("p.asked", page.Code(e.Packet)),
 		dom.Element("div.beside", side("expected", "before", e.Before), side("got", "after", e.After)),
 		way("before", e.before, e.WayBefore), way("after", e.after, e.WayAfter))
 }

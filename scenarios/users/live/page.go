@@ -46,27 +46,15 @@ func (r *Report) body() dom.Part {
 		dom.Element("h1", dom.Text(r.Answer)),
 		dom.Element("p.asked", page.State(state.Colour, state.Word), dom.Textf(" %d connections judged", r.Connections)),
 		dom.Parts(findings...),
-		listed("Undecided", r.Doubts, func(d *Doubt) dom.Part {
+		page.Listed("Undecided", r.Doubts, func(d *Doubt) dom.Part {
 			return dom.Element("li", dom.Textf("%d connections, unless %s", d.Connections, d.Unless),
-				dom.If(d.See != "", dom.Text(" (see "), code(d.See), dom.Text(")")))
+				dom.If(d.See != "", dom.Text(" (see "), page.Code(d.See), dom.Text(")")))
 		}),
-		listed("Not judged", r.Unjudged, func(u *Unjudged) dom.Part {
+		page.Listed("Not judged", r.Unjudged, func(u *Unjudged) dom.Part {
 			return dom.Element("li", dom.Textf("%d connections, %s", u.Connections, u.Why))
 		}),
-		listed("Notes", r.Notes, page.Item),
-		listed("Nodes", r.Nodes, func(n *NodeReport) dom.Part { return dom.Element("li", dom.Text(n.Name+": "+n.Text())) }))
-}
-
-// listed is a list with a title, and nothing without items.
-func listed[T any](title string, list []T, item func(*T) dom.Part) dom.Part {
-	return dom.If(len(list) > 0, dom.Element("section", dom.Element("h2", dom.Text(title)), dom.Element("ul.notes", dom.Each(list, item))))
-}
-
-func code(text string) dom.Part { return dom.Element("code", dom.Text(text)) }
-
-// fact is a row of what is known of a finding.
-func fact(what string, value dom.Part) dom.Part {
-	return dom.Element("div", dom.Element("dt", dom.Text(what)), dom.Element("dd", value))
+		page.Listed("Notes", r.Notes, page.Item),
+		page.Listed("Nodes", r.Nodes, func(n *NodeReport) dom.Part { return dom.Element("li", dom.Text(n.Name+": "+n.Text())) }))
 }
 
 func (d *drawing) finding(f *Finding, id string) dom.Part {
@@ -77,13 +65,13 @@ func (d *drawing) finding(f *Finding, id string) dom.Part {
 	return dom.Element("section.finding", dom.ID(id),
 		dom.Element("h2", page.State("bad", string(f.Code)), dom.Text(" "+f.Says)),
 		f.suffer(),
-		dom.Element("dl.facts", fact("nodes", dom.Joined(f.Nodes)),
-			dom.If(len(f.Services) > 0, fact("services", servicesOf(f.Services))),
-			dom.If(f.Owner != "", fact("owner", dom.Text(f.Owner))),
-			dom.If(f.Remedy != "", fact("fix it", code(f.Remedy))),
-			dom.If(f.Also.Remedy != "" && f.Also.Remedy != f.Remedy, fact("and of IPv6", code(f.Also.Remedy))),
+		dom.Element("dl.facts", page.Fact("nodes", dom.Joined(f.Nodes)),
+			dom.If(len(f.Services) > 0, page.Fact("services", servicesOf(f.Services))),
+			dom.If(f.Owner != "", page.Fact("owner", dom.Text(f.Owner))),
+			dom.If(f.Remedy != "", page.Fact("fix it", page.Code(f.Remedy))),
+			dom.If(f.Also.Remedy != "" && f.Also.Remedy != f.Remedy, page.Fact("and of IPv6", page.Code(f.Also.Remedy))),
 			held("missing", f.Missing), held("foreign", f.Foreign), held("moved", f.Moved), held("decided", f.Deciding),
-			dom.Each(f.Remembered, func(r *string) dom.Part { return fact("forget", code(*r)) })),
+			dom.Each(f.Remembered, func(r *string) dom.Part { return page.Fact("forget", page.Code(*r)) })),
 		dom.Parts(packets...))
 }
 
@@ -114,14 +102,14 @@ func servicesOf(names []string) dom.Part {
 // held are rules.
 func held(what string, rules []Rule) dom.Part {
 	return dom.Each(rules, func(r *Rule) dom.Part {
-		return fact(what, dom.Parts(code(r.String()), dom.If(r.Why != "", dom.Text(" "), dom.Element("span.why", dom.Text(r.Why)))))
+		return page.Fact(what, dom.Parts(page.Code(r.String()), dom.If(r.Why != "", dom.Text(" "), dom.Element("span.why", dom.Text(r.Why)))))
 	})
 }
 
 // packet is one that suffers, with its way from host to host, that of the first finding unfolded. Where there is no room for that, or in a
 // report that was read, the way is told in lines.
 func (d *drawing) packet(p *Packet, id string) dom.Part {
-	head := dom.Parts(dom.Element("p.asked", code(p.Packet)), page.Beside(p.Want, "", p.Got))
+	head := dom.Parts(dom.Element("p.asked", page.Code(p.Packet)), page.Beside(p.Want, "", p.Got))
 	if told := d.story(p); told != nil {
 		unfolded := dom.If(!d.shown, dom.Attribute("open", ""))
 		d.shown = true
@@ -173,8 +161,8 @@ func (m *Matrix) WriteHTML(w io.Writer) error {
 func (m *Matrix) body() dom.Part {
 	return dom.Parts(dom.Element("h1", dom.Text(m.Sentence())),
 		dom.Each(m.Clients(), (*MatrixClient).body),
-		listed("Causes", m.Causes, page.Cause),
-		listed("Notes", m.Notes, page.Item))
+		page.Listed("Causes", m.Causes, page.Cause),
+		page.Listed("Notes", m.Notes, page.Item))
 }
 
 func (c *MatrixClient) body() dom.Part {
