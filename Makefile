@@ -130,7 +130,7 @@ rejudge: build ## judge all stored scenarios by the specification, ignoring thei
 CHROMIUM ?= chromium
 PAGE_OUT := bin/page
 page: ## open pages (-o html) in a headless Chromium (CHROMIUM), click through them, and save pictures in bin/page; the README's is docs/trace.png
-	CHAINWALK_CHROMIUM=$(CHROMIUM) CHAINWALK_PAGE_OUT=$(abspath $(PAGE_OUT)) $(GO) test -count=1 -v -run InABrowser ./scenarios/explain/page/report ./scenarios/users/live
+	CHAINWALK_CHROMIUM=$(CHROMIUM) CHAINWALK_PAGE_OUT=$(abspath $(PAGE_OUT)) $(GO) test -count=1 -v -run InABrowser ./scenarios/explain/page/report ./scenarios/users/live ./scenarios/users/allpackets
 	cp $(PAGE_OUT)/readme.png docs/trace.png
 
 PLAYGROUND := bin/playground

@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/forall"
-	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets"
 )
 
 // writeJSON writes a document as JSON that people can read too.
@@ -23,65 +24,62 @@ func writeJSON(w io.Writer, document any) error {
 	return nil
 }
 
+// answer is what can be printed in each form.
+type answer interface {
+	WriteText(w io.Writer) error
+	WriteHTML(w io.Writer) error
+}
+
+// writeAnswer prints an answer as text, json or html.
+func writeAnswer(s streams, a answer, output string) error {
+	switch output {
+	case "json":
+		return writeJSON(s.out, a)
+	case "html":
+		return a.WriteHTML(s.out)
+	}
+	return a.WriteText(s.out)
+}
+
+// written writes to a stream what a function writes.
+func written(s streams, write func(*strings.Builder)) {
+	var b strings.Builder
+	write(&b)
+	fmt.Fprint(s.out, b.String())
+}
+
 // writeHead writes an answer's first line, what was not read, and the kinds of packets whose fate is not known.
 func writeHead(s streams, answer string, unread, unknown []string) {
-	fmt.Fprintln(s.out, answer)
-	for _, text := range unread {
-		fmt.Fprintf(s.out, "not read: %s\n", text)
-	}
-	for _, text := range unknown {
-		fmt.Fprintf(s.out, "\nnot known: %s\n", text)
-	}
+	written(s, func(b *strings.Builder) { allpackets.WriteHead(b, answer, unread, unknown) })
 }
 
-// packetKind is one kind of packets of all that there are, as diff and ask print it.
-type packetKind struct {
-	Family netfilter.Family `json:"family"`
-	Class  string           `json:"class"`
-	// Share is how much of all packets of the family and class are of the kind.
-	Share float64 `json:"share"`
-	// Packets is a range of them, If the conditions that it depends on, and Packet a likely one, with the names of its Ends.
-	Packets string   `json:"packets"`
-	If      []string `json:"if,omitempty"`
-	Packet  string   `json:"packet"`
-	Ends    string   `json:"ends,omitempty"`
-}
+// packetKind is one kind of packets of all that there are.
+type packetKind struct{ allpackets.Kind }
 
 func kindOf(space *forall.Space, share float64, likely *inet.Input, book *names.Book) packetKind {
-	k := packetKind{
-		Family: space.Family, Class: space.Class.String(), Share: share,
-		Packets: space.String(), Packet: likely.String(), Ends: witnessEnds(book, likely),
-	}
-	for _, n := range space.Names {
-		if n.Holds {
-			k.If = append(k.If, n.Name)
-		} else {
-			k.If = append(k.If, "not "+n.Name)
-		}
-	}
-	return k
+	return packetKind{allpackets.KindOf(space, share, likely, book)}
 }
 
 // write writes what is said of the packets. more ends the first line.
 func (k *packetKind) write(s streams, more string) {
-	fmt.Fprintf(s.out, "\n%s of all %s packets of IPv%d%s\n", shareText(k.Share), k.Class, k.Family, more)
-	writeField(s, "such as", k.Packets)
-	writeField(s, "if", strings.Join(k.If, " and "))
-	writeField(s, "packet", k.Packet)
-	writeField(s, "ends", k.Ends)
+	written(s, func(b *strings.Builder) { k.WriteText(b, more) })
 }
 
 // writeField writes a line of what is said of packets, if there is something to say.
 func writeField(s streams, name, text string) {
-	if text != "" {
-		fmt.Fprintf(s.out, "  %-8s %s\n", name, text)
-	}
+	written(s, func(b *strings.Builder) { allpackets.WriteField(b, name, text) })
 }
 
-// shareText is a share for people.
-func shareText(share float64) string {
-	if share >= 0.001 {
-		return fmt.Sprintf("%.2g%%", share*100)
-	}
-	return fmt.Sprintf("%.2g", share)
+const idealTolerance = allpackets.Tolerance
+
+// confirmWitness is an error if a walk of a packet says something else than was worked out for it.
+func confirmWitness(h *packetsim.Host, in inet.Input, want forall.Distribution, left forall.Part) error {
+	return allpackets.Confirm(h, in, want, left)
 }
+
+// decidedOn is what decides about a packet.
+func decidedOn(h *packetsim.Host, in inet.Input) []string { return allpackets.Decided(h, in) }
+
+func decidedBy(o *packetsim.Outcome) string { return allpackets.DecidedBy(o) }
+
+func kinds(n int) string { return allpackets.Kinds(n) }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets"
 )
 
 const (
@@ -62,7 +63,7 @@ func TestDiffOfNodes(t *testing.T) {
 	assert.Equal(t, exitHeld, status, out+errOut)
 	status, out, errOut = call("", "diff", files[0], files[1], "-o", "json")
 	assert.Equal(t, exitNotHeld, status, errOut)
-	var result diffResult
+	var result allpackets.Diff
 	require.NoError(t, json.Unmarshal([]byte(out), &result))
 	assert.False(t, result.Same)
 	assert.NotEmpty(t, result.Differences)
@@ -78,7 +79,7 @@ func TestDiffSaysWhatIsWrongWithItsArguments(t *testing.T) {
 		{[]string{rules, rules, "--class", "old"}, `class "old": want new`},
 		{[]string{rules, rules, "--chance", "some"}, "want ideal or exact"},
 		{[]string{rules, rules, "--ignore", "ports"}, "want mark, source or detail"},
-		{[]string{rules, rules, "-o", "yaml"}, "want text or json"},
+		{[]string{rules, rules, "-o", "yaml"}, "want text, json or html"},
 		{[]string{rules, rules, "--local", "here"}, `"here" is not an IP address`},
 		{[]string{"-", "-"}, "- is given twice"},
 		{[]string{rules, write(t, "broken", "*filter\nnonsense\nCOMMIT\n")}, "broken:2"},

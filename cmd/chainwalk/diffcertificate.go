@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/forall/certify"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 func addCertificateFlags(cmd *cobra.Command, o *diffOptions) {
@@ -33,8 +34,7 @@ func (o *diffOptions) checkCertificate(classes []forall.Class) error {
 }
 
 // writeCertificate writes the certificate, if one is asked for.
-func writeCertificate(o *diffOptions, sides [2]*hostSource, options *forall.Options) error {
-	families := familiesWithRules(sides)
+func writeCertificate(o *diffOptions, sides [2]*hostSource, families []netfilter.Family, options *forall.Options) error {
 	switch {
 	case o.certificate == "":
 		return nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets"
 )
 
 // hostOptions say how hosts are read whose packets are looked at all at once.
@@ -48,45 +51,55 @@ func (o *hostOptions) book(s streams) (*names.Book, error) {
 	return names.New(objects), nil
 }
 
-// hostSource is a host that was read: one of a snapshot, or the rules of a text.
-type hostSource struct {
-	name  string
-	saved *snapshot.Saved
-	known *packetsim.Host
-	// unread is what the snapshot lacks.
-	unread []snapshot.Unread
-	// input is all of the host as text.
-	input certificate.Input
-}
-
-// pair reads two hosts. Standard input can be only one of them.
-func (o *hostOptions) pair(s streams, before, after string) (out [2]*hostSource, err error) {
-	if before == "-" && after == "-" {
-		return out, errors.New("- is given twice: standard input can be read only once")
+// books have the names of the objects of two sides, and of those that -f names.
+func (o *hostOptions) books(s streams, sides [2][]manifest.Object) (out [2]*names.Book, err error) {
+	more, err := readKnownObjects(s, o.objects, &o.ignored)
+	if err != nil {
+		return out, err
 	}
-	for i, path := range []string{before, after} {
-		if out[i], err = o.read(s, path); err != nil {
-			return out, err
+	for i, objects := range sides {
+		if all := slices.Concat(objects, more); len(all) > 0 {
+			out[i] = names.New(all)
 		}
 	}
 	return out, nil
 }
 
+// hostSource is a host that was read: one of a snapshot, or the rules of a text.
+type hostSource struct {
+	name  string
+	saved *snapshot.Saved
+	known *packetsim.Host
+	// taken is the snapshot; nil of a text, and of objects.
+	taken *snapshot.NodeSnapshot
+	// input is all of the host as text.
+	input certificate.Input
+}
+
 // read reads a snapshot, a folder or a text of rules.
 func (o *hostOptions) read(s streams, path string) (*hostSource, error) {
-	if _, err := parseTools(o.tools); err != nil {
+	of, err := readPath(s, path)
+	if err != nil {
 		return nil, err
 	}
+	local, err := localAddresses(o.local)
+	if err != nil {
+		return nil, err
+	}
+	return o.source(s, of, local, "")
+}
+
+// readFrom is what a path has: the text of a file, or a folder.
+type readFrom struct {
+	path, name string
+	folder     bool
+	text       []byte
+}
+
+// readPath reads a file or standard input, and leaves the files of a folder.
+func readPath(s streams, path string) (*readFrom, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		taken, err := snapshotOfFiles(s, path)
-		if err != nil {
-			return nil, err
-		}
-		var text bytes.Buffer
-		if err := taken.Write(&text, snapshot.YAML); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		return o.ofSnapshot(path, taken, text.Bytes())
+		return &readFrom{path: path, name: path, folder: true}, nil
 	}
 	r, name, err := document.Open(path, s.in)
 	if err != nil {
@@ -97,24 +110,41 @@ func (o *hostOptions) read(s streams, path string) (*hostSource, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	known := snapshot.RulesOptions{Dialect: netfilter.Dialect(o.tools)}
-	if known.Local, err = localAddresses(o.local); err != nil {
+	return &readFrom{path: path, name: name, text: text}, nil
+}
+
+// source is the host that was read, each time a new one. Addresses are a text's own. tools are those that kube-proxy uses where the rules
+// are of both variants of iptables; empty: legacy.
+func (o *hostOptions) source(s streams, of *readFrom, local []netip.Addr, tools netfilter.Dialect) (*hostSource, error) {
+	if _, err := parseTools(o.tools); err != nil {
 		return nil, err
 	}
-	saved, err := snapshot.ReadSaved(name, bytes.NewReader(text), known)
-	if errors.Is(err, snapshot.ErrIsSnapshot) {
-		taken, err := snapshot.Read(name, bytes.NewReader(text))
+	if of.folder {
+		taken, err := snapshotOfFiles(s, of.path)
 		if err != nil {
 			return nil, err
 		}
-		return o.ofSnapshot(path, taken, text)
+		var text bytes.Buffer
+		if err := taken.Write(&text, snapshot.YAML); err != nil {
+			return nil, fmt.Errorf("%s: %w", of.path, err)
+		}
+		return o.ofSnapshot(of.path, taken, text.Bytes(), tools)
 	}
-	return &hostSource{name: path, saved: saved, input: o.input(path, text, known.Local)}, err
+	known := snapshot.RulesOptions{Dialect: netfilter.Dialect(o.tools), Local: local}
+	saved, err := snapshot.ReadSaved(of.name, bytes.NewReader(of.text), known)
+	if errors.Is(err, snapshot.ErrIsSnapshot) {
+		taken, err := snapshot.Read(of.name, bytes.NewReader(of.text))
+		if err != nil {
+			return nil, err
+		}
+		return o.ofSnapshot(of.path, taken, of.text, tools)
+	}
+	return &hostSource{name: of.path, saved: saved, input: o.input(of.path, of.text, local)}, err
 }
 
-func (o *hostOptions) ofSnapshot(name string, taken *snapshot.NodeSnapshot, text []byte) (*hostSource, error) {
-	host, err := snapshot.NewHost(taken, snapshot.HostOptions{Dialect: netfilter.Dialect(o.tools)})
-	return &hostSource{name: name, known: host, unread: taken.Unread, input: o.input(name, text, nil)}, err
+func (o *hostOptions) ofSnapshot(name string, taken *snapshot.NodeSnapshot, text []byte, tools netfilter.Dialect) (*hostSource, error) {
+	host, err := snapshot.NewHost(taken, snapshot.HostOptions{Dialect: netfilter.Dialect(o.tools), Netfilter: tools})
+	return &hostSource{name: name, known: host, taken: taken, input: o.input(name, text, nil)}, err
 }
 
 // input is a host as text.
@@ -124,7 +154,10 @@ func (o *hostOptions) input(name string, text []byte, local []netip.Addr) certif
 
 // notRead is what the snapshot lacks, each with the reason.
 func (h *hostSource) notRead() (out []string) {
-	for _, u := range h.unread {
+	if h.taken == nil {
+		return nil
+	}
+	for _, u := range h.taken.Unread {
 		out = append(out, fmt.Sprintf("%s: %s", u.What, u.Why))
 	}
 	return out
@@ -141,4 +174,16 @@ func (h *hostSource) host() (*packetsim.Host, error) {
 		return h.known, nil
 	}
 	return h.saved.Host(inet.Input{})
+}
+
+// side is the host as it is compared.
+func (h *hostSource) side(book *names.Book) (allpackets.Side, error) {
+	host, err := h.host()
+	side := allpackets.Side{Name: h.name, Host: host, Unread: h.notRead(), Names: book}
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+		if h.has(family) {
+			side.Families = append(side.Families, family)
+		}
+	}
+	return side, err
 }

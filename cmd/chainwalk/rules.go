@@ -22,6 +22,7 @@ import (
 type rulesOptions struct {
 	files        []string
 	config       string
+	beside       *kubeproxyconfig.KubeProxyConfiguration // that of a file beside the objects; nil: there is none
 	node         string
 	nodeIPs      []string
 	tools        string
@@ -143,16 +144,21 @@ func rulesInput(s streams, o rulesOptions) (in sim.RulesInput, families []netfil
 	if in.Objects, err = readKnownObjects(s, o.files, &o.ignored); err != nil {
 		return in, nil, err
 	}
+	return in, families, o.complete(s, &in)
+}
+
+// complete adds to what the rules of objects follow from the node and the configuration that the flags name.
+func (o *rulesOptions) complete(s streams, in *sim.RulesInput) error {
 	warnOfObjects(s, in.Objects)
-	config, err := rulesConfig(s, o, in.Objects)
+	config, err := rulesConfig(s, *o, in.Objects)
 	if err != nil {
-		return in, nil, err
+		return err
 	}
-	if in.Node, err = rulesNode(o, config, in.Objects); err != nil {
-		return in, nil, err
+	if in.Node, err = rulesNode(*o, config, in.Objects); err != nil {
+		return err
 	}
 	in.Configuration, err = o.inMode(config)
-	return in, families, err
+	return err
 }
 
 // syncedRules are the rules that kube-proxy writes. What it warns of goes to standard error.
@@ -219,9 +225,12 @@ func parseFamilies(family string) ([]netfilter.Family, error) {
 func rulesConfig(s streams, o rulesOptions, objects []manifest.Object) (*kubeproxyconfig.KubeProxyConfiguration, error) {
 	var config *kubeproxyconfig.KubeProxyConfiguration
 	var err error
-	if o.config != "" {
+	switch {
+	case o.config != "":
 		config, err = readProxyConfig(s, o.config)
-	} else {
+	case o.beside != nil:
+		config = o.beside.DeepCopy()
+	default:
 		config, err = manifest.KubeProxyConfigurationOf(objects)
 	}
 	if err != nil {

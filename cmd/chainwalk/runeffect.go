@@ -38,7 +38,7 @@ func diffObjects(ctx context.Context, s streams, args []string, o runOptions) er
 	for i, path := range []string{o.diff, args[0]} {
 		r := sideReader{ignored: &o.ignored}
 		if err := r.read(path); err != nil {
-			return err
+			return fmt.Errorf("--diff: %w", err)
 		}
 		o.ignored.warn(s)
 		sides[i], mistakes[i] = r.side, mistake.InObjects(r.objects)
@@ -101,7 +101,7 @@ type sideReader struct {
 // read reads a file, or all files below a folder whose names say that they may be meant.
 func (r *sideReader) read(path string) error {
 	r.side.Cluster = &live.Cluster{}
-	err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+	return filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -118,10 +118,12 @@ func (r *sideReader) read(path string) error {
 		}
 		return r.document(name, text)
 	})
-	if err != nil {
-		return fmt.Errorf("--diff: %w", err)
-	}
-	return nil
+}
+
+// readText reads the text of a file.
+func (r *sideReader) readText(name string, text []byte) error {
+	r.side.Cluster = &live.Cluster{}
+	return r.document(name, text)
 }
 
 // rules takes what iptables-save printed: rules that every node has beside kube-proxy's.

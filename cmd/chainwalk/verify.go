@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/forall/certificate"
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets"
 )
 
 type verifyOptions struct {
@@ -139,7 +140,7 @@ func (r *verifyResult) conclude(c *certificate.Certificate, report *certificate.
 		}[p]
 	}
 	for _, open := range report.Open {
-		r.Answer += fmt.Sprintf("; %s of them are left open (%s)", shareText(open.Share), open.Why)
+		r.Answer += fmt.Sprintf("; %s of them are left open (%s)", allpackets.ShareText(open.Share), open.Why)
 	}
 	r.Boxes, r.Parts, r.Walks = report.Boxes, report.Parts, report.Walks
 	for _, open := range report.Open {

@@ -1,0 +1,122 @@
+package allpackets
+
+import (
+	"html"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/internal/dumps"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/names"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+)
+
+// recordedObjects are those of the recorded cluster.
+func recordedObjects(t *testing.T) []manifest.Object {
+	t.Helper()
+	text, err := fs.ReadFile(dumps.Kind(), "objects.yaml")
+	require.NoError(t, err)
+	objects, err := manifest.ReadObjects("objects.yaml", strings.NewReader(string(text)))
+	require.NoError(t, err)
+	return objects
+}
+
+// recorded is a node of the recorded cluster, with some texts of its snapshot replaced.
+func recorded(t *testing.T, objects []manifest.Object, name string, replace ...string) Side {
+	t.Helper()
+	text, err := fs.ReadFile(dumps.Kind(), "nft/"+name+".yaml")
+	require.NoError(t, err)
+	edited := strings.NewReplacer(replace...).Replace(string(text))
+	if len(replace) > 0 {
+		require.NotEqual(t, string(text), edited)
+	}
+	taken, err := snapshot.Read(name, strings.NewReader(edited))
+	require.NoError(t, err)
+	host, err := snapshot.NewHost(taken, snapshot.HostOptions{})
+	require.NoError(t, err)
+	side := Side{Name: name, Host: host, Families: []netfilter.Family{netfilter.IPv4, netfilter.IPv6}}
+	if objects != nil {
+		side.Names = names.New(objects)
+	}
+	return side
+}
+
+// edits are changes of a node that show in most of what a page has: several fates, a device, a policy.
+var edits = []string{"--to-destination 10.244.1.2:8080", "--to-destination 10.244.1.9:8080", ":FORWARD ACCEPT", ":FORWARD DROP"}
+
+// comparison is of a node before and after edits.
+func comparison(t *testing.T) *Diff {
+	t.Helper()
+	objects := recordedObjects(t)
+	d, err := Compare([2]Side{recorded(t, objects, "demo-worker"), recorded(t, objects, "demo-worker", edits...)}, forall.Options{})
+	require.NoError(t, err)
+	require.NotEmpty(t, d.Differences)
+	return d
+}
+
+// oddNode is a comparison of the recorded nodes of which one was edited.
+func oddNode(t *testing.T) *Nodes {
+	t.Helper()
+	objects := recordedObjects(t)
+	n, err := Across([]Side{
+		recorded(t, objects, "demo-control-plane"), recorded(t, objects, "demo-worker", edits...), recorded(t, objects, "demo-worker2"),
+	}, objects, forall.Options{})
+	require.NoError(t, err)
+	return n
+}
+
+func TestPagesHaveWhatTheTextHas(t *testing.T) {
+	d, n := comparison(t), oddNode(t)
+	assert.Equal(t, [][]string{{"demo-control-plane", "demo-worker2"}, {"demo-worker"}}, n.Groups)
+	var page, text strings.Builder
+	require.NoError(t, d.WriteHTML(&page))
+	require.NoError(t, d.WriteText(&text))
+	for i := range d.Differences {
+		one := &d.Differences[i]
+		for _, want := range append([]string{one.Ends, one.Before[0].Fate.String(), one.After[0].Fate.String()}, one.If...) {
+			assert.Contains(t, html.UnescapeString(page.String()), want)
+			assert.Contains(t, text.String(), want)
+		}
+		assert.NotNil(t, one.witness)
+		assert.NotEmpty(t, one.DecidedBefore)
+	}
+	assert.Contains(t, page.String(), "The way before")
+	page.Reset()
+	text.Reset()
+	require.NoError(t, n.WriteHTML(&page))
+	require.NoError(t, n.WriteText(&text))
+	for i := range n.Odd {
+		for _, want := range []string{n.Odd[i].From, n.Odd[i].Beside, "demo-worker"} {
+			assert.Contains(t, html.UnescapeString(page.String()), want)
+			assert.Contains(t, text.String(), want)
+		}
+	}
+	assert.Contains(t, page.String(), "The way on demo-worker<")
+	for _, what := range append(n.LeftOut, n.Compared...) {
+		assert.Contains(t, n.Answer, what)
+	}
+}
+
+// TestPodsThatFareOtherwise: a policy for one of two pods of a node is no oddity of the node, and is told.
+func TestPodsThatFareOtherwise(t *testing.T) {
+	objects := recordedObjects(t)
+	before := `[1:60] -A FORWARD -m conntrack --ctstate NEW -m comment --comment "kubernetes service portals" -j KUBE-SERVICES`
+	for _, pod := range []string{"10.244.2.2", "10.244.2.3"} {
+		policy := "[0:0] -A FORWARD -s " + pod + "/32 -p tcp -m tcp --dport 8443 -j DROP"
+		n, err := Across([]Side{
+			recorded(t, objects, "demo-worker", before, policy+"\n      "+before), recorded(t, objects, "demo-control-plane"),
+			recorded(t, objects, "demo-worker2"),
+		}, objects, forall.Options{})
+		require.NoError(t, err)
+		isAlike, open := n.State()
+		assert.True(t, isAlike, n.Answer)
+		assert.False(t, open)
+		assert.Contains(t, n.LeftOut, "packets of pods of 1 of 2 pods of demo-worker that fare otherwise than others there (IPv4)")
+	}
+}

@@ -1,0 +1,109 @@
+package allpackets
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteText writes the answer, and each difference for people to read.
+func (d *Diff) WriteText(w io.Writer) error {
+	var b strings.Builder
+	WriteHead(&b, d.Answer, d.Unread, d.Unknown)
+	for i := range d.Differences {
+		d.Differences[i].write(&b)
+	}
+	return flush(w, &b)
+}
+
+func (d *Difference) write(w *strings.Builder) {
+	d.Kind.WriteText(w, "")
+	WriteField(w, "before", d.Before.String())
+	for _, text := range d.DecidedBefore {
+		WriteField(w, "  by", text)
+	}
+	WriteField(w, "after", d.After.String())
+	for _, text := range d.DecidedAfter {
+		WriteField(w, "  by", text)
+	}
+}
+
+func flush(w io.Writer, b *strings.Builder) error {
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return nil
+}
+
+// WriteHead writes an answer's first line, what was not read, and the kinds of packets whose fate is not known.
+func WriteHead(w *strings.Builder, answer string, unread, unknown []string) {
+	fmt.Fprintln(w, answer)
+	for _, text := range unread {
+		fmt.Fprintf(w, "not read: %s\n", text)
+	}
+	for _, text := range unknown {
+		fmt.Fprintf(w, "\nnot known: %s\n", text)
+	}
+}
+
+// WriteText writes what is said of the packets. more ends the first line.
+func (k *Kind) WriteText(w *strings.Builder, more string) {
+	fmt.Fprintf(w, "\n%s of all %s packets of IPv%d%s\n", ShareText(k.Share), k.Class, k.Family, more)
+	WriteField(w, "such as", k.Packets)
+	WriteField(w, "if", strings.Join(k.If, " and "))
+	WriteField(w, "packet", k.Packet)
+	WriteField(w, "ends", k.Ends)
+}
+
+// WriteField writes a line of what is said of packets, if there is something to say.
+func WriteField(w *strings.Builder, name, text string) {
+	if text != "" {
+		fmt.Fprintf(w, "  %-8s %s\n", name, text)
+	}
+}
+
+// ShareText is a share for people.
+func ShareText(share float64) string {
+	if share >= 0.001 {
+		return fmt.Sprintf("%.2g%%", share*100)
+	}
+	return fmt.Sprintf("%.2g", share)
+}
+
+// WriteText writes the answer, the groups of nodes, and what the odd ones do, for people to read.
+func (n *Nodes) WriteText(w io.Writer) error {
+	var b strings.Builder
+	WriteHead(&b, n.Answer, n.Unread, n.Unknown)
+	for i, group := range n.Groups {
+		name := "odd"
+		if i == 0 {
+			name = "most"
+		}
+		if len(n.Groups) > 1 {
+			WriteField(&b, name, strings.Join(group, ", "))
+		}
+	}
+	for i := range n.Odd {
+		n.Odd[i].write(&b)
+	}
+	return flush(w, &b)
+}
+
+func (o *Oddity) write(w *strings.Builder) {
+	fmt.Fprintf(w, "\n%s: %s of the packets %s, of IPv%d\n", strings.Join(o.Nodes, ", "), ShareText(o.Share), o.From, o.Family)
+	WriteField(w, "such as", o.Packets)
+	WriteField(w, "if", strings.Join(o.If, " and "))
+	WriteField(w, "ends", o.Ends)
+	WriteField(w, "packet", o.Packet)
+	if o.PacketThere != o.Packet {
+		WriteField(w, "as", o.PacketThere+" on "+o.Beside)
+	}
+	WriteField(w, "odd", o.Here.String())
+	for _, text := range o.DecidedHere {
+		WriteField(w, "  by", text)
+	}
+	WriteField(w, "most", o.There.String())
+	for _, text := range o.DecidedThere {
+		WriteField(w, "  by", text)
+	}
+}
