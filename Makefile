@@ -87,7 +87,7 @@ forall: ## compare the fates of all packets (package forall) with walks of FORAL
 	$(GO) test ./forall/walked -run TestFatesOf $(FORALL_ARGS)
 
 kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps (MODE=nftables runs files that name no mode in that one)
-	GOGC=400 CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns $(addprefix -args -in-mode ,$(MODE))
+	GOGC=$${GOGC:-400} CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns $(addprefix -args -in-mode ,$(MODE))
 
 ailments: ## create failures of Services in network namespaces, and print what the kernel does and which cause doctor, trace and why name first; root on Linux
 	@mkdir -p bin; CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 5m -parallel 4 -run Kernel ./kindtest/onkernel/ailments -table $(abspath bin/ailments.txt) || failed=1; \
