@@ -17,8 +17,8 @@ type boxes struct {
 	all      []box
 	parts    []keyPart // of a concatenation; otherwise one
 	catchall *nftables.Element
-	index    map[int]map[string][]int32 // by where a part is in the key: the elements that have one value there
-	ranged   map[int][]int32            // and those that have a range
+	index    map[keyPart]map[string][]int32 // by where bytes are in the key: the elements that have one value there
+	ranged   map[keyPart][]int32            // and those that have a range
 }
 
 // box is an element.
@@ -38,7 +38,7 @@ func (b *builder) boxesOf(s *nftables.Set) *boxes {
 	if known := b.boxes[s]; known != nil {
 		return known
 	}
-	made := &boxes{index: map[int]map[string][]int32{}, ranged: map[int][]int32{}}
+	made := &boxes{index: map[keyPart]map[string][]int32{}, ranged: map[keyPart][]int32{}}
 	intervals := s.Flags&nftables.SetInterval != 0
 	var from *nftables.Element
 	greatest := bytes.Repeat([]byte{0xff}, int(s.KeyLen))
@@ -88,7 +88,8 @@ func before(key []byte) []byte {
 
 // with are the elements that a key may meet that has a value at a place.
 func (x *boxes) with(at int, value []byte) []int32 {
-	index := x.index[at]
+	place := keyPart{at, len(value)}
+	index := x.index[place]
 	if index == nil {
 		index = map[string][]int32{}
 		for i := range x.all {
@@ -96,13 +97,13 @@ func (x *boxes) with(at int, value []byte) []int32 {
 			if bytes.Equal(first, last) {
 				index[string(first)] = append(index[string(first)], int32(i))
 			} else {
-				x.ranged[at] = append(x.ranged[at], int32(i))
+				x.ranged[place] = append(x.ranged[place], int32(i))
 			}
 		}
-		x.index[at] = index
+		x.index[place] = index
 	}
 	out := slices.Clone(index[string(value)])
-	for _, i := range x.ranged[at] {
+	for _, i := range x.ranged[place] {
 		if bytes.Compare(x.all[i].first[at:at+len(value)], value) <= 0 && bytes.Compare(value, x.all[i].last[at:at+len(value)]) <= 0 {
 			out = append(out, i)
 		}

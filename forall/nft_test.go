@@ -3,12 +3,15 @@ package forall_test
 import (
 	"net/netip"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
@@ -27,5 +30,29 @@ func fileHost(t testing.TB, file string) *packetsim.Host {
 func TestFatesOfRecordedNFTables(t *testing.T) {
 	for _, file := range []string{"kube-proxy-1.36.nft", "firewalld.nft"} {
 		t.Run(file, func(t *testing.T) { agrees(t, fileHost(t, "testdata/"+file), 1000) })
+	}
+}
+
+// TestALookUpOfOtherBytesOfAKey looks an element up by a port that is known, behind NAT, and then by any port.
+func TestALookUpOfOtherBytesOfAKey(t *testing.T) {
+	h, err := snapshot.HostOfSave("rules", strings.NewReader(`table ip t {
+	chain in {
+		type filter hook input priority filter; policy accept;
+		ip daddr 172.18.0.4 meta l4proto . th dport { tcp . 30084 } drop
+	}
+	chain pre { type nat hook prerouting priority dstnat; policy accept; ip daddr 10.96.0.1 meta l4proto tcp dnat to 172.18.0.4:6443; }
+}
+`), snapshot.RulesOptions{Family: netfilter.IPv4, Local: []netip.Addr{netip.MustParseAddr("172.18.0.4")}})
+	require.NoError(t, err)
+	f := fatesOf(t, h, nil)
+	for packet, want := range map[string]string{
+		"tcp 192.0.2.1:1000 > 172.18.0.4:30084 in eth0": "drop", "udp 192.0.2.1:1000 > 172.18.0.4:30084 in eth0": "accept local",
+		"tcp 192.0.2.1:1000 > 10.96.0.1:30084 in eth0": "accept local, to 172.18.0.4 port 6443",
+	} {
+		in, err := inet.ParseInput(packet)
+		require.NoError(t, err)
+		d, err := f.At(in)
+		require.NoError(t, err)
+		assert.Equal(t, want, d.String(), packet)
 	}
 }

@@ -1,8 +1,8 @@
 package netfilter
 
-// Reading is what a condition or an action looks at beside the addresses, the protocol and the ports of a packet as it is now, as bits. Each
-// match and target of iptables and each expression of nf_tables says so itself: the index of long chains, conntrack, and whoever works out
-// the fates of all packets go by it.
+// Reading is what a condition or an action looks at beside the addresses, the protocol and the ports of a packet as it is now, as bits.
+// Each match and target of iptables and each expression of nf_tables says so itself: the index of long chains, conntrack, and whoever works
+// out the fates of all packets go by it.
 type Reading uint32
 
 // What can be read.
