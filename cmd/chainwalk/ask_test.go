@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets"
 )
 
 func TestAskOfARuleset(t *testing.T) {
@@ -64,7 +65,7 @@ func TestAskNamesObjects(t *testing.T) {
 	}
 	status, out, errOut := ask("fate of tcp to svc/shop/web:http from pod/shop/echo-77c9b5bcb7-d6rwv")
 	require.Equal(t, exitHeld, status, errOut)
-	var got askResult
+	var got allpackets.Answers
 	require.NoError(t, json.Unmarshal([]byte(out), &got))
 	found := false
 	for _, k := range got.Kinds {
@@ -99,10 +100,10 @@ func TestAskFollowsReplies(t *testing.T) {
 	_, out = ask("fate of tcp to 192.0.2.10:22 by eth0 from 198.51.100.7", "--replies")
 	assert.Contains(t, out, "  reply    comes back from 192.0.2.10:22\n")
 	_, out = ask("fate of tcp to 192.0.2.10:22 by eth0 from 198.51.100.7", "--replies", "-o", "json")
-	var got askResult
+	var got allpackets.Answers
 	require.NoError(t, json.Unmarshal([]byte(out), &got))
 	require.Len(t, got.Kinds, 1)
-	assert.Equal(t, []askReply{{Probability: 1, Heard: true, From: "192.0.2.10:22",
+	assert.Equal(t, []allpackets.Reply{{Probability: 1, Heard: true, From: "192.0.2.10:22",
 		Packet: "tcp 192.0.2.10:22 > 198.51.100.7:40000 local flags SYN,ACK"}}, got.Kinds[0].Replies)
 	assert.True(t, got.Kinds[0].Fates[0].Fate.Back.Heard)
 }

@@ -41,7 +41,7 @@ func runAcross(s streams, o diffOptions, paths []string) error {
 	if len(objects) > 0 {
 		book = names.New(objects)
 	}
-	sides, err := o.nodes(s, paths, book)
+	sides, err := o.hosts.nodes(s, paths, book)
 	if err != nil {
 		return err
 	}
@@ -60,29 +60,4 @@ func runAcross(s streams, o diffOptions, paths []string) error {
 		return errNotHeld
 	}
 	return nil
-}
-
-// nodes reads nodes, each once. They are called as their snapshots call them.
-func (o *diffOptions) nodes(s streams, paths []string, book *names.Book) (sides []allpackets.Side, err error) {
-	for i, path := range paths {
-		if slices.Contains(paths[:i], path) {
-			return nil, fmt.Errorf("%s is given twice: give each node once", path)
-		}
-		source, err := o.hosts.read(s, path)
-		if err != nil {
-			return nil, err
-		}
-		side, err := source.side(book)
-		if err != nil {
-			return nil, err
-		}
-		if source.taken != nil {
-			side.Name = source.taken.Hostname
-		}
-		if slices.ContainsFunc(sides, func(other allpackets.Side) bool { return other.Name == side.Name }) {
-			return nil, fmt.Errorf("%s: a second snapshot of %s: give each node once", path, side.Name)
-		}
-		sides = append(sides, side)
-	}
-	return sides, nil
 }

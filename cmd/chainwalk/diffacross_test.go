@@ -69,7 +69,7 @@ func TestDiffAcrossSaysWhatIsWrongWithItsArguments(t *testing.T) {
 		want string
 	}{
 		{[]string{a}, "--across: want two nodes or more, got 1"},
-		{[]string{a, a}, "a is given twice: give each node once"},
+		{[]string{a, a}, "give one of each node"},
 		{[]string{a, b, "--class", "established"}, "--class must be new"},
 		{[]string{a, b, "--certificate", "x"}, "--certificate is for two sides"},
 		{[]string{a, b, "--mode", "nftables"}, "leave out --mode, and name objects with -f"},

@@ -187,3 +187,25 @@ func (h *hostSource) side(book *names.Book) (allpackets.Side, error) {
 	}
 	return side, err
 }
+
+// nodes reads nodes, each once. They are called as their snapshots call them.
+func (o *hostOptions) nodes(s streams, paths []string, book *names.Book) (sides []allpackets.Side, err error) {
+	for _, path := range paths {
+		source, err := o.read(s, path)
+		if err != nil {
+			return nil, err
+		}
+		side, err := source.side(book)
+		if err != nil {
+			return nil, err
+		}
+		if source.taken != nil {
+			side.Name = source.taken.Hostname
+		}
+		if slices.ContainsFunc(sides, func(other allpackets.Side) bool { return other.Name == side.Name }) {
+			return nil, fmt.Errorf("two snapshots are of %s: give one of each node", side.Name)
+		}
+		sides = append(sides, side)
+	}
+	return sides, nil
+}

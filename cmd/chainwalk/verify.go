@@ -166,10 +166,10 @@ func (r *verifyResult) write(s streams, output string) error {
 		name string
 		verifiedSide
 	}{{"before", r.Before}, {"after", r.After}} {
-		writeField(s, side.name, fmt.Sprintf("%s, %d bytes, sha256 %s", side.Name, side.Bytes, side.SHA256))
+		allpackets.WriteField(s.out, side.name, fmt.Sprintf("%s, %d bytes, sha256 %s", side.Name, side.Bytes, side.SHA256))
 	}
 	if r.Holds {
-		writeField(s, "checked", fmt.Sprintf("%d boxes in %d parts, %d walks", r.Boxes, r.Parts, r.Walks))
+		allpackets.WriteField(s.out, "checked", fmt.Sprintf("%d boxes in %d parts, %d walks", r.Boxes, r.Parts, r.Walks))
 	}
 	return nil
 }

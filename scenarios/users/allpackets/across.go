@@ -199,7 +199,7 @@ func (a *across) differ(s *sight, names []string, pair [2]int, fates []*forall.F
 			continue
 		}
 		one := Oddity{
-			Kind: KindOf(&space, found.Share, &packets[0], a.nodes[pair[0]].Names), From: s.from, Nodes: names,
+			Kind: kindOf(&space, found.Share, &packets[0], a.nodes[pair[0]].Names), From: s.from, Nodes: names,
 			Beside: a.nodes[pair[1]].Name, PacketThere: packets[1].String(),
 		}
 		var err error
@@ -227,7 +227,7 @@ func (a *across) fatesOf(i int, fates []*forall.Fates, space *forall.Space, in i
 	}
 	fate, err := fates[i].At(in, holding...)
 	if err == nil && walkable(space) {
-		err = Confirm(a.nodes[i].Host, in, fate, a.options.Ignore)
+		err = confirm(a.nodes[i].Host, in, fate, a.options.Ignore)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", a.nodes[i].Name, err)
@@ -235,7 +235,7 @@ func (a *across) fatesOf(i int, fates []*forall.Fates, space *forall.Space, in i
 	if !walkable(space) {
 		return fate, nil, nil
 	}
-	return fate, Decided(a.nodes[i].Host, in), nil
+	return fate, decided(a.nodes[i].Host, in), nil
 }
 
 // own is a packet of what is seen as the node has it.

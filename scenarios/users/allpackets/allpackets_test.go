@@ -71,6 +71,33 @@ func oddNode(t *testing.T) *Nodes {
 	return n
 }
 
+// answers are to a question about two of the recorded nodes.
+func answers(t *testing.T) *Answers {
+	t.Helper()
+	objects := recordedObjects(t)
+	nodes := []Side{recorded(t, objects, "demo-worker"), recorded(t, objects, "demo-worker2")}
+	r, err := Ask(nodes, "what can reach 10.244.1.2:8080 tcp to svc/shop/web from outside", false)
+	require.NoError(t, err)
+	require.NotEmpty(t, r.Kinds)
+	return r
+}
+
+func TestPageOfAnswersHasWhatTheTextHas(t *testing.T) {
+	r := answers(t)
+	var page, text strings.Builder
+	require.NoError(t, r.WriteHTML(&page))
+	require.NoError(t, r.WriteText(&text))
+	shown := html.UnescapeString(page.String())
+	for i := range r.Kinds {
+		one := &r.Kinds[i]
+		for _, want := range append([]string{r.Question, one.Packet, one.Ends, one.Fates[0].Fate.String(), one.where()}, one.Decided...) {
+			assert.Contains(t, shown, want)
+		}
+		assert.Contains(t, text.String(), one.Packets)
+	}
+	assert.Contains(t, shown, "The way through demo-worker")
+}
+
 func TestPagesHaveWhatTheTextHas(t *testing.T) {
 	d, n := comparison(t), oddNode(t)
 	assert.Equal(t, [][]string{{"demo-control-plane", "demo-worker2"}, {"demo-worker"}}, n.Groups)

@@ -98,16 +98,16 @@ func (d *Diff) compare(family netfilter.Family, o forall.Options) error {
 			d.Unknown = append(d.Unknown, fmt.Sprintf("%s: before %s; after %s", found.Space.String(), found.Here, found.There))
 			continue
 		}
-		one := Difference{Kind: KindOf(&found.Space, found.Share, &found.Witness, nil), Before: found.Here, After: found.There}
+		one := Difference{Kind: kindOf(&found.Space, found.Share, &found.Witness, nil), Before: found.Here, After: found.There}
 		one.Ends = endsOfBoth(&d.sides, &found.Witness)
 		if walkable(&found.Space) {
 			for i, want := range [2]forall.Distribution{found.Here, found.There} {
-				if err := Confirm(d.sides[i].Host, found.Witness, want, o.Ignore); err != nil {
+				if err := confirm(d.sides[i].Host, found.Witness, want, o.Ignore); err != nil {
 					return fmt.Errorf("%s: %w", d.sides[i].Name, err)
 				}
 			}
 			one.witness = &found.Witness
-			one.DecidedBefore, one.DecidedAfter = Decided(d.sides[0].Host, found.Witness), Decided(d.sides[1].Host, found.Witness)
+			one.DecidedBefore, one.DecidedAfter = decided(d.sides[0].Host, found.Witness), decided(d.sides[1].Host, found.Witness)
 		}
 		d.Differences = append(d.Differences, one)
 	}
@@ -123,22 +123,22 @@ func (d *Diff) conclude() {
 	case d.Same:
 		d.Answer = fmt.Sprintf("%s and %s treat all packets alike", before, after)
 	case n == 0:
-		d.Answer = fmt.Sprintf("cannot say: what becomes of %s of packets is not known", Kinds(len(d.Unknown)))
+		d.Answer = fmt.Sprintf("cannot say: what becomes of %s of packets is not known", kinds(len(d.Unknown)))
 	case n == 1:
 		d.Answer = "1 kind of packets is treated otherwise"
 	default:
-		d.Answer = Kinds(n) + " of packets are treated otherwise"
+		d.Answer = kinds(n) + " of packets are treated otherwise"
 	}
 	if len(d.Unknown) > 0 && len(d.Differences) > 0 {
-		d.Answer = fmt.Sprintf("what becomes of %s of packets is not known; %s", Kinds(len(d.Unknown)), d.Answer)
+		d.Answer = fmt.Sprintf("what becomes of %s of packets is not known; %s", kinds(len(d.Unknown)), d.Answer)
 	}
 }
 
 // Open says that nothing was found, and that something is not known.
 func (d *Diff) Open() bool { return len(d.Unknown)+len(d.Unread) > 0 && len(d.Differences) == 0 }
 
-// Kinds is "1 kind", "2 kinds".
-func Kinds(n int) string {
+// kinds is "1 kind", "2 kinds".
+func kinds(n int) string {
 	if n == 1 {
 		return "1 kind"
 	}

@@ -26,8 +26,8 @@ type Kind struct {
 	Ends    string   `json:"ends,omitempty"`
 }
 
-// KindOf is the kind of the packets of a box, with a likely one of them.
-func KindOf(space *forall.Space, share float64, likely *inet.Input, book *names.Book) Kind {
+// kindOf is the kind of the packets of a box, with a likely one of them.
+func kindOf(space *forall.Space, share float64, likely *inet.Input, book *names.Book) Kind {
 	k := Kind{
 		Family: space.Family, Class: space.Class.String(), Share: share,
 		Packets: space.String(), Packet: likely.String(), Ends: endsOf(book, likely),
@@ -71,28 +71,28 @@ func endsOfBoth(sides *[2]Side, in *inet.Input) string {
 	return before + "; after: " + after
 }
 
-// Tolerance is what a draw of iptables that counts as 1/n may be off by, for all endpoints of a service together.
-const Tolerance = 1e-6
+// tolerance is what a draw of iptables that counts as 1/n may be off by, for all endpoints of a service together.
+const tolerance = 1e-6
 
-// Confirm is an error if a walk of a packet says something else than was worked out for it. That is a mistake of chainwalk.
-func Confirm(h *packetsim.Host, in inet.Input, want forall.Distribution, left forall.Part) error {
-	otherwise, err := forall.Confirm(h, in, want, left, Tolerance)
+// confirm is an error if a walk of a packet says something else than was worked out for it. That is a mistake of chainwalk.
+func confirm(h *packetsim.Host, in inet.Input, want forall.Distribution, left forall.Part) error {
+	otherwise, err := forall.Confirm(h, in, want, left, tolerance)
 	if err != nil || otherwise == "" {
-		return nil //nolint:nilerr // a walk that cannot say what becomes of a packet contradicts nothing, and Decided says why
+		return nil //nolint:nilerr // a walk that cannot say what becomes of a packet contradicts nothing, and decided says why
 	}
 	return fmt.Errorf("%s: a walk says something else than was worked out, so nothing can be said: %s "+
 		"(please report this mistake of chainwalk)", in, otherwise)
 }
 
-// Decided is what decides about a packet, for each outcome of a walk of it: the rule that translates it if it passes, or else the last rule
+// decided is what decides about a packet, for each outcome of a walk of it: the rule that translates it if it passes, or else the last rule
 // or policy that it meets, or why the kernel stops it without a rule.
-func Decided(h *packetsim.Host, in inet.Input) (out []string) {
+func decided(h *packetsim.Host, in inet.Input) (out []string) {
 	outcomes, err := h.Walk(in)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	for i := range outcomes {
-		text := DecidedBy(&outcomes[i])
+		text := decidedBy(&outcomes[i])
 		if !slices.Contains(out, text) {
 			out = append(out, text)
 		}
@@ -100,8 +100,8 @@ func Decided(h *packetsim.Host, in inet.Input) (out []string) {
 	return out
 }
 
-// DecidedBy is what decides in one outcome.
-func DecidedBy(o *packetsim.Outcome) string {
+// decidedBy is what decides in one outcome.
+func decidedBy(o *packetsim.Outcome) string {
 	switch {
 	case o.Why != "":
 		return "no rule: " + o.Why

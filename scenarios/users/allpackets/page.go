@@ -141,3 +141,41 @@ func (w *drawing) oddity(o *Oddity, id string) dom.Part {
 		dom.Element("div.beside", fate("expected", o.Beside, o.There, o.DecidedThere), fate("got", odd, o.Here, o.DecidedHere)),
 		w.way("The way on "+odd, o.sides[0], o.witnesses[0], id+"odd"), w.way("The way on "+o.Beside, o.sides[1], o.witnesses[1], id+"most"))
 }
+
+// WriteHTML writes the answer as a page.
+func (r *Answers) WriteHTML(w io.Writer) error {
+	colour, word := "good", "found"
+	switch {
+	case r.Open():
+		colour, word = "open", "cannot say"
+	case len(r.Kinds) == 0:
+		colour, word = "none", "none"
+	}
+	draw := drawing{roomLines}
+	var parts []dom.Part
+	for i := range r.Kinds {
+		parts = append(parts, draw.answer(&r.Kinds[i], "a"+strconv.Itoa(i)))
+	}
+	head := dom.Parts(page.State(colour, word), dom.Text(" "), page.Code(r.Question))
+	return writePage(w, r.Answer, "ask", head, parts, r.Unread, r.Unknown)
+}
+
+func (w *drawing) answer(k *Answer, id string) dom.Part {
+	way := "The way"
+	if k.Node != "" {
+		way = "The way through " + k.Node
+	}
+	return dom.Element("section.finding.answer", dom.ID(id),
+		dom.Element("h2", dom.Textf("%s of all %s packets of IPv%d%s", ShareText(k.Share), k.Class, k.Family, k.where())),
+		dom.Element("dl.facts", k.facts(), ends(k.Ends),
+			dom.If(k.Probability < 1-tolerance, page.Fact("chance", dom.Textf("%.4g", k.Probability)))),
+		dom.Element("div.beside", fate("", "fate", k.Fates, k.Decided),
+			dom.If(len(k.Replies) > 0, dom.Element("div", dom.Element("h4", dom.Text("reply")),
+				dom.Element("ul", dom.Each(k.Replies, (*Reply).item))))),
+		w.way(way, k.side, k.witness, id+"way"))
+}
+
+// item is the reply in a list.
+func (r *Reply) item() dom.Part {
+	return dom.Element("li", dom.Text(r.text()), dom.If(r.Decided != "", dom.Text(" by "), page.Code(r.Decided)))
+}

@@ -20,7 +20,9 @@ func TestPagesOfAllPacketsInABrowser(t *testing.T) {
 	}
 	require.NoError(t, os.MkdirAll(out, 0o755))
 	b := chromium.Open(t, program)
-	for name, write := range map[string]func(io.Writer) error{"diff": comparison(t).WriteHTML, "across": oddNode(t).WriteHTML} {
+	for name, write := range map[string]func(io.Writer) error{
+		"diff": comparison(t).WriteHTML, "across": oddNode(t).WriteHTML, "ask": answers(t).WriteHTML,
+	} {
 		path, err := filepath.Abs(filepath.Join(out, name+".html"))
 		require.NoError(t, err)
 		file, err := os.Create(path)

@@ -9,7 +9,7 @@ import (
 // WriteText writes the answer, and each difference for people to read.
 func (d *Diff) WriteText(w io.Writer) error {
 	var b strings.Builder
-	WriteHead(&b, d.Answer, d.Unread, d.Unknown)
+	writeHead(&b, d.Answer, d.Unread, d.Unknown)
 	for i := range d.Differences {
 		d.Differences[i].write(&b)
 	}
@@ -17,7 +17,7 @@ func (d *Diff) WriteText(w io.Writer) error {
 }
 
 func (d *Difference) write(w *strings.Builder) {
-	d.Kind.WriteText(w, "")
+	d.writeKind(w, "")
 	WriteField(w, "before", d.Before.String())
 	for _, text := range d.DecidedBefore {
 		WriteField(w, "  by", text)
@@ -35,8 +35,8 @@ func flush(w io.Writer, b *strings.Builder) error {
 	return nil
 }
 
-// WriteHead writes an answer's first line, what was not read, and the kinds of packets whose fate is not known.
-func WriteHead(w *strings.Builder, answer string, unread, unknown []string) {
+// writeHead writes an answer's first line, what was not read, and the kinds of packets whose fate is not known.
+func writeHead(w io.Writer, answer string, unread, unknown []string) {
 	fmt.Fprintln(w, answer)
 	for _, text := range unread {
 		fmt.Fprintf(w, "not read: %s\n", text)
@@ -46,8 +46,8 @@ func WriteHead(w *strings.Builder, answer string, unread, unknown []string) {
 	}
 }
 
-// WriteText writes what is said of the packets. more ends the first line.
-func (k *Kind) WriteText(w *strings.Builder, more string) {
+// writeKind writes what is said of the packets. more ends the first line.
+func (k *Kind) writeKind(w io.Writer, more string) {
 	fmt.Fprintf(w, "\n%s of all %s packets of IPv%d%s\n", ShareText(k.Share), k.Class, k.Family, more)
 	WriteField(w, "such as", k.Packets)
 	WriteField(w, "if", strings.Join(k.If, " and "))
@@ -56,7 +56,7 @@ func (k *Kind) WriteText(w *strings.Builder, more string) {
 }
 
 // WriteField writes a line of what is said of packets, if there is something to say.
-func WriteField(w *strings.Builder, name, text string) {
+func WriteField(w io.Writer, name, text string) {
 	if text != "" {
 		fmt.Fprintf(w, "  %-8s %s\n", name, text)
 	}
@@ -73,7 +73,7 @@ func ShareText(share float64) string {
 // WriteText writes the answer, the groups of nodes, and what the odd ones do, for people to read.
 func (n *Nodes) WriteText(w io.Writer) error {
 	var b strings.Builder
-	WriteHead(&b, n.Answer, n.Unread, n.Unknown)
+	writeHead(&b, n.Answer, n.Unread, n.Unknown)
 	for i, group := range n.Groups {
 		name := "odd"
 		if i == 0 {
@@ -105,5 +105,42 @@ func (o *Oddity) write(w *strings.Builder) {
 	WriteField(w, "most", o.There.String())
 	for _, text := range o.DecidedThere {
 		WriteField(w, "  by", text)
+	}
+}
+
+// WriteText writes the answer, and each kind of packets for people to read.
+func (r *Answers) WriteText(w io.Writer) error {
+	var b strings.Builder
+	writeHead(&b, r.Answer, r.Unread, r.Unknown)
+	for i := range r.Kinds {
+		r.Kinds[i].write(&b)
+	}
+	return flush(w, &b)
+}
+
+// where says in how many ranges the packets are, and to which node they come.
+func (k *Answer) where() string {
+	at := ", in 1 range"
+	if k.Boxes != 1 {
+		at = fmt.Sprintf(", in %d ranges", k.Boxes)
+	}
+	if k.Node != "" {
+		at += ", that come to " + k.Node
+	}
+	return at
+}
+
+func (k *Answer) write(w *strings.Builder) {
+	k.writeKind(w, k.where())
+	WriteField(w, "fate", k.Fates.String())
+	if k.Probability < 1-tolerance {
+		WriteField(w, "chance", fmt.Sprintf("%.4g", k.Probability))
+	}
+	for _, text := range k.Decided {
+		WriteField(w, "  by", text)
+	}
+	for i := range k.Replies {
+		WriteField(w, "reply", k.Replies[i].text())
+		WriteField(w, "  by", k.Replies[i].Decided)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package allpackets
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// askReply is a reply to a packet, and what becomes of it.
-type askReply struct {
+// Reply is a reply to a packet, and what becomes of it.
+type Reply struct {
 	// Probability is how likely the packet goes where this is the reply.
 	Probability float64 `json:"probability"`
 	// Heard says that the sender gets it from the address that it called, From as it leaves the node.
@@ -25,23 +25,23 @@ type askReply struct {
 }
 
 // repliesTo is the replies to a packet, by a walk of it.
-func repliesTo(h *packetsim.Host, in inet.Input) (out []askReply) {
+func repliesTo(h *packetsim.Host, in inet.Input) (out []Reply) {
 	outcomes, err := h.WalkWith(in, packetsim.WalkOptions{Back: true})
 	if err != nil {
-		return []askReply{{Probability: 1, Why: "what becomes of it is not known: " + err.Error()}}
+		return []Reply{{Probability: 1, Why: "what becomes of it is not known: " + err.Error()}}
 	}
 	for i := range outcomes {
 		back := outcomes[i].Back
 		if back == nil {
 			continue
 		}
-		one := askReply{Heard: back.Heard, Why: back.Why, Packet: back.Packet}
+		one := Reply{Heard: back.Heard, Why: back.Why, Packet: back.Packet}
 		if o := back.Outcome; o != nil && o.Verdict == packetsim.Accept {
 			one.From = endText(o.Final.Src, o.Final.SrcPort)
 		} else if o != nil {
 			one.Decided = decidedBy(o)
 		}
-		at := slices.IndexFunc(out, func(r askReply) bool {
+		at := slices.IndexFunc(out, func(r Reply) bool {
 			return r.Heard == one.Heard && r.From == one.From && r.Decided == one.Decided && (one.Heard || r.Why == one.Why)
 		})
 		if at < 0 {
@@ -61,14 +61,14 @@ func endText(a netip.Addr, port uint16) string {
 	return netip.AddrPortFrom(a, port).String()
 }
 
-func (r *askReply) write(s streams) {
+// text is what becomes of the reply.
+func (r *Reply) text() string {
 	text := "comes back from " + r.From
 	if !r.Heard {
 		text = "is not heard: " + strings.TrimPrefix(r.Why, "the answer ")
 	}
-	if r.Probability < 1-idealTolerance {
+	if r.Probability < 1-tolerance {
 		text = fmt.Sprintf("%.4g: %s", r.Probability, text)
 	}
-	writeField(s, "reply", text)
-	writeField(s, "  by", r.Decided)
+	return text
 }
