@@ -98,8 +98,15 @@ type sumKey struct {
 // deepest is how many chains may be entered one in another.
 const deepest = 512
 
-// chain is what a chain does in a state. Its atoms are fell behind its last rule, returned, and accepted.
-func (b *builder) chain(c *chain, st state) diagram.ID {
+// leaving is what states behind a chain become: of which kind those are of accepted packets, and of which the others, if these are not
+// dropped.
+type leaving struct {
+	accepted, others kind
+	drops            bool
+}
+
+// chain is what a chain does in a state. Its atoms are states behind it.
+func (b *builder) chain(c *chain, st state, as leaving) diagram.ID {
 	if b.depth++; b.depth > deepest {
 		b.depth--
 		return b.unmodelled("rules that loop")
@@ -112,26 +119,40 @@ func (b *builder) chain(c *chain, st state) diagram.ID {
 		made = b.inTurn(c, b.candidates(c, plain), plain)
 		b.sums[key] = made
 	}
-	if plain == st {
-		return made
-	}
-	return b.s.Replace(made, func(a diagram.Atom) diagram.ID {
+	dropped := b.w.fate(droppedFate)
+	return b.s.Rename(made, func(a diagram.Atom) diagram.Atom {
+		if a < 0 {
+			return a
+		}
 		k, after := b.stateOf(a)
-		after.at, after.sub, after.back = st.at, st.sub, st.back
-		if c.reads&readsHook == 0 {
-			after.hook = st.hook
+		switch {
+		case k == accepted:
+			k = as.accepted
+		case as.drops:
+			return dropped
+		default:
+			k = as.others
 		}
-		if c.reads&readsDevices == 0 {
-			after.origin, after.out = st.origin, st.out
-		}
-		if c.reads&readsWay == 0 {
-			after.way, after.routed = st.way, st.routed
-		}
-		if after.to == plain.to || after.to > 0 && !b.targets.all[after.to].addr.IsValid() {
-			after.view, after.orig = st.view, st.orig
-		}
-		return b.is(k, after)
+		b.restore(c, &st, &plain, &after)
+		return b.atom(k, after)
 	})
+}
+
+// restore gives a state behind a chain back what was taken out of it before.
+func (o *outcomes) restore(c *chain, st, plain, after *state) {
+	after.at, after.sub, after.back = st.at, st.sub, st.back
+	if c.reads&readsHook == 0 {
+		after.hook = st.hook
+	}
+	if c.reads&readsDevices == 0 {
+		after.origin, after.out = st.origin, st.out
+	}
+	if c.reads&readsWay == 0 {
+		after.way, after.routed = st.way, st.routed
+	}
+	if after.to == plain.to || after.to > 0 && !o.targets.all[after.to].addr.IsValid() {
+		after.view, after.orig = st.view, st.orig
+	}
 }
 
 // plainFor is the state without what a chain does not look at.
@@ -268,13 +289,7 @@ func (b *builder) jump(c *chain, name string, isGoto bool, st state) diagram.ID 
 	if isGoto {
 		behind = returned
 	}
-	return b.s.Replace(b.chain(to, st), func(a diagram.Atom) diagram.ID {
-		k, after := b.stateOf(a)
-		if k != accepted {
-			k = behind
-		}
-		return b.is(k, after)
-	})
+	return b.chain(to, st, leaving{accepted: accepted, others: behind})
 }
 
 // fewGoals is up to how many targets of translations are told from the other destinations, so that a packet that is for one already is

@@ -177,8 +177,10 @@ func (o *outcomes) unmodelled(why string) diagram.ID { return o.end(Fate{Unmodel
 
 // dropped is the leaf of the packets that are dropped.
 func (o *outcomes) dropped() diagram.ID {
-	return o.end(Fate{Verdict: packetsim.Drop, To: packetsim.ToNone})
+	return o.end(droppedFate)
 }
+
+var droppedFate = Fate{Verdict: packetsim.Drop, To: packetsim.ToNone}
 
 func (o *outcomes) rejected(with string) diagram.ID {
 	return o.end(Fate{Verdict: packetsim.Reject, To: packetsim.ToNone, RejectWith: with})

@@ -130,13 +130,7 @@ func (b *builder) nat(st state, e *packetsim.HookEntry) diagram.ID {
 // run takes packets through a base chain. Its atoms are the states of those that go on.
 func (b *builder) run(c *packetsim.HookChain, st state) diagram.ID {
 	base := b.baseOf(c)
-	return b.s.Replace(b.chain(base, st), func(a diagram.Atom) diagram.ID {
-		k, after := b.stateOf(a)
-		if k != accepted && base.drops {
-			return b.dropped()
-		}
-		return b.is(fell, after)
-	})
+	return b.chain(base, st, leaving{accepted: fell, others: fell, drops: base.drops})
 }
 
 // behind is what comes after a hook.

@@ -7,38 +7,49 @@ import (
 
 // Open are the open atoms in the leaves below, ascending. They are not to be written to.
 func (s *Store) Open(id ID) []Atom {
-	for len(s.open) < len(s.nodes) {
-		s.open = append(s.open, unasked)
+	if len(s.open) < len(s.nodes) {
+		s.open = append(s.open, make([]span, len(s.nodes)-len(s.open))...)
 	}
-	if known := s.open[id]; known == nil || len(known) > 0 {
-		return known
+	if known := s.open[id]; known.asked {
+		return s.atoms[known.first : known.first+known.count : known.first+known.count]
 	}
-	var all []Atom
 	if s.nodes[id].v == none {
-		for _, one := range s.Shares(id) {
-			if one.Atom >= 0 {
-				all = append(all, one.Atom)
-			}
-		}
+		s.openLeaf(id)
 	} else {
-		all = s.openBelow(id)
+		s.openBelow(id)
 	}
-	s.open[id] = all
-	return all
+	return s.Open(id)
 }
 
-// unasked is what open has of a node until somebody asks.
-var unasked = []Atom{}
+// span is where the open atoms of a node are among those of all, once somebody has asked.
+type span struct {
+	first, count uint32
+	asked        bool
+}
 
-func (s *Store) openBelow(id ID) []Atom {
+// openLeaf notes the open atoms of a leaf.
+func (s *Store) openLeaf(id ID) {
+	first := len(s.atoms)
+	for _, one := range s.Shares(id) {
+		if one.Atom >= 0 {
+			s.atoms = append(s.atoms, one.Atom)
+		}
+	}
+	s.open[id] = span{uint32(first), uint32(len(s.atoms) - first), true}
+}
+
+// openBelow notes the open atoms below a node: where all are below one child, they are the same list.
+func (s *Store) openBelow(id ID) {
 	var all []Atom
-	shared := true // all is the list of a child
+	same := span{asked: true} // all is the list of a child
+	shared := true
 	for i := range s.Kids(id) {
-		below := s.Open(s.Kids(id)[i])
+		kid := s.Kids(id)[i]
+		below := s.Open(kid)
 		switch {
 		case len(below) == 0 || slices.Equal(below, all):
 		case len(all) == 0:
-			all = below
+			all, same = below, s.open[kid]
 		case shared:
 			all, shared = slices.Concat(all, below), false
 		default:
@@ -47,9 +58,11 @@ func (s *Store) openBelow(id ID) []Atom {
 	}
 	if !shared {
 		slices.Sort(all)
-		all = slices.Clip(slices.Compact(all))
+		all = slices.Compact(all)
+		same = span{uint32(len(s.atoms)), uint32(len(all)), true}
+		s.atoms = append(s.atoms, all...)
 	}
-	return all
+	s.open[id] = same
 }
 
 // Replace puts functions in the place of the open atoms of a function, where they are as likely as the atoms were.
@@ -278,6 +291,6 @@ func (m *memo) grow() {
 
 // Forget gives the memory of computations back. What was made stays.
 func (s *Store) Forget() {
-	s.memo, s.open = memo{}, nil
+	s.memo, s.open, s.atoms = memo{}, nil, nil
 	s.seen, s.stamp, s.rounds = nil, nil, 0
 }

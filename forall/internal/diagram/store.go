@@ -43,9 +43,10 @@ type Store struct {
 	shares []Share
 	table  []ID // by hashes; 0: empty, otherwise the ID plus 1
 
-	open    [][]Atom // of each node, once somebody has asked: its open atoms, ascending
-	ones    []ID     // the leaves of one open atom, plus 1
-	oneEnds []ID     // those of one end
+	open    []span // of each node
+	atoms   []Atom // the open atoms of nodes, ascending for each
+	ones    []ID   // the leaves of one open atom, plus 1
+	oneEnds []ID   // those of one end
 	memo    memo
 	steps   int // how often something was computed and not remembered
 
@@ -282,8 +283,8 @@ func (s *Store) put(slot int, n node) ID {
 	return s.table[slot] - 1
 }
 
-// mix adds a number to a hash.
+// mix adds a number to a hash. Both are factors, so that pairs of numbers that differ in the same bits do not meet.
 func mix(h, x uint64) uint64 {
-	high, low := bits.Mul64(h^x^0x9e3779b97f4a7c15, 0xe7037ed1a0b428db)
+	high, low := bits.Mul64(h^0x9e3779b97f4a7c15, x^0xe7037ed1a0b428db)
 	return high ^ low
 }
