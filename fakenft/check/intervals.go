@@ -114,19 +114,19 @@ type member struct {
 	kernel bool
 }
 
-// withExisting puts new elements among those of the kernel, in order.
+// withExisting puts new elements among those of the kernel, in order; of those that begin at the same place before those.
 func (c *intervalChecker) withExisting(set *syntax.SetDecl, elements *syntax.Set) []member {
 	toRanges(elements.Items)
 	sortRanges(elements.Items)
 	var all []member
+	for _, item := range elements.Items {
+		all = append(all, member{item, false})
+	}
 	existing := c.tx.existing(set)
 	if existing != nil {
 		for _, item := range existing.items() {
 			all = append(all, member{item, !existing.declared[item]})
 		}
-	}
-	for _, item := range elements.Items {
-		all = append(all, member{item, false})
 	}
 	slices.SortStableFunc(all, byBeginning)
 	return all
@@ -173,7 +173,7 @@ func (c *intervalChecker) overlapping(all []member) bool {
 				el := elementOf(m.item)
 				switch {
 				case all[prev].kernel:
-					return c.wrong("interval overlaps with an existing one", el.Loc)
+					return c.wrong("interval overlaps with an existing one", readAt(el.Loc))
 				case m.kernel:
 					return c.wrong("interval overlaps with an existing one", elementOf(all[prev].item).Loc)
 				}
@@ -183,6 +183,14 @@ func (c *intervalChecker) overlapping(all []member) bool {
 		prev = i
 	}
 	return true
+}
+
+// readAt is the place of an element, which may be one that nft has read from the kernel.
+func readAt(at syntax.Loc) syntax.Loc {
+	if at.Written() {
+		return at
+	}
+	return syntax.Loc{In: syntax.Netlink}
 }
 
 func endsOfMember(m member) (from, to syntax.Num) {

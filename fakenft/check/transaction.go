@@ -18,7 +18,7 @@ type transaction struct {
 	// placesRules: a rule of the transaction is placed by another one, so that nft follows what becomes of the rules of all chains.
 	placesRules bool
 	// sent are the sets of intervals that the transaction adds: nft sends elements that it adds to them with the set as well. They have the
-	// number of elements that they are declared with, or -1 until it is asked for.
+	// number of elements that they are declared with and that no command has said again, or -1 until it is asked for.
 	sent map[*syntax.SetDecl]int
 }
 
@@ -130,8 +130,8 @@ func (c *transaction) namedSet(cmd *syntax.Command, fits func(nftables.SetFlags)
 	return t, set
 }
 
-// send puts elements that are added to a set of intervals of the same transaction among those that the set is sent with. That is why create
-// says of them that they exist, and why a mistake in them is told twice.
+// send puts elements that are added to a set of intervals of the same transaction among those that the set is sent with, and those that it is
+// declared with among those of the first command. That is why create says of them that they exist, and why a mistake in them is told twice.
 func (c *transaction) send(cmd *syntax.Command, set *syntax.SetDecl, elements *syntax.Set) bool {
 	create := cmd.Op == syntax.OpCreate
 	declared, sent := c.sent[set]
@@ -146,11 +146,14 @@ func (c *transaction) send(cmd *syntax.Command, set *syntax.SetDecl, elements *s
 		declared = len(all.Items)
 		c.sent[set] = declared
 	}
-	if create {
-		elements.Items = append(elements.Items, all.Items[:declared]...) // which nft says again
-		sortRanges(elements.Items)
+	rest := all.Items
+	if declared > 0 {
+		// The first command says again what the set is declared with.
+		elements.Items = append(elements.Items, all.Items[:declared]...)
+		slices.SortStableFunc(elements.Items, func(a, b syntax.Expr) int { return byBeginning(member{item: a}, member{item: b}) })
+		c.sent[set], rest = 0, all.Items[declared:]
 	}
-	all.Items = append(slices.Clip(all.Items), elements.Items...)
+	all.Items = append(slices.Clip(rest), elements.Items...)
 	set.Elements = all
 	if cmd.Set.Elements == nil {
 		cmd.Set.Elements = all // so that compile does not say again that its first interval does not begin at 0
