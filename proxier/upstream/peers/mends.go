@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
@@ -155,6 +156,19 @@ func MendsOf(list ...Mend) Mends {
 		set |= 1 << m
 	}
 	return set
+}
+
+// MendsNamed is the set that String writes so. Names that there are not are an error.
+func MendsNamed(text string) (Mends, error) {
+	var set Mends
+	for name := range strings.SplitSeq(text, "+") {
+		i := slices.IndexFunc(findings[:], func(f finding) bool { return f.name == name })
+		if i < 0 {
+			return 0, fmt.Errorf("there is no mend %q", name)
+		}
+		set |= MendsOf(Mend(i))
+	}
+	return set, nil
 }
 
 // Breaking is the set of those whose findings can break a clause.

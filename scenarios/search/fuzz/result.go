@@ -126,10 +126,24 @@ func (o *Options) small(ctx context.Context, f failing) (*Failure, error) {
 func (o *Options) breaks(ctx context.Context, f failing, s *scenarios.Scenario) (*trial.Violation, bool) {
 	q := f.question
 	q.sample = 0 // what a smaller case draws is another matter
-	report := o.answer(ctx, q, s)
+	bare := *o
+	if o.Still != nil {
+		bare.Explain = nil
+	}
+	report := bare.answer(ctx, q, s)
 	i := slices.IndexFunc(report.Violations, func(other trial.Violation) bool {
-		return other.Clause.Name == f.violation.Clause.Name && other.Cause == f.violation.Cause
+		return other.Clause.Name == f.violation.Clause.Name && (o.Still != nil || other.Cause == f.violation.Cause)
 	})
+	if i >= 0 && o.Still != nil {
+		smaller := &report.Violations[i]
+		smaller.Cause = f.violation.Cause
+		again := func(ctx context.Context, options trial.Options) (*trial.Report, error) {
+			return q.with(ctx, options, s)
+		}
+		if same, err := o.Still(ctx, smaller, smaller.Cause, again); err != nil || !same {
+			return nil, false
+		}
+	}
 	if i < 0 || f.violation.Clause.Name == unrunnable().Name && !sameError(report.Violations[i].Got, f.violation.Got) {
 		return nil, false
 	}

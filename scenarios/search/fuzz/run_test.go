@@ -223,3 +223,22 @@ func TestABriefTextIsOneScreen(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(b.String(), "\n"), 40)
 	assert.Contains(t, b.String(), "and 35 more (-v)")
 }
+
+// TestSmallerCasesAreOfTheSameCause: a smaller case that breaks the same clause by something else is not taken.
+func TestSmallerCasesAreOfTheSameCause(t *testing.T) {
+	size := func(same bool) (files, asked int) {
+		r := found(t, Options{Seed: 3, Runs: 20, Shrinks: 50, Still: func(context.Context, *trial.Violation, string, Again) (bool, error) {
+			asked++
+			return same, nil
+		}})
+		for _, f := range r.Failures {
+			files += len(f.File)
+		}
+		return files, asked
+	}
+	small, tried := size(true)
+	large, refused := size(false)
+	assert.Less(t, small, large)
+	assert.Greater(t, tried, 1)
+	assert.Greater(t, refused, tried)
+}

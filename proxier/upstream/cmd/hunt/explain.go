@@ -62,11 +62,27 @@ func (e *explanation) holds(f *trial.Violation, set peers.Mends, plays int) (boo
 }
 
 // How often a case is played with a mend before that is believed: for a violation that comes up in as many plays with the placebo before
-// and after these, and for one that chance decides.
+// and after these, for one that chance decides, and while it is made small.
 const (
 	plays       = 5
 	chanceTries = 16
+	smallTries  = 2
 )
+
+// still says whether a violation of a smaller case comes of the same cause: the mends of the cause hold what is broken, or where no cause is
+// known, all mends do not.
+func still(ctx context.Context, smaller *trial.Violation, cause string, again fuzz.Again) (bool, error) {
+	e := &explanation{ctx: ctx, again: again}
+	if cause == "" {
+		holds, err := e.holds(smaller, peers.AllMends(), smallTries)
+		return !holds, err
+	}
+	set, err := peers.MendsNamed(cause)
+	if err != nil {
+		return false, err
+	}
+	return e.holds(smaller, set, smallTries)
+}
 
 // cause is what a violation comes of, empty if that is not known. What a kube-proxy with nothing mended does not break either, however
 // often it tries, is explained by nothing.
