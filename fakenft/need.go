@@ -83,7 +83,7 @@ func (n *need) add(c *syntax.Command, echo bool) {
 		n.most()
 		n.rules = n.rules || c.Handle.Index != 0 || c.Handle.Position != 0
 	case syntax.KindTable:
-		if c.Table != nil {
+		if c.Table != nil && c.Table.Loc.Written() { // with braces
 			n.most()
 		}
 	default:

@@ -45,14 +45,14 @@ func (r *run) meant(all []*syntax.Command, change nftables.Change, part nftables
 		found = nearest(known.tables, c.Name)
 		part = nftables.PartTable
 	case *nftables.AddChain:
-		if c.Handle != 0 {
-			return "" // a chain that is renamed
+		if c.Handle != 0 || c.Chain.Flags&nftables.ChainBinding != 0 {
+			return "" // a chain that is renamed, or has no name
 		}
 		found = nearest(known.chains, c.Chain.Name)
 	case *nftables.DeleteChain:
 		found = nearest(known.chains, c.Name)
 	case *nftables.AddRule:
-		if part == nftables.PartPlace {
+		if part == nftables.PartPlace || c.ChainID != 0 {
 			return ""
 		}
 		if found = nearest(known.chains, c.Chain); found != nil && found.name == c.Chain && part != nftables.PartTable {

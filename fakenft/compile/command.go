@@ -365,13 +365,27 @@ func (b *builder) addObject(o *syntax.ObjectDecl, h *syntax.Handle, create bool)
 func (b *builder) addAnonymous(c *syntax.ChainDecl, h *syntax.Handle) {
 	spec := nftables.ChainSpec{ID: c.ID, Flags: nftables.ChainBinding}
 	b.putAt(&nftables.AddChain{Family: h.Family, Table: h.Table, Chain: spec}, h, b.wholeOf(c.Loc))
+	b.inTable(unwritten)
 	for _, r := range c.Rules {
 		b.addRule(r, syntax.OpAdd)
 		if last := len(b.requests) - 1; last >= 0 {
 			if rule, isRule := b.requests[last].Change.(*nftables.AddRule); isRule {
 				rule.Chain, rule.ChainID = "", c.ID
+				b.inTable(h.TableLoc)
 			}
 		}
+	}
+}
+
+// inTable says where the name of the table was written for the request that was put last.
+func (b *builder) inTable(at syntax.Loc) {
+	last := &b.requests[len(b.requests)-1]
+	places := last.Places
+	last.Places = func(part nftables.Part, index int) syntax.Loc {
+		if part == nftables.PartTable {
+			return at
+		}
+		return places(part, index)
 	}
 }
 
