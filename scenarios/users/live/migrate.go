@@ -120,6 +120,8 @@ func (m *migration) modeFrom(from string) kubeproxyconfig.ProxyMode {
 		return m.target.Mode
 	case m.target.Config != nil:
 		return cmp.Or(m.target.Config.Mode, manifest.ModeIPTables)
+	case m.target.Versions != (Versions{}):
+		return kubeproxyconfig.ProxyMode(cmp.Or(from, provenance.ModeIPTables))
 	case from == provenance.ModeNFTables:
 		return manifest.ModeIPTables
 	}

@@ -333,3 +333,34 @@ func TestMigrationAsAPage(t *testing.T) {
 	assert.Equal(t, want, got, "texts make no element and no attribute")
 	assert.Contains(t, text, "&lt;script&gt;")
 }
+
+// TestMigrateBetweenVersions: each known difference between two versions is named where services meet it, both ways, and no mode changes.
+func TestMigrateBetweenVersions(t *testing.T) {
+	v, err := ParseVersions("v1.35.2", "1.37")
+	require.NoError(t, err)
+	assert.Equal(t, Versions{35, 37}, v)
+	c := recorded(nil, "legacy", dumpNodes...)
+	up := migrated(t, c, Target{Versions: v})
+	for i := range up.Nodes {
+		assert.Equal(t, up.Nodes[i].From, up.Nodes[i].To)
+	}
+	assert.Empty(t, up.Findings)
+	said := func(m *Migration) string {
+		var b strings.Builder
+		require.NoError(t, m.WriteText(&b, true))
+		return b.String()
+	}
+	text := said(up)
+	assert.Contains(t, text, "v1.35: Connections of UDP to a service that has lost its last endpoint go on")
+	assert.Contains(t, text, "v1.37: kube-proxy asks for no version")
+	assert.NotContains(t, text, "more than 128 bytes")
+	assert.Contains(t, text, "not more than is named here")
+	down := said(migrated(t, c, Target{Versions: Versions{37, 36}}))
+	assert.Contains(t, down, "v1.36: Connections of UDP to a service that has lost its last endpoint go on")
+	same := migrated(t, c, Target{Versions: Versions{35, 36}})
+	assert.Empty(t, same.Documented)
+	for from, to := range map[string]string{"1.35": "", "": "1.36", "1.34": "1.37", "1.37": "1.38", "37": "1.36", "x": "y", "1.36x": "1.37", "1": "1.37"} {
+		_, err := ParseVersions(from, to)
+		assert.Error(t, err, "%s to %s", from, to)
+	}
+}

@@ -5,8 +5,10 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
@@ -22,6 +24,7 @@ func (m *migration) know() error {
 		}
 	}
 	m.affinity()
+	m.versions()
 	m.shared()
 	m.ownRules()
 	if m.out.WrongBefore > 0 {
@@ -94,28 +97,34 @@ func (m *migration) ownRules() {
 	notes = append(notes, "kube-proxy v1.36 and v1.37 in mode nftables follow changed ServiceCIDRs and addresses of the node, and write a "+
 		"table again that somebody deleted (nft flush ruleset), only with the next full sync, which may be an hour later; chainwalk's proxier "+
 		"does so at its next sync")
-	var refused, unplaced []string
+	var refused []string
 	empty := m.before.withoutEndpoint()
 	for _, s := range m.cluster.services() {
 		if name := s.Namespace + "/" + s.Name; len(s.Spec.LoadBalancerSourceRanges) > 0 && slices.Contains(empty, name) {
 			refused = append(refused, name)
 		}
 	}
-	for _, s := range m.cluster.slices() {
-		if slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return e.NodeName == nil }) {
-			unplaced = append(unplaced, serviceOf(s))
-		}
-	}
 	if len(refused) > 0 {
 		notes = append(notes, "kube-proxy in mode nftables drops clients outside of loadBalancerSourceRanges where chainwalk's rules reject "+
 			"them, since these services have no endpoint: "+strings.Join(refused, ", "))
 	}
-	if len(unplaced) > 0 {
-		slices.Sort(unplaced)
+	if names := unplaced(m.cluster); len(names) > 0 {
 		notes = append(notes, "kube-proxy in mode nftables does not masquerade an endpoint that reaches itself and whose slice names no node, "+
-			"so that it fails; chainwalk's rules do: "+strings.Join(slices.Compact(unplaced), ", "))
+			"so that it fails; chainwalk's rules do: "+strings.Join(names, ", "))
 	}
 	m.out.Notes = append(notes, m.out.Notes...)
+}
+
+// unplaced are the services with endpoints whose slices name no node.
+func unplaced(c *Cluster) []string {
+	var names []string
+	for _, s := range c.slices() {
+		if slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return e.NodeName == nil }) {
+			names = append(names, serviceOf(s))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // shared names external addresses that several services claim: which of them serves is a matter of order or of chance.
@@ -184,4 +193,152 @@ func (m *migration) conclude() {
 	default:
 		out.Answer = fmt.Sprintf("%sthe same: %s", open, where)
 	}
+}
+
+// The versions of kube-proxy whose differences are known: those that make peer and make hunt have run.
+const oldestKnown, newestKnown = 35, 37
+
+// Versions are those of kube-proxy before and after a change, by their minor number: 37 for v1.37. The zero value: the change is not one of
+// versions.
+type Versions struct{ From, To int }
+
+// ParseVersions reads two versions, "1.35" or "v1.37.2" each. Both or none must be given, and what kube-proxy does in them must be known.
+func ParseVersions(from, to string) (Versions, error) {
+	if from == "" && to == "" {
+		return Versions{}, nil
+	}
+	var v Versions
+	for _, one := range []struct {
+		flag, text string
+		into       *int
+	}{{"--from-version", from, &v.From}, {"--to-version", to, &v.To}} {
+		if one.text == "" {
+			return v, fmt.Errorf("%s is missing: a change of versions has two", one.flag)
+		}
+		parts := strings.Split(strings.TrimPrefix(one.text, "v"), ".")
+		minor, err := strconv.Atoi(parts[min(1, len(parts)-1)])
+		if err != nil || parts[0] != "1" || len(parts) < 2 || len(parts) > 3 {
+			return v, fmt.Errorf("%s %s: want a version such as 1.%d", one.flag, one.text, newestKnown)
+		}
+		*one.into = minor
+		if *one.into < oldestKnown || *one.into > newestKnown {
+			return v, fmt.Errorf("%s %s: chainwalk knows how v1.%d to v1.%d differ, and no others", one.flag, one.text, oldestKnown, newestKnown)
+		}
+	}
+	return v, nil
+}
+
+// versionChange is what kube-proxy does otherwise since a version.
+type versionChange struct {
+	since int
+	// mode is the mode in which that is so; empty: in both.
+	mode string
+	// older and newer say what happens before that version, and from then on.
+	older, newer, document, set string
+	// meets gives the services whose packets meet it. One without is about nodes, and is met by every cluster.
+	meets func(*Cluster) []string
+}
+
+// versionChanges are what a packet can notice, as make hunt and make peer have found it (docs/findings.md).
+var versionChanges = []versionChange{
+	{
+		since: 37, document: "kubernetes#139628, kubernetes#139629",
+		older: "Connections of UDP to a service that has lost its last endpoint go on to the endpoint that is gone, until conntrack forgets them.",
+		newer: "Connections of UDP to the addresses of a service that has lost its last endpoint are deleted; those to its node ports go on.",
+		set:   "nothing; clients of UDP that go on sending see it",
+		meets: func(c *Cluster) []string { return servicesWith(c, hasUDP) },
+	},
+	{
+		since: 37, document: "kubernetes#138183",
+		older: "kube-proxy does not notice that the Node has other addresses: in mode nftables node ports are not served at them for up to an hour.",
+		newer: "kube-proxy exits when the addresses of its Node object change, and is started again.",
+		set:   "let the node's agent start kube-proxy again",
+		meets: func(c *Cluster) []string { return servicesWith(c, hasNodePort) },
+	},
+	{
+		since: 37, mode: provenance.ModeNFTables, document: "no thread found; proxier/upstream/testdata/findings/nft-long-name.yaml",
+		older: "Every sync fails while a service port whose name has more than 128 bytes has no endpoint: no change of any service is written.",
+		newer: "The comment of such a port is cut, and syncs go on.",
+		set:   "give ports shorter names before going back",
+		meets: func(c *Cluster) []string { return servicesWith(c, hasLongName) },
+	},
+	{
+		since: 37, mode: provenance.ModeIPTables, document: "proxier/upstream/README.md, old-tools",
+		older: "kube-proxy asks the iptables tools for their version, and leaves out what old ones cannot do.",
+		newer: "kube-proxy asks for no version, and takes the tools to be 1.6.2 or later: with older ones all syncs fail.",
+		set:   "use kube-proxy's own image, or iptables 1.6.2 or later",
+	},
+	{
+		since: 36, mode: provenance.ModeNFTables, document: "kubernetes#136499",
+		older: "An endpoint that reaches itself is masqueraded by a rule of its own, on whichever node it is.",
+		newer: "Local endpoints alone are masqueraded where they reach themselves: one whose slice names no node loses its own connections.",
+		set:   "have slices name the nodes of endpoints",
+		meets: unplaced,
+	},
+}
+
+// versions adds what is known of a change of versions.
+func (m *migration) versions() {
+	v := m.target.Versions
+	if v.From == 0 {
+		return
+	}
+	for i := range versionChanges {
+		c := &versionChanges[i]
+		if (v.From < c.since) == (v.To < c.since) || c.mode != "" && !m.changesTo(c.mode) {
+			continue
+		}
+		d := Moved{Document: c.document, Set: c.set}
+		if c.meets != nil {
+			if d.Services = c.meets(m.cluster); len(d.Services) == 0 {
+				continue
+			}
+		}
+		now, was := c.newer, c.older
+		if v.To < c.since {
+			now, was = was, now
+		}
+		d.Says = fmt.Sprintf("v1.%d: %s v1.%d: %s", v.From, was, v.To, now)
+		m.out.Documented = append(m.out.Documented, d)
+	}
+	m.out.Notes = append(m.out.Notes, fmt.Sprintf("packets were walked by the rules that chainwalk writes, whatever the version: what v1.%d and "+
+		"v1.%d do otherwise is known from runs of both (docs/findings.md), and not more than is named here", v.From, v.To))
+}
+
+// changesTo says whether a node is in a mode afterwards.
+func (m *migration) changesTo(mode string) bool {
+	return slices.ContainsFunc(m.out.Nodes, func(n MigratedNode) bool { return n.To == mode })
+}
+
+// servicesWith are the names of services, sorted.
+func servicesWith(c *Cluster, what func(*corev1.Service) bool) []string {
+	var names []string
+	for _, s := range c.services() {
+		if what(s) {
+			names = append(names, s.Namespace+"/"+s.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func hasUDP(s *corev1.Service) bool {
+	return slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Protocol == corev1.ProtocolUDP })
+}
+
+func hasNodePort(s *corev1.Service) bool {
+	return slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.NodePort != 0 })
+}
+
+// longestComment is the longest comment that nft takes, in bytes.
+const longestComment = 128
+
+func hasLongName(s *corev1.Service) bool {
+	return slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
+		name := s.Namespace + "/" + s.Name
+		if p.Name != "" {
+			name += ":" + p.Name
+		}
+		return len(name) > longestComment
+	})
 }

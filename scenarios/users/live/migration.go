@@ -16,6 +16,8 @@ type Target struct {
 	Mode kubeproxyconfig.ProxyMode
 	// Config is their new configuration. Nil: the one that they have, in the new mode.
 	Config *kubeproxyconfig.KubeProxyConfiguration
+	// Versions are those of kube-proxy, if it is a change of versions. Without Mode and Config each node stays in its mode.
+	Versions Versions
 }
 
 // Migration is what becomes of packets when the kube-proxies of a cluster change their mode or their configuration. Each class of packets
