@@ -82,7 +82,12 @@ func (s *services) text() string {
 
 func (s *services) host(t testing.TB) *packetsim.Host {
 	t.Helper()
-	h, err := snapshot.HostOfSave("services", strings.NewReader(s.text()), snapshot.RulesOptions{Devices: []string{"veth1", "cni0", "docker0"},
+	return hostOfServices(t, s.text())
+}
+
+func hostOfServices(t testing.TB, text string) *packetsim.Host {
+	t.Helper()
+	h, err := snapshot.HostOfSave("services", strings.NewReader(text), snapshot.RulesOptions{Devices: []string{"veth1", "cni0", "docker0"},
 		Local: []netip.Addr{netip.MustParseAddr("172.18.0.3")}})
 	require.NoError(t, err)
 	return h
