@@ -104,8 +104,7 @@ func (r relation) bit() match.CTState {
 
 // flags is the flags of TCP packets of the class.
 func (b *builder) flags() (flags uint8, known bool) {
-	switch {
-	case b.ends == asReplies:
+	if b.ends == asReplies {
 		return uint8(inet.SYN | inet.ACK), true
 	}
 	switch b.class {

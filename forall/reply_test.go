@@ -18,7 +18,7 @@ func TestRepliesToPackets(t *testing.T) {
 	const nat = "*nat\n:PREROUTING ACCEPT [0:0]\n:INPUT ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n" +
 		"-A PREROUTING -d 10.96.0.1/32 -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.244.1.5:8080\n" +
 		"-A PREROUTING -d 10.96.0.2/32 -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.244.2.5:8080\n" +
-		"-A POSTROUTING -s 203.0.113.0/24 -j MASQUERADE\nCOMMIT\n"
+		"-A POSTROUTING -s 203.0.113.0/24 -j MASQUERADE --random-fully\nCOMMIT\n"
 	const filter = "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n"
 	const client = "tcp 192.0.2.7:1000 > 10.96.0.1:80 in eth0"
 	const masqueraded = "tcp 203.0.113.7:1000 > 10.96.0.1:80 in eth0"
@@ -33,6 +33,10 @@ func TestRepliesToPackets(t *testing.T) {
 			"-A PREROUTING -s 10.244.1.5/32 -d 203.0.113.0/24 -j DROP\nCOMMIT\n", masqueraded, "(reply: accept out of eth0)"},
 		"raw drops the reply to the node": {nat + "*raw\n:PREROUTING ACCEPT [0:0]\n" +
 			"-A PREROUTING -s 10.244.1.5/32 ! -d 192.0.2.0/24 -j DROP\nCOMMIT\n", masqueraded, "(reply: drop)"},
+		"a rule asks for the client's own port": {nat + filter + "-A FORWARD -p tcp -m tcp --dport 1000 -j DROP\nCOMMIT\n",
+			masqueraded, "(reply: drop)"},
+		"raw asks for the port that the kernel chose": {nat + "*raw\n:PREROUTING ACCEPT [0:0]\n" +
+			"-A PREROUTING -i veth1 -p tcp -m tcp --dport 1000 -j DROP\nCOMMIT\n", masqueraded, "(reply: not known: a destination port"},
 		"raw has the reply pass conntrack by": {nat + "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -s 10.244.1.5/32 -j NOTRACK\nCOMMIT\n",
 			client, "with another address than the one that was called"},
 		"a firewall lets no answers in": {filter + "-A INPUT -p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN -j DROP\nCOMMIT\n",

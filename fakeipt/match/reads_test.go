@@ -1,4 +1,4 @@
-package match_test
+package match
 
 import (
 	"net/netip"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/chainwalk/chainwalk/fakeipt/match"
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -21,20 +20,20 @@ func TestReads(t *testing.T) {
 		ports    []xtables.PortRange
 		compares bool
 	}{
-		"a port":              {&match.TCP{SrcPorts: every, DstPorts: web}, 0, []xtables.PortRange{web}, true},
-		"every port":          {&match.UDP{SrcPorts: every, DstPorts: every}, 0, nil, true},
-		"every port but one":  {&match.UDP{SrcPorts: every, DstPorts: web, InvDst: true}, 0, nil, true},
-		"an option of TCP":    {&match.TCP{SrcPorts: every, DstPorts: every, Option: 2}, netfilter.ReadsHeader, nil, false},
-		"ports of the source": {&match.Multiport{Side: match.MultiportSource, Ports: []xtables.PortRange{web}}, 0, nil, true},
-		"the state":           {&match.Conntrack{States: match.CTEstablished}, netfilter.ReadsConnection, nil, true},
+		"a port":              {&TCP{SrcPorts: every, DstPorts: web}, 0, []xtables.PortRange{web}, true},
+		"every port":          {&UDP{SrcPorts: every, DstPorts: every}, 0, nil, true},
+		"every port but one":  {&UDP{SrcPorts: every, DstPorts: web, InvDst: true}, 0, nil, true},
+		"an option of TCP":    {&TCP{SrcPorts: every, DstPorts: every, Option: 2}, netfilter.ReadsHeader, nil, false},
+		"ports of the source": {&Multiport{Side: MultiportSource, Ports: []xtables.PortRange{web}}, 0, nil, true},
+		"the state":           {&Conntrack{States: CTEstablished}, netfilter.ReadsConnection, nil, true},
 		"whether NAT has translated it": {
-			&match.Conntrack{States: match.CTDNAT}, netfilter.ReadsConnection | netfilter.ReadsTranslated, nil, true,
+			&Conntrack{States: CTDNAT}, netfilter.ReadsConnection | netfilter.ReadsTranslated, nil, true,
 		},
-		"its first destination":    {&match.Conntrack{OrigDst: first}, netfilter.ReadsConnection | netfilter.ReadsFirst, nil, true},
-		"whose the source is":      {&match.Addrtype{SrcTypes: 1}, 0, nil, true},
-		"whose the destination is": {&match.Addrtype{DstTypes: 1}, netfilter.ReadsHost, nil, true},
-		"a draw":                   {&match.Statistic{Mode: match.StatisticRandom}, netfilter.ReadsDraw, nil, false},
-		"every nth packet":         {&match.Statistic{Mode: match.StatisticNth}, netfilter.ReadsCount, nil, false},
+		"its first destination":    {&Conntrack{OrigDst: first}, netfilter.ReadsConnection | netfilter.ReadsFirst, nil, true},
+		"whose the source is":      {&Addrtype{SrcTypes: 1}, 0, nil, true},
+		"whose the destination is": {&Addrtype{DstTypes: 1}, netfilter.ReadsHost, nil, true},
+		"a draw":                   {&Statistic{Mode: StatisticRandom}, netfilter.ReadsDraw, nil, false},
+		"every nth packet":         {&Statistic{Mode: StatisticNth}, netfilter.ReadsCount, nil, false},
 	} {
 		var r xtables.Reads
 		row.m.AddReads(&r)
