@@ -142,9 +142,11 @@ func (k *process) mendTable(f *processFamily, family v1.IPFamily) {
 	}
 }
 
-// mendStale asks for the sync that deletes chains which are out of use.
-func (k *process) mendStale(f *processFamily) {
-	if k.native() && k.mends.has(EmptyChainsDeleted) && len(*f.staleChains()) > 0 {
-		f.proxier.Sync()
+// mendStale has the sync that deletes chains which are out of use follow the one that has emptied them.
+func (k *process) mendStale(f *processFamily, sync func() error) error {
+	if !k.native() || !k.mends.has(EmptyChainsDeleted) || len(*f.staleChains()) == 0 {
+		return nil
 	}
+	f.ageChains()
+	return sync()
 }

@@ -70,7 +70,7 @@ const (
 	TableWatched
 	// CIDRsFollowed has a full sync when ServiceCIDRs change, as mode nftables writes them in none else.
 	CIDRsFollowed
-	// EmptyChainsDeleted has mode nftables delete chains that are out of use without waiting for a change.
+	// EmptyChainsDeleted has mode nftables delete chains that are out of use at once, and not in the sync after the next change.
 	EmptyChainsDeleted
 
 	mends // how many there are
@@ -107,7 +107,7 @@ var findings = [mends]finding{
 	HairpinOfUnplaced:    {"endpoint-without-node-name", ofFlows},
 	TableWatched:         {"deleted-table-not-noticed", late},
 	CIDRsFollowed:        {"service-cidrs-wait", late},
-	EmptyChainsDeleted:   {"empty-chains-wait", among(oracle.NoStaleChain)},
+	EmptyChainsDeleted:   {"empty-chains-wait", among(oracle.NoStaleChain, oracle.SecondSyncWritesNothing)},
 	SameNotRestored:      {"restores-for-nothing", among(oracle.SecondSyncWritesNothing, oracle.CostByChange)},
 	SameNotLookedFor:     {"looks-for-nothing", among(oracle.CostByChange)},
 	SameNotTold:          {"syncs-for-nothing", among(oracle.NoSyncForNothing)},

@@ -269,13 +269,15 @@ func (k *process) timed(family v1.IPFamily, sync func() error) error {
 	k.mendBefore(f)
 	f.flows.looked = false
 	err := sync()
+	if err == nil {
+		err = k.mendStale(f, sync)
+	}
 	f.virtual.leave(f.kubeFamily, k.process.Clock.Now())
 	if err != nil {
 		f.mended.syncFailed = true
 		return err
 	}
 	k.process.Health.Updated(family)
-	k.mendStale(f)
 	return errors.Join(k.mendLoopback(), k.mendFlows(f, family))
 }
 
