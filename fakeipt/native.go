@@ -138,7 +138,6 @@ type ruleReader struct {
 	kernel *Kernel
 	table  *nativeTable
 	lines  []string // rules to be read, as a restore has them
-	cells  []**xtables.Rule
 	of     []*nftables.Rule
 	chains []*ruleset.NativeChain
 }

@@ -99,7 +99,9 @@ type nativeChange struct {
 
 // changes are what makes the table another one, which an edit has made of it.
 func (n *nativeTable) changes(e *ruleset.Edit, to *ruleset.Table) []nativeChange {
-	c := &nativeChanges{from: n, to: to, table: n.kind.Name, of: nftFamily(n.family), renamed: map[string]string{}, formerly: map[string]string{}}
+	c := &nativeChanges{
+		from: n, to: to, table: n.kind.Name, of: nftFamily(n.family), renamed: map[string]string{}, formerly: map[string]string{},
+	}
 	names := map[uint64]string{}
 	for chain := range to.Unsorted() {
 		names[to.ChainHandle(chain)] = chain.Name

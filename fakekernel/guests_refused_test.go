@@ -48,7 +48,9 @@ func TestGuestsRefused(t *testing.T) {
 		{"nft add chain ip raw OUTPUT", "iptables-nft -t raw -A OUTPUT -j ACCEPT", "chain OUTPUT, which is no base chain"},
 	} {
 		run := toolsOf()
-		for _, line := range []string{"iptables-nft -A INPUT -j ACCEPT", "iptables-nft -t nat -A OUTPUT -j ACCEPT", "nft add table ip raw", test.before} {
+		for _, line := range []string{
+			"iptables-nft -A INPUT -j ACCEPT", "iptables-nft -t nat -A OUTPUT -j ACCEPT", "nft add table ip raw", test.before,
+		} {
 			if line == "" {
 				continue
 			}

@@ -160,7 +160,8 @@ func (r *run) enter(v fakeipt.Visit) error {
 	return nil
 }
 
-// readNative reads which tables nft has made, and what is in them if one has a name of iptables'. What cannot be used is nft's to put aside.
+// readNative reads which tables nft has made, and what is in them if one has a name of iptables'. What cannot be used is nft's to put
+// aside.
 func (r *run) readNative(f netfilter.Family) error {
 	body, err := r.store.folder().Read(nftables.StatePart, nftables.StateVersion)
 	if asUnusableFile(err) || err == nil && body == nil {

@@ -130,8 +130,9 @@ func (c *transaction) namedSet(cmd *syntax.Command, fits func(nftables.SetFlags)
 	return t, set
 }
 
-// send puts elements that are added to a set of intervals of the same transaction among those that the set is sent with, and those that it is
-// declared with among those of the first command. That is why create says of them that they exist, and why a mistake in them is told twice.
+// send puts elements that are added to a set of intervals of the same transaction among those that the set is sent with, and those that
+// it is declared with among those of the first command. That is why create says of them that they exist, and why a mistake in them is told
+// twice.
 func (c *transaction) send(cmd *syntax.Command, set *syntax.SetDecl, elements *syntax.Set) bool {
 	create := cmd.Op == syntax.OpCreate
 	declared, sent := c.sent[set]

@@ -240,21 +240,22 @@ func TestHandlesAreNeverGivenAgain(t *testing.T) {
 	assert.Equal(t, []nftables.Refusal{{Errno: syscall.ENOENT, Part: nftables.PartChain}}, k.Commit(missing))
 }
 
-// TestAReplacedRuleIsReadBack: a rule in the place of another one has the handle of that, and may lead to a chain, and look into a set, that
-// are younger.
+// TestAReplacedRuleIsReadBack: a rule in the place of another one has the handle of that, and may lead to a chain that is younger.
 func TestAReplacedRuleIsReadBack(t *testing.T) {
 	k := nftables.New(testclock.NewFakePassiveClock(time.Unix(1e9, 0)), func() uint64 { return 1 })
 	chain := func(name string) nftables.Change {
 		return &nftables.AddChain{Family: nftables.IPv4, Table: "t", Chain: nftables.ChainSpec{Name: name}}
 	}
 	jump := &expr.Immediate{Data: expr.Data{Verdict: &expr.Verdict{Code: expr.Jump, Chain: "b"}}}
-	require.Empty(t, k.Commit([]nftables.Change{&nftables.AddTable{TableSpec: nftables.TableSpec{Family: nftables.IPv4, Name: "t"}}, chain("a"),
-		&nftables.AddRule{Family: nftables.IPv4, Table: "t", Chain: "a", Exprs: []expr.Expr{&expr.Counter{}}}, chain("b")}))
-	require.Empty(t, k.Commit([]nftables.Change{&nftables.AddRule{Family: nftables.IPv4, Table: "t", Chain: "a", Place: nftables.Instead, Handle: 2,
-		Exprs: []expr.Expr{jump}}}))
+	require.Empty(t, k.Commit([]nftables.Change{
+		&nftables.AddTable{TableSpec: nftables.TableSpec{Family: nftables.IPv4, Name: "t"}}, chain("a"),
+		&nftables.AddRule{Family: nftables.IPv4, Table: "t", Chain: "a", Exprs: []expr.Expr{&expr.Counter{}}}, chain("b"),
+	}))
+	require.Empty(t, k.Commit([]nftables.Change{&nftables.AddRule{
+		Family: nftables.IPv4, Table: "t", Chain: "a", Place: nftables.Instead, Handle: 2, Exprs: []expr.Expr{jump},
+	}}))
 	again := nftables.New(k.Clock(), func() uint64 { return 1 })
 	_, err := again.ReadState(k.AppendState(nil))
 	require.NoError(t, err)
-	assert.Equal(t, k.State().Table(nftables.IPv4, "t").Chains()[0].Rules[0].Handle, again.State().Table(nftables.IPv4, "t").Chains()[0].Rules[0].Handle)
 	assert.Equal(t, k.AppendState(nil), again.AppendState(nil))
 }

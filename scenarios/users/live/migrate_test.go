@@ -359,7 +359,9 @@ func TestMigrateBetweenVersions(t *testing.T) {
 	assert.Contains(t, down, "v1.36: Connections of UDP to a service that has lost its last endpoint go on")
 	same := migrated(t, c, Target{Versions: Versions{35, 36}})
 	assert.Empty(t, same.Documented)
-	for from, to := range map[string]string{"1.35": "", "": "1.36", "1.34": "1.37", "1.37": "1.38", "37": "1.36", "x": "y", "1.36x": "1.37", "1": "1.37"} {
+	for from, to := range map[string]string{
+		"1.35": "", "": "1.36", "1.34": "1.37", "1.37": "1.38", "37": "1.36", "x": "y", "1.36x": "1.37", "1": "1.37",
+	} {
 		_, err := ParseVersions(from, to)
 		assert.Error(t, err, "%s to %s", from, to)
 	}

@@ -243,14 +243,14 @@ type versionChange struct {
 var versionChanges = []versionChange{
 	{
 		since: 37, document: "kubernetes#139628, kubernetes#139629",
-		older: "Connections of UDP to a service that has lost its last endpoint go on to the endpoint that is gone, until conntrack forgets them.",
+		older: "Connections of UDP to a service that has lost its last endpoint go on to the endpoint that is gone until conntrack forgets them.",
 		newer: "Connections of UDP to the addresses of a service that has lost its last endpoint are deleted; those to its node ports go on.",
 		set:   "nothing; clients of UDP that go on sending see it",
 		meets: func(c *Cluster) []string { return servicesWith(c, hasUDP) },
 	},
 	{
 		since: 37, document: "kubernetes#138183",
-		older: "kube-proxy does not notice that the Node has other addresses: in mode nftables node ports are not served at them for up to an hour.",
+		older: "kube-proxy does not notice that the Node has other addresses: in mode nftables node ports are not served there for an hour.",
 		newer: "kube-proxy exits when the addresses of its Node object change, and is started again.",
 		set:   "let the node's agent start kube-proxy again",
 		meets: func(c *Cluster) []string { return servicesWith(c, hasNodePort) },
@@ -301,8 +301,8 @@ func (m *migration) versions() {
 		d.Says = fmt.Sprintf("v1.%d: %s v1.%d: %s", v.From, was, v.To, now)
 		m.out.Documented = append(m.out.Documented, d)
 	}
-	m.out.Notes = append(m.out.Notes, fmt.Sprintf("packets were walked by the rules that chainwalk writes, whatever the version: what v1.%d and "+
-		"v1.%d do otherwise is known from runs of both (docs/findings.md), and not more than is named here", v.From, v.To))
+	m.out.Notes = append(m.out.Notes, fmt.Sprintf("packets were walked by the rules that chainwalk writes, whatever the version: what "+
+		"v1.%d and v1.%d do otherwise is known from runs of both (docs/findings.md), and not more than is named here", v.From, v.To))
 }
 
 // changesTo says whether a node is in a mode afterwards.
