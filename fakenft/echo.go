@@ -28,6 +28,20 @@ type echoing struct {
 	lives map[string]time.Duration
 	// bounds are the ends of intervals that were printed: nft sends some elements twice.
 	bounds map[*nftables.Element]bool
+	// renamed are the handles of chains that have got their new names by now, by table.
+	renamed map[*nftables.Table]map[uint64]bool
+}
+
+// nameOf is the name that a chain has at this point of the transaction.
+func (e *echoing) nameOf(t *nftables.Table, chain *nftables.Chain) string {
+	if was := e.before.Table(t.Family, t.Name); was != nil && !e.renamed[t][chain.Handle] {
+		for _, old := range was.Chains() {
+			if old.Handle == chain.Handle {
+				return old.Name
+			}
+		}
+	}
+	return chain.Name
 }
 
 // echoed prints what requests have added, if that was asked for.
@@ -38,6 +52,7 @@ func (r *run) echoed(requests []request) {
 	e := &echoing{
 		run: r, before: r.view, after: r.tools.view(), told: map[string]bool{}, known: map[*nftables.Rule]bool{},
 		lives: map[string]time.Duration{}, bounds: map[*nftables.Element]bool{},
+		renamed: map[*nftables.Table]map[uint64]bool{},
 	}
 	for _, t := range e.before.Tables() {
 		for _, c := range t.Chains() {
@@ -72,6 +87,12 @@ func (e *echoing) change(change nftables.Change) {
 			e.say("%s table %s %s%s", verbOf(c.Exclusive), c.Family, c.Name, e.handle(t.Handle))
 		}
 	case *nftables.AddChain:
+		if t := e.after.Table(c.Family, c.Table); t != nil && c.Handle != 0 {
+			if e.renamed[t] == nil {
+				e.renamed[t] = map[uint64]bool{}
+			}
+			e.renamed[t][c.Handle] = true
+		}
 		if t := e.after.Table(c.Family, c.Table); t != nil && c.Handle == 0 && t.Chain(c.Chain.Name) != nil {
 			e.chain(t, t.Chain(c.Chain.Name), verbOf(c.Exclusive))
 		}
@@ -319,7 +340,7 @@ func (e *echoing) rule(c *nftables.AddRule) {
 	o.Family, o.Sorted = c.Family, true // as they were sent
 	text, err := print.AppendRule(nil, e.decompiler(t).Rule(rule), o)
 	if err == nil {
-		e.say("%s rule %s %s %s %s%s%s", verb, c.Family, c.Table, chain.Name, place, text, e.handle(rule.Handle))
+		e.say("%s rule %s %s %s %s%s%s", verb, c.Family, c.Table, e.nameOf(t, chain), place, text, e.handle(rule.Handle))
 	}
 }
 
