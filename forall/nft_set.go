@@ -308,11 +308,17 @@ func (l *looking) withValue(r *run, value []byte) []int32 {
 	return out
 }
 
+// fewToFind is how many numbers are found in a list sooner than a map of the list is made.
+const fewToFind = 16
+
 // intersect is the numbers that are in both lists, of which the first is ascending and the second below count.
 func intersect(a, b []int32, count int) []int32 {
 	if len(a) == count {
 		slices.Sort(b)
 		return b
+	}
+	if len(a) <= fewToFind {
+		return slices.DeleteFunc(slices.Clone(a), func(i int32) bool { return !slices.Contains(b, i) })
 	}
 	in := map[int32]bool{}
 	for _, i := range b {
