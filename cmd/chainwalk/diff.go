@@ -17,6 +17,7 @@ type diffOptions struct {
 	ignore  []string
 	output  string
 	across  bool
+	verbose bool
 	// certificate is the file that gets the certificate, of at most so many boxes; empty: none is written.
 	certificate string
 	mostBoxes   int
@@ -79,6 +80,7 @@ The exit status is 0 if all packets are treated alike, 1 if some are not, 2 if i
 		"what makes no difference: mark, source, detail (everything but the verdict and where it goes)")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json or html (a page)")
 	flags.BoolVar(&o.across, "across", false, "compare the nodes of a cluster, two or more, and say which of them is odd")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print every kind of packets, and not one of those about which the same rules decide")
 	addCertificateFlags(cmd, &o)
 	completeWords(cmd, "class", "new", "established", "replying", "related", "invalid", "untracked")
 	completeWords(cmd, "chance", "ideal", "exact")
@@ -142,6 +144,7 @@ func runDiff(s streams, o diffOptions, paths []string) error {
 	if err := writeCertificate(&o, sources, allpackets.FamiliesOf(sides[:]), &options); err != nil {
 		return err
 	}
+	result.All = o.verbose
 	if err := writeAnswer(s, result, o.output); err != nil {
 		return err
 	}

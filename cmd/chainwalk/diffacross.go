@@ -49,6 +49,7 @@ func runAcross(s streams, o diffOptions, paths []string) error {
 	if err != nil {
 		return err
 	}
+	result.All = o.verbose
 	if err := writeAnswer(s, result, o.output); err != nil {
 		return err
 	}

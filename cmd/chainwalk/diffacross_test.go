@@ -26,7 +26,7 @@ func TestDiffAcrossNodes(t *testing.T) {
 		}
 		status, out, errOut := call("", args...)
 		assert.Equal(t, exitHeld, status, out+errOut)
-		assert.Contains(t, out, "3 nodes treat all compared packets alike (compared: first packets from outside,")
+		assert.Contains(t, out, "3 nodes treat all compared packets alike\n  compared first packets from outside,")
 
 		for _, edit := range []struct{ from, to, want string }{
 			{"--to-destination 10.244.1.2:8080", "--to-destination 10.244.1.9:8080", "10.244.1.9"},
@@ -40,7 +40,7 @@ func TestDiffAcrossNodes(t *testing.T) {
 			edited := write(t, "edited.yaml", strings.Replace(string(text), edit.from, edit.to, 1))
 			status, out, errOut = call("", append(args[:len(args)-1:len(args)-1], edited)...)
 			assert.Equal(t, exitNotHeld, status, out+errOut)
-			assert.Contains(t, out, "1 of 3 nodes is odd: "+dumpNodes[2]+" (compared:")
+			assert.Contains(t, out, "1 of 3 nodes is odd: "+dumpNodes[2]+"\n  compared")
 			assert.Contains(t, out, edit.want)
 		}
 	}

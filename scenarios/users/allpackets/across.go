@@ -26,7 +26,8 @@ type Nodes struct {
 	// Unread is what was not read of a node.
 	Unread []string `json:"unread,omitempty"`
 
-	short string // the answer without what was compared
+	// All has WriteText write every kind of packets, and not one of those about which the same rules decide.
+	All bool `json:"-"`
 }
 
 // Oddity is one kind of packets that nodes treat otherwise than most do.
@@ -317,8 +318,6 @@ func (a *across) conclude() {
 	default:
 		out.Answer = fmt.Sprintf("%d of %d nodes are odd: %s", len(odd), n, strings.Join(odd, ", "))
 	}
-	out.short = out.Answer
-	out.Answer += fmt.Sprintf(" (compared: first packets %s; left out: %s)", strings.Join(out.Compared, ", "), strings.Join(out.LeftOut, ", "))
 }
 
 // State says whether all nodes are alike; open: that cannot be said.

@@ -3,6 +3,8 @@ package allpackets
 import (
 	"html"
 	"io/fs"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -103,6 +105,7 @@ func TestPagesHaveWhatTheTextHas(t *testing.T) {
 	assert.Equal(t, [][]string{{"demo-control-plane", "demo-worker2"}, {"demo-worker"}}, n.Groups)
 	var page, text strings.Builder
 	require.NoError(t, d.WriteHTML(&page))
+	d.All = true
 	require.NoError(t, d.WriteText(&text))
 	for i := range d.Differences {
 		one := &d.Differences[i]
@@ -117,6 +120,7 @@ func TestPagesHaveWhatTheTextHas(t *testing.T) {
 	page.Reset()
 	text.Reset()
 	require.NoError(t, n.WriteHTML(&page))
+	n.All = true
 	require.NoError(t, n.WriteText(&text))
 	for i := range n.Odd {
 		for _, want := range []string{n.Odd[i].From, n.Odd[i].Beside, "demo-worker"} {
@@ -125,9 +129,36 @@ func TestPagesHaveWhatTheTextHas(t *testing.T) {
 		}
 	}
 	assert.Contains(t, page.String(), "The way on demo-worker<")
+	assert.Equal(t, "1 of 3 nodes is odd: demo-worker", n.Answer)
 	for _, what := range append(n.LeftOut, n.Compared...) {
-		assert.Contains(t, n.Answer, what)
+		assert.Contains(t, strings.Join(strings.Fields(text.String()), " "), what)
 	}
+}
+
+// TestKindsAreGroupedByTheRulesThatDecide: what one rule stops is told once, and every kind is told or counted.
+func TestKindsAreGroupedByTheRulesThatDecide(t *testing.T) {
+	rule := `-A FORWARD -m comment --comment "kubernetes forwarding rules" -j KUBE-FORWARD`
+	objects := recordedObjects(t)
+	d, err := Compare([2]Side{
+		recorded(t, objects, "demo-worker"), recorded(t, objects, "demo-worker", rule, "-A FORWARD -p tcp -m tcp --dport 8080 -j DROP"),
+	}, forall.Options{})
+	require.NoError(t, err)
+	var grouped, all strings.Builder
+	require.NoError(t, d.WriteText(&grouped))
+	d.All = true
+	require.NoError(t, d.WriteText(&all))
+	const by = "-A FORWARD -p tcp -m tcp --dport 8080 -j DROP"
+	// One of a connection that the node itself stops in part is apart: what stops it is not that rule alone.
+	assert.Equal(t, 2, strings.Count(grouped.String(), by), grouped.String())
+	assert.Greater(t, strings.Count(all.String(), by), 2)
+	kinds := strings.Count(grouped.String(), "\n  packet ")
+	for _, also := range regexp.MustCompile(`(\d+) kinds? more, decided alike`).FindAllStringSubmatch(grouped.String(), -1) {
+		n, err := strconv.Atoi(also[1])
+		require.NoError(t, err)
+		kinds += n
+	}
+	assert.Len(t, d.Differences, kinds)
+	assert.NotContains(t, all.String(), "also")
 }
 
 // TestPodsThatFareOtherwise: a policy for one of two pods of a node is no oddity of the node, and is told.

@@ -36,6 +36,9 @@ type Diff struct {
 	// Unread is what was not read of a side.
 	Unread []string `json:"unread,omitempty"`
 
+	// All has WriteText write every kind of packets, and not one of those about which the same rules decide.
+	All bool `json:"-"`
+
 	sides [2]Side
 }
 

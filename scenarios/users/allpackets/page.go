@@ -127,7 +127,7 @@ func (n *Nodes) WriteHTML(w io.Writer) error {
 	for _, group := range n.Groups[1:] {
 		head = dom.Parts(head, dom.Text("; odd: "), dom.Joined(group))
 	}
-	return writePage(w, n.short, "diff", head, parts, n.Unread, n.Unknown,
+	return writePage(w, n.Answer, "diff", head, parts, n.Unread, n.Unknown,
 		page.Listed("Compared: first packets", n.Compared, page.Item), page.Listed("Left out", n.LeftOut, page.Item))
 }
 

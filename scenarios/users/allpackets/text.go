@@ -10,9 +10,11 @@ import (
 func (d *Diff) WriteText(w io.Writer) error {
 	var b strings.Builder
 	writeHead(&b, d.Answer, d.Unread, d.Unknown)
+	var list []told
 	for i := range d.Differences {
-		d.Differences[i].write(&b)
+		list = append(list, &d.Differences[i])
 	}
+	writeGroups(&b, list, d.All)
 	return flush(w, &b)
 }
 
@@ -70,10 +72,12 @@ func ShareText(share float64) string {
 	return fmt.Sprintf("%.2g", share)
 }
 
-// WriteText writes the answer, the groups of nodes, and what the odd ones do, for people to read.
+// WriteText writes the answer, what was compared, the groups of nodes, and what the odd ones do, for people to read.
 func (n *Nodes) WriteText(w io.Writer) error {
 	var b strings.Builder
 	writeHead(&b, n.Answer, n.Unread, n.Unknown)
+	writeList(&b, "compared", "first packets "+strings.Join(n.Compared, ", "))
+	writeList(&b, "left out", strings.Join(n.LeftOut, ", "))
 	for i, group := range n.Groups {
 		name := "odd"
 		if i == 0 {
@@ -83,9 +87,11 @@ func (n *Nodes) WriteText(w io.Writer) error {
 			WriteField(&b, name, strings.Join(group, ", "))
 		}
 	}
+	var list []told
 	for i := range n.Odd {
-		n.Odd[i].write(&b)
+		list = append(list, &n.Odd[i])
 	}
+	writeGroups(&b, list, n.All)
 	return flush(w, &b)
 }
 
