@@ -26,7 +26,8 @@ type migrateOptions struct {
 func newMigrateCommand(s streams) *cobra.Command {
 	var o migrateOptions
 	cmd := &cobra.Command{
-		Use:   "migrate (-f OBJECTS --node SNAPSHOT... | --saved FOLDER | -A) [--to iptables|nftables] [--to-config FILE] [--from-version V --to-version V]",
+		Use: "migrate (-f OBJECTS --node SNAPSHOT... | --saved FOLDER | -A) [--to iptables|nftables] [--to-config FILE] " +
+			"[--from-version V --to-version V]",
 		Short: "Say what changes for packets when kube-proxy changes its mode or its configuration",
 		Long: `Walks a packet of every class (see doctor) through the given nodes twice: as they are, and as they are after kube-proxy has
 started and synced in the other mode, or by another configuration. Each class is the same afterwards, or differs as a document of Kubernetes
@@ -50,7 +51,8 @@ The exit status is 0 if all is the same or documented, 1 if there is a finding, 
 	flags := cmd.Flags()
 	flags.StringVar(&o.to, "to", "", "the mode to change to, iptables or nftables; by default the other one than a node has")
 	flags.StringVar(&o.toConfig, "to-config", "", "the new KubeProxyConfiguration (v1alpha1); by default the old one in the new mode")
-	flags.StringVar(&o.fromVersion, "from-version", "", "the version of kube-proxy before, such as 1.35, if it changes; each node stays in its mode then")
+	flags.StringVar(&o.fromVersion, "from-version", "",
+		"the version of kube-proxy before, such as 1.35, if it changes; each node stays in its mode then")
 	flags.StringVar(&o.toVersion, "to-version", "", "the version of kube-proxy afterwards, such as 1.37")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json or html")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print all differences, with the way of each example rule by rule")

@@ -3,9 +3,9 @@
 //
 // The folder has one file for each part of the state: the rules of a family and a dialect (ipv4-legacy, ipv4-nft,
 // ipv6-legacy, ipv6-nft), the objects that rules name (objects), and the last handle of a table of nf_tables (handles).
-// A file is a head line with the version of the format, the length and a checksum, and then what fakeipt.Kernel.AppendState and AppendObjects write: the values that
-// the kernel holds, and no text, so that the next tool can read everything that a tool holds. Each part has its
-// own file, since a tool changes one of them and reads one or two.
+// A file is a head line with the version of the format, the length and a checksum, and then what fakeipt.Kernel.AppendState
+// and AppendObjects write: the values that the kernel holds, and no text, so that the next tool can read everything that a
+// tool holds. Each part has its own file, since a tool changes one of them and reads one or two.
 //
 // A part is replaced as a whole: written beside, synced, renamed, and the folder synced. A writer that is killed leaves
 // the old part. Tools of the same folder wait for one another on the file "lock"; the legacy tools also take the file
