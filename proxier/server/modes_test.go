@@ -63,8 +63,8 @@ func TestRunInModeNFTables(t *testing.T) {
 	}}
 	m.start(t)
 	for _, rule := range []string{
-		`ip daddr 172.30.0.0/16 drop comment "Drop traffic to unallocated ClusterIPs"`,
-		`ip6 daddr fd00:30::/112 drop comment "Drop traffic to unallocated ClusterIPs"`,
+		`ip daddr != @cluster-ips ip daddr 172.30.0.0/16 drop comment "Drop traffic to unallocated ClusterIPs"`,
+		`ip6 daddr != @cluster-ips ip6 daddr fd00:30::/112 drop comment "Drop traffic to unallocated ClusterIPs"`,
 		"ip daddr @nodeport-ips meta l4proto . th dport vmap @service-nodeports",
 		"elements = { 192.168.0.2 }", // the node's own address alone
 	} {

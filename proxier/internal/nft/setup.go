@@ -123,7 +123,7 @@ func (s *setup) appendClusterIPsCheck(dst []byte) []byte {
 	if len(s.model.ServiceCIDRs) == 0 {
 		return dst
 	}
-	ranges := appendPrefixes([]byte(s.destination+"{ "), s.model.ServiceCIDRs)
+	ranges := appendPrefixes([]byte(s.destination+"!= @cluster-ips "+s.destination+"{ "), s.model.ServiceCIDRs)
 	return s.line(dst, "add rule ", clusterIPsCheckChain, string(ranges)+` } drop comment "Drop traffic to unallocated ClusterIPs"`)
 }
 

@@ -19,11 +19,12 @@ func nativeExplanations() []Explanation {
 			Name: "cluster-ip-answers-nothing",
 			Case: "nftables/cluster-ip-answers-nothing.yaml",
 			Why: "kube-proxy refuses every packet to a cluster IP whose port is no Service's, also an echo request, which has no port. " +
-				"Ours refuses TCP, UDP and SCTP, and lets the rest pass on, as mode iptables does.",
+				"Ours refuses TCP, UDP and SCTP, and lets the rest pass on, as mode iptables does, also where ServiceCIDRs are known.",
 			native:     true,
 			everywhere: true,
 			holds: func(_ *run, d *Difference, _ []*Difference) bool {
-				return d.Kind == "rules" && d.where == "chain cluster-ips-check" && sameBut(d, protocolsWithPorts, "")
+				return d.Kind == "rules" && d.where == "chain cluster-ips-check" && sameButAll(d, protocolsWithPorts, "ip daddr != @cluster-ips ",
+					"ip6 daddr != @cluster-ips ")
 			},
 		},
 		{
@@ -180,6 +181,16 @@ func (r *run) unplaced(address netip.Addr) bool {
 
 // protocolsWithPorts is what ours says of packets to cluster IPs before it refuses them.
 const protocolsWithPorts = "meta l4proto { tcp, udp, sctp } "
+
+// sameButAll says whether ours are theirs without some parts.
+func sameButAll(d *Difference, parts ...string) bool {
+	return slices.EqualFunc(d.ours, d.theirs, func(a, b string) bool {
+		for _, part := range parts {
+			a = strings.ReplaceAll(a, part, "")
+		}
+		return a == b
+	})
+}
 
 // sameBut says whether ours are theirs where a part of each line is another one.
 func sameBut(d *Difference, ours, theirs string) bool {

@@ -93,6 +93,9 @@ func (p *mendedNFT) mended(input []byte, there []string) []byte {
 	if p.mends.has(EchoPasses) {
 		const asks, ports = "@cluster-ips reject", "@cluster-ips meta l4proto { tcp, udp, sctp } reject"
 		input = bytes.ReplaceAll(input, []byte(asks), []byte(ports))
+		for _, to := range []string{"ip daddr ", "ip6 daddr "} { // they would be dropped as to an address that no service has
+			input = bytes.ReplaceAll(input, []byte("cluster-ips-check "+to+"{"), []byte("cluster-ips-check "+to+"!= @cluster-ips "+to+"{"))
+		}
 	}
 	for _, gone := range p.hairpins {
 		if !slices.Contains(there, gone) {
