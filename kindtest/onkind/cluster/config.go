@@ -103,14 +103,11 @@ func (c Config) validate() error {
 	default:
 		refuse("the tool is %q: want nft or legacy", c.Dialect)
 	}
-	switch name, mode := c.Proxy.Name, c.Proxy.Mode; {
-	case name == Chainwalk && mode == "iptables", name == KubeProxy && (mode == "iptables" || mode == "nftables"):
-	case name == Chainwalk:
-		refuse("chainwalk has no mode %q: want iptables", mode)
-	case name == KubeProxy:
-		refuse("the mode of kube-proxy is %q: want iptables or nftables", mode)
-	default:
+	if name := c.Proxy.Name; name != Chainwalk && name != KubeProxy {
 		refuse("the proxy is %q: want chainwalk or kube-proxy", name)
+	}
+	if mode := c.Proxy.Mode; mode != "iptables" && mode != "nftables" {
+		refuse("the mode of %s is %q: want iptables or nftables", c.Proxy.Name, mode)
 	}
 	if c.Workers < 0 || c.Workers > 9 {
 		refuse("%d workers: want 1 to 9", c.Workers)

@@ -85,7 +85,7 @@ func TestConfigIsCheckedBeforeAnythingIsMade(t *testing.T) {
 		"an unknown family":        {func(c *Config) { c.Family = "ipx" }, `the family is "ipx"`},
 		"an unknown tool":          {func(c *Config) { c.Dialect = "pf" }, `the tool is "pf"`},
 		"an unknown proxy":         {func(c *Config) { c.Proxy.Name = "envoy" }, `the proxy is "envoy"`},
-		"no such mode":             {func(c *Config) { c.Proxy.Mode = "nftables" }, `chainwalk has no mode "nftables"`},
+		"no such mode":             {func(c *Config) { c.Proxy.Mode = "ipvs" }, `the mode of chainwalk is "ipvs"`},
 		"no such mode of another":  {func(c *Config) { c.Proxy = Proxy{Name: KubeProxy, Mode: "ipvs"} }, `the mode of kube-proxy is "ipvs"`},
 		"too many workers":         {func(c *Config) { c.Workers = 100 }, "100 workers"},
 		"too many pods":            {func(c *Config) { c.Pool = 51 }, "51 pods"},

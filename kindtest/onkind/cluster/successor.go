@@ -41,10 +41,5 @@ func (p *nodeProxies) removePredecessor(ctx context.Context) error {
 	return p.inAll(ctx, func(Node) string { return cleanupScript })
 }
 
-// cleanupScript removes the rules of kube-proxy in its modes iptables and nftables. chainwalk's proxy writes the rules of mode iptables.
-const cleanupScript = `set -eu
-` + programPath + ` proxy --cleanup
-for family in ip ip6; do
-	if nft list table $family kube-proxy >/dev/null 2>&1; then nft delete table $family kube-proxy; fi
-done
-`
+// cleanupScript removes the rules of a proxy, whichever it was, in its modes iptables and nftables.
+const cleanupScript = programPath + ` proxy --cleanup`

@@ -102,10 +102,10 @@ func (r *run) noteProxy() error {
 
 // unpredicted says why nothing can be predicted; empty if something can.
 func (r *run) unpredicted() string {
-	if r.mode == "iptables" {
+	if r.mode == "iptables" || r.mode == "nftables" {
 		return ""
 	}
-	return fmt.Sprintf("%s is in mode %s, and only rules of iptables can be walked", r.proxy, r.mode)
+	return fmt.Sprintf("%s is in mode %s, which is not simulated", r.proxy, r.mode)
 }
 
 // connect takes the cluster into the hands of the backend. Place is the number of the cluster, and none says why nothing can be predicted.

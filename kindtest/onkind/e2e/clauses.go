@@ -36,7 +36,8 @@ type asked struct {
 	cluster  *scenarios.Cluster
 	services map[manifest.Ref]*corev1.Service
 	kept     map[string][]clause
-	number   int // of the step
+	to       map[string]scenarios.Target // of the kept connections
+	number   int                         // of the step
 	clauses  map[moment][]clause
 }
 
@@ -46,7 +47,10 @@ func clausesOf(s *scenarios.Scenario) map[moment][]clause {
 	if err != nil {
 		return nil // it says so itself when it runs
 	}
-	a := &asked{cluster: c, services: map[manifest.Ref]*corev1.Service{}, kept: map[string][]clause{}, clauses: map[moment][]clause{}}
+	a := &asked{
+		cluster: c, services: map[manifest.Ref]*corev1.Service{}, kept: map[string][]clause{}, to: map[string]scenarios.Target{},
+		clauses: map[moment][]clause{},
+	}
 	a.apply(c.Objects)
 	for i := range s.Steps {
 		a.number = i + 1
@@ -91,6 +95,9 @@ func (a *asked) step(s *scenarios.Step) {
 			a.kept[f.Of] = append(slices.Clone(a.kept[f.Of]), invalidPacket)
 		}
 		a.note(f.Expect.Pos.String(), a.kept[f.Of])
+		if to := a.to[f.Of]; to.Proto == "udp" { // of which nodes forget connections, so that a datagram is a first packet again
+			a.note(f.Expect.Pos.String(), a.of(to.Proto, to.AddrPort))
+		}
 		a.note(s.Pos.String(), a.kept[f.Of]) // where nothing could be sent
 	}
 	if in := s.Send; in != nil {
@@ -106,7 +113,7 @@ func (a *asked) connect(c *scenarios.Connect) {
 	clauses := a.of(c.To.Proto, c.To.AddrPort)
 	a.note(c.Expect.Pos.String(), clauses)
 	if c.As != "" {
-		a.kept[c.As] = clauses
+		a.kept[c.As], a.to[c.As] = clauses, c.To
 	}
 }
 

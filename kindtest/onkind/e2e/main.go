@@ -66,7 +66,7 @@ func (o *options) define(flags *flag.FlagSet) {
 		"the node image (default the one that is built here if it is there, else the one that kind publishes)")
 	flags.StringVar(&o.proxy, "proxy", cluster.Chainwalk, "the service proxy: chainwalk or kube-proxy")
 	flags.StringVar(&o.kubernetes, "kubernetes", "", "with -proxy kube-proxy: the root of a clone of kubernetes to build it from")
-	flags.StringVar(&o.mode, "mode", "iptables", "the proxy's mode: iptables, or nftables for kube-proxy")
+	flags.StringVar(&o.mode, "mode", "iptables", "the proxy's mode: iptables or nftables")
 	flags.StringVar(&o.tool, "tool", string(netfilter.NFT), "the iptables of the nodes: nft or legacy")
 	flags.StringVar(&o.family, "family", string(scenarios.FamilyDual), "the addresses: ipv4, ipv6 or dual")
 	flags.StringVar(&o.fault, "fault", "", "build the proxy with a fault of the track record, by its name or how that begins: hairpin")

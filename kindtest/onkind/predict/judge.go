@@ -31,7 +31,7 @@ func NewJudge(state func(context.Context) (*State, error)) *Judge {
 	return &Judge{state: state, kept: map[string]keptConnection{}}
 }
 
-// Nothing is a Judge that has no prediction, and says why: the rules of a proxy that does not use iptables cannot be walked.
+// Nothing is a Judge that has no prediction, and says why: what an eBPF or IPVS proxy does is not simulated.
 func Nothing(why string) *Judge { return &Judge{none: why, kept: map[string]keptConnection{}} }
 
 // Changed says that something on the cluster is another now: its objects, rules, pods, listeners, connections.
