@@ -140,7 +140,7 @@ func (b *builder) chain(c *chain, st state, as leaving) diagram.ID {
 
 // restore gives a state behind a chain back what was taken out of it before.
 func (o *outcomes) restore(c *chain, st, plain, after *state) {
-	after.at, after.sub, after.back = st.at, st.sub, st.back
+	after.at, after.sub, after.back, after.orig = st.at, st.sub, st.back, st.orig
 	if c.reads&readsHook == 0 {
 		after.hook = st.hook
 	}
@@ -151,7 +151,7 @@ func (o *outcomes) restore(c *chain, st, plain, after *state) {
 		after.way, after.routed = st.way, st.routed
 	}
 	if after.to == plain.to || after.to > 0 && !o.targets.all[after.to].addr.IsValid() {
-		after.view, after.orig = st.view, st.orig
+		after.view = st.view
 	}
 }
 

@@ -40,6 +40,10 @@ func TestWhatWalksFound(t *testing.T) {
 `,
 		"the status of a connection whose packet is back by lo": "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n" +
 			"-A INPUT -m conntrack --ctstatus SEEN_REPLY,CONFIRMED -j MARK --set-xmark 0x1\nCOMMIT\n",
+		"the first destination, behind a chain that translates and asks for none": "*nat\n" +
+			strings.Replace(heads, ":FORWARD ACCEPT [0:0]\n", "", 1) + "-A PREROUTING -j DNAT --to-destination 10.78.1.2\n" +
+			"-A POSTROUTING -m conntrack --ctorigdst 10.78.0.0/16 -j SNAT --to-source 10.78.2.2\n" +
+			"-A POSTROUTING -j SNAT --to-source 10.78.2.3\nCOMMIT\n",
 		"a rule that counts, asked at two hooks": "*mangle\n" + heads + ":C1 - [0:0]\n-A OUTPUT -j C1\n-A POSTROUTING -j C1\n" +
 			"-A C1 -p icmp -m statistic --mode nth --every 2 --packet 0 -j MARK --set-xmark 0x2/0x0\nCOMMIT\n",
 		"a list that the packet itself is in": "*mangle\n" + heads + "-A OUTPUT -m recent --set --name seen --rsource\n" +
