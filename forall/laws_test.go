@@ -14,6 +14,7 @@ import (
 	"github.com/chainwalk/chainwalk/forall/walked"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
@@ -82,25 +83,35 @@ func boxesOf(f *forall.Fates) (all []forall.Space) {
 	return all
 }
 
+// drawnPackets draws packets of fates whose fate is known.
+func drawnPackets(t *rapid.T, f *forall.Fates, count int, each func(in inet.Input, want forall.Distribution)) {
+	boxes := boxesOf(f)
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+	for range count {
+		in, possible := walked.Draw(&boxes[r.IntN(len(boxes))], r)
+		if !possible {
+			continue
+		}
+		want, err := f.At(in)
+		require.NoError(t, err)
+		if want.Known() {
+			each(in, want)
+		}
+	}
+}
+
+// confirmed requires that walks of drawn packets say what their fates are.
+func confirmed(t *rapid.T, f *forall.Fates, in inet.Input, want forall.Distribution) {
+	otherwise, err := f.Confirm(in, want, 1e-9)
+	require.NoError(t, err)
+	require.Empty(t, otherwise, in.Full())
+}
+
 // TestLawP2AtIsTheWalk asks for single packets.
 func TestLawP2AtIsTheWalk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h, f := lawFates(t, ruleset(drawnRules(t)), nil)
-		boxes := boxesOf(f)
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		for range 20 {
-			in, possible := walked.Draw(&boxes[r.IntN(len(boxes))], r)
-			if !possible {
-				continue
-			}
-			want, err := f.At(in)
-			require.NoError(t, err)
-			if want.Known() {
-				otherwise, err := forall.Confirm(h, in, want, 0, 1e-9)
-				require.NoError(t, err)
-				require.Empty(t, otherwise, in.Full())
-			}
-		}
+		_, f := lawFates(t, ruleset(drawnRules(t)), nil)
+		drawnPackets(t, f, 20, func(in inet.Input, want forall.Distribution) { confirmed(t, f, in, want) })
 	})
 }
 

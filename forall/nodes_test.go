@@ -1,7 +1,6 @@
 package forall_test
 
 import (
-	"math/rand/v2"
 	"net/netip"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/forall"
-	"github.com/chainwalk/chainwalk/forall/walked"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
@@ -111,25 +109,12 @@ func TestLawFatesThroughNodesAreJourneys(t *testing.T) {
 			require.NoError(t, n.AddHost(h))
 		}
 		require.NoError(t, n.Segment("nodes", network.Port{Host: "a", Device: "eth0"}, network.Port{Host: "b", Device: "eth0"}))
-		boxes := boxesOf(f)
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		for range 30 {
-			in, possible := walked.Draw(&boxes[r.IntN(len(boxes))], r)
-			if !possible {
-				continue
-			}
-			want, err := f.At(in)
-			require.NoError(t, err)
-			if !want.Known() {
-				continue
-			}
-			otherwise, err := f.Confirm(in, want, 1e-9)
-			require.NoError(t, err)
-			require.Empty(t, otherwise, in.Full())
+		drawnPackets(t, f, 30, func(in inet.Input, want forall.Distribution) {
+			confirmed(t, f, in, want)
 			if in.Local {
 				sameJourneys(t, n, in, want)
 			}
-		}
+		})
 	})
 }
 

@@ -83,21 +83,7 @@ func TestLawRepliesAreTheWalks(t *testing.T) {
 		h, _ := lawFates(t, ruleset(rules), nil)
 		f, err := forall.Of(h, forall.Options{Families: only4, Chance: forall.Exact, Replies: true})
 		require.NoError(t, err)
-		boxes := boxesOf(f)
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		for range 20 {
-			in, possible := walked.Draw(&boxes[r.IntN(len(boxes))], r)
-			if !possible {
-				continue
-			}
-			want, err := f.At(in)
-			require.NoError(t, err)
-			if want.Known() {
-				otherwise, err := f.Confirm(in, want, 1e-9)
-				require.NoError(t, err)
-				require.Empty(t, otherwise, in.Full())
-			}
-		}
+		drawnPackets(t, f, 20, func(in inet.Input, want forall.Distribution) { confirmed(t, f, in, want) })
 	})
 }
 

@@ -33,8 +33,8 @@ print, what "nft list ruleset" prints (text or JSON), or both. Any two can be co
 
 A side may also be a file or folder of Kubernetes objects, as "chainwalk rules" takes them. It stands for the rules that kube-proxy writes
 for them on the node that --node names: on the host of the other side, or on one of which nothing but the Node's addresses is known if both
-are objects. --config and --mode say how kube-proxy is configured, --to-node, --to-config and --to-mode what is otherwise for AFTER. With
-one of these AFTER may be left out: it is the same objects.
+are objects. --config and --mode configure kube-proxy. --to-node, --to-config and --to-mode do the same for AFTER alone; with one of them
+you may leave AFTER out, and diff takes the same objects.
 
 It compares every address, port, protocol and device at once, with exact chances, and prints each kind of difference once: how many
 packets differ in this way, a range of them, a likely one, what becomes of it on both sides, and the rule that decides there. It compares

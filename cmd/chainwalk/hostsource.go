@@ -113,8 +113,8 @@ func readPath(s streams, path string) (*readFrom, error) {
 	return &readFrom{path: path, name: name, text: text}, nil
 }
 
-// source is the host that was read, each time a new one. Addresses are a text's own. tools are those that kube-proxy uses where the rules
-// are of both variants of iptables; empty: legacy.
+// source makes a new host of what was read. local are the addresses of a host that has only a text of rules. If the rules are of both
+// variants of iptables, kube-proxy uses tools; empty: legacy.
 func (o *hostOptions) source(s streams, of *readFrom, local []netip.Addr, tools netfilter.Dialect) (*hostSource, error) {
 	if _, err := parseTools(o.tools); err != nil {
 		return nil, err

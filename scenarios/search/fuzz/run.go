@@ -38,7 +38,7 @@ type Options struct {
 	// Explain, if given, says of what a trial found what it comes of (Violation.Cause), by which failures are told apart then. It may add
 	// violations. Again asks the same with other options.
 	Explain func(ctx context.Context, report *trial.Report, again Again) error
-	// Still, if given, says whether a violation of a smaller case comes of the same as that which is made small. Explain is not asked then.
+	// Still says, while a case is shrunk, whether a violation of a smaller case has a given cause. Without it the shrinker asks Explain.
 	Still func(ctx context.Context, smaller *trial.Violation, cause string, again Again) (bool, error)
 	// Progress is called with what was counted so far, after every case; nil: nobody asks.
 	Progress func(trial.Figures)

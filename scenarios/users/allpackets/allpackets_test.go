@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/internal/dom"
 	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -176,5 +177,16 @@ func TestPodsThatFareOtherwise(t *testing.T) {
 		assert.True(t, isAlike, n.Answer)
 		assert.False(t, open)
 		assert.Contains(t, n.LeftOut, "packets of pods of 1 of 2 pods of demo-worker that fare otherwise than others there (IPv4)")
+	}
+}
+
+// TestAPageSaysWhichWaysItLeavesOut gives a page no room for a way.
+func TestAPageSaysWhichWaysItLeavesOut(t *testing.T) {
+	d := comparison(t)
+	for room, left := range map[int]bool{0: true, roomLines: false} {
+		var page strings.Builder
+		draw := drawing{room}
+		require.NoError(t, writePage(&page, d.Answer, "diff", dom.Text(""), []dom.Part{draw.difference(d, 0)}, nil, nil))
+		assert.Equal(t, left, strings.Contains(page.String(), "The way before is left out"), "room for %d lines", room)
 	}
 }

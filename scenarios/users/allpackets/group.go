@@ -12,9 +12,9 @@ import (
 // told is a kind of packets that differ.
 type told interface {
 	write(w *strings.Builder)
-	// rules are those that decide about a likely packet, as a key: of the side that stops it, or of both.
+	// rules are the rules that decide about its likely packet, as a key: those of the side that stops the packet, or of both sides.
 	rules() string
-	// name is what a kind is called that is not told as a whole, and named says that its packet's ends have names.
+	// name stands for the kind in a list of kinds that are not shown; named says that its packet's ends have names.
 	name() string
 	named() bool
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
-// roomLines is how many lines of ways a page has room for, so that a browser opens it at once. Ways beyond are left out.
+// roomLines is how many lines of ways a page has room for, so that a browser opens it at once. Where a way has no room, the page says so.
 const roomLines = 20_000
 
 // drawing is an answer that becomes a page.
@@ -87,7 +87,7 @@ func fate(class, title string, of forall.Distribution, decided []string) dom.Par
 		}))))
 }
 
-// way is a packet's way through a host, folded; nothing if the packet is nil, and where there is no room for it.
+// way is a packet's way through a host, folded; nothing if the packet is nil. Where there is no room for it, that is said.
 func (w *drawing) way(title string, side *Side, in *inet.Input, id string) dom.Part {
 	if in == nil {
 		return dom.Parts()
@@ -103,7 +103,7 @@ func (w *drawing) way(title string, side *Side, in *inet.Input, id string) dom.P
 	told := story.Of(result, options)
 	lines := page.Lines(&told)
 	if lines > w.lines {
-		return dom.Parts()
+		return dom.Element("p", dom.Text(title+" is left out, since the page is long already: trace shows it."))
 	}
 	w.lines -= lines
 	return dom.Element("details.source", dom.Element("summary", dom.Text(title)), page.NewWay(&told, id).Body())

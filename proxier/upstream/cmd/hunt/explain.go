@@ -61,12 +61,11 @@ func (e *explanation) holds(f *trial.Violation, set peers.Mends, plays int) (boo
 	return true, nil
 }
 
-// How often a case is played with a mend before that is believed: for a violation that comes up in as many plays with the placebo before
-// and after these, for one that chance decides, and while it is made small.
+// A mend explains a violation if the violation is missing in so many plays with it.
 const (
-	plays       = 5
-	chanceTries = 16
-	smallTries  = 2
+	plays       = 5  // usually: the violation came up in as many plays with the placebo before and after them
+	chanceTries = 16 // if chance decides whether it comes up
+	smallTries  = 2  // while the search shrinks the case
 )
 
 // still says whether a violation of a smaller case comes of the same cause: the mends of the cause hold what is broken, or where no cause is
