@@ -30,44 +30,13 @@ END
 await shows 172.30.0.99/32 iptables -t filter -S KUBE-SERVICES
 phase services
 
-slice web IPv4 '{name: http, port: 8080}, {name: s, port: 8443}' 10.244.0.11/here 10.244.1.11/there 10.244.1.12/there
-slice web IPv6 '{name: http, port: 8080}, {name: s, port: 8443}' fd00:10:244::11/here fd00:10:244:1::11/there
-slice dns IPv4 '{name: u, protocol: UDP, port: 5353}, {name: t, protocol: TCP, port: 5353}' 10.244.0.53/here
+endpoints
 await shows 10.244.1.12:8443 iptables -t nat -S
 await shows fd00:10:244:1::11 ip6tables -t nat -S
 await shows 10.244.0.53:5353 iptables -t nat -S
 phase endpoints
 
-k apply -f - <<'END'
-apiVersion: v1
-kind: Service
-metadata: {name: edge}
-spec:
-  type: LoadBalancer
-  clusterIP: 172.30.0.20
-  externalIPs: [203.0.113.20]
-  externalTrafficPolicy: Local
-  internalTrafficPolicy: Local
-  healthCheckNodePort: 30999
-  sessionAffinity: ClientIP
-  sessionAffinityConfig: {clientIP: {timeoutSeconds: 600}}
-  loadBalancerSourceRanges: [198.51.100.0/24, 192.0.2.77/32]
-  ports: [{name: p, port: 80, targetPort: 8080, nodePort: 30080}]
----
-apiVersion: v1
-kind: Service
-metadata: {name: node}
-spec:
-  type: NodePort
-  clusterIP: 172.30.0.21
-  ports:
-  - {name: t, port: 22, nodePort: 30022}
-  - {name: u, protocol: UDP, port: 22, nodePort: 30022}
-  - {name: s, protocol: SCTP, port: 22, nodePort: 30022}
-END
-k patch service edge --subresource=status --type=merge -p '{"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.80"}]}}}'
-slice edge IPv4 '{name: p, port: 8080}' 10.244.0.21/here 10.244.1.21/there
-slice node IPv4 '{name: t, port: 2222}, {name: u, protocol: UDP, port: 2222}, {name: s, protocol: SCTP, port: 2222}' 10.244.1.22/there
+edge
 await shows 203.0.113.80 iptables -t nat -S KUBE-SERVICES
 await shows 10.244.1.22:2222 iptables -t nat -S
 await shows 10.244.0.21:8080 iptables -t nat -S
