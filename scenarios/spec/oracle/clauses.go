@@ -156,8 +156,8 @@ var (
 	}
 	filteredByOthers = &Clause{
 		Name: "filtered-by-others", Law: "I5", Force: Unspecified,
-		Text: "If it is not known what foreign rules on a node accept, they may drop what this specification lets pass, and the " +
-			"answers to it.",
+		Text: "If it is not known what foreign rules on a node accept, they may drop packets that this specification lets pass, and " +
+			"the answers to these packets.",
 		Source: []string{"kubernetes#39823", "chainwalk"},
 	}
 )
@@ -172,8 +172,8 @@ var (
 	}
 	terminatingFallback = &Clause{
 		Name: "terminating-fallback", Law: "I1", Force: Must,
-		Text: "If no endpoint that the policy allows is ready, packets go to those that still serve while they terminate, and " +
-			"hints do not count.",
+		Text: "If none of the endpoints that the policy allows is ready, packets go to the endpoints that still serve while they " +
+			"terminate, and hints do not count.",
 		Source: []string{"KEP-1669", "discovery/v1.EndpointConditions.serving"},
 	}
 	nodeHints = &Clause{

@@ -103,8 +103,8 @@ var (
 	}
 	firewallDecides = &Clause{
 		Name: "firewall-decides", Law: "I5", Force: Must, Mode: NFTables,
-		Text: "Mode nftables accepts no packet for rules of others: what these do not accept is dropped, be it masqueraded, an answer, or a " +
-			"health check.",
+		Text: "In mode nftables the proxier accepts no packet for foreign rules. Packets that these do not accept are dropped, also " +
+			"masqueraded packets, answers and health checks.",
 		Source: []string{"KEP-3866", "Kubernetes documentation: Virtual IPs and Service Proxies"},
 		Sentence: Sentence{virtualIPs, "This approach will not work with firewalls based on nftables, so kube-proxy's nftables mode does " +
 			"not do anything here; if you have a local firewall, you must ensure that it is properly configured to allow Kubernetes traffic " +
@@ -125,14 +125,14 @@ var (
 	}
 	hairpinElsewhere = &Clause{
 		Name: "hairpin-of-another-node", Law: "I4", Force: Unspecified, Mode: NFTables,
-		Text: "In mode nftables a packet that goes back to the endpoint that sent it by a node that does not have the endpoint may keep its " +
-			"source, and be lost then.",
+		Text: "In mode nftables a packet may go back to the endpoint that sent it by a node that does not have this endpoint. It may then " +
+			"keep its source, and be lost.",
 		Source: []string{"kubernetes#135800", "kubernetes#136499"},
 	}
 	affinityOfOtherMode = &Clause{
 		Name: "affinity-of-another-mode", Law: "I10", Force: Unspecified, Mode: NFTables,
-		Text: "A node whose proxy changes its mode may forget which endpoints clients reached, as may mode nftables when the timeout of the " +
-			"affinity changes. Mode iptables keeps up to 100 clients of an endpoint (ip_list_tot of xt_recent), mode nftables 65535 of one.",
+		Text: "A node whose proxy changes its mode may forget which endpoints clients reached. So may mode nftables when the timeout of the " +
+			"affinity changes. Mode iptables keeps up to 100 clients of an endpoint (ip_list_tot of xt_recent), mode nftables up to 65535.",
 		Source: []string{"KEP-3866", "xt_recent(8)", "nft(8): size of a dynamic set"},
 	}
 )

@@ -53,7 +53,7 @@ var (
 	translatedForGood = &Clause{
 		Name: "translated-for-good", Law: "I2", Force: May,
 		Text: "A TCP or SCTP connection keeps its endpoint for as long as it lasts, even if the endpoint no longer belongs to " +
-			"the service; what happens then is between client and endpoint.",
+			"the service. Only client and endpoint end it.",
 		Source: []string{"Kubernetes documentation: Virtual IPs and Service Proxies", "KEP-1669"},
 	}
 	affinityForgotten = &Clause{
@@ -64,7 +64,7 @@ var (
 	}
 	invalidPacketToNode = &Clause{
 		Name: "invalid-packet-to-node", Law: "I2", Force: Unspecified,
-		Text:   "A packet that conntrack considers invalid may reach a node that is itself client or endpoint, as it was sent.",
+		Text:   "If a node is itself client or endpoint, a packet that conntrack considers invalid may reach it as it was sent.",
 		Source: []string{"kubernetes#117924"},
 	}
 )

@@ -44,8 +44,8 @@ var (
 	}
 	NoSyncForNothing = &Clause{
 		Name: "no-sync-for-nothing", Law: "I12", Force: Must,
-		Text: "If a proxier receives what it knows already, with other fields that are not for it and with ports in another " +
-			"order, it does not say that a sync is due.",
+		Text: "If a proxier receives an object again, and only fields that it does not read or the order of ports have changed, it " +
+			"does not say that a sync is due.",
 		Source: []string{"kubernetes#34006", "chainwalk"},
 	}
 	WalkBounded = &Clause{
@@ -79,7 +79,7 @@ var (
 	}
 	ToolsAlike = &Clause{
 		Name: "tools-alike", Law: "I11", Force: Must,
-		Text:   "Packets meet the same with iptables-legacy and iptables-nft.",
+		Text:   "Packets have the same fate with iptables-legacy and with iptables-nft.",
 		Source: []string{"kubernetes#71305"},
 	}
 	FamiliesAlike = &Clause{
