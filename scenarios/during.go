@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,6 +75,9 @@ type During struct {
 	Steps  []Step  `json:"steps" required:"true" doc:"What is looked at then: steps that neither change anything nor sync."`
 }
 
+// Command is the one that the point is before or after.
+func (d *During) Command() Command { return cmp.Or(d.After, d.Before) }
+
 // point is when the checks are made.
 func (d *During) point() Point {
 	p := Point{Node: d.Node, Command: d.Before, Table: d.Table, Nth: max(d.Nth, 1)}
@@ -129,7 +133,9 @@ func lookingActions() []string {
 // watched syncs nodes and makes the checks of a step within it. It returns two errors: the sync's, and that of a backend that could not do
 // what it was asked.
 func (r *runner) watched(ctx context.Context, s *Step, nodes []string) (failed, err error) {
-	if len(s.During) == 0 {
+	ofThisMode := func(d During) bool { return r.ofAnotherMode(d.Command()) == "" }
+	if !slices.ContainsFunc(s.During, ofThisMode) { // a backend that cannot look into syncs need not
+		r.passOver(s.During)
 		return r.session.Sync(ctx, nodes), nil
 	}
 	reached := make([]bool, len(s.During))
@@ -150,16 +156,21 @@ func (r *runner) watched(ctx context.Context, s *Step, nodes []string) (failed, 
 		return failed, err
 	}
 	for i := range s.During {
-		d := &s.During[i]
-		switch ofMode := r.ofAnotherMode(d.point().Command); {
-		case reached[i]:
-		case ofMode != "":
-			r.add(d.Pos, Check{Name: d.point().String(), Passed: true, Skipped: ofMode, OfMode: []string{"during"}})
-		default:
+		if d := &s.During[i]; !reached[i] && ofThisMode(*d) {
 			r.fail(d.Pos, d.point().String(), "the sync has no such point")
+		} else if !reached[i] {
+			r.passOver(s.During[i : i+1])
 		}
 	}
 	return failed, nil
+}
+
+// passOver notes points that syncs of the play's mode do not come to.
+func (r *runner) passOver(points []During) {
+	for i := range points {
+		p := points[i].point()
+		r.add(points[i].Pos, Check{Name: p.String(), Passed: true, Skipped: r.ofAnotherMode(p.Command), OfMode: []string{"during"}})
+	}
 }
 
 // look makes the checks of a point.

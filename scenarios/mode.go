@@ -129,7 +129,7 @@ func (s *Scenario) plays(c *Cluster, wanted []Mode, dialects []netfilter.Dialect
 	case len(named) > 0 && !whole:
 		modes = []Mode{""}
 	case len(named) > 0 && wanted != nil && !slices.Contains(wanted, named[0]):
-		return nil, ofOneMode + string(named[0]) + " alone, as its kubeProxy says"
+		return nil, namesOnly(named[0])
 	case len(named) > 0:
 		modes = named
 	case wanted == nil:
@@ -153,6 +153,22 @@ func (s *Scenario) plays(c *Cluster, wanted []Mode, dialects []netfilter.Dialect
 		}
 	}
 	return plays, ""
+}
+
+// namesOnly says why a scenario does not run in other modes than the one that its configurations name.
+func namesOnly(mode Mode) string { return ofOneMode + string(mode) + " alone, as its kubeProxy says" }
+
+// NotFor says why a scenario does not run in a mode, wherever it is run: its configurations name another mode, or it is about rules of mode
+// iptables alone. It is empty for one that runs in the mode, and for one whose nodes have several modes.
+func (s *Scenario) NotFor(mode Mode, c *Cluster) string {
+	named, whole := s.namedModes(c)
+	switch {
+	case len(named) == 0 && mode == ModeNFTables:
+		return s.ofIPTables()
+	case len(named) > 0 && whole && named[0] != mode:
+		return namesOnly(named[0])
+	}
+	return ""
 }
 
 // writesIPTables says whether rules of iptables come to nodes that are not kube-proxy's.

@@ -27,19 +27,23 @@ func (p play) unread(s *Step) string {
 	return fmt.Sprintf("looks at rules of mode %s", of)
 }
 
-// ofAnotherMode says why a sync does not come to a command of the tools; empty if it should.
-func (r *runner) ofAnotherMode(c Command) string {
-	of := ModeIPTables
+// Mode is the only mode whose syncs come to the command; empty if those of every mode do.
+func (c Command) Mode() Mode {
 	switch c {
 	case CommandConntrackList, CommandConntrackDelete:
 		return ""
 	case CommandNFT:
-		of = ModeNFTables
+		return ModeNFTables
 	}
-	if !r.play.free || r.play.mode == of {
-		return ""
+	return ModeIPTables
+}
+
+// ofAnotherMode says why a sync does not come to a command of the tools; empty if it should.
+func (r *runner) ofAnotherMode(c Command) string {
+	if of := c.Mode(); r.play.free && of != "" && of != r.play.mode {
+		return fmt.Sprintf("a point within syncs of mode %s", of)
 	}
-	return fmt.Sprintf("a point within syncs of mode %s", of)
+	return ""
 }
 
 // nftRules looks at kube-proxy's tables of nftables.

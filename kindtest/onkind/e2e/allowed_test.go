@@ -53,6 +53,12 @@ steps:
 - apply:
   - {apiVersion: v1, kind: Service, metadata: {name: late}, spec: {type: ExternalName, externalName: example.com}}
 - connect: {name: without an address, from: client, to: "tcp 172.30.0.42:80", expect: untouched}
+- apply:
+  - apiVersion: v1
+    kind: Service
+    metadata: {name: late, labels: {service.kubernetes.io/service-proxy-name: ""}}
+    spec: {clusterIP: 172.30.0.42, ports: [{port: 80}]}
+- connect: {name: of another proxy, from: client, to: "tcp 172.30.0.42:80", expect: untouched}
 - delete: [service default/web]
 - connect: {name: what is gone, from: client, to: "tcp 172.30.0.41:80", expect: untouched}
 `
@@ -79,7 +85,7 @@ func TestProbesAreFoundThatModesAnswerDifferently(t *testing.T) {
 		"loopback": {localhostNodePort}, "another address": {otherNodePort}, "the pods' gateway": {otherNodePort},
 		"a port it has not": {unusedPort}, "a protocol it has not": {unusedPort}, "flow": {localhostNodePort},
 		"of no connection": {invalidPacket}, "a first one": {localhostNodePort}, "what is gone": {unallocatedIP},
-		"nobody's yet": {unallocatedIP}, "without an address": {unallocatedIP}, "out of the window": {invalidPacket}, "after it": {invalidPacket},
+		"nobody's yet": {unallocatedIP}, "without an address": {unallocatedIP}, "of another proxy": {unallocatedIP}, "out of the window": {invalidPacket}, "after it": {invalidPacket},
 	}, byName)
 }
 

@@ -144,13 +144,13 @@ func (a *asked) of(proto string, to netip.AddrPort) []clause {
 }
 
 // isUnallocated reports whether an address is the cluster IP of a service that the scenario has had or will have, and of none that is
-// there.
+// there and that kube-proxy serves: it does not know those of another proxy (KEP-2447).
 func (a *asked) isUnallocated(at netip.Addr) bool {
 	if !slices.Contains(a.cluster.ServiceIPs, at) {
 		return false
 	}
 	for _, s := range a.services {
-		if slices.Contains(clusterIPs(s), at) {
+		if _, another := s.Labels[labelProxyName]; !another && slices.Contains(clusterIPs(s), at) {
 			return false
 		}
 	}
@@ -174,6 +174,9 @@ func (a *asked) isUnused(proto string, at netip.Addr, port uint16) bool {
 	}
 	return found
 }
+
+// labelProxyName on a Service hands it over to another proxy.
+const labelProxyName = "service.kubernetes.io/service-proxy-name"
 
 func (a *asked) isNodePort(proto string, port uint16) bool {
 	for _, s := range a.services {

@@ -50,10 +50,10 @@ type scenarioRow struct {
 	Name   string `yaml:"name"`
 	File   string `yaml:"file"`
 	Result string `yaml:"result"`
-	// Why says why it was not run, OfIPTables that this is because of the proxy's mode alone.
-	Why        string     `yaml:"why,omitempty"`
-	OfIPTables bool       `yaml:"ofIPTables,omitempty"`
-	Probes     []probeRow `yaml:"probes,omitempty"`
+	// Why says why it was not run, OfOtherMode that it is of another mode than the proxy's.
+	Why         string     `yaml:"why,omitempty"`
+	OfOtherMode bool       `yaml:"ofOtherMode,omitempty"`
+	Probes      []probeRow `yaml:"probes,omitempty"`
 	// Others are checks that are no probes: what rules, connections and health checks are like.
 	Others []otherRow `yaml:"others,omitempty"`
 }

@@ -118,7 +118,7 @@ func (r *run) judge(ctx context.Context, all []*scenarios.Scenario) (held bool, 
 	r.say("report: %s", path)
 	t := r.report.Totals
 	if r.all && r.only != partChanges && !t.enough() {
-		r.say("too few scenarios ran: %d of %d, want %d of 100", t.Ran, t.Scenarios, leastShare)
+		r.say("too few scenarios ran: %d of %d that mode %s can run, want %d of 100", t.Ran, t.ofMode(), r.mode, leastShare)
 		return false, nil
 	}
 	return t.Failed == 0 && t.Changes == t.ChangesHeld, nil
@@ -157,7 +157,7 @@ func (r *run) lookAt(ctx context.Context, b *bench, s *scenarios.Scenario) *scen
 		sound = scenarios.Run(ctx, s, soundBackend{})
 	}
 	row := rowOf(result, sound, r.mode, clausesOf(s))
-	row.OfIPTables = result.Skipped != "" && b.kind.OfIPTables(s)
+	row.OfOtherMode = result.Skipped != "" && b.kind.OfOtherMode(s)
 	var told bytes.Buffer
 	tell(&told, result, &row, time.Since(began))
 	_, _ = r.out.Write(told.Bytes())

@@ -15,9 +15,9 @@ type totals struct {
 	Scenarios int `yaml:"scenarios"`
 	Ran       int `yaml:"ran"`
 	Failed    int `yaml:"failed"`
-	// OfIPTables are the scenarios that are not run because they are of rules of iptables alone.
-	OfIPTables int `yaml:"ofIPTables,omitempty"`
-	// NotRun says how many scenarios were not run, by the reason.
+	// OfOtherMode are the scenarios that are not run because they are of another mode than the proxies'.
+	OfOtherMode int `yaml:"ofOtherMode,omitempty"`
+	// NotRun says how many scenarios of the mode were not run, by the reason.
 	NotRun map[string]int `yaml:"notRun,omitempty"`
 
 	Probes int `yaml:"probes"`
@@ -58,9 +58,10 @@ func (r *report) sum() totals {
 
 func (t *totals) addScenario(s *scenarioRow) {
 	if s.Result == resultNotRun {
-		t.NotRun[s.Why]++
-		if s.OfIPTables {
-			t.OfIPTables++
+		if s.OfOtherMode {
+			t.OfOtherMode++
+		} else {
+			t.NotRun[s.Why]++
 		}
 		return
 	}
@@ -108,21 +109,23 @@ func (t *totals) addOther(o *otherRow) {
 	t.Others++
 }
 
-// leastShare is how many of 100 shipped scenarios have to run.
+// leastShare is how many of 100 shipped scenarios of the mode have to run.
 const leastShare = 90
 
-// enough reports whether so many scenarios ran as have to, or would with a proxy in mode iptables: a cluster that refuses more is too
-// little of one.
-func (t *totals) enough() bool { return (t.Ran+t.OfIPTables)*100 >= t.Scenarios*leastShare }
+// ofMode is how many scenarios are there that the proxies' mode can run.
+func (t *totals) ofMode() int { return t.Scenarios - t.OfOtherMode }
+
+// enough reports whether so many of them ran as have to: a cluster that refuses more is too little of one.
+func (t *totals) enough() bool { return t.Ran*100 >= t.ofMode()*leastShare }
 
 // lines are the sums for a person, of a proxy in a mode.
 func (t *totals) lines(mode string) []string {
 	var out []string
 	say := func(format string, values ...any) { out = append(out, fmt.Sprintf(format, values...)) }
 	if t.Scenarios > 0 {
-		say("scenarios: %d of %d ran (%d of 100), %d failed", t.Ran, t.Scenarios, t.Ran*100/t.Scenarios, t.Failed)
-		if t.OfIPTables > 0 {
-			say("  of rules of iptables alone, and not missed: %d", t.OfIPTables)
+		say("scenarios: %d of %d ran (%d of 100), %d failed", t.Ran, t.ofMode(), t.Ran*100/max(t.ofMode(), 1), t.Failed)
+		if t.OfOtherMode > 0 {
+			say("  of the other mode, and not counted: %d", t.OfOtherMode)
 		}
 		for _, why := range slices.SortedFunc(maps.Keys(t.NotRun), func(a, b string) int {
 			return cmp.Or(cmp.Compare(t.NotRun[b], t.NotRun[a]), cmp.Compare(a, b))

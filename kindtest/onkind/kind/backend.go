@@ -224,13 +224,6 @@ func (b *Backend) Facts() *Facts { return &b.facts }
 // Unsupported says why a scenario cannot run on the cluster; empty if it can.
 func (b *Backend) Unsupported(s *scenarios.Scenario) string { return unsupported(s, &b.facts) }
 
-// OfIPTables reports whether a scenario cannot run for the proxies' mode alone: it changes rules of iptables, and they write none.
-func (b *Backend) OfIPTables(s *scenarios.Scenario) bool {
-	inIPTables := b.facts
-	inIPTables.Mode = modeIPTables
-	return unsupported(s, &b.facts) != "" && unsupported(s, &inIPTables) == ""
-}
-
 // Start maps a scenario on the cluster, and writes its objects. What it has changed is put back when the session is closed.
 func (b *Backend) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Session, error) {
 	m, err := Map(&b.facts, c)

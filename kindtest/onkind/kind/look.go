@@ -41,6 +41,23 @@ func (s *Session) Save(ctx context.Context, node string, family scenarios.IPFami
 	return text, nil
 }
 
+// List implements scenarios.NFTSession. The table has the scenario's addresses; the hashes in the names of endpoints' chains and sets are made
+// of the cluster's.
+func (s *Session) List(ctx context.Context, node string, family scenarios.IPFamily) (string, error) {
+	word := "ip"
+	if family == scenarios.FamilyIPv6 {
+		word = "ip6"
+	}
+	text, err := run(ctx, s.relay(s.mapping.Node(node)), "", "nft", "list", "table", word, "kube-proxy")
+	if err != nil && strings.Contains(err.Error(), "No such file or directory") {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", node, err)
+	}
+	return s.mapping.BackText(text), nil
+}
+
 // proxyStatus is what proxies say of services and of themselves.
 type proxyStatus struct {
 	*stage
@@ -102,6 +119,10 @@ func overlooked(step *scenarios.Step, mode string) string {
 		return ""
 	case len(step.Rules.Counters) > 0:
 		return "rules of a real node count other packets as well"
+	case step.Rules.Mode == scenarios.ModeNFTables && mode == modeNFTables:
+		return ""
+	case step.Rules.Mode == scenarios.ModeNFTables:
+		return "a proxy in mode iptables writes no rules of nftables"
 	}
 	return noRules(mode)
 }

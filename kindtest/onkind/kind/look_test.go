@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -167,4 +169,26 @@ func TestWhatCannotRunSaysWhy(t *testing.T) {
 			assert.Equal(t, row.why, unsupported(s, threeNodes()))
 		})
 	}
+}
+
+// TestTablesOfNFTAreListed: with the scenario's addresses, and nothing where there is no table.
+func TestTablesOfNFTAreListed(t *testing.T) {
+	session, script := opened(t, shop)
+	own := session.mapping.To(parse("172.30.0.41")).String()
+	script.exec = func(_ string, c probe.Command) string {
+		if strings.Join(c.Argv, " ") == "nft list table ip kube-proxy" {
+			return "table ip kube-proxy {\n\tset cluster-ips {\n\t\telements = { " + own + " }\n\t}\n}\n"
+		}
+		return ""
+	}
+	text, err := session.List(t.Context(), "node1", scenarios.FamilyIPv4)
+	require.NoError(t, err)
+	assert.Contains(t, text, "elements = { 172.30.0.41 }")
+	script.refuse = func(string) error { return errors.New("Error: No such file or directory") }
+	text, err = session.List(t.Context(), "node1", scenarios.FamilyIPv6)
+	require.NoError(t, err)
+	assert.Empty(t, text)
+	script.refuse = func(string) error { return errors.New("gone") }
+	_, err = session.List(t.Context(), "node1", scenarios.FamilyIPv6)
+	assert.ErrorContains(t, err, "node1: gone")
 }

@@ -236,8 +236,18 @@ func (s *Session) Close() error { return s.putBack() }
 // an hour the next sync has them do.
 func (s *Session) Advance(ctx context.Context, d time.Duration) error {
 	s.anHour = s.anHour || d >= fullSyncPeriod
+	if s.backend.facts.Mode == modeNFTables && d >= unusedChainsStay {
+		select {
+		case <-time.After(unusedChainsStay):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	return errors.Join(s.memory.advance(ctx, d), s.forgetOldFlows(ctx, d))
 }
+
+// unusedChainsStay is for how long proxies in mode nftables leave chains there that they have no use for: a second, and a little.
+const unusedChainsStay = 1100 * time.Millisecond
 
 // sorted are the keys of a map in order.
 func sorted[K ~string, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
@@ -33,11 +32,8 @@ func unsupported(s *scenarios.Scenario, facts *Facts) string {
 	if slices.Contains(s.Mistakes, string(mistake.NodePortTaken)) {
 		return "an API server gives a node port to one service at a time"
 	}
-	if len(s.During) > 0 {
-		return "during: nobody can look into a sync of a real proxy"
-	}
-	for _, check := range []func() string{v.configs, func() string { return v.foreign(s) }, v.preloads,
-		func() string { return v.objects(c.Objects[len(c.Nodes):]) }} {
+	for _, check := range []func() string{func() string { return v.within(s.During) }, v.configs, func() string { return v.foreign(s) },
+		v.preloads, func() string { return v.objects(c.Objects[len(c.Nodes):]) }} {
 		if why := check(); why != "" {
 			return why
 		}
@@ -59,6 +55,16 @@ func unsupported(s *scenarios.Scenario, facts *Facts) string {
 	return ""
 }
 
+// within says why points within syncs cannot be looked at. Those that syncs of the proxies' mode do not come to are passed over.
+func (v *visit) within(points []scenarios.During) string {
+	for i := range points {
+		if of := points[i].Command().Mode(); of == "" || of == scenarios.Mode(v.facts.Mode) {
+			return "during: nobody can look into a sync of a real proxy"
+		}
+	}
+	return ""
+}
+
 // visit walks through the steps of a scenario.
 type visit struct {
 	mapping *Mapping
@@ -75,6 +81,9 @@ type visit struct {
 }
 
 func (v *visit) configs() string {
+	if v.cluster.Mode() == "" {
+		return "kubeProxy: the proxies of a cluster have one mode"
+	}
 	for _, name := range slices.Sorted(maps.Keys(v.cluster.Configs)) {
 		if why := v.config(name, v.cluster.Configs[name]); why != "" {
 			return why
@@ -95,13 +104,13 @@ var beyondFilter = lazyregexp.New(`(?m)^\*(raw|mangle|nat)$`)
 var cutsOff = lazyregexp.New(`(?m)^:(OUTPUT) DROP`)
 
 func (v *visit) preloads() string {
-	if why := noRules(v.facts.Mode); why != "" && len(v.cluster.Preload) > 0 {
-		return "preload: what is there before is rules of iptables, and " + why
-	}
 	for i := range v.cluster.Preload {
 		save, tool := v.cluster.Preload[i].Save, v.cluster.Preload[i].Dialect
 		if v.cluster.Preload[i].NFT != "" {
 			return "preload: rules for nft are not put on real nodes"
+		}
+		if why := noRules(v.facts.Mode); why != "" && v.cluster.Mode() != scenarios.ModeNFTables {
+			return "preload: what is there before is rules of iptables, and " + why
 		}
 		if tool.In(v.facts.Dialect) != v.facts.Dialect && beyondFilter().MatchString(save) {
 			return "preload: packets meet the chains first that were made last, and those of a real node's kube-proxy are there already"
@@ -151,8 +160,8 @@ func (v *visit) step(s *scenarios.Step) string {
 		}
 	}()
 	switch {
-	case len(s.During) > 0:
-		return "during: nobody can look into a sync of a real proxy"
+	case v.within(s.During) != "":
+		return v.within(s.During)
 	case s.Needs() == scenarios.NeedOrder:
 		return "deliver: a real API server tells of every change, in order"
 	case v.fails && s.Advance != nil:
@@ -242,6 +251,10 @@ func errText(err error) string {
 
 // reconfigured tries the configurations that nodes have after a restart.
 func (v *visit) reconfigured(s *scenarios.Step) string {
+	var given kubeproxyconfig.KubeProxyConfiguration
+	if s.Configure.Over(&given); given.Mode != "" && string(given.Mode) != v.facts.Mode {
+		return fmt.Sprintf("kubeProxy: the proxies of the cluster stay in mode %s", v.facts.Mode)
+	}
 	for name, config := range v.cluster.Configs {
 		s.Configure.Over(config)
 		if why := v.config(name, config); why != "" {
@@ -282,8 +295,7 @@ func (v *visit) fault(f *scenarios.Fault) string {
 	}
 	v.fails = v.fails || f.RestoreFails > 0
 	for _, command := range f.Run {
-		words := strings.Fields(command)
-		if why := noRules(v.facts.Mode); why != "" && len(words) > 0 && iptablesTool().MatchString(words[0]) {
+		if why := noRules(v.facts.Mode); why != "" && runsIPTables(command) {
 			return fmt.Sprintf("run: %q changes rules of iptables, and %s", command, why)
 		}
 		if _, err := v.mapping.toText(command); err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,53 +52,92 @@ func factsOf(nodes ...string) *Facts {
 
 const shipped = "../../../scenarios/testdata"
 
-// TestNineOfTenShippedFilesCanRun counts the files that a cluster of four nodes can run, and prints why the others cannot.
+// TestNineOfTenShippedFilesCanRun counts, for each mode, the files of it that a cluster of four nodes can run, and prints why the others
+// cannot.
 func TestNineOfTenShippedFilesCanRun(t *testing.T) {
 	race.OneGoroutine(t)
 	all, err := scenarios.Load(shipped)
 	require.NoError(t, err)
-	var reasons []string
-	for _, s := range all {
-		if why := unsupported(s, fourNodes()); why != "" {
-			name, err := filepath.Rel(shipped, s.Pos.File)
-			require.NoError(t, err)
-			reasons = append(reasons, fmt.Sprintf("%s: %s", name, why))
-		}
+	for _, mode := range []string{modeIPTables, modeNFTables} {
+		t.Run(mode, func(t *testing.T) {
+			b := &Backend{facts: *fourNodes()}
+			b.facts.Mode = mode
+			ofMode, can := 0, 0
+			for _, s := range all {
+				if b.OfOtherMode(s) {
+					t.Logf("of the other mode: %s", filepath.Base(s.Pos.File))
+					continue
+				}
+				ofMode++
+				if why := b.Unsupported(s); why != "" {
+					t.Logf("cannot run: %s: %s", filepath.Base(s.Pos.File), why)
+				} else {
+					can++
+				}
+			}
+			t.Logf("%d of %d files of mode %s can run; %d are of the other mode", can, ofMode, mode, len(all)-ofMode)
+			assert.GreaterOrEqual(t, can*100, ofMode*90, "fewer than 90 of 100")
+			assert.Less(t, ofMode, len(all))
+		})
 	}
-	slices.Sort(reasons)
-	for _, reason := range reasons {
-		t.Log(reason)
-	}
-	can := len(all) - len(reasons)
-	t.Logf("%d of %d files can run, %d cannot", can, len(all), len(reasons))
-	assert.GreaterOrEqual(t, can*100, len(all)*90, "fewer than 90 of 100")
 }
 
-// TestModeNFTablesRunsWhatIsNotOfIPTablesAlone: what is looked at in rules is passed over step by step; a scenario is skipped only where
-// it changes rules.
-func TestModeNFTablesRunsWhatIsNotOfIPTablesAlone(t *testing.T) {
-	race.OneGoroutine(t)
-	all, err := scenarios.Load(shipped)
-	require.NoError(t, err)
-	facts := fourNodes()
-	facts.Mode = modeNFTables
-	ofIPTables, can := 0, 0
-	b := &Backend{facts: *facts}
-	for _, s := range all {
-		switch with, without := unsupported(s, facts), unsupported(s, fourNodes()); {
-		case with == "":
-			assert.False(t, b.OfIPTables(s), s.Pos.File)
-			can++
-		case without == "":
-			ofIPTables++
-			assert.True(t, b.OfIPTables(s), s.Pos.File)
-			assert.Contains(t, with, "rules of iptables", s.Pos.File)
-			t.Logf("%s: %s", s.Name, with)
+// TestScenariosOfTheOtherMode: what changes rules of iptables, or looks at nothing else, is of mode iptables, also if a cluster could not
+// run it there. What lacks something else is missed.
+func TestScenariosOfTheOtherMode(t *testing.T) {
+	const names = "kubeProxy: {mode: nftables}\n"
+	const send = "steps: [{connect: {from: node1, to: \"tcp 172.30.0.41:80\", expect: untouched}}]\n"
+	step := func(text string) string { return "steps: [{" + text + "}, {healthz: {healthy: true}}]\n" }
+	for about, row := range map[string]struct {
+		text               string
+		iptables, nftables bool // whether it is of the other mode there
+	}{
+		"of any":                   {text: send},
+		"names nftables":           {text: names + send, iptables: true},
+		"rules before":             {text: "iptables: {preload: [{save: \"*filter\\nCOMMIT\\n\"}]}\n" + send, nftables: true},
+		"names it, rules before":   {text: names + "iptables: {preload: [{save: \"*filter\\nCOMMIT\\n\"}]}\n" + send, iptables: true},
+		"rules for nft before":     {text: "iptables: {preload: [{nft: \"add table ip other\"}]}\n" + send},
+		"a restore fails":          {text: step("fault: {restoreFails: 1}"), nftables: true},
+		"the lock is held":         {text: step("fault: {node: node1, lockHeld: 1}"), nftables: true},
+		"a save fails":             {text: step("fault: {node: node1, saveFails: 1}"), nftables: true},
+		"a table is flushed":       {text: step("fault: {flush: [nat]}"), nftables: true},
+		"a tool runs":              {text: step("fault: {run: [\"iptables -P FORWARD DROP\"]}"), nftables: true},
+		"conntrack fails":          {text: step("fault: {conntrackFails: 1}")},
+		"looks at rules alone":     {text: "steps: [{rules: {absent: [a]}}]\n", nftables: true},
+		"looks at rules as well":   {text: "steps: [{rules: {absent: [a]}}, {healthz: {healthy: true}}]\n"},
+		"looks at rules of nft":    {text: names + "steps: [{rules: {mode: nftables, absent: [a]}}]\n", iptables: true},
+		"changes its mode":         {text: step("restart: true, kubeProxy: {mode: nftables}")},
+		"within syncs of iptables": {text: "during: [{node: node1, before: iptables-restore, steps: [{healthz: {healthy: true}}]}]\n" + send},
+		"counters of rules":        {text: "steps: [{rules: {counters: {a: 1}}}]\n"},
+		"what a sync writes":       {text: "steps: [{writes: {restores: 1}}]\n"},
+	} {
+		s, err := scenarios.Read("in.yaml", strings.NewReader("name: a\n"+row.text))
+		require.NoError(t, err, about)
+		for mode, want := range map[string]bool{modeIPTables: row.iptables, modeNFTables: row.nftables} {
+			b := &Backend{facts: *fourNodes()}
+			b.facts.Mode = mode
+			assert.Equal(t, want, b.OfOtherMode(s), "%s, mode %s", about, mode)
 		}
 	}
-	t.Logf("%d of %d files can run, %d more are of iptables alone", can, len(all), ofIPTables)
-	assert.Positive(t, ofIPTables)
-	assert.GreaterOrEqual(t, can*100, len(all)*70, "fewer than 70 of 100")
+}
+
+// TestPointsOfTheOtherModeArePassedOver: syncs of mode nftables do not come to iptables-restore, so nobody has to look into them there.
+func TestPointsOfTheOtherModeArePassedOver(t *testing.T) {
+	const look = "steps: [{connect: {from: node1, to: \"tcp 172.30.0.41:80\", expect: untouched}}]"
+	for command, modes := range map[string][]string{
+		"iptables-restore": {modeIPTables}, "nft": {modeNFTables}, "conntrack-list": {modeIPTables, modeNFTables},
+	} {
+		point := "{node: node1, after: " + command + ", " + look + "}"
+		for _, text := range []string{"during: [" + point + "]\n" + look + "\n", look[:len(look)-1] + ", {sync: true, during: [" + point + "]}]\n"} {
+			s, err := scenarios.Read("in.yaml", strings.NewReader("name: a\n"+text))
+			require.NoError(t, err)
+			for _, mode := range []string{modeIPTables, modeNFTables} {
+				facts := fourNodes()
+				facts.Mode = mode
+				assert.Equal(t, slices.Contains(modes, mode), unsupported(s, facts) != "", "%s in mode %s: %s", command, mode, text)
+			}
+		}
+	}
 }
 
 func TestClosedIsWhatNeedsAGuard(t *testing.T) {

@@ -96,8 +96,8 @@ var (
 	unassignedIPDropped = &Clause{
 		Name: "unassigned-cluster-ip-dropped", Law: "I3", Force: Must, Mode: NFTables,
 		Text: "Mode nftables drops a packet to an address in a range of a ServiceCIDR that is the cluster IP of no service, on the first " +
-			"node that forwards or sends it.",
-		Source: []string{"KEP-3866", "KEP-1880"},
+			"node that forwards or sends it. The services of another proxy (other-service-proxy) are none of its services.",
+		Source: []string{"KEP-3866", "KEP-1880", "KEP-2447"},
 		Sentence: Sentence{serviceIPs, "If the MultiServiceCIDRAllocator feature gate is enabled, it will additionally drop traffic to " +
 			"unassigned cluster IPs."},
 	}
