@@ -224,19 +224,18 @@ func nftDocument(t *testing.T) string {
 	var out strings.Builder
 	out.WriteString(`# nftables
 
-This page lists what rules of nftables have, and the commands and options of the tool ` + "`nft`" + ` 1.0.6, and says which
-of them chainwalk supports. ` +
-		`It is the twin of [extensions.md](extensions.md), which is about iptables. It is generated: a test gives each example
-to the fake tool, lists what came of it, and walks a packet to its rule
+This page lists the expressions, statements, objects, commands and options of ` + "`nft`" + ` 1.0.6, and says which of them
+chainwalk supports. [extensions.md](extensions.md) does so for iptables. The page is generated: a test gives each example
+to the fake tool, lists the result, and walks a packet to its rule
 (` + "`go test ./packetsim -run TestNFTDocumentIsFresh -update`" + `). ` + "`make kernel`" + ` compares the examples with the real tool.
 
 - **read**: the fake tool ` + "`nft`" + ` ([tools.md](tools.md)) takes the example, as does the real one.
 - **listed**: ` + "`nft list ruleset`" + ` prints it as the real tool does.
 - **walked**: chainwalk walks packets through such a rule. ` +
-		`Without a walk, the rule is unknown to a packet that reaches it and that the rest of the
-  rule lets through: ` +
-		"`trace`" + ` follows both answers ([trace.md](trace.md#rules-with-unknown-extensions)). To other packets it does not matter.
-- **error**: what is said instead. Where the walk is supported, it is what the packet of the test lacks.
+		`Without a walk, chainwalk does not know what the rule does to a packet that
+  reaches it and matches the rest of the rule: ` +
+		"`trace`" + ` follows both answers ([trace.md](trace.md#rules-with-unknown-extensions)). Other packets are not affected.
+- **error**: the message. If the walk is supported, it names the field that the packet of the test lacks.
 `)
 	for _, part := range nftSamples {
 		fmt.Fprintf(&out, "\n## %s\n\n| name | example | read | listed | walked | error |\n|---|---|---|---|---|---|\n", part.title)

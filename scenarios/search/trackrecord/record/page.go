@@ -115,7 +115,8 @@ The package documentation of ` + "`scenarios/search/trackrecord`" +
 	for _, f := range trackrecord.Faults() {
 		if f.Mode != mode {
 			mode = f.Mode
-			fmt.Fprintf(&b, "\n## Mode %s\n\nThese are of the rules of mode %s, and the search has all nodes in that mode.\n\n%s", mode, mode, head)
+			fmt.Fprintf(&b, "\n## Mode %s\n\nThese faults are in the rules of mode %s. The search runs all nodes in that mode.\n\n%s",
+				mode, mode, head)
 		}
 		b.WriteString(rows[f.Name])
 	}
