@@ -83,17 +83,28 @@ func keyOf(item syntax.Expr) syntax.Expr {
 	return item
 }
 
-// ranged is an element of a set with intervals whose key is a range of two values.
+// ranged is an element of a set with intervals whose key is a range of two values, or a text.
 func ranged(item syntax.Expr) syntax.Expr {
 	switch e := item.(type) {
 	case *syntax.Mapping:
 		e.Key = ranged(e.Key)
 		return e
 	case *syntax.Element:
-		e.Key = asRange(e.Key)
+		if !isText(e.Key) {
+			e.Key = asRange(e.Key)
+		}
 		return e
 	}
+	if isText(item) {
+		return &syntax.Element{Common: *item.Info(), Key: item}
+	}
 	return &syntax.Element{Common: *item.Info(), Key: asRange(item)}
+}
+
+// isText says whether a key is a text, which has no number.
+func isText(key syntax.Expr) bool {
+	v, is := key.(*syntax.Value)
+	return is && v.Type.Is(syntax.TypeString)
 }
 
 // asRange is a key as a range of two values; what is none stays as it is.

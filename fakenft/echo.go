@@ -12,7 +12,6 @@ import (
 	"github.com/chainwalk/chainwalk/fakenft/print"
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
-	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
 // echoing prints what a transaction has added, as the kernel reports it to whoever asked (-e).
@@ -22,8 +21,7 @@ type echoing struct {
 	said          bool
 	// told are tables, sets and objects that were printed: what is added twice is made once.
 	told map[string]bool
-	// rules has, by chain, the rules that were there before or are printed already.
-	known map[*nftables.Rule]bool
+	made *madeRules
 	// lives are the times to live that elements were first given, by their set and key.
 	lives map[string]time.Duration
 	// bounds are the ends of intervals that were printed: nft sends some elements twice.
@@ -45,21 +43,14 @@ func (e *echoing) nameOf(t *nftables.Table, chain *nftables.Chain) string {
 }
 
 // echoed prints what requests have added, if that was asked for.
-func (r *run) echoed(requests []request) {
+func (r *run) echoed(requests []request, made *madeRules) {
 	if !r.echo || r.check {
 		return
 	}
 	e := &echoing{
-		run: r, before: r.view, after: r.tools.view(), told: map[string]bool{}, known: map[*nftables.Rule]bool{},
+		run: r, before: r.view, after: r.tools.view(), told: map[string]bool{}, made: made,
 		lives: map[string]time.Duration{}, bounds: map[*nftables.Element]bool{},
 		renamed: map[*nftables.Table]map[uint64]bool{},
-	}
-	for _, t := range e.before.Tables() {
-		for _, c := range t.Chains() {
-			for _, rule := range c.Rules {
-				e.known[rule] = true
-			}
-		}
 	}
 	for i := range requests {
 		e.change(requests[i].Change)
@@ -308,24 +299,16 @@ func byKey(set *nftables.Set, now time.Time) map[string]*nftables.Element {
 	return all
 }
 
-// rule prints the first rule of a chain that was not there before and was not printed yet.
+// rule prints a rule that was made.
 func (e *echoing) rule(c *nftables.AddRule) {
-	t := e.after.Table(c.Family, c.Table)
-	if t == nil {
+	t, rule := e.after.Table(c.Family, c.Table), e.made.rules[c]
+	if t == nil || rule == nil {
 		return
 	}
 	chain := e.chainNow(t, c.Chain)
-	if chain == nil {
+	if chain == nil || namesWhatIsGone(t, rule) {
 		return
 	}
-	rules := chain.Rules
-	at := slices.IndexFunc(rules, func(r *nftables.Rule) bool { return !e.known[r] && len(r.Exprs) == len(c.Exprs) && sameExprs(r, c) })
-	if at < 0 {
-		e.goneRule(c, chain)
-		return
-	}
-	rule := rules[at]
-	e.known[rule] = true
 	verb, place := "add", ""
 	if c.Place == nftables.First {
 		verb = "insert"
@@ -333,35 +316,14 @@ func (e *echoing) rule(c *nftables.AddRule) {
 	if c.Place == nftables.Instead {
 		e.say("delete rule %s %s %s handle %d", c.Family, c.Table, chain.Name, c.Handle)
 	}
-	if at > 0 && at < len(rules)-1 {
-		place = fmt.Sprintf("handle %d ", rules[at-1].Handle)
+	if before := e.made.before(c); before != nil {
+		place = fmt.Sprintf("handle %d ", before.Handle)
 	}
 	o := e.plain()
 	o.Family, o.Sorted = c.Family, true // as they were sent
 	text, err := print.AppendRule(nil, e.decompiler(t).Rule(rule), o)
 	if err == nil {
 		e.say("%s rule %s %s %s %s%s%s", verb, c.Family, c.Table, e.nameOf(t, chain), place, text, e.handle(rule.Handle))
-	}
-}
-
-// goneRule prints a rule of an empty chain that the transaction has made and deleted again. Its handle is not known any more.
-func (e *echoing) goneRule(c *nftables.AddRule, chain *nftables.Chain) {
-	named := slices.ContainsFunc(c.Exprs, func(x expr.Expr) bool {
-		switch x.(type) {
-		case *expr.Lookup, *expr.Dynset, *expr.Objref, *expr.Immediate:
-			return true // what it names may be gone, too
-		}
-		return false
-	})
-	if named || e.handles || len(chain.Rules) > 0 {
-		return
-	}
-	rule := &nftables.Rule{Exprs: c.Exprs, UserData: c.UserData}
-	o := e.plain()
-	o.Family, o.Sorted = c.Family, true
-	text, err := print.AppendRule(nil, e.decompiler(e.after.Table(c.Family, c.Table)).Rule(rule), o)
-	if err == nil {
-		e.say("add rule %s %s %s %s", c.Family, c.Table, chain.Name, text)
 	}
 }
 
@@ -377,16 +339,6 @@ func (e *echoing) chainNow(t *nftables.Table, name string) *nftables.Chain {
 		}
 	}
 	return t.Chain(name)
-}
-
-// sameExprs says that a rule is made of the very expressions of a change.
-func sameExprs(r *nftables.Rule, c *nftables.AddRule) bool {
-	for i := range r.Exprs {
-		if r.Exprs[i].Name() != c.Exprs[i].Name() {
-			return false
-		}
-	}
-	return true
 }
 
 // verbOf is the word of a command that makes something.

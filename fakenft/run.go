@@ -219,6 +219,7 @@ func (r *run) transact(commands []*syntax.Command, requests []request) int {
 	for i, one := range requests {
 		changes[i] = one.Change
 	}
+	made := r.noting(changes)
 	commit := r.tools.kernel.Commit
 	if r.check {
 		commit = r.tools.kernel.Check
@@ -231,7 +232,7 @@ func (r *run) transact(commands []*syntax.Command, requests []request) int {
 	if len(refusals) > 0 {
 		return 1
 	}
-	r.echoed(requests)
+	r.echoed(requests, made)
 	return 0
 }
 

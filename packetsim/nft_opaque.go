@@ -62,7 +62,7 @@ func (t *nftRun) undecided() {
 }
 
 // missesBehind says whether something that stands behind an operation does not hold for the packet, whatever the operation gives. It looks
-// at what only reads.
+// no further than the first expression that changes something: whether it does so is not known.
 func (t *nftRun) missesBehind(r *nftRule, at *nftOp) bool {
 	regs, looked, element, to, code, failed := t.regs, t.looked, t.element, t.to, t.code, t.err
 	defer func() { t.regs, t.looked, t.element, t.to, t.code, t.err = regs, looked, element, to, code, failed }()
@@ -70,8 +70,12 @@ func (t *nftRun) missesBehind(r *nftRule, at *nftOp) bool {
 	t.taintAfter(r.rule.Exprs[at.from])
 	for i := int(at.end); i < len(r.rule.Exprs); i++ {
 		x := r.rule.Exprs[i]
-		if !readsOnly(x) {
+		switch {
+		case leavesNothing(x):
+			t.taintAfter(x)
 			continue
+		case !readsOnly(x):
+			return false
 		}
 		t.runAlone(x, i)
 		if t.err != nil {
@@ -155,6 +159,19 @@ func (r *nftRule) tests(op *nftOp) bool {
 	return false
 }
 
+// leavesNothing says whether an expression draws a number, or is only heard of, and changes nothing that a packet may meet.
+func leavesNothing(x expr.Expr) bool {
+	switch x := x.(type) {
+	case *expr.Numgen:
+		return x.Random
+	case *expr.Meta:
+		return !x.Writes && x.Key == expr.MetaPRandom
+	case *expr.Log:
+		return true
+	}
+	return false
+}
+
 // readsOnly says whether an expression changes nothing but registers, and nothing of the host.
 func readsOnly(x expr.Expr) bool {
 	switch x := x.(type) {
@@ -168,7 +185,9 @@ func readsOnly(x expr.Expr) bool {
 		return !x.Writes
 	case *expr.Lookup:
 		return x.Dreg != expr.RegVerdict || !x.Map
-	case *expr.Cmp, *expr.Range, *expr.Bitwise, *expr.Byteorder, *expr.Fib, *expr.RT, *expr.Socket, *expr.Osf, *expr.XFRM:
+	case *expr.Immediate:
+		return x.Dreg != expr.RegVerdict
+	case *expr.Cmp, *expr.Range, *expr.Bitwise, *expr.Byteorder, *expr.Hash, *expr.Fib, *expr.RT, *expr.Socket, *expr.Osf, *expr.XFRM:
 		return true
 	}
 	return false

@@ -46,6 +46,9 @@ func TestNativeRulesThatAreNotWalked(t *testing.T) {
 		{"tcp dport 443 queue num 3", "", nil},
 		{"meta mark set ct zone accept", "ct zone", []Verdict{Unknown, Accept}},
 		{"ct zone 5 counter accept\n\t\tdrop", "ct zone", []Verdict{Accept, Drop}},
+		{"ct zone 5 quota over 1 bytes tcp dport 443 drop", "ct zone", []Verdict{Accept, Accept}},
+		{"ct zone 5 mark set 1 tcp dport 443 drop", "ct zone", []Verdict{Accept, Accept}},
+		{"ct zone 5 log tcp dport 443 drop", "", nil},
 	} {
 		t.Run(row.rules, func(t *testing.T) {
 			h, in := nativeHost(t, row.rules), parse(t, "tcp 10.244.0.11:40000 > 10.244.0.12:80 in veth1")

@@ -62,14 +62,16 @@ func (m *members) set(list []syntax.Expr) {
 	}
 }
 
-func (m *members) add(items []syntax.Expr) {
-	if m == nil {
-		return
+// take makes members of elements that a command adds, in their order among those that the set has.
+func (m *members) take(all []member) {
+	list := make([]syntax.Expr, len(all))
+	for i, of := range all {
+		list[i] = of.item
+		if !of.kernel {
+			list[i] = syntax.Clone(of.item)
+		}
 	}
-	for _, item := range items {
-		m.list = append(m.list, syntax.Clone(item))
-	}
-	sortRanges(m.list)
+	m.list = list
 }
 
 func tableOf(h *syntax.Handle) TableName { return TableName{h.Family, h.Table} }
@@ -175,6 +177,7 @@ func (t *table) membersOf(name string) *members {
 			m.list = t.world.Elements(t.name, name)
 			toRanges(m.list)
 			sortRanges(m.list)
+			shortenBeginnings(m.list)
 		}
 		t.members[name] = m
 	}

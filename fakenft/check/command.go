@@ -61,7 +61,7 @@ func (c *Checker) adds(cmd *syntax.Command) bool {
 		fillHandle(&cmd.Set.Handle, &cmd.Handle)
 		ok := c.sets.evalSetDecl(cmd.Set)
 		if cmd.Op == syntax.OpCreate {
-			cmd.Set.Elements = nil // nft forgets what is within something that it creates
+			cmd.Set.Elements, cmd.Set.Unsent = nil, cmd.Set.Elements // nft forgets what is within something that it creates
 		}
 		return ok
 	case syntax.KindRule:

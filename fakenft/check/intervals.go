@@ -72,6 +72,17 @@ func nameRange(v *syntax.Value) (from, to *syntax.Value) {
 	return from, to
 }
 
+// shortenBeginnings makes the beginnings of names that the kernel has the numbers that nft 1.0.6 takes them for: those of their bytes and an
+// asterisk, without the bytes behind them. They stay where they are among the others, though they are smaller than all whole names.
+func shortenBeginnings(items []syntax.Expr) {
+	for _, item := range items {
+		if from, to, ok := endsOf(item); ok && from.Num != to.Num && from.Type.Is(syntax.TypeString) {
+			from.Num = syntax.NumOfBytes([]byte(from.Text + "*"))
+			to.Num = from.Num
+		}
+	}
+}
+
 func endsOf(item syntax.Expr) (from, to *syntax.Value, ok bool) {
 	el := elementOf(item)
 	if el == nil {
@@ -114,7 +125,8 @@ type member struct {
 	kernel bool
 }
 
-// withExisting puts new elements among those of the kernel, in order; of those that begin at the same place before those.
+// withExisting puts new elements among those of the kernel, in order; of those that begin at the same place before those, so that a new
+// element takes the place of one of the kernel, with its comment, where elements are joined.
 func (c *intervalChecker) withExisting(set *syntax.SetDecl, elements *syntax.Set) []member {
 	toRanges(elements.Items)
 	sortRanges(elements.Items)
@@ -123,13 +135,19 @@ func (c *intervalChecker) withExisting(set *syntax.SetDecl, elements *syntax.Set
 		all = append(all, member{item, false})
 	}
 	existing := c.tx.existing(set)
-	if existing != nil {
-		for _, item := range existing.items() {
-			all = append(all, member{item, !existing.declared[item]})
-		}
+	if existing == nil {
+		return all
 	}
-	slices.SortStableFunc(all, byBeginning)
-	return all
+	news := all
+	all = make([]member, 0, len(news)+len(existing.list))
+	for _, item := range existing.list { // which are not in order if there are beginnings of names
+		m := member{item, !existing.declared[item]}
+		for len(news) > 0 && byBeginning(news[0], m) <= 0 {
+			all, news = append(all, news[0]), news[1:]
+		}
+		all = append(all, m)
+	}
+	return append(all, news...)
 }
 
 // byBeginning compares where elements begin; the catch-all is before all.
@@ -148,7 +166,7 @@ func (c *intervalChecker) overlap(set *syntax.SetDecl, elements *syntax.Set) boo
 	ok := c.overlapping(all)
 	if existing := c.tx.existing(set); existing != nil {
 		existing.declared = nil
-		existing.add(elements.Items)
+		existing.take(all)
 		if set.Elements == syntax.Expr(elements) {
 			existing.declared = map[syntax.Expr]bool{}
 			for _, item := range existing.list {
@@ -210,7 +228,6 @@ func (c *intervalChecker) autoMerge(set *syntax.SetDecl, elements *syntax.Set) b
 		existing.declared = nil
 	}
 	all := c.withExisting(set, elements)
-	newFirst(all)
 	kept, gone := merge(all)
 	var stay []syntax.Expr
 	elements.Items = nil
@@ -230,17 +247,6 @@ func (c *intervalChecker) autoMerge(set *syntax.SetDecl, elements *syntax.Set) b
 	return true
 }
 
-// newFirst puts new elements before those of the kernel that begin at the same place: nft has them in this order when it merges, so that a
-// new element takes the place of one of the kernel, with its comment.
-func newFirst(all []member) {
-	slices.SortStableFunc(all, func(a, b member) int {
-		if order := byBeginning(a, b); order != 0 {
-			return order
-		}
-		return boolCompare(a.kernel, b.kernel)
-	})
-}
-
 // merge joins what overlaps or touches. gone are elements of the kernel that were joined with others.
 func merge(all []member) (kept []member, gone []syntax.Expr) {
 	for _, m := range all {
@@ -251,9 +257,14 @@ func merge(all []member) (kept []member, gone []syntax.Expr) {
 		}
 		prev := &kept[len(kept)-1]
 		_, last, isRange := endsOf(prev.item)
-		switch {
+		switch begin, _, _ := endsOf(prev.item); {
 		case !isRange, from.Num.Cmp(last.Num) > 0 && last.Num.Next() != from.Num:
 			kept = append(kept, m)
+			continue
+		case prev.kernel && m.kernel && from.Num.Cmp(begin.Num) < 0: // the beginning of a name behind a whole one
+			gone = append(gone, prev.item)
+			from.Num = begin.Num
+			prev.item = m.item
 			continue
 		case last.Num.Cmp(to.Num) >= 0: // within
 			if m.kernel {

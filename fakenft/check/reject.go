@@ -126,7 +126,7 @@ func (c *stmtChecker) rejectsFamily(s *syntax.Reject, network *syntax.Header) bo
 		switch {
 		case s.Kind != int(expr.RejectICMP):
 			return true
-		case family == 0:
+		case family == 0 || !c.follows(network):
 			return c.wrong("cannot infer ICMP reject variant to use: explicit value required.\n", s.Loc)
 		}
 	} else if family == 0 {
@@ -136,6 +136,16 @@ func (c *stmtChecker) rejectsFamily(s *syntax.Reject, network *syntax.Header) bo
 		return c.wrong(mixedFamilies, c.codeLoc(s), said)
 	}
 	return true
+}
+
+// follows says whether a network protocol may stand behind the link layer that the rule has named.
+func (c *stmtChecker) follows(network *syntax.Header) bool {
+	link := c.desc[expr.LinkHeader]
+	if link == nil {
+		return false
+	}
+	_, known := link.Number(network)
+	return known
 }
 
 // rejectNeed puts the match that a way of rejecting needs at the beginning of the rule.

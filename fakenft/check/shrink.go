@@ -38,6 +38,7 @@ func (c *intervalChecker) deleteIntervals(set *syntax.SetDecl, elements *syntax.
 		}
 		have = slices.Delete(have, at, at+1)
 	}
+	sortRanges(have)
 	existing.set(have)
 	return true
 }

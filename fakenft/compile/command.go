@@ -245,6 +245,9 @@ func (b *builder) addSet(s *syntax.SetDecl, key syntax.Expr, create bool) {
 	}
 	if spec.Flags&nftables.SetConstant != 0 {
 		spec.Size, spec.Policy = constantSize(s, written, elements), 0
+		if unsent := itemsOf(s.Unsent); len(unsent) > 0 {
+			spec.Size = constantSize(s, unsent, (&generator{}).elements(s, s.Unsent, true, true, nil))
+		}
 	}
 	whole := b.wholeOf(s.Loc)
 	if !isAnonymous(s) && (b.command.Kind == syntax.KindSet || b.command.Kind == syntax.KindMap) {

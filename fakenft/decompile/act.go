@@ -233,13 +233,20 @@ func (r *rule) reject(e *expr.Reject) {
 			r.drop(transportLayer)
 		}
 	case e.Kind != expr.RejectICMPX:
-		switch r.headers[networkLayer] {
-		case syntax.HeaderIP:
+		network, known := r.headers[networkLayer], false
+		if link := r.headers[linkLayer]; link != nil && network != nil {
+			_, known = link.Number(network) // no family is said of what cannot follow
+		}
+		switch {
+		case known && network == syntax.HeaderIP:
 			s.Family = nfprotoIPv4
-		case syntax.HeaderIP6:
+		case known && network == syntax.HeaderIP6:
 			s.Family = nfprotoIPv6
 		}
 		r.drop(networkLayer)
+		if s.Family == 0 && e.Kind == expr.RejectICMP {
+			s.Kind = -1 // nft says no more than "reject" then
+		}
 	}
 	r.emit(s)
 }

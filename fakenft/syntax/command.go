@@ -173,6 +173,8 @@ type SetDecl struct {
 	HasComment          bool
 	Stmts               []Stmt
 	Elements            Expr // a Set or nil
+	// Unsent are elements that nft forgets to send, but counts: those that stand in "create set".
+	Unsent Expr
 	// ID is its number in the transaction, if it is anonymous.
 	ID uint32
 }

@@ -45,6 +45,9 @@ func (tx *transaction) addRule(c *AddRule) *fault {
 	} else {
 		chain.Rules = slices.Insert(chain.Rules, at, rule)
 	}
+	if c.Notify != nil {
+		c.Notify(rule, chain.Rules)
+	}
 	if c.ID != 0 {
 		if tx.rules == nil {
 			tx.rules = map[uint32]*Rule{}
