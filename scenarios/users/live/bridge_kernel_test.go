@@ -87,6 +87,7 @@ func newBridgeLab(t *testing.T) *bridgeLab {
 	}
 	lab.sync("n1", lab.node)
 	lab.serve()
+	lab.settle("10.244.1.5:8080")
 	return lab
 }
 
@@ -174,6 +175,17 @@ func (lab *bridgeLab) call(from, proto string, to netip.AddrPort) string {
 		}
 	})
 	return answer
+}
+
+// settle waits until the client's connections to an endpoint are answered. The kernel brings devices up in a work queue, and drops what is
+// sent before that.
+func (lab *bridgeLab) settle(endpoint string) {
+	for range 20 {
+		if lab.call("client", "tcp", netip.MustParseAddrPort(endpoint)) != noAnswer {
+			return
+		}
+	}
+	require.Fail(lab.t, "nothing answers at "+endpoint)
 }
 
 // take is the node as it is, without the connections that it has come to know. Of one that has forgotten its pods no neighbours are known.

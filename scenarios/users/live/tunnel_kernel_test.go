@@ -57,6 +57,7 @@ func newTunnelLab(t *testing.T) (lab *bridgeLab, n2 *kerneltest.Namespace) {
 	lab.sync("n1", lab.node)
 	lab.sync("n2", n2)
 	lab.serve()
+	lab.settle("10.244.2.5:8080")
 	return lab, n2
 }
 
