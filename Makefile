@@ -86,8 +86,8 @@ forall: ## compare the fates of all packets (package forall) with walks of FORAL
 	$(GO) test ./kindtest/onkernel/differ -run TestFatesOfRandomRulesets $(FORALL_ARGS)
 	$(GO) test ./forall/walked -run TestFatesOf $(FORALL_ARGS)
 
-kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps (MODE=nftables runs files that name no mode in that one)
-	GOGC=$${GOGC:-400} CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns $(addprefix -args -in-mode ,$(MODE))
+kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps (MODE=nftables runs files that name no mode in that one; ONE_TOOL=1 runs each with iptables-legacy or iptables-nft, in turn)
+	GOGC=$${GOGC:-400} CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns -args $(addprefix -in-mode ,$(MODE)) $(if $(ONE_TOOL),-one-tool)
 
 ailments: ## create failures of Services in network namespaces, and print what the kernel does and which cause doctor, trace and why name first; root on Linux
 	@mkdir -p bin; CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 5m -parallel 4 -run Kernel ./kindtest/onkernel/ailments -table $(abspath bin/ailments.txt) || failed=1; \
@@ -134,9 +134,11 @@ page: ## open pages (-o html) in a headless Chromium (CHROMIUM), click through t
 	cp $(PAGE_OUT)/readme.png docs/trace.png
 
 PLAYGROUND := bin/playground
+# -quick packs what has no limit of size in a twentieth of the time.
+SITE_FLAGS ?=
 playground: ## build the playground (docs/playground.md) into bin/playground, a folder for any server of files; needs npm and zstd
 	cd playground/web && npm ci --no-audit --no-fund --ignore-scripts
-	rm -rf $(PLAYGROUND) && $(GO) run ./playground/site $(PLAYGROUND)
+	rm -rf $(PLAYGROUND) && $(GO) run ./playground/site $(SITE_FLAGS) $(PLAYGROUND)
 	cd playground/bundle && $(GO) run . ../web ../../scenarios/explain/page ../../$(PLAYGROUND)
 
 playground-test: playground ## try the playground in a headless Chromium (CHROMIUM), print sizes and times, leave pictures in bin/playground-pictures

@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,42 +17,87 @@ import (
 // listColumns is where a listing without -v says what is not in its columns.
 const listColumns = 61
 
-// ruleReport is what a machine makes of one rule: how it saves and lists it, or why it refuses it.
-func ruleReport(t *testing.T, m machine, tool, table, chain string, rule []string) string {
-	run := func(args ...string) (string, string, int) {
-		return m.run(t, append([]string{tool, "-t", table}, args...), "")
-	}
-	_, stderr, status := run(append([]string{"-A", chain}, rule...)...)
-	if status != 0 {
-		return result("", stderr, status)
-	}
-	var b strings.Builder
-	b.WriteString(result("", stderr, 0))
-	saved, _, _ := run("-S", chain)
-	lines := strings.Split(strings.TrimSpace(saved), "\n")
-	text := strings.TrimPrefix(lines[len(lines)-1], "-A "+chain)
-	fmt.Fprintf(&b, "save%s\n", escapeText(text))
-	if len(rule) > 0 {
-		// What was saved must be good as input.
-		_, stderr, status = run(append([]string{"-C", chain}, savedWords(t, text)...)...)
-		b.WriteString(result("", stderr, status))
-	}
-	numeric, names := listedRule(run("-nL", chain)), listedRule(run("-L", chain))
-	fmt.Fprintf(&b, "list%s\n", escapeText(numeric))
-	if names != numeric {
-		fmt.Fprintf(&b, "name%s\n", escapeText(names))
-	}
-	_, stderr, status = run("-F", chain)
-	require.Zero(t, status, stderr)
-	return b.String()
+// ruleBench is a chain in which a machine is asked about rules.
+type ruleBench struct {
+	t                  *testing.T
+	m                  machine
+	tool, table, chain string
 }
 
-// listedRule is what a listing says of its last rule behind the columns.
-func listedRule(stdout, _ string, _ int) string {
-	lines := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
-	last := lines[len(lines)-1]
-	return " " + last[min(len(last), listColumns):]
+func (b ruleBench) run(args ...string) (stdout, stderr string, status int) {
+	return b.m.run(b.t, append([]string{b.tool, "-t", b.table}, args...), "")
 }
+
+// atOnce is how many rules stand in the chain at once: the tools list it once for all of them.
+const atOnce = 32
+
+// reports are what a machine makes of rules: how it saves and lists each, or why it refuses it.
+func (b ruleBench) reports(rules [][]string) (reports []string) {
+	for some := range slices.Chunk(rules, atOnce) {
+		reports = append(reports, b.reportsOf(some)...)
+	}
+	return reports
+}
+
+// reportsOf asks about rules in one chain. Where one of them makes several, such as one for each address, each half is asked about alone.
+func (b ruleBench) reportsOf(rules [][]string) []string {
+	reports := make([]string, len(rules))
+	var there []int
+	for i, rule := range rules {
+		_, stderr, status := b.run(append([]string{"-A", b.chain}, rule...)...)
+		reports[i] = result("", stderr, status)
+		if status == 0 {
+			there = append(there, i)
+		}
+	}
+	if len(there) == 0 {
+		return reports
+	}
+	saved, one := b.lines(1, len(there), "-S", b.chain)
+	numeric, oneListed := b.lines(2, len(there), "-nL", b.chain)
+	names, oneNamed := b.lines(2, len(there), "-L", b.chain)
+	if len(rules) > 1 && !(one && oneListed && oneNamed) {
+		b.empty()
+		half := len(rules) / 2
+		return append(b.reportsOf(rules[:half]), b.reportsOf(rules[half:])...)
+	}
+	b.empty()
+	for k, i := range there {
+		text := strings.TrimPrefix(saved[k], "-A "+b.chain)
+		listed, named := listedRule(numeric[k]), listedRule(names[k])
+		reports[i] += fmt.Sprintf("save%s\n%slist%s\n", escapeText(text), b.goodAsInput(rules[i], savedWords(b.t, text)), escapeText(listed))
+		if named != listed {
+			reports[i] += fmt.Sprintf("name%s\n", escapeText(named))
+		}
+	}
+	return reports
+}
+
+// goodAsInput says what is wrong with what was saved of a rule, as input. What was saved as it was given has been good once.
+func (b ruleBench) goodAsInput(rule, saved []string) string {
+	if slices.Equal(rule, saved) {
+		return ""
+	}
+	b.run(append([]string{"-A", b.chain}, rule...)...)
+	defer b.empty()
+	_, stderr, status := b.run(append([]string{"-C", b.chain}, saved...)...)
+	return result("", stderr, status)
+}
+
+func (b ruleBench) empty() {
+	_, stderr, status := b.run("-F", b.chain)
+	require.Zero(b.t, status, stderr)
+}
+
+// lines are the last lines of what a listing prints, one for each rule, and whether there are as many below its head.
+func (b ruleBench) lines(head, rules int, list ...string) (lines []string, oneEach bool) {
+	stdout, _, _ := b.run(list...)
+	all := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
+	return all[max(len(all)-rules, 0):], len(all) == head+rules
+}
+
+// listedRule is what a line of a listing says of its rule behind the columns.
+func listedRule(line string) string { return " " + line[min(len(line), listColumns):] }
 
 func savedWords(t *testing.T, line string) []string {
 	var w xtables.WordList
@@ -75,18 +121,22 @@ func runRulesFile(t *testing.T, path string, machines map[netfilter.Dialect]mach
 		if !ok {
 			return bothResults(runCase(t, machines[netfilter.Legacy], netfilter.Legacy, td), runCase(t, machines[netfilter.NFT], netfilter.NFT, td))
 		}
+		lines := strings.Split(strings.TrimSuffix(td.Input, "\n"), "\n")
+		rules := make([][]string, len(lines))
+		for i, line := range lines {
+			rules[i] = savedWords(t, line)
+		}
+		reports := map[netfilter.Dialect][]string{}
+		for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
+			reports[d] = ruleBench{t, machines[d], withDialect(tool, d), td.CmdArgs[0].Key, td.CmdArgs[1].Key}.reports(rules)
+		}
 		var b strings.Builder
-		for line := range strings.Lines(td.Input) {
-			words := savedWords(t, line)
-			reports := map[netfilter.Dialect]string{}
-			for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
-				reports[d] = ruleReport(t, machines[d], withDialect(tool, d), td.CmdArgs[0].Key, td.CmdArgs[1].Key, words)
+		for i, line := range lines {
+			legacy, nft := reports[netfilter.Legacy][i], reports[netfilter.NFT][i]
+			if strings.ReplaceAll(nft, "(nf_tables)", "(legacy)") == legacy {
+				nft = legacy
 			}
-			nft := strings.ReplaceAll(reports[netfilter.NFT], "(nf_tables)", "(legacy)")
-			if nft == reports[netfilter.Legacy] {
-				reports[netfilter.NFT] = reports[netfilter.Legacy]
-			}
-			fmt.Fprintf(&b, "> %s\n%s", strings.TrimSuffix(line, "\n"), bothResults(reports[netfilter.Legacy], reports[netfilter.NFT]))
+			fmt.Fprintf(&b, "> %s\n%s", line, bothResults(legacy, nft))
 		}
 		return b.String()
 	})

@@ -15,7 +15,7 @@ func TestPackedIsSmallerAndUnpacksToTheSame(t *testing.T) {
 		t.Skip("make playground needs zstd, and it is not here")
 	}
 	text := bytes.Repeat([]byte("a program that says the same again and again\n"), 100_000)
-	packed, err := pack(t.Context(), text)
+	packed, err := pack(t.Context(), text, "-19")
 	require.NoError(t, err)
 	assert.Less(t, len(packed), len(text)/100)
 	r, err := zstd.NewReader(bytes.NewReader(packed))

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
@@ -71,8 +72,11 @@ type compared struct {
 // left out then.
 var inMode = flag.String("in-mode", "", "the mode of kube-proxy: iptables or nftables; none: each scenario's own")
 
+// oneTool halves the time: every other scenario that names no tool runs with iptables-legacy, and those between with iptables-nft.
+var oneTool = flag.Bool("one-tool", false, "run each scenario with one tool, legacy and nft in turn")
+
 // TestKernelCases runs every scenario file on the kernel and in memory. Each must hold
-// on the kernel with both tools, and every way that a packet takes there must be one of
+// on the kernel with both tools (or oneTool), and every way that a packet takes there must be one of
 // the simulator's: the same rules in the same order on the same hosts, there and back.
 func TestKernelCases(t *testing.T) {
 	needKernel(t)
@@ -83,7 +87,10 @@ func TestKernelCases(t *testing.T) {
 	var count compared
 	start := time.Now()
 	t.Run("scenarios", func(t *testing.T) {
-		for _, s := range all {
+		for i, s := range all {
+			if *oneTool && len(s.IPTables.Dialects) == 0 {
+				s.IPTables.Dialects = []netfilter.Dialect{[]netfilter.Dialect{netfilter.Legacy, netfilter.NFT}[i%2]}
+			}
 			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
 				real := scenarios.RunIn(t.Context(), s, Backend{}, modes...)
@@ -94,8 +101,12 @@ func TestKernelCases(t *testing.T) {
 			})
 		}
 	})
-	fmt.Printf("\nnetns: %d scenarios with both tools, %d checks, %d ways, %d steps, %d disagreements, %.0f s\n",
-		count.scenarios, count.checks, count.ways, count.steps, count.disagreements, time.Since(start).Seconds())
+	tools := "both tools"
+	if *oneTool {
+		tools = "one tool each"
+	}
+	fmt.Printf("\nnetns: %d scenarios with %s, %d checks, %d ways, %d steps, %d disagreements, %.0f s\n",
+		count.scenarios, tools, count.checks, count.ways, count.steps, count.disagreements, time.Since(start).Seconds())
 	fmt.Printf("netns: %d of the simulator's ways not drawn by the kernel in %d tries\n", count.undrawn, defaultSamples)
 }
 
