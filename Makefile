@@ -51,6 +51,8 @@ mutate: ## change the proxier in many small ways, and print the changes that no 
 SEED         ?= 1
 KERNEL_TIME  ?= 300s
 KERNEL_CASES ?= 60
+# Checks of each property, and four times the rules of one kind that -C and -D are tried on.
+KERNEL_CHECKS ?= 20
 # Sessions of nft in kernel: about ten seconds.
 KERNEL_SESSIONS ?= 60
 # Sessions of nft, and rulesets of its tables of each family: of up to 16 packets each, and half as many again beside legacy rules.
@@ -65,7 +67,7 @@ KERNEL_TESTS := $(GO) test -vet=off -count=1 -timeout 20m -p 4 -run Kernel -json
 kernel: SHELL := /bin/bash
 kernel: ## compare the fake kernel and the walk with the real kernel and tools, and print the numbers; root on Linux, no test may be skipped
 	@set -o pipefail; export CHAINWALK_KERNEL=1; { \
-		$(KERNEL_TESTS) -parallel 8 ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
+		$(KERNEL_TESTS) -parallel 8 ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=$(KERNEL_CHECKS) -rapid.nofailfile && \
 		$(KERNEL_TESTS) -race ./internal/namespace ./proxier/iptables ./kindtest/probe ./cmd/chainwalk && \
 		$(KERNEL_TESTS) -parallel 4 ./kindtest/onkernel/ailments && \
 		$(KERNEL_TESTS) ./fakenft/... ./netfilter/nftables ./internal/nftnetlink ./internal/nfnetlink ./internal/libc ./fakeipt/toolstate ./proxier ./proxier/conntrack \

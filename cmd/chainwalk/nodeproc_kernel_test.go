@@ -26,9 +26,6 @@ import (
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
-// patience bounds every wait of these tests. It is long since other work may go on beside them; nothing waits for its end.
-const patience = 30 * time.Second
-
 // kernelNode is a network namespace with the tools of one variant, in which "chainwalk proxy" runs as a process.
 type kernelNode struct {
 	ns      *kerneltest.Namespace

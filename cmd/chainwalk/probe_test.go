@@ -101,7 +101,7 @@ func TestProbeServeGoesOnForItsGrace(t *testing.T) {
 	serving, cancel := afterGrace(told, fake, 20*time.Second)
 	defer cancel()
 	tell()
-	require.Eventually(t, fake.HasWaiters, 5*time.Second, time.Millisecond)
+	require.Eventually(t, fake.HasWaiters, patience, time.Millisecond)
 	fake.Step(19 * time.Second)
 	require.NoError(t, serving.Err())
 	fake.Step(time.Second)

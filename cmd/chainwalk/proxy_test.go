@@ -125,7 +125,10 @@ func (r *proxyRun) replaceObjects(t *testing.T, text string) {
 	require.NoError(t, os.Rename(r.objects+".new", r.objects))
 }
 
-// get asks until the answer is as it should be; within says how long at most.
+// patience bounds every wait of these tests. It is long since other work may go on beside them; nothing waits for its end.
+const patience = 2 * time.Minute
+
+// get asks until the answer is as it should be.
 func (r *proxyRun) get(t *testing.T, url string, want func(status int, header http.Header, body string) bool) (body string) {
 	t.Helper()
 	last := "no answer"
@@ -141,7 +144,7 @@ func (r *proxyRun) get(t *testing.T, url string, want func(status int, header ht
 		require.NoError(t, err)
 		body, last = string(text), fmt.Sprintf("%d %s", response.StatusCode, text)
 		return want(response.StatusCode, response.Header, body)
-	}, 30*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	if !answered {
 		require.Fail(t, "not the answer that is wanted", "%s: last answer %s\n%s", url, last, r.log.String())
 	}

@@ -113,7 +113,7 @@ func (s *apiServer) awaitRequest(t *testing.T, request string) {
 		defer s.lock.Unlock()
 		return slices.ContainsFunc(s.asked, func(asked string) bool { return strings.HasPrefix(asked, request) })
 	}
-	require.Eventually(t, asked, 30*time.Second, 10*time.Millisecond, request)
+	require.Eventually(t, asked, patience, 10*time.Millisecond, request)
 }
 
 func TestProxyOnAnAPIServer(t *testing.T) {
