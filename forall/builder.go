@@ -128,7 +128,7 @@ func (b *builder) entering(start state, dev *packetsim.Device) diagram.ID {
 	case !dev.Up:
 		return b.dropped()
 	case b.t.Bridge(dev.Name) != "":
-		return b.unmodelled("a packet that comes in by a port of a bridge")
+		return b.unmodelled(bridgePort)
 	}
 	dst := b.views[start.view].addr
 	return b.bySource(func(src netip.Addr) diagram.ID {

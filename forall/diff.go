@@ -60,7 +60,7 @@ func (p *part) diff(q *part, f, other *Fates) []Difference {
 	var all []Difference
 	var worst []int
 	kindOf := func(a, b diagram.ID) string {
-		return r.world.distribution(a).kind() + " | " + r.world.distribution(b).kind()
+		return r.world.distribution(a).Kind() + " | " + r.world.distribution(b).Kind()
 	}
 	r.world.store.ShareOfPairs(r.a, r.b, func(a, b diagram.ID, share float64) {
 		kind := kindOf(a, b)
@@ -97,8 +97,8 @@ func compareShares(a, b float64) int {
 	return 0
 }
 
-// kind is what fates have in common that differ in what is translated to, and in the device only.
-func (d Distribution) kind() string {
+// Kind is what fates have in common that differ in what is translated to, and in the device only.
+func (d Distribution) Kind() string {
 	var kinds []string
 	for _, s := range d {
 		f := s.Fate

@@ -72,14 +72,22 @@ func (f Fate) String() string {
 // Arrives says whether the packet gets anywhere.
 func (f *Fate) Arrives() bool { return f.Unmodelled == "" && f.Verdict == packetsim.Accept }
 
-// Why the fates of packets to several receivers are not known.
+// Why the fates of packets are not known that go to several receivers, or are of some other kinds.
 const (
 	toGroup     = "multicast"
 	toEverybody = "a packet of the host to everybody on a link"
+	extended    = "the protocol behind an extension header"
+	bridgePort  = "a packet that comes in by a port of a bridge"
 )
 
 // ToMany says that the fate is not known since the packet goes to several receivers, by multicast or broadcast.
 func (f *Fate) ToMany() bool { return f.Unmodelled == toGroup || f.Unmodelled == toEverybody }
+
+// IsAside says that the fate is not known since the packet is of a kind that no host's rules are compared by: it goes to several receivers,
+// has extension headers, or comes by a device that only another host has or that is a port of a bridge.
+func (f *Fate) IsAside() bool {
+	return f.ToMany() || f.Unmodelled == extended || f.Unmodelled == noDevice || f.Unmodelled == bridgePort
+}
 
 // without is the fate but for some parts.
 func (f Fate) without(p Part) Fate {

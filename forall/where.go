@@ -230,7 +230,7 @@ func (f *Fates) Kinds(questions []Question, alike func(*inet.Input) string) []Ki
 	var worst []int
 	add := func(a *Answer) {
 		witness, cost := likely.witness(&a.Space)
-		kind := fmt.Sprint(a.Space.Family, a.Space.Class, a.Fates.kind())
+		kind := fmt.Sprint(a.Space.Family, a.Space.Class, a.Fates.Kind())
 		if alike != nil {
 			kind += alike(&witness)
 		}
