@@ -19,8 +19,9 @@ type migrateOptions struct {
 	// The versions of kube-proxy before and after.
 	fromVersion, toVersion string
 
-	output  string
-	verbose bool
+	allPackets bool
+	output     string
+	verbose    bool
 }
 
 func newMigrateCommand(s streams) *cobra.Command {
@@ -33,6 +34,10 @@ func newMigrateCommand(s streams) *cobra.Command {
 started and synced in the other mode, or by another configuration. Each class is the same afterwards, or differs as a document of Kubernetes
 says, or is a finding: with the packet, what becomes of it before and after, what stops it, and what to set. It also walks the steps of the
 change and the way back. It changes nothing on any node.
+
+Then it compares all first packets that each node may meet, and packets of the other states of connections: each kind that fares otherwise
+does so by a clause of the specification, or is a finding too, with a likely packet, what becomes of it, and the rules that decide. That
+takes a second or two for a node; --all-packets=false leaves it out.
 
 The exit status is 0 if all is the same or documented, 1 if there is a finding, 2 if something could not be judged.`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml > objects.yaml
@@ -54,6 +59,7 @@ The exit status is 0 if all is the same or documented, 1 if there is a finding, 
 	flags.StringVar(&o.fromVersion, "from-version", "",
 		"the version of kube-proxy before, such as 1.35, if it changes; each node stays in its mode then")
 	flags.StringVar(&o.toVersion, "to-version", "", "the version of kube-proxy afterwards, such as 1.37")
+	flags.BoolVar(&o.allPackets, "all-packets", true, "also compare all packets of each node, and not only one of each class")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json or html")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print all differences, with the way of each example rule by rule")
 	completeWords(cmd, "to", string(manifest.ModeIPTables), string(manifest.ModeNFTables))
@@ -110,6 +116,7 @@ func (o *migrateOptions) target(s streams) (live.Target, error) {
 	if o.output != "text" && o.output != "json" && o.output != "html" {
 		return out, fmt.Errorf("-o %s: want text, json or html", o.output)
 	}
+	out.AllPackets = o.allPackets
 	var err error
 	if out.Versions, err = live.ParseVersions(o.fromVersion, o.toVersion); err != nil {
 		return out, err

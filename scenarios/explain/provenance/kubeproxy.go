@@ -56,6 +56,16 @@ func RemembersClients(table, set string) bool {
 	return table == NFTable && strings.HasPrefix(set, nftAffinity)
 }
 
+// AsksMemory says whether a condition, by its text in a comparison of all packets, asks if kube-proxy's rules remember the client of an
+// endpoint, in a list of xt_recent or in a set of nftables.
+func AsksMemory(condition string) bool {
+	words := strings.Fields(condition)
+	if at := slices.Index(words, "--name"); strings.HasPrefix(condition, "-m recent ") && at > 0 && at+1 < len(words) {
+		return IsOfEndpoint(words[at+1])
+	}
+	return len(words) > 4 && words[0] == "set" && RemembersClients(words[4], words[1])
+}
+
 // IsUsual says whether a rule, or an element of a set, in a chain that kube-proxy made in nftables for one service port or endpoint is such
 // as it writes there: it translates, leads on, marks, or remembers a client; or, where it lets only some sources in, it drops.
 func IsUsual(chain string, f *netfilter.Fact) bool {

@@ -91,3 +91,19 @@ func TestKindsOfRulesTellNoServicesApart(t *testing.T) {
 	}
 	assert.Equal(t, "-A KUBE-SERVICES -j DROP", Kind("KUBE-SERVICES", []string{"--comment", "Of two words", "-j", "DROP", ""}))
 }
+
+func TestConditionsThatAskMemory(t *testing.T) {
+	for condition, want := range map[string]bool{
+		"-m recent --rcheck --seconds 10800 --reap --name KUBE-SEP-5KRP7KEUXJYC2XM6 --mask 255.255.255.255 --rsource": true,
+		"-m recent --rcheck --name knockers --mask 255.255.255.255 --rsource":                                         false,
+		"-m recent --name":                          false,
+		"-m limit --name KUBE-SEP-A":                false,
+		"set affinity-A of ip kube-proxy has saddr": true,
+		"set affinity-A of ip mine has saddr":       false,
+		"set others of ip6 kube-proxy has saddr":    false,
+		"set affinity-A":                            false,
+		"":                                          false,
+	} {
+		assert.Equal(t, want, AsksMemory(condition), condition)
+	}
+}

@@ -101,20 +101,31 @@ func (d *Diff) compare(family netfilter.Family, o forall.Options) error {
 			d.Unknown = append(d.Unknown, fmt.Sprintf("%s: before %s; after %s", found.Space.String(), found.Here, found.There))
 			continue
 		}
-		one := Difference{Kind: kindOf(&found.Space, found.Share, &found.Witness, nil), Before: found.Here, After: found.There}
-		one.Ends = endsOfBoth(&d.sides, &found.Witness)
-		if walkable(&found.Space) {
-			for i, want := range [2]forall.Distribution{found.Here, found.There} {
-				if err := confirm(d.sides[i].Host, found.Witness, want, o.Ignore); err != nil {
-					return fmt.Errorf("%s: %w", d.sides[i].Name, err)
-				}
-			}
-			one.witness = &found.Witness
-			one.DecidedBefore, one.DecidedAfter = decided(d.sides[0].Host, found.Witness), decided(d.sides[1].Host, found.Witness)
+		one, err := Tell(d.sides, &found, o.Ignore)
+		if err != nil {
+			return err
 		}
 		d.Differences = append(d.Differences, one)
 	}
 	return nil
+}
+
+// Tell says of a difference between two hosts what people ask: the names of a likely packet's ends and, by walks, what decides on either
+// side. The error is that a walk says something else than was worked out.
+func Tell(sides [2]Side, found *forall.Difference, ignore forall.Part) (Difference, error) {
+	one := Difference{Kind: kindOf(&found.Space, found.Share, &found.Witness, nil), Before: found.Here, After: found.There}
+	one.Ends = endsOfBoth(&sides, &found.Witness)
+	if !walkable(&found.Space) {
+		return one, nil
+	}
+	for i, want := range [2]forall.Distribution{found.Here, found.There} {
+		if err := confirm(sides[i].Host, found.Witness, want, ignore); err != nil {
+			return one, fmt.Errorf("%s: %w", sides[i].Name, err)
+		}
+	}
+	one.witness = &found.Witness
+	one.DecidedBefore, one.DecidedAfter = decided(sides[0].Host, found.Witness), decided(sides[1].Host, found.Witness)
+	return one, nil
 }
 
 // conclude puts the answer into words.

@@ -6,15 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets/explained"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
@@ -52,7 +58,10 @@ func (m *migration) walk(ctx context.Context) error {
 	if err := m.compare(ctx); err != nil {
 		return err
 	}
-	return m.walkMoments(ctx)
+	if err := m.walkMoments(ctx); err != nil || !m.target.AllPackets {
+		return err
+	}
+	return m.allPackets(ctx)
 }
 
 // migration is a Migration in the making.
@@ -60,6 +69,8 @@ type migration struct {
 	cluster       *Cluster
 	target        Target
 	before, after *exam
+	// bare are the nodes when the new kube-proxy has started, and has not synced.
+	bare map[string]*packetsim.Host
 	// configs are the new configurations of the nodes that change.
 	configs map[string]*kubeproxyconfig.KubeProxyConfiguration
 	errands []errand
@@ -290,4 +301,72 @@ func (m *migration) takeReports() {
 			}
 		}
 	}
+}
+
+// allPackets judges all packets of the nodes that change.
+func (m *migration) allPackets(ctx context.Context) error {
+	promised := sync.OnceValues(func() (map[string]*packetsim.Host, error) { return m.hostsAfter(m.before, m.configsBefore(), true) })
+	var ranges []netip.Prefix
+	for _, r := range manifest.Of[*networkingv1.ServiceCIDR](m.cluster.Objects) {
+		ranges = append(ranges, oracle.Ranges(r.Spec.CIDRs)...)
+	}
+	for i := range m.out.Nodes {
+		node := &m.out.Nodes[i]
+		if node.Why != "" {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := explained.Node{
+			Name: node.Name, Modes: [2]oracle.Mode{oracle.Mode(node.From), oracle.Mode(node.To)}, Ranges: ranges, Objects: m.cluster.Objects,
+			Bare: func() (*packetsim.Host, error) { return m.bare[node.Name], nil },
+			Promised: func() (*packetsim.Host, error) {
+				hosts, err := promised()
+				return hosts[node.Name], err
+			},
+		}
+		book := names.New(m.cluster.Objects)
+		for side, e := range []*exam{m.before, m.after} {
+			n.Sides[side] = allpackets.Side{Name: node.Name, Host: e.lab.Network.Host(node.Name).Host, Names: book}
+		}
+		config := m.configs[node.Name]
+		if node.From == provenance.ModeNFTables {
+			config = m.configsBefore()[node.Name]
+		}
+		n.FirstOnly = config == nil || len(config.NodePortAddresses) == 0
+		n.Alone = func() (*packetsim.Host, error) { return m.alone(node.Name, config) }
+		answer, err := explained.Judge(&n)
+		if err != nil {
+			return fmt.Errorf("all packets of %s: %w", node.Name, err)
+		}
+		m.out.AllPackets = append(m.out.AllPackets, *answer)
+	}
+	return nil
+}
+
+// configsBefore are the configurations of the nodes that change, before that.
+func (m *migration) configsBefore() map[string]*kubeproxyconfig.KubeProxyConfiguration {
+	out := map[string]*kubeproxyconfig.KubeProxyConfiguration{}
+	for name := range m.configs {
+		out[name] = m.before.topology.Configs[name]
+	}
+	return out
+}
+
+// alone is a node that has no rules but those that kube-proxy writes by a configuration.
+func (m *migration) alone(name string, config *kubeproxyconfig.KubeProxyConfiguration) (*packetsim.Host, error) {
+	attached, taken := *m.after.nodes[name], *m.after.nodes[name].NodeSnapshot
+	taken.IPTables, taken.NFTables, taken.IPSets = nil, nil, ""
+	attached.NodeSnapshot = &taken
+	host, err := newHost(&attached, m.cluster.hostOptions)
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range m.cluster.nodes() {
+		if object.Name == name && config != nil {
+			return host, m.start(host, object, config, true)
+		}
+	}
+	return host, nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets/explained"
 )
 
 const migratedNode = "demo-worker"
@@ -33,7 +34,7 @@ func migrated(t *testing.T, c *Cluster, to Target) *Migration {
 
 // asRecorded is the change of the recorded cluster to mode nftables. Nobody changes it.
 var asRecorded = sync.OnceValues(func() (*Migration, error) {
-	return recorded(nil, "legacy", dumpNodes...).Migrate(context.Background(), Target{})
+	return recorded(nil, "legacy", dumpNodes...).Migrate(context.Background(), Target{AllPackets: true})
 })
 
 // documented is the difference by a clause; nil if there is none.
@@ -307,6 +308,9 @@ func TestMigrationAsAPage(t *testing.T) {
 	_, classes := tagsOf(t, page.String())
 	assert.Equal(t, len(m.Findings)+len(m.Documented), classes["finding"])
 	assert.Contains(t, page.String(), "Step by step")
+	for i := range m.AllPackets {
+		assert.Contains(t, page.String(), "of "+m.AllPackets[i].Node+": "+m.AllPackets[i].Answer)
+	}
 	assert.Contains(t, page.String(), "The way before")
 	assert.Contains(t, page.String(), "The way after")
 	assert.Contains(t, page.String(), "service shop/", "objects have their names")
@@ -316,12 +320,16 @@ func TestMigrationAsAPage(t *testing.T) {
 	}
 
 	evil := func(text string) string {
+		kind := explained.Finding{Share: text, Packets: text, Packet: text, Ends: text, Before: text, After: text,
+			DecidedBefore: []string{text}, DecidedAfter: []string{text}}
 		m := &Migration{
 			Answer: text, Nodes: []MigratedNode{{Name: text, Why: text}}, Notes: []string{text}, Unjudged: []Unjudged{{Why: text}},
 			Doubts: []Doubt{{Doubt: packetsim.Doubt{Unless: text, See: text}}}, Moments: []Moment{{Name: text, Says: text}},
 			Findings: []Moved{{Clause: text, Says: text, Sentence: text, Document: text, Services: []string{text}, Set: text, Ways: 1,
 				Cause:   cause.Cause{Code: cause.Code(text), Says: text},
 				Example: &MovedPacket{Packet: text, Before: text, After: text, WayBefore: []string{text}, WayAfter: []string{text}}}},
+			AllPackets: []explained.Answer{{Node: text, Answer: text, Findings: []explained.Finding{kind},
+				Covered: []explained.Covered{{Clause: text, Kinds: 1, Example: kind}}, Unknown: []string{text}, LeftOut: []string{text}}},
 		}
 		var page strings.Builder
 		require.NoError(t, m.WriteHTML(&page))

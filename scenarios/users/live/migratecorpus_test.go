@@ -2,6 +2,10 @@ package live
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,11 +13,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets/explained"
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
@@ -28,7 +37,7 @@ func TestMigrateOfShippedCases(t *testing.T) {
 	for _, c := range oracle.Clauses() { // a mode does otherwise, or it is open what becomes of a packet
 		told[c.Name] = c.Mode == oracle.NFTables && c.Sentence != (oracle.Sentence{}) || c.Force == oracle.Unspecified
 	}
-	for _, s := range all {
+	for i, s := range all {
 		resolved, err := scenarios.ResolveWith(s, controller.New)
 		require.NoError(t, err)
 		if oracle.ModeOf(resolved.Configs[resolved.Nodes[0].Name]) != oracle.IPTables {
@@ -38,8 +47,14 @@ func TestMigrateOfShippedCases(t *testing.T) {
 			both := scenarios.RunIn(t.Context(), s, sim.Backend{Options: sim.Options{Direct: true}}, scenarios.ModeIPTables, scenarios.ModeNFTables)
 			c := withKernels(t, simulatedOf(t, s))
 			c.Dialect = netfilter.Legacy
-			m, err := c.Migrate(t.Context(), Target{Mode: manifest.ModeNFTables})
+			m, err := c.Migrate(t.Context(), Target{Mode: manifest.ModeNFTables, AllPackets: i%everyCase == 0})
 			require.NoError(t, err)
+			for k := range m.AllPackets {
+				if a := &m.AllPackets[k]; len(m.Findings) == 0 {
+					assert.Empty(t, a.Findings, "no clause covers it")
+					assert.Empty(t, a.Unknown)
+				}
+			}
 			var text bytes.Buffer
 			require.NoError(t, m.WriteText(&text, true))
 			assert.False(t, both.Failed())
@@ -58,6 +73,152 @@ func TestMigrateOfShippedCases(t *testing.T) {
 			if t.Failed() {
 				t.Log(text.String())
 			}
+		})
+	}
+}
+
+// everyCase is of how many shipped cases one has all packets judged too. At 1 it takes minutes.
+const everyCase = 8
+
+// TestClassesAgreeWithAllPackets: where a class of packets fares alike, its packet does on each node that it comes to, of all packets;
+// where it is a finding, some packets of a node fare otherwise by no clause, or by the same one.
+func TestClassesAgreeWithAllPackets(t *testing.T) {
+	clusters := map[string]*Cluster{"recorded": recorded(t, "legacy", migratedNode), "firewall": recorded(t, "legacy", migratedNode)}
+	edit(t, clusters["firewall"].Snapshots[0], netfilter.IPv4, ":FORWARD ACCEPT", ":FORWARD DROP")
+	for seed := range uint64(4) {
+		clusters[fmt.Sprint("generated ", seed)] = simulated(t, seed)
+	}
+	for name, c := range clusters {
+		t.Run(name, func(t *testing.T) {
+			m := walkedMigration(t, c, nil)
+			w := sameOnNodes{migration: m, fates: map[fatesKey]*forall.Fates{}}
+			alike := 0
+			for i := range m.errands {
+				was, tried := m.was[i]
+				if p := &m.errands[i]; tried && p.act == actConnect && p.live == nil {
+					_, ways, err := m.try(m.after, m.after.lab, *p)
+					require.NoError(t, err)
+					if was.fates.same(distributionOf(ways)) {
+						alike++
+						assert.Empty(t, w.differs(t, p), p.String())
+					}
+				}
+			}
+			assert.Positive(t, alike)
+			for i := range m.out.Findings {
+				clause := m.out.Findings[i].Clause
+				assert.True(t, m.out.Findings[i].Ways == 0 || slices.ContainsFunc(m.out.AllPackets, func(a explained.Answer) bool {
+					return len(a.Findings) > 0 || a.WrongBefore > 0 ||
+						slices.ContainsFunc(a.Covered, func(c explained.Covered) bool { return c.Clause == clause })
+				}), m.out.Findings[i].Says)
+			}
+		})
+	}
+}
+
+// walkedMigration is a migration whose packets were walked, through nodes after the change that a test may have spoilt.
+func walkedMigration(t *testing.T, c *Cluster, spoil func(taken *snapshot.NodeSnapshot)) *migration {
+	m := newMigration(c, Target{AllPackets: true})
+	var err error
+	m.before, err = c.exam()
+	require.NoError(t, err)
+	require.NoError(t, m.choose())
+	m.after, err = m.examAfter()
+	require.NoError(t, err)
+	if spoil != nil {
+		hosts := map[string]*packetsim.Host{}
+		for name := range m.configs {
+			taken, err := snapshot.Of(m.after.lab.Network.Host(name).Host)
+			require.NoError(t, err)
+			spoil(taken)
+			hosts[name], err = snapshot.NewHost(taken, snapshot.HostOptions{})
+			require.NoError(t, err)
+		}
+		m.after.lab, err = newLab(m.after.topology, m.after.nodes, hosts)
+		require.NoError(t, err)
+	}
+	require.NoError(t, m.compare(t.Context()))
+	require.NoError(t, m.walkMoments(t.Context()))
+	require.NoError(t, m.allPackets(t.Context()))
+	return m
+}
+
+// sameOnNodes asks all packets what becomes of one on each node.
+type sameOnNodes struct {
+	*migration
+	fates map[fatesKey]*forall.Fates
+}
+
+type fatesKey struct {
+	host   *packetsim.Host
+	family netfilter.Family
+}
+
+// differs are the packets of an errand that fare otherwise on a node that they come to.
+func (w *sameOnNodes) differs(t *testing.T, p *errand) (out []string) {
+	told, err := w.before.lab.tell(w.before.spec, *p)
+	require.NoError(t, err)
+	for i := range told {
+		for _, hop := range told[i].journeys[0].Hops {
+			if w.configs[hop.Host] == nil {
+				continue
+			}
+			var at [2]string
+			for side, e := range []*exam{w.before, w.after} {
+				key := fatesKey{e.lab.Network.Host(hop.Host).Host, inet.FamilyOf(hop.Input.Dst)}
+				if w.fates[key] == nil {
+					w.fates[key], err = forall.Of(key.host, forall.Options{Families: []netfilter.Family{key.family}})
+					require.NoError(t, err)
+				}
+				fates, err := w.fates[key].At(hop.Input)
+				if errors.Is(err, forall.ErrOutside) {
+					continue
+				}
+				require.NoError(t, err)
+				at[side] = fates.String()
+			}
+			if at[0] != at[1] {
+				out = append(out, fmt.Sprintf("%s: %s: before %s; after %s", hop.Host, hop.Input, at[0], at[1]))
+			}
+		}
+	}
+	return out
+}
+
+// TestAllPacketsFindWhatNoClassMeets plants a fault in the rules after the change, of which no class of packets tells.
+func TestAllPacketsFindWhatNoClassMeets(t *testing.T) {
+	sound := walkedMigration(t, recorded(t, "legacy", migratedNode), nil)
+	require.Len(t, sound.out.AllPackets, 1)
+	assert.Empty(t, sound.out.AllPackets[0].Findings)
+	assert.False(t, sound.out.AllPackets[0].Open())
+	for name, row := range map[string]struct{ old, now, packets, after string }{
+		"a port beside a service's": {
+			"chain services {", "chain services {\n\t\tip daddr 203.0.113.200 tcp dport 9999 dnat to 10.244.2.2:8080",
+			"to 203.0.113.200 tcp port 9999", "to 10.244.2.2 port 8080",
+		},
+		"some clients": {
+			"chain filter-forward {", "chain filter-forward {\n\t\tip saddr 198.18.7.0/24 tcp dport 8080 drop", "198.18.7.", "drop",
+		},
+		"a node port, which a clause says is not served there": {
+			"chain filter-input {", "chain filter-input {\n\t\tip saddr 198.18.7.0/24 ip daddr 10.244.2.1 tcp dport 30082 drop", "198.18.7.",
+			"drop",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := walkedMigration(t, recorded(t, "legacy", migratedNode), func(taken *snapshot.NodeSnapshot) {
+				i := slices.IndexFunc(taken.NFTables, func(table snapshot.NFTable) bool { return table.Family == "ip" })
+				require.Contains(t, taken.NFTables[i].Rules, row.old)
+				taken.NFTables[i].Rules = strings.Replace(taken.NFTables[i].Rules, row.old, row.now, 1)
+			})
+			assert.Len(t, m.out.Findings, len(sound.out.Findings), "no class tells of it")
+			found := m.out.AllPackets[0].Findings
+			require.NotEmpty(t, found)
+			assert.True(t, slices.ContainsFunc(found, func(f explained.Finding) bool {
+				return strings.Contains(f.Packets, row.packets) && strings.Contains(f.After, row.after) && len(f.DecidedAfter) > 0
+			}), found)
+			assert.Equal(t, MigrationFinds, m.out.State())
+			m.conclude()
+			assert.Contains(t, m.out.Answer, "no clause of the specification says so")
 		})
 	}
 }

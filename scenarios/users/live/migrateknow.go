@@ -177,6 +177,13 @@ func (m *migration) conclude() {
 	if walked < len(out.Nodes) {
 		open = fmt.Sprintf("%s cannot be judged; ", plural(len(out.Nodes)-walked, "node")) + open
 	}
+	uncovered, unknown := 0, 0
+	for i := range out.AllPackets {
+		uncovered, unknown = uncovered+len(out.AllPackets[i].Findings), unknown+len(out.AllPackets[i].Unknown)
+	}
+	if unknown > 0 {
+		open += fmt.Sprintf("of %s of packets it cannot be said; ", plural(unknown, "kind"))
+	}
 	broken := slices.IndexFunc(out.Documented, func(d Moved) bool { return d.Unserved > 0 })
 	switch {
 	case walked == 0 && len(out.Findings) == 0:
@@ -185,6 +192,9 @@ func (m *migration) conclude() {
 		out.Answer = fmt.Sprintf("%s%s. %s", open, plural(len(out.Findings), "finding"), out.Findings[0].Says)
 	case len(out.Findings) > 0:
 		out.Answer = fmt.Sprintf("%s%s (%s). %s", open, plural(len(out.Findings), "finding"), where, out.Findings[0].Says)
+	case uncovered > 0:
+		out.Answer = fmt.Sprintf("%sno class of packets is a finding, but %s of all packets fare otherwise, and no clause of the specification "+
+			"says so (%s)", open, plural(uncovered, "kind"), where)
 	case broken >= 0:
 		out.Answer = fmt.Sprintf("%sno finding, and some clients are not served any longer, as documented (%s). %s", open, where,
 			out.Documented[broken].Says)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/dom"
 	"github.com/chainwalk/chainwalk/scenarios/explain/page"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets/explained"
 )
 
 // WriteHTML writes the migration as a page.
@@ -41,6 +42,7 @@ func (m *Migration) body() dom.Part {
 		dom.Element("h1", dom.Text(m.Answer)),
 		dom.Element("p.asked", page.State(colour, string(state)), dom.Textf(" %d of %s the same", m.Same, plural(m.Ways, "way"))),
 		dom.Parts(differences...),
+		dom.Each(m.AllPackets, allPacketsOf),
 		page.Listed("Step by step", m.Moments, (*Moment).item),
 		page.Listed("Undecided", m.Doubts, func(d *Doubt) dom.Part {
 			return dom.Element("li", dom.Textf("%s, unless %s", plural(d.Connections, "connection"), d.Unless),
@@ -51,6 +53,36 @@ func (m *Migration) body() dom.Part {
 		}),
 		page.Listed("Notes", m.Notes, page.Item),
 		page.Listed("Nodes", m.Nodes, func(n *MigratedNode) dom.Part { return dom.Element("li", dom.Text(n.Name+": "+n.text())) }))
+}
+
+// allPacketsOf is what becomes of all packets of a node, with the kinds folded that a clause covers.
+func allPacketsOf(a *explained.Answer) dom.Part {
+	colour, word := "good", "all packets"
+	switch {
+	case len(a.Findings) > 0:
+		colour = "bad"
+	case a.Open():
+		colour = "open"
+	}
+	return dom.Parts(
+		dom.Element("h2", page.State(colour, word), dom.Text(" of "+a.Node+": "+a.Answer)),
+		dom.Each(a.Findings, func(k *explained.Finding) dom.Part { return dom.Element("section", kindOf(k)) }),
+		dom.Each(a.Covered, func(c *explained.Covered) dom.Part {
+			return dom.Element("details.source", dom.Element("summary", dom.Textf("%s, %s", c.Clause, plural(c.Kinds, "kind"))), kindOf(&c.Example))
+		}),
+		page.Listed("Cannot say", a.Unknown, page.Item), page.Listed("Not compared", a.LeftOut, page.Item))
+}
+
+// kindOf is a kind of packets.
+func kindOf(k *explained.Finding) dom.Part {
+	side := func(class, when, what string, decided []string) dom.Part {
+		return dom.Element("div", dom.Class(class), dom.Element("h4", dom.Text(when)), dom.Element("p", dom.Text(what)),
+			dom.Each(decided, func(by *string) dom.Part { return dom.Element("p", dom.Text("by "), page.Code(*by)) }))
+	}
+	return dom.Parts(
+		dom.Element("dl.facts", page.Fact("how many", dom.Text(k.Share)), page.Fact("such as", dom.Text(k.Packets)),
+			page.Fact("packet", page.Code(k.Packet)), dom.If(k.Ends != "", page.Fact("ends", dom.Text(k.Ends)))),
+		dom.Element("div.beside", side("expected", "before", k.Before, k.DecidedBefore), side("got", "after", k.After, k.DecidedAfter)))
 }
 
 // item is the moment in a list.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets/explained"
 )
 
 // WriteText writes the migration for people: the answer, the findings, the documented differences, the moments. Verbose writes all of it,
@@ -13,6 +15,7 @@ func (m *Migration) WriteText(w io.Writer, verbose bool) error {
 	p.printf("%s\n", m.Answer)
 	p.differences("finding", m.Findings, toldFindings)
 	p.differences("documented", m.Documented, 1)
+	p.allNodes(m.AllPackets)
 	if len(m.Moments) > 0 {
 		p.printf("\nstep by step:\n")
 	}
@@ -30,6 +33,73 @@ func (m *Migration) WriteText(w io.Writer, verbose bool) error {
 	some(p, "notes", m.Notes, func(note string) { p.printf("note: %s\n", note) })
 	p.migrated(m.Nodes)
 	return p.err
+}
+
+// toldKinds is how many kinds that no clause covers are told of a node.
+const toldKinds = 3
+
+// allNodes prints what becomes of all packets of nodes: those together, unless the text is verbose, of which there is nothing more to say.
+func (p *printer) allNodes(all []explained.Answer) {
+	if len(all) > 0 {
+		p.printf("\n")
+	}
+	var names []string
+	kinds := 0
+	for i := range all {
+		if a := &all[i]; p.verbose || len(a.Findings)+len(a.Unknown)+a.WrongBefore > 0 {
+			p.allPackets(a)
+		} else {
+			names, kinds = append(names, a.Node), kinds+a.Kinds
+		}
+	}
+	switch {
+	case len(names) == 0:
+	case kinds == 0:
+		p.printf("all packets of %s fare alike\n", p.names(names))
+	default:
+		p.printf("all packets of %s: %s of them fare otherwise, all as the specification says\n", p.names(names), plural(kinds, "kind"))
+	}
+}
+
+// allPackets prints what becomes of all packets of a node.
+func (p *printer) allPackets(a *explained.Answer) {
+	p.printf("all packets of %s: %s\n", a.Node, a.Answer)
+	for i := range a.Covered {
+		c := &a.Covered[i]
+		if p.verbose {
+			p.printf("  %s, %s\n", c.Clause, plural(c.Kinds, "kind"))
+			p.kind(&c.Example)
+		}
+	}
+	for i := range a.Findings {
+		if p.verbose || i < toldKinds {
+			p.kind(&a.Findings[i])
+		}
+	}
+	if more := len(a.Findings) - toldKinds; more > 0 && !p.verbose {
+		p.printf("  %s more (-v)\n", plural(more, "kind"))
+	}
+	for _, text := range a.Unknown {
+		p.printf("  cannot say: %s\n", text)
+	}
+	if p.verbose && len(a.LeftOut) > 0 {
+		p.printf("  not compared: %s\n", strings.Join(a.LeftOut, "; "))
+	}
+}
+
+// kind prints a kind of packets.
+func (p *printer) kind(k *explained.Finding) {
+	p.printf("  %s, such as %s\n", k.Share, k.Packets)
+	p.field("  packet", k.Packet+prefixed(" ", k.Ends))
+	for _, side := range []struct {
+		when, what string
+		decided    []string
+	}{{"before", k.Before, k.DecidedBefore}, {"after", k.After, k.DecidedAfter}} {
+		p.field("  "+side.when, side.what)
+		for _, by := range side.decided {
+			p.field("    by", by)
+		}
+	}
 }
 
 // differences prints the first ones with all that belongs to them, and names the others.

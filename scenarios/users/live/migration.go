@@ -3,11 +3,13 @@ package live
 import (
 	"encoding/json"
 	"io"
+	"slices"
 
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	stories "github.com/chainwalk/chainwalk/scenarios/explain/story"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets/explained"
 )
 
 // Target is what the kube-proxies of a cluster change to.
@@ -16,6 +18,8 @@ type Target struct {
 	Mode kubeproxyconfig.ProxyMode
 	// Config is their new configuration. Nil: the one that they have, in the new mode.
 	Config *kubeproxyconfig.KubeProxyConfiguration
+	// AllPackets has all packets of each node judged too, and not only one of each class: a second or two for each node.
+	AllPackets bool
 	// Versions are those of kube-proxy, if it is a change of versions. Without Mode and Config each node stays in its mode.
 	Versions Versions
 }
@@ -37,6 +41,8 @@ type Migration struct {
 	Findings []Moved `json:"findings"`
 	// Documented are differences that a document tells of, those first by which somebody is not served any longer.
 	Documented []Moved `json:"documented"`
+	// AllPackets is what becomes of all packets of each node that was walked, if that was asked for.
+	AllPackets []explained.Answer `json:"allPackets,omitempty"`
 	// Moments are the steps of the change and of the way back.
 	Moments []Moment `json:"moments"`
 	// Doubts are what was taken for granted, and may be otherwise.
@@ -137,9 +143,10 @@ func (m *Migration) State() MigrationState {
 		}
 	}
 	switch {
-	case len(m.Findings) > 0:
+	case len(m.Findings) > 0 || slices.ContainsFunc(m.AllPackets, func(a explained.Answer) bool { return len(a.Findings) > 0 }):
 		return MigrationFinds
-	case walked < len(m.Nodes) || m.Ways == 0 || len(m.Unjudged)+len(m.Doubts) > 0:
+	case walked < len(m.Nodes) || m.Ways == 0 || len(m.Unjudged)+len(m.Doubts) > 0 ||
+		slices.ContainsFunc(m.AllPackets, func(a explained.Answer) bool { return a.Open() }):
 		return MigrationUnknown
 	}
 	return MigrationHolds

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
-
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -16,11 +14,11 @@ func (m *migration) walkMoments(ctx context.Context) error {
 		Name: "the old kube-proxy has stopped", Ways: len(m.was), Established: m.established(),
 		Says: "its rules stay and serve, and follow no change of the objects",
 	})
-	gap, err := m.hostsAfter(m.after, m.configs, false)
-	if err != nil {
+	var err error
+	if m.bare, err = m.hostsAfter(m.after, m.configs, false); err != nil {
 		return err
 	}
-	if err := m.moment(ctx, "the new kube-proxy has started, and has not synced", gap, m.after,
+	if err := m.moment(ctx, "the new kube-proxy has started, and has not synced", m.bare, m.after,
 		"it removes the rules of the other mode before it writes its own: drain the node, or change one node at a time"); err != nil {
 		return err
 	}
@@ -32,10 +30,7 @@ func (m *migration) walkMoments(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	old := map[string]*kubeproxyconfig.KubeProxyConfiguration{}
-	for name := range m.configs {
-		old[name] = m.before.topology.Configs[name]
-	}
+	old := m.configsBefore()
 	for _, object := range m.cluster.nodes() {
 		if config := old[object.Name]; config != nil && back[object.Name] != nil {
 			if err := m.start(back[object.Name], object, config, true); err != nil {

@@ -1,0 +1,325 @@
+// Package explained judges what a change of kube-proxy's mode or configuration does to all packets of a node: what fares alike, what
+// differs as a clause of the specification says, and what nobody says. The clauses are predicates on packets: to whom, from whom, and what both
+// modes do with them.
+package explained
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets"
+)
+
+// Node is a node before and after a change.
+type Node struct {
+	Name string
+	// Sides are the node before and after, and Modes the modes of its kube-proxy; empty: none that is known.
+	Sides [2]allpackets.Side
+	Modes [2]oracle.Mode
+	// FirstOnly says that mode nftables serves node ports at the first addresses of the Node alone, since nobody has said where.
+	FirstOnly bool
+	// Ranges are those of the ServiceCIDRs, and Objects those of the cluster.
+	Ranges  []netip.Prefix
+	Objects []manifest.Object
+	// Bare is the node without rules of a kube-proxy, Promised with those that the kube-proxy before writes for the objects, and Alone with
+	// no rules but those of the kube-proxy in mode nftables. They are asked for if they are needed.
+	Bare, Promised, Alone func() (*packetsim.Host, error)
+}
+
+// Classes are the classes of packets that are compared.
+func Classes() []forall.Class {
+	return []forall.Class{forall.New, forall.Established, forall.Replying, forall.Related, forall.Invalid, forall.Untracked}
+}
+
+// Answer is what becomes of all packets of a node.
+type Answer struct {
+	Node string `json:"node"`
+	// Answer is all of it in one line.
+	Answer string `json:"answer"`
+	// Kinds counts the kinds of packets that fare otherwise. A kind is two distributions of fates, but for what is translated to.
+	Kinds int `json:"kinds"`
+	// Covered are the clauses by which kinds fare otherwise, and Findings the kinds that no clause covers.
+	Covered  []Covered `json:"covered"`
+	Findings []Finding `json:"findings"`
+	// WrongBefore counts kinds that fare otherwise, and before not as the objects say.
+	WrongBefore int `json:"wrongBefore,omitempty"`
+	// Unknown are kinds of which it cannot be said whether they fare otherwise, and LeftOut packets that were not compared, with the
+	// reasons.
+	Unknown []string `json:"unknown,omitempty"`
+	LeftOut []string `json:"leftOut,omitempty"`
+}
+
+// Covered are the kinds that differ by a clause.
+type Covered struct {
+	Clause  string  `json:"clause"`
+	Kinds   int     `json:"kinds"`
+	Example Finding `json:"example"`
+}
+
+// Finding is a kind of packets, with a likely one.
+type Finding struct {
+	// Share says how much of all packets of the class and family it is, and Packets a range of them.
+	Share   string `json:"share"`
+	Packets string `json:"packets"`
+	Packet  string `json:"packet"`
+	Ends    string `json:"ends,omitempty"`
+	Before  string `json:"before"`
+	After   string `json:"after"`
+	// DecidedBefore and DecidedAfter are the rules that decide about the packet, by walks of it; none for a class that cannot be walked.
+	DecidedBefore []string `json:"decidedBefore,omitempty"`
+	DecidedAfter  []string `json:"decidedAfter,omitempty"`
+}
+
+// Open says that it cannot be said of some packets what becomes of them.
+func (a *Answer) Open() bool { return len(a.Unknown) > 0 }
+
+// Judge judges all packets of a node.
+func Judge(n *Node) (*Answer, error) {
+	j := judge{
+		n: n, out: &Answer{Node: n.Name, Covered: []Covered{}, Findings: []Finding{}}, kinds: map[string]*kind{},
+		leftOut: map[string]bool{}, unknown: map[string]bool{}, clauses: clausesOf(n),
+	}
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+		for _, class := range Classes() {
+			c := comparison{judge: &j, family: family, class: class}
+			if err := c.compare(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	j.conclude()
+	return j.out, nil
+}
+
+// judge is an Answer in the making.
+type judge struct {
+	n                *Node
+	out              *Answer
+	clauses          *clauses
+	kinds            map[string]*kind
+	leftOut, unknown map[string]bool
+}
+
+// verdict is what is said of packets that fare otherwise: the clause that says so, or that they were not as promised before; neither: it is
+// a finding.
+type verdict struct {
+	clause      string
+	wrongBefore bool
+}
+
+// kind is packets that fare otherwise in one way, for one reason.
+type kind struct {
+	verdict verdict
+	found   forall.Difference
+	cost    int // how unlikely the packet is
+}
+
+// comparison compares the packets of a family and a class.
+type comparison struct {
+	*judge
+	family netfilter.Family
+	class  forall.Class
+	fates  [2]*forall.Fates
+}
+
+// compare compares them. What mode nftables does is known to be as without a kube-proxy, or not, only once that is worked out too, and
+// whether the rules before were those that the objects ask for only if that matters.
+func (c *comparison) compare() error {
+	for i := range c.n.Sides {
+		var ok bool
+		if c.fates[i], ok = c.of(c.n.Sides[i].Host); !ok {
+			return nil
+		}
+		for _, why := range c.fates[i].Unmodelled() {
+			c.notModelled(forall.Fate{Unmodelled: why})
+		}
+	}
+	if c.fates[0].Equal(c.fates[1]) {
+		return nil
+	}
+	kinds, err := c.told(c.n.Bare)
+	if err != nil {
+		return err
+	}
+	for _, k := range kinds {
+		if (k.verdict == verdict{}) {
+			if kinds, err = c.told(c.n.Bare, c.n.Promised, c.n.Alone); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	maps.Copy(c.kinds, kinds)
+	return nil
+}
+
+// of is what becomes of the packets on a host. False: that cannot be said, and is noted.
+func (c *comparison) of(h *packetsim.Host) (*forall.Fates, bool) {
+	fates, err := forall.Of(h, forall.Options{Families: []netfilter.Family{c.family}, Classes: []forall.Class{c.class}, Beside: c.fates[0]})
+	if err != nil {
+		c.unknown[fmt.Sprintf("%s packets of IPv%d: %s", c.class, c.family, err)] = true
+	}
+	return fates, err == nil
+}
+
+// told is the kinds of packets that fare otherwise, by what else the node could be.
+func (c *comparison) told(others ...func() (*packetsim.Host, error)) (map[string]*kind, error) {
+	o := forall.Comparison{Family: c.family, Class: c.class, Numbered: c.clauses.numbered, Known: func(condition string) (holds, known bool) {
+		return false, provenance.AsksMemory(condition)
+	}}
+	for _, other := range others {
+		host, err := other()
+		if err != nil {
+			return nil, err
+		}
+		fates, ok := c.of(host)
+		if !ok {
+			return nil, nil
+		}
+		o.Beside = append(o.Beside, fates)
+	}
+	kinds := map[string]*kind{}
+	for found := range c.fates[0].Apart(c.fates[1], &o) {
+		if c.isUnknown(&found) {
+			continue
+		}
+		d := c.clauses.differing(&found)
+		v := c.clauses.judge(d)
+		key := fmt.Sprint(c.family, c.class, v, found.Here.Kind(), " | ", found.There.Kind())
+		packet, cost := found.Witness()
+		if c.class != forall.New {
+			cost += unwalked
+		}
+		k := kinds[key]
+		if k == nil {
+			k = &kind{verdict: v, cost: cost + 1}
+			kinds[key] = k
+		}
+		share := k.found.Share + found.Space.Share
+		if cost < k.cost {
+			k.cost, k.found = cost, forall.Difference{Space: found.Space, Here: found.Here, There: found.There, Witness: packet}
+		}
+		k.found.Share = share
+	}
+	return kinds, nil
+}
+
+// unwalked is how much less likely an example is than a first packet, if it is of a class that cannot be walked.
+const unwalked = 1000
+
+// isUnknown notes packets of which it is not known whether they fare otherwise.
+func (c *comparison) isUnknown(found *forall.Apart) bool {
+	unknown := false
+	for _, share := range slices.Concat(found.Here, found.There) {
+		unknown = unknown || share.Fate.Unmodelled != ""
+		c.notModelled(share.Fate)
+	}
+	for _, n := range found.Space.Names {
+		if n.Holds {
+			c.unknown["packets that may fare otherwise if ["+n.Name+"]"] = true
+			unknown = true
+		}
+	}
+	return unknown
+}
+
+// notModelled notes why fates are not known.
+func (c *comparison) notModelled(f forall.Fate) {
+	switch {
+	case f.Unmodelled == "":
+	case f.IsAside():
+		c.leftOut[f.Unmodelled] = true
+	default:
+		c.unknown[f.Unmodelled] = true
+	}
+}
+
+// conclude tells the kinds, and puts the answer into words.
+func (j *judge) conclude() {
+	out := j.out
+	covered := map[string]*Covered{}
+	least := map[string]int{}
+	for _, key := range slices.Sorted(maps.Keys(j.kinds)) {
+		k := j.kinds[key]
+		out.Kinds++
+		told, err := allpackets.Tell(j.n.Sides, &k.found, 0)
+		if err != nil {
+			j.unknown[err.Error()] = true
+			continue
+		}
+		one := findingOf(&told)
+		switch name := k.verdict.clause; {
+		case k.verdict.wrongBefore:
+			out.WrongBefore++
+		case name == "":
+			out.Findings = append(out.Findings, one)
+		case covered[name] == nil:
+			covered[name] = &Covered{Clause: name, Kinds: 1, Example: one}
+			least[name] = k.cost
+		default:
+			if covered[name].Kinds++; k.cost < least[name] {
+				covered[name].Example, least[name] = one, k.cost
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(covered)) {
+		out.Covered = append(out.Covered, *covered[name])
+	}
+	out.Unknown, out.LeftOut = slices.Sorted(maps.Keys(j.unknown)), slices.Sorted(maps.Keys(j.leftOut))
+	out.Answer = j.words()
+}
+
+// words is the answer in a line.
+func (j *judge) words() string {
+	out := j.out
+	covered := 0
+	for i := range out.Covered {
+		covered += out.Covered[i].Kinds
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		text string
+	}{{len(out.Findings), "%d as no clause says"}, {out.WrongBefore, "%d that were not as the objects say before"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf(part.text, part.n))
+		}
+	}
+	text := "all packets fare alike"
+	switch {
+	case covered > 0 && len(parts) == 0:
+		text = kindsOf(out.Kinds) + " of packets fare otherwise, all as the specification says"
+	case covered > 0:
+		text = fmt.Sprintf("%s of packets fare otherwise: %d as the specification says, %s", kindsOf(out.Kinds), covered,
+			strings.Join(parts, ", "))
+	case len(parts) > 0:
+		text = fmt.Sprintf("%s of packets fare otherwise: %s", kindsOf(out.Kinds), strings.Join(parts, ", "))
+	}
+	if len(out.Unknown) > 0 {
+		text = fmt.Sprintf("of %s it cannot be said; of the others, %s", kindsOf(len(out.Unknown)), text)
+	}
+	return text
+}
+
+func kindsOf(n int) string {
+	if n == 1 {
+		return "1 kind"
+	}
+	return fmt.Sprintf("%d kinds", n)
+}
+
+func findingOf(d *allpackets.Difference) Finding {
+	return Finding{
+		Share:   fmt.Sprintf("%s of all %s packets of IPv%d", allpackets.ShareText(d.Share), d.Class, d.Family),
+		Packets: d.Packets, Packet: d.Packet, Ends: d.Ends, Before: d.Before.String(), After: d.After.String(), DecidedBefore: d.DecidedBefore, DecidedAfter: d.DecidedAfter,
+	}
+}
