@@ -93,7 +93,7 @@ func TestAskFollowsReplies(t *testing.T) {
 	}
 	status, out := ask("what is unanswered tcp to 198.51.100.7")
 	assert.Equal(t, exitHeld, status)
-	assert.Contains(t, out, "packets that nobody answers by this node")
+	assert.Contains(t, out, "packets without a reply through this node")
 	assert.Contains(t, out, "is not heard: of 198.51.100.7: drop\n    by     filter:INPUT:rule:2 -A INPUT -i eth0 -j DROP")
 	status, out = ask("what is answered udp to 198.51.100.7 from 192.0.2.10")
 	assert.Equal(t, exitNotHeld, status, out)

@@ -64,8 +64,8 @@ func TestRulesDiffOfTheDump(t *testing.T) {
 		status, out, _ = diff(strings.Replace(saved, first, redirect+"\n"+elsewhere+"\n"+first, 1), "-")
 		assert.Equal(t, exitNotHeld, status)
 		assert.Equal(t,
-			"! demo-worker: iptables -t nat "+redirect+"\n1 rule of others comes before those of kube-proxy and could take packets to "+
-				"services (!), which kube-proxy leaves alone\n", out)
+			"! demo-worker: iptables -t nat "+redirect+"\n1 rule of other programs comes before those of kube-proxy and could take "+
+				"packets to services (!), which kube-proxy leaves alone\n", out)
 		status, out, _ = diff(strings.Replace(saved, first, first+redirect+"\n", 1), "-")
 		assert.Equal(t, exitHeld, status, "behind kube-proxy's: "+out)
 

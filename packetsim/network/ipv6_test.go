@@ -108,7 +108,7 @@ func TestNetworkWhoAnswersForAnAddress(t *testing.T) {
 			to := asker.deliver("eth0", address)
 			if tc.want == "" {
 				assert.Nil(t, to)
-				assert.Equal(t, "nobody on lan has the address "+tc.address, asker.lost("eth0", address).String())
+				assert.Equal(t, "no host on lan has the address "+tc.address, asker.lost("eth0", address).String())
 				return
 			}
 			require.NotNil(t, to)
@@ -116,7 +116,7 @@ func TestNetworkWhoAnswersForAnAddress(t *testing.T) {
 		})
 	}
 	assert.Nil(t, asker.deliver("lo", netip.MustParseAddr("10.1.0.2")))
-	assert.Equal(t, "nobody is known behind asker/lo, by which it goes to 10.1.0.2",
+	assert.Equal(t, "no host is known behind asker/lo, by which it goes to 10.1.0.2",
 		asker.lost("lo", netip.MustParseAddr("10.1.0.2")).String())
 }
 

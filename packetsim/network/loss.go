@@ -11,16 +11,16 @@ type Loss struct {
 	Host, Device string
 	// NextHop is the neighbour that the packet was for: the gateway of the route, or the destination itself.
 	NextHop netip.Addr
-	// Wire is what is plugged in the device, such as "underlay": nobody on it has the address NextHop. Empty if nothing is plugged in.
+	// Wire is what is plugged in the device, such as "underlay": no host on it has the address NextHop. Empty if nothing is plugged in.
 	Wire string
 }
 
 // String says what lacks.
 func (l *Loss) String() string {
 	if l.Wire == "" {
-		return fmt.Sprintf("nobody is known behind %s, by which it goes to %s", Port{l.Host, l.Device}, l.NextHop)
+		return fmt.Sprintf("no host is known behind %s, by which it goes to %s", Port{l.Host, l.Device}, l.NextHop)
 	}
-	return fmt.Sprintf("nobody on %s has the address %s", l.Wire, l.NextHop)
+	return fmt.Sprintf("no host on %s has the address %s", l.Wire, l.NextHop)
 }
 
 // lost is the place where a packet that nobody takes up was last.

@@ -80,7 +80,7 @@ func TestNetworkConnect(t *testing.T) {
 		{"a server without the UDP port says so, and the error comes back translated", labRules, "b1", inet.UDP, "10.96.0.20:53",
 			[]string{"1: refused by 10.96.0.20 with icmp 3/3"}},
 		{"an address that nobody has", labRules, "outside", inet.TCP, "192.168.0.77:80",
-			[]string{"1: the first packet was lost at outside: nobody on lan has the address 192.168.0.77"}},
+			[]string{"1: the first packet was lost at outside: no host on lan has the address 192.168.0.77"}},
 		{"a network that the client has no route to", labRules, "outside", inet.TCP, "203.0.113.1:80",
 			[]string{"1: host outside: source for 203.0.113.1: no route"}},
 		{"a loop ends with the packet's hops", labRules, "b1", inet.UDP, "10.99.0.1:80",
@@ -134,7 +134,7 @@ func TestNetworkSendFollowsThePacket(t *testing.T) {
 func TestNetworkRemoveHost(t *testing.T) {
 	l := newNetLab(t, labRules)
 	l.removeHost("a2")
-	assert.Equal(t, []string{"1: the first packet was lost at node2: nobody on node2/veth-a - a2/eth0 has the address 10.244.2.2"},
+	assert.Equal(t, []string{"1: the first packet was lost at node2: no host on node2/veth-a - a2/eth0 has the address 10.244.2.2"},
 		l.connect("b1", inet.TCP, "10.244.2.2:8080"))
 }
 

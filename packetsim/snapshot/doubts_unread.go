@@ -137,7 +137,7 @@ func (d *doubter) goesTo(u *Unread) bool {
 	return err == nil && slices.ContainsFunc(d.outcomes, func(o packetsim.Outcome) bool { return to.Contains(o.Final.Dst) })
 }
 
-// findsNobody says whether the packet ended because nobody is known behind the port of a bridge or a tunnel.
+// findsNobody says whether the packet ended because no host is known behind the port of a bridge or a tunnel.
 func (d *doubter) findsNobody(*Unread) bool {
 	return slices.ContainsFunc(d.outcomes, func(o packetsim.Outcome) bool {
 		return o.Reason == packetsim.ReasonNoPort || o.Reason == packetsim.ReasonNoRemote

@@ -19,7 +19,7 @@ const (
 )
 
 // leftAsItIs is why a scenario is not run for which a kube-proxy of the cluster's own would have to be started anew.
-const leftAsItIs = "the cluster's own kube-proxy is left as it is, and is neither stopped nor started anew"
+const leftAsItIs = "the cluster's own kube-proxy stays as it is, and is neither stopped nor restarted"
 
 // foreign says why a scenario cannot be held against the kube-proxy that came with the cluster: it has the one configuration that it has,
 // and goes on.
@@ -47,7 +47,7 @@ func (v *visit) foreign(s *scenarios.Scenario) string {
 			(step.Apply != nil || step.Delete != nil || step.Node != nil):
 			return "sync: a change that waits for one needs a proxy that is stopped, and " + leftAsItIs
 		case step.Fault != nil:
-			return "fault: the rules of a node are put back under a proxy that begins anew, and " + leftAsItIs
+			return "fault: the rules of a node are put back under a proxy that starts again, and " + leftAsItIs
 		}
 	}
 	return ""

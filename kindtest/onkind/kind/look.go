@@ -112,7 +112,7 @@ func (s *Session) Unseen(step *scenarios.Step) string { return overlooked(step, 
 func overlooked(step *scenarios.Step, mode string) string {
 	switch {
 	case step.Needs() == scenarios.NeedWrites:
-		return "what a real proxy gives to iptables-restore is not seen"
+		return "the test does not see what a real proxy gives to iptables-restore"
 	case step.Send != nil && step.Send.Packet.Mark != 0 && !step.Send.Packet.Local:
 		return "a packet comes without its mark from another host"
 	case step.Rules == nil:

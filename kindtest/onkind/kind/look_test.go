@@ -134,7 +134,7 @@ func TestWhatCannotRunSaysWhy(t *testing.T) {
 			"advance: the clock of a real proxy, which says after a time that its syncs fail, cannot be moved"},
 		{"events", "steps: [{hold: true}, {deliver: {}}]", "deliver: a real API server tells of every change, in order"},
 		{"a node that gets no events", "steps: [{hold: true}]", ""},
-		{"what is written", "steps: [{writes: {restores: 1}}]", "what a real proxy gives to iptables-restore is not seen"},
+		{"what is written", "steps: [{writes: {restores: 1}}]", "the test does not see what a real proxy gives to iptables-restore"},
 		{"what is written, and more", "steps: [{writes: {restores: 1}}, {healthz: {healthy: true}}]", ""},
 		{"counters", "steps: [{rules: {table: nat, counters: {A: 1}}}]", "rules of a real node count other packets as well"},
 		{"the mark of a packet of another host", "topology: {pods: [{name: a, node: node1}]}\n" +

@@ -207,7 +207,7 @@ func TestWhatControllersMakeIsNotWritten(t *testing.T) {
 func TestPodObjectsThatCannotBeRealPods(t *testing.T) {
 	for _, row := range []struct{ name, pod, why string }{
 		{"in its node's network", "{nodeName: node1, hostNetwork: true}, status: {podIP: 192.168.0.2}", "a pod in the network of its node"},
-		{"ended", "{nodeName: node1}, status: {podIP: 10.244.1.2, phase: Succeeded}", "the phase of a real pod is the kubelet's matter"},
+		{"ended", "{nodeName: node1}, status: {podIP: 10.244.1.2, phase: Succeeded}", "the kubelet sets the phase of a real pod"},
 		{"pending", "{nodeName: node1}", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

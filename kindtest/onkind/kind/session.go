@@ -206,7 +206,7 @@ func (s *Session) Delete(ctx context.Context, refs []manifest.Ref) error {
 	return s.writer.remove(ctx, written)
 }
 
-// SetAddresses is refused: the addresses of a node are the kubelet's matter.
+// SetAddresses is refused: the kubelet sets the addresses of a node.
 func (*Session) SetAddresses(context.Context, string, []netip.Addr) error {
 	return errors.New("the addresses of a real node cannot be changed")
 }
@@ -218,7 +218,7 @@ func (*Session) Deliver(context.Context, scenarios.Delivery) error {
 
 // Writes is refused.
 func (*Session) Writes(context.Context, string) (scenarios.Written, error) {
-	return scenarios.Written{}, errors.New("what a real proxy gives to iptables-restore is not seen")
+	return scenarios.Written{}, errors.New("the test does not see what a real proxy gives to iptables-restore")
 }
 
 // During is refused, but for its end.
@@ -226,7 +226,7 @@ func (*Session) During(_ context.Context, watch func(context.Context, scenarios.
 	if watch == nil {
 		return nil
 	}
-	return errors.New("nobody can look into a sync of a real proxy")
+	return errors.New("the test cannot look into a sync of a real proxy")
 }
 
 // Close takes away all that the scenario has made.

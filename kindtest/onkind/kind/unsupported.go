@@ -59,7 +59,7 @@ func unsupported(s *scenarios.Scenario, facts *Facts) string {
 func (v *visit) within(points []scenarios.During) string {
 	for i := range points {
 		if of := points[i].Command().Mode(); of == "" || of == scenarios.Mode(v.facts.Mode) {
-			return "during: nobody can look into a sync of a real proxy"
+			return "during: the test cannot look into a sync of a real proxy"
 		}
 	}
 	return ""
@@ -173,7 +173,7 @@ func (v *visit) step(s *scenarios.Step) string {
 	case v.advanced && !v.late && s.Sync != nil && s.Sync.All && onlySync(s):
 		return "advance: the clock of a real proxy, which syncs after a time, cannot be moved"
 	case s.Node != nil && s.Node.Addresses != nil:
-		return "node: the addresses of a real node are the kubelet's matter"
+		return "node: the kubelet sets the addresses of a real node"
 	case len(s.Start)+len(s.Stop) > 0:
 		return v.pods(s.Start, s.Stop)
 	case s.Fault != nil:
@@ -235,7 +235,7 @@ func (v *visit) pod(o manifest.Object, pod *corev1.Pod) string {
 	case len(pod.Status.PodIPs) > 0 && v.cluster.Node(v.mapping.Owner(parse(pod.Status.PodIPs[0].IP))) != nil:
 		return fmt.Sprintf("%s: a pod in the network of its node would listen beside the programs that the cluster needs", o.Ref())
 	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
-		return fmt.Sprintf("%s: the phase of a real pod is the kubelet's matter", o.Ref())
+		return fmt.Sprintf("%s: the kubelet sets the phase of a real pod", o.Ref())
 	case len(agentOf(o.Ref())) > maxAgent:
 		return fmt.Sprintf("%s: its namespace and name are longer than the name of an agent can be (%d)", o.Ref(), maxAgent)
 	}
@@ -285,7 +285,7 @@ var iptablesTool = lazyregexp.New(`^ip6?tables(-|$)`)
 func (v *visit) fault(f *scenarios.Fault) string {
 	switch why := noRules(v.facts.Mode); {
 	case f.ConntrackFails > 0:
-		return "fault: proxies ask the kernel for conntrack's entries, by no tool that could fail"
+		return "fault: proxies ask the kernel for conntrack entries without a tool that could fail"
 	case f.SaveFails > 0 || f.LockHeld > 0 || f.RestoreTakes != nil:
 		return "fault: of the tools of a real node only iptables-restore can be made to fail"
 	case f.RestoreFails > 0 && v.cluster.IPFamily == scenarios.FamilyDual && f.Family == "":

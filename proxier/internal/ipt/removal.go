@@ -118,5 +118,5 @@ func (r *removal) kept() error {
 	if len(rules) == 0 {
 		return nil
 	}
-	return fmt.Errorf("chains are emptied but kept, since rules of others lead to them: delete these first: %s", strings.Join(rules, ", "))
+	return fmt.Errorf("chains are emptied but kept, since foreign rules lead to them: delete these first: %s", strings.Join(rules, ", "))
 }

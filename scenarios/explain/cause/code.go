@@ -7,7 +7,7 @@ type Code string
 const (
 	Policy      Code = "CW101" // the policy of a built-in chain drops the packet
 	ForeignDrop Code = "CW102" // a rule that is not kube-proxy's drops or rejects it
-	ForeignNAT  Code = "CW103" // a rule that is not kube-proxy's translates it before kube-proxy's rules could
+	ForeignNAT  Code = "CW103" // a rule that is not kube-proxy's translates it before kube-proxy's rules do
 	PolicyRules Code = "CW104" // rules that were written for a NetworkPolicy stop it
 )
 
@@ -20,28 +20,28 @@ const (
 	Hairpin        Code = "CW205" // a port of a bridge is not in hairpin mode
 	Liberal        Code = "CW206" // conntrack calls a segment invalid (nf_conntrack_tcp_be_liberal)
 	ConntrackFull  Code = "CW207" // no room for a new connection
-	ConntrackStale Code = "CW208" // an entry translates to who is no endpoint any more
-	PortsExhausted Code = "CW209" // masquerading finds no port that is free
-	Martian        Code = "CW210" // the kernel takes no such source or destination from the wire
+	ConntrackStale Code = "CW208" // an entry translates to an address that is no longer an endpoint
+	PortsExhausted Code = "CW209" // masquerading finds no free port
+	Martian        Code = "CW210" // the kernel drops a packet with such a source or destination from the wire
 )
 
 // Devices, links and routes.
 const (
 	NoRoute        Code = "CW301" // no route to the destination
 	RouteRefuses   Code = "CW302" // a route of the type unreachable, prohibit or blackhole
-	Astray         Code = "CW303" // a route leads to a device behind which nobody has the address
+	Astray         Code = "CW303" // a route leads to a device behind which no host has the address
 	DeviceDown     Code = "CW304" // a device is down
 	TooLong        Code = "CW305" // a packet is longer than the MTU on its way, and the sender is not told
 	NoNeighbour    Code = "CW306" // a bridge or a tunnel does not know where the destination is
 	NoSource       Code = "CW307" // the host has no address to send from
 	ReplyElsewhere Code = "CW308" // the reply does not come back by the node that translated the destination
-	Loop           Code = "CW309" // the packet goes round until its TTL has run out
+	Loop           Code = "CW309" // the packet loops until its TTL runs out
 )
 
 // What kube-proxy wrote, or did not write.
 const (
 	RuleMissing  Code = "CW401" // a rule that kube-proxy would write is not there
-	RuleStale    Code = "CW402" // a rule for what is no more
+	RuleStale    Code = "CW402" // a stale rule: its service or endpoint is gone
 	RuleForeign  Code = "CW403" // a rule in kube-proxy's chains that kube-proxy did not write
 	RulesMoved   Code = "CW404" // rules of kube-proxy's stand in another order
 	NoProxyRules Code = "CW405" // the node has no rules of kube-proxy
@@ -58,7 +58,7 @@ const (
 	LocalOnly      Code = "CW505" // externalTrafficPolicy or internalTrafficPolicy Local, and no endpoint on the node
 	SourceRange    Code = "CW506" // loadBalancerSourceRanges do not have the client
 	NoSuchPort     Code = "CW507" // the service has no such port
-	NoService      Code = "CW508" // nobody has the address
+	NoService      Code = "CW508" // no object has the address
 	NobodyListens  Code = "CW509" // the server refuses the connection
 )
 

@@ -356,8 +356,8 @@ func astray(last *network.Hop, about who) Cause {
 	if o.NextHop.IsValid() && o.NextHop != o.Packet.Dst {
 		to += " by " + o.NextHop.String()
 	}
-	c := at.cause(Astray, at.routeTo(o.Packet.Dst)+" dev "+o.Out, "%s sends %s to %s out of %s, and nobody there takes it", last.Host, about,
-		to, o.Out)
+	c := at.cause(Astray, at.routeTo(o.Packet.Dst)+" dev "+o.Out, "%s sends %s to %s out of %s, and no host there has the address",
+		last.Host, about, to, o.Out)
 	c.Remedy = "ip route get " + o.Packet.Dst.String()
 	return c
 }

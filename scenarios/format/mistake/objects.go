@@ -392,7 +392,7 @@ func (f *finder) sliceFamilies(o manifest.Object, s *discoveryv1.EndpointSlice, 
 	}
 	if s.AddressType != discoveryv1.AddressTypeFQDN && !slices.ContainsFunc(versions, func(o manifest.Object) bool { return !other(o) }) {
 		f.errorf(EndpointFamily, o, at("addressType"),
-			"the service has no cluster IP of %s (it has %v), so nobody reaches these endpoints by one",
+			"the service has no cluster IP of %s (it has %v), so no client reaches these endpoints by one",
 			s.AddressType, versions[0].Object.(*corev1.Service).Spec.IPFamilies)
 	}
 }

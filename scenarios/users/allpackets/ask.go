@@ -53,7 +53,7 @@ type Answer struct {
 // What an answer leaves out: what is not followed between nodes, and which replies nobody can judge here.
 const (
 	betweenNodes = "what routers between the nodes and the pods themselves do"
-	noReplies    = "packets that nobody answers by this node"
+	noReplies    = "packets without a reply through this node"
 )
 
 // Ask answers a question in words (package question) about the packets that come to nodes. If these are several, packets are followed from

@@ -137,7 +137,7 @@ func (d *Drift) WriteText(w io.Writer) error {
 	}
 	if len(d.before) > 0 {
 		_, err := fmt.Fprintf(w,
-			"%s of others %s before those of kube-proxy and could take packets to services (!), which kube-proxy leaves alone\n",
+			"%s of other programs %s before those of kube-proxy and could take packets to services (!), which kube-proxy leaves alone\n",
 			plural(len(d.before), "rule"), comes(len(d.before)))
 		if err != nil || len(d.missing)+len(d.foreign)+len(d.moved) == 0 {
 			return err

@@ -101,7 +101,7 @@ func fateOf(w *scenarios.Way) (at, end string) {
 	case w.End == scenarios.Dropped:
 		return "", "dropped"
 	case w.OnTheWire:
-		return "", "lost: nobody has " + w.Server.Addr().String()
+		return "", "lost: no host has " + w.Server.Addr().String()
 	}
 	return "", fmt.Sprintf("lost at %s: %s", w.Host, w.Reason)
 }

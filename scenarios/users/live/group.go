@@ -282,7 +282,7 @@ func (f *group) suffers(e *exam, s *suffering) {
 	}
 }
 
-// findings are the groups, what hurts most first.
+// findings are the groups, the worst first.
 func (g *groups) findings() []Finding {
 	var all []*group
 	for _, key := range slices.Sorted(maps.Keys(g.by)) {

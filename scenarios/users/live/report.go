@@ -29,7 +29,7 @@ type Report struct {
 	NotFollowed int `json:"notFollowed,omitempty"`
 	// Assumed is what was taken for granted of the network between the nodes: with each of them the answer holds.
 	Assumed []string `json:"assumed,omitempty"`
-	// Findings are what is wrong, what hurts most first: what pods and nodes suffer from before what clients outside do, then by the number of
+	// Findings are what is wrong, the worst first: what pods and nodes suffer from before what clients outside do, then by the number of
 	// services and of connections.
 	Findings []Finding `json:"findings"`
 	// Doubts are what was taken for granted, and may be otherwise.

@@ -17,12 +17,11 @@ func (e *exam) say() {
 		r.Notes = append(r.Notes, fmt.Sprintf("rules for NetworkPolicies stop %s, as they are meant to", plural(e.policies, "way")))
 	}
 	if e.intended > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("rules of others stop or translate %s to what no object promises to anybody",
-			plural(e.intended, "way")))
+		r.Notes = append(r.Notes, fmt.Sprintf("foreign rules stop or translate %s that no object promises", plural(e.intended, "way")))
 	}
 	if e.masked > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("rules of others translate the source of %s, which end otherwise than with their own: "+
-			"network plugins do so with what leaves the pods' network", plural(e.masked, "way")))
+		r.Notes = append(r.Notes, fmt.Sprintf("foreign rules translate the source of %s, which end differently than with their own source: "+
+			"network plugins do so with packets that leave the pods' network", plural(e.masked, "way")))
 	}
 	if none := e.withoutEndpoint(); len(none) > 0 {
 		p := printer{}
@@ -55,7 +54,7 @@ func (r *Report) answer() string {
 	case n == 1:
 		return fmt.Sprintf("1 thing is wrong: %s", r.Findings[0].answer()) + beside
 	case n > 1:
-		return fmt.Sprintf("%d things are wrong; what hurts most: %s", n, r.Findings[0].answer()) + beside
+		return fmt.Sprintf("%d things are wrong; the worst: %s", n, r.Findings[0].answer()) + beside
 	case r.NotFollowed > 0 || len(r.Doubts) > 0:
 		return fmt.Sprintf("undecided: %snothing is wrong with %s on %s%s", r.open(), plural(r.Connections, "connection"),
 			plural(judged, "node"), r.assuming()) + beside

@@ -19,7 +19,7 @@ const (
 	toldNames    = 4
 )
 
-// WriteText writes the report for people: the answer, and what hurts most, on one screen. Verbose writes all of it.
+// WriteText writes the report for people: the answer, and the worst findings, on one screen. Verbose writes all of it.
 func (r *Report) WriteText(w io.Writer, verbose bool) error {
 	p := &printer{w: w, verbose: verbose}
 	p.printf("%s\n", r.Answer)
