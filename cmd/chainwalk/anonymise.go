@@ -28,7 +28,8 @@ func (o *anonymiseOptions) addFlags(flags *pflag.FlagSet, usage string) {
 }
 
 func (o *anonymiseOptions) addKey(flags *pflag.FlagSet) {
-	flags.StringVar(&o.key, "key", "", "32 hexadecimal digits by which the same addresses come out again; a secret (a new one each time)")
+	flags.StringVar(&o.key, "key", "",
+		"32 hexadecimal digits: the same key gives the same new addresses; keep it secret (default: a new key each time)")
 }
 
 // check refuses flags that mean nothing where no folder is kept.
@@ -94,14 +95,14 @@ func newAnonymiseCommand(s streams) *cobra.Command {
 	o := anonymiseOptions{on: true}
 	cmd := &cobra.Command{
 		Use:   "anonymise (FOLDER | -f OBJECTS --node SNAPSHOT...) NEWFOLDER",
-		Short: "Write a cluster's folder again with other names and addresses, to be given away",
-		Long: `Reads the folder that "chainwalk gather --save" has written, or files, and writes a new folder with other names, addresses,
-comments and times, the same ones everywhere. doctor, why and trace say of it what they say of the old one, in the new words.
-Ports stay, and two addresses share as many leading bits after as before. What may hold a name and is not understood is left
-out, or refused with its file and line.
+		Short: "Write a cluster's folder again with other names and addresses, so that you can give it away",
+		Long: `Reads the folder that "chainwalk gather --save" has written, or files, and writes a new folder with other names,
+addresses, comments and times, the same ones everywhere. doctor, why and trace give the same answers for it, with the new names.
+Ports stay, and two addresses share as many leading bits after as before. A field that chainwalk does not know and that may hold
+a name is left out, or refused with its file and line.
 
-The addresses follow from a random key that is forgotten, so that nobody can find the old ones by trying. docs/gather.md says what a folder
-still shows. Look through it before you give it away.`,
+The new addresses depend on a random key, which chainwalk forgets at the end, so the old ones cannot be found by trying. docs/gather.md
+says what such a folder still shows. Look through it before you give it away.`,
 		Example: `  chainwalk gather --save cluster
   chainwalk anonymise cluster for-the-issue
   chainwalk doctor --saved for-the-issue`,

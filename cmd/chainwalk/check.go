@@ -25,9 +25,9 @@ func newCheckCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Find mistakes in scenarios and objects without running them",
-		Long: `Reads scenarios and files of Kubernetes objects and prints likely mistakes, with file, line and column: what an API
-server would refuse (two services with one name, cluster IP or node port), what kube-proxy silently ignores (slices whose label or port
-names match no service, endpoints of the wrong family), and nodes and zones that do not exist.
+		Long: `Reads scenarios and files of Kubernetes objects and prints likely mistakes, with file, line and column. It finds objects
+that an API server would refuse (two services with one name, cluster IP or node port), objects that kube-proxy silently ignores (slices
+whose label or port names match no service, endpoints of the wrong family), and nodes and zones that do not exist.
 
 Folders are searched for *.yaml and *.yml files; all objects outside of scenarios count as one cluster. If a scenario contains a mistake on
 purpose, name it in the field mistakes of the scenario, by the word that is printed in brackets.

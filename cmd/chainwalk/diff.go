@@ -27,29 +27,28 @@ func newDiffCommand(s streams) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff BEFORE AFTER [-f OBJECTS...] [--class CLASS,...] [--local ADDR,...] | diff --across NODE NODE... [-f OBJECTS...]",
-		Short: "Say which packets two rulesets treat otherwise, of all packets that there are",
+		Short: "Compare two rulesets for all packets at once, and list the packets that they treat differently",
 		Long: `BEFORE and AFTER are each a NodeSnapshot, a folder with files of a node, or a text of rules: what iptables-save and ip6tables-save
 print, what "nft list ruleset" prints (text or JSON), or both. Any two can be compared: iptables with nftables, one node with another.
 
-A side may also be a file or folder of Kubernetes objects, as "chainwalk rules" takes them. It stands for the rules that kube-proxy writes
-for them on the node that --node names: on the host of the other side, or on one of which nothing but the Node's addresses is known if both
-are objects. --config and --mode configure kube-proxy. --to-node, --to-config and --to-mode do the same for AFTER alone; with one of them
-you may leave AFTER out, and diff takes the same objects.
+A side may also be a file or folder of Kubernetes objects, as "chainwalk rules" takes them. It stands for the rules that kube-proxy
+writes for them on the node that --node names. The rules are on the host of the other side. If both sides are objects, only the Node's
+addresses are known of the host. --config and --mode configure kube-proxy. --to-node, --to-config and --to-mode do the same for AFTER
+only; with one of them you may leave AFTER out, and diff takes the same objects.
 
-It compares every address, port, protocol and device at once, with exact chances, and prints each kind of difference once: how many
-packets differ in this way, a range of them, a likely one, what becomes of it on both sides, and the rule that decides there. It compares
-the first packets of connections as most programs send them (a SYN, an echo request); --class chooses other packets. Some rules test more
-than addresses (a limit, a counter, a socket): such a condition gets a name, and each difference lists the conditions under which it was
-found.
+It compares every address, port, protocol and device at once, with exact probabilities. It prints each kind of difference once: how many
+packets differ in this way, a range of them, a likely packet, its fate on both sides, and the rule that decides there. It compares the
+first packets of connections as most programs send them (a SYN, an echo request); --class chooses other packets. Some rules test more than
+addresses (a limit, a counter, a socket): such a condition gets a name, and each difference lists the conditions under which it was found.
 
-With --across it compares the nodes of a cluster: what each does with packets from outside, of its pods and of its own. It says which
-nodes do otherwise than most, and how. What must differ by node it leaves out, and says so: devices, the addresses of nodes, and with -f
-the services whose traffic stays on a node or in a zone.
+With --across it compares the nodes of a cluster: what each does with packets from outside, from its pods and from itself. It names the
+nodes that differ from most nodes, and shows how. It leaves out differences that every node must have, and says so: devices, the addresses
+of nodes, and with -f the services whose traffic stays on a node or in a zone.
 
-With --certificate it writes a file from which anybody can see that this is so: both sides, and all packets in disjoint boxes with what
-becomes of them on either side. "chainwalk verify" checks it without trust in what wrote it.
+With --certificate it writes a file that proves the answer: both sides, and all packets in disjoint boxes with their fates on either side.
+"chainwalk verify" checks the file by walks of single packets, so you need not trust diff.
 
-The exit status is 0 if all packets are treated alike, 1 if some are not, 2 if it cannot be said.`,
+The exit status is 0 if both sides treat all packets alike, 1 if not, 2 if diff cannot say.`,
 		Example: `  chainwalk diff before.rules after.rules
   chainwalk diff iptables.rules nft.rules --local 192.0.2.10
   chainwalk diff node1.yaml node2.yaml -f objects.yaml --ignore source
@@ -75,12 +74,12 @@ The exit status is 0 if all packets are treated alike, 1 if some are not, 2 if i
 	o.objects.addFlags(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.classes, "class", []string{"new"}, "which packets: new, established, replying, related, invalid, untracked")
-	flags.StringVar(&o.chance, "chance", "ideal", "ideal: a draw as near to 1/n as a rule can say it is 1/n; exact: as it is")
+	flags.StringVar(&o.chance, "chance", "ideal", "ideal: a probability as near to 1/n as a rule can express counts as 1/n; exact: as it is")
 	flags.StringSliceVar(&o.ignore, "ignore", nil,
 		"what makes no difference: mark, source, detail (everything but the verdict and where it goes)")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json or html (a page)")
 	flags.BoolVar(&o.across, "across", false, "compare the nodes of a cluster, two or more, and say which of them is odd")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print every kind of packets, and not one of those about which the same rules decide")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print every kind of difference, also those about which the same rules decide")
 	addCertificateFlags(cmd, &o)
 	completeWords(cmd, "class", "new", "established", "replying", "related", "invalid", "untracked")
 	completeWords(cmd, "chance", "ideal", "exact")

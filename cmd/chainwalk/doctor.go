@@ -29,11 +29,11 @@ func newDoctorCommand(s streams) *cobra.Command {
 		Short: "Say what is wrong with the nodes of a cluster, and how to fix it",
 		Long: `Walks a packet of every class (from pods, nodes, neighbours and outside; to cluster IPs, external IPs, load balancers, node
 ports, and to addresses of no service) through the rules of the given nodes, and compares the result with what the Service API promises
-for the given objects. One finding is what one repair fixes: its code, how many services and ways suffer, the repair, the rules at fault,
-and an example packet. The first line is the whole answer. It judges rules by what they do, whoever wrote them.
+for the given objects. It prints one finding for each repair: its code, how many services and ways suffer, the repair, the rules at fault,
+and an example packet. The first line is the whole answer. It judges rules by what they do, not by who wrote them.
 
-Run "chainwalk snapshot" on a node to get its NodeSnapshot. It counts what nodes without a snapshot decide as not judged. With -A,
---context or --kubeconfig it gathers the objects and the snapshots from the cluster itself, as "chainwalk gather" does.`,
+Run "chainwalk snapshot" on a node to get its NodeSnapshot. Connections that depend on a node without a snapshot count as not judged.
+With -A, --context or --kubeconfig it gathers the objects and the snapshots from the cluster itself, as "chainwalk gather" does.`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml > objects.yaml
   chainwalk doctor -f objects.yaml --node node1.yaml --node node2.yaml --out found
   chainwalk doctor -A --save cluster

@@ -53,12 +53,13 @@ func fuzzCommand(s streams, o *fuzzOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fuzz",
 		Short: "Search for bugs: generate scenarios, judge them, and shrink failures",
-		Long: `Generates clusters and events at random, judges every class of packets after every sync and within it by the
-specification of the Service API, and shrinks each failure to a small, ordinary scenario file that begins with the broken clause.
-It reports the first failing case of each clause.
+		Long: `Generates clusters and events at random, and judges every class of packets after every sync and within it by the
+specification of the Service API. It reports the first failing case of each clause, and shrinks it to a small, ordinary scenario file that
+begins with the broken clause.
 
-The same seed, shard and number of runs give the same cases, and the same output at one commit. With --time the number of
-runs depends on the machine. The search passes if no case failed, and if a run of enough cases reached everything that it should.`,
+The same seed, shard and number of runs give the same cases, and the same output at one commit. With --time the number of runs depends on
+the machine. The search passes if no case failed. A run of many cases must also have reached all clauses, decisions and rules that it
+should.`,
 		Example: `  chainwalk fuzz --runs 10000 --out found
   chainwalk fuzz --seed 7 --shard 2/8 --time 10m --out found
   chainwalk fuzz --seed 7 --case 4711

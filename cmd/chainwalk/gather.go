@@ -43,7 +43,7 @@ var gatherFlags = []string{"nodes", "selector", "pod-namespace", "image", "image
 
 func (o *gatherOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file of a cluster to gather objects and snapshots from")
-	flags.StringVar(&o.context, "context", "", "context of the kubeconfig whose cluster is gathered from")
+	flags.StringVar(&o.context, "context", "", "context of the kubeconfig: gather from its cluster")
 	flags.BoolVarP(&o.current, "all-namespaces", "A", false,
 		"gather objects of all namespaces, and snapshots, from the current context's cluster")
 	flags.StringSliceVar(&o.nodes, "nodes", nil, "names of the nodes to ask for a snapshot, with commas between them (all)")
@@ -53,8 +53,8 @@ func (o *gatherOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.secret, "image-pull-secret", "", "name of the secret, in --pod-namespace, for the registry of --image")
 	flags.DurationVar(&o.nodeTime, "node-timeout", 2*time.Minute, "how long a node may take to start its pod, and as long again to print")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "make the pods without asking")
-	flags.StringVar(&o.save, "save", "", "folder to keep what was gathered in, which --saved takes")
-	o.anonymise.addFlags(flags, "with --save: keep it with other names and addresses, to be given away")
+	flags.StringVar(&o.save, "save", "", "folder for the gathered objects and snapshots, which --saved takes")
+	o.anonymise.addFlags(flags, "with --save: save it with other names and addresses, so that you can give the folder away")
 }
 
 // asked says whether a cluster is to be gathered from, and askedBy by which flag.
@@ -94,8 +94,9 @@ has a pod on each node print its NodeSnapshot. It says beforehand what it will m
 use the node's network with the capabilities NET_ADMIN, NET_RAW and SYS_CHROOT, have the node's files mounted read-only, and
 are removed when they have answered, also after Ctrl-C. Secrets are not read.
 
-doctor, why, trace and "scenario from" gather by themselves with -A, --context or --kubeconfig. With --saved FOLDER they read what gather
-has kept. --anonymise keeps the cluster with other names and addresses; "chainwalk anonymise" does that to a folder that is there.
+doctor, why, trace, migrate and "scenario from" gather by themselves with -A, --context or --kubeconfig. With --saved FOLDER they read the
+folder that gather has written. --anonymise saves the cluster with other names and addresses; "chainwalk anonymise" does so with a folder
+that exists.
 
 --rights prints the RBAC rules that it needs. --clean removes the pods that a killed run has left.
 
@@ -265,7 +266,7 @@ func confirm(ctx context.Context, s streams, plan string, yes bool) error {
 		return nil
 	}
 	if !isTerminal(s.in) {
-		return errors.New("nothing was made: standard input is no terminal, so nobody can confirm it; --yes makes it without asking")
+		return errors.New("nothing was made: standard input is no terminal, so there is no one to ask; --yes makes the pods without asking")
 	}
 	return ask(ctx, s)
 }

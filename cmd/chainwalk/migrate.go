@@ -30,16 +30,16 @@ func newMigrateCommand(s streams) *cobra.Command {
 		Use: "migrate (-f OBJECTS --node SNAPSHOT... | --saved FOLDER | -A) [--to iptables|nftables] [--to-config FILE] " +
 			"[--from-version V --to-version V]",
 		Short: "Say what changes for packets when kube-proxy changes its mode or its configuration",
-		Long: `Walks a packet of every class (see doctor) through the given nodes twice: as they are, and as they are after kube-proxy has
-started and synced in the other mode, or by another configuration. Each class is the same afterwards, or differs as a document of Kubernetes
-says, or is a finding: with the packet, what becomes of it before and after, what stops it, and what to set. It also walks the steps of the
+		Long: `Walks a packet of every class (see doctor) through the given nodes twice: as they are now, and after kube-proxy has started
+and synced in the other mode, or with another configuration. Each class has the same fate afterwards, or differs as a document of
+Kubernetes says, or is a finding: the packet, its fates before and after, what stops it, and what to set. It also walks the steps of the
 change and the way back. It changes nothing on any node.
 
-Then it compares all first packets that each node may meet, and packets of the other states of connections: each kind that fares otherwise
-does so by a clause of the specification, or is a finding too, with a likely packet, what becomes of it, and the rules that decide. That
+Then it compares all first packets that each node may meet, and packets of the other states of connections. A kind of packets that fares
+differently does so by a clause of the specification, or is a finding, too, with a likely packet, its fates, and the rules that decide. This
 takes a second or two for a node; --all-packets=false leaves it out.
 
-The exit status is 0 if all is the same or documented, 1 if there is a finding, 2 if something could not be judged.`,
+The exit status is 0 if everything is the same or documented, 1 if there is a finding, 2 if it could not judge something.`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml > objects.yaml
   chainwalk migrate -f objects.yaml --node node1.yaml --node node2.yaml
   chainwalk migrate --saved cluster --to nftables -v
@@ -54,7 +54,7 @@ The exit status is 0 if all is the same or documented, 1 if there is a finding, 
 	}
 	o.live.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.to, "to", "", "the mode to change to, iptables or nftables; by default the other one than a node has")
+	flags.StringVar(&o.to, "to", "", "the mode to change to, iptables or nftables; by default the one that a node does not have")
 	flags.StringVar(&o.toConfig, "to-config", "", "the new KubeProxyConfiguration (v1alpha1); by default the old one in the new mode")
 	flags.StringVar(&o.fromVersion, "from-version", "",
 		"the version of kube-proxy before, such as 1.35, if it changes; each node stays in its mode then")

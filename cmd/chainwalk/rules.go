@@ -50,15 +50,15 @@ The configuration comes from --config, or from the ConfigMap kube-system/kube-pr
 Without a clusterCIDR, the range of the nodes' podCIDRs is used, and a note says so.
 
 With --diff it prints how a node differs instead. DUMP is what iptables-save and ip6tables-save printed there, one after the other, a
-NodeSnapshot, or a folder with files of the node. The proxier syncs on a copy of the node. What it would add is missing (+), what it would
-remove is stale or foreign (-), what stands at another place is marked (~), and rules outside of kube-proxy's are left alone. The exit
-status is 1 if there is any difference.
+NodeSnapshot, or a folder with files of the node. The proxier syncs on a copy of the node. A rule that it would add is missing (+), a rule
+that it would remove is stale or foreign (-), and a rule at another place has the mark (~). It leaves other programs' rules alone. The
+exit status is 1 if there is any difference.
 
-With --dead it prints rules that no packet matches: those that rules before them cover, those of chains that no packet comes to, and those
-whose conditions never hold together. --shadowed prints the covered ones only. RULES are texts that iptables-save or "nft list ruleset"
-printed, NodeSnapshots and folders; without any, it examines what kube-proxy writes for the objects. It compares addresses,
-protocols, ports and sets, and never calls a rule dead that some packet matches. The exit status is 1 if there are such rules, 2 if none
-was found but some table could not be judged.`,
+With --dead it prints rules that no packet matches: rules that earlier rules cover, rules of chains that no packet comes to, and rules
+whose conditions never hold together. --shadowed prints only the covered ones. RULES are texts that iptables-save or "nft list ruleset"
+printed, NodeSnapshots and folders; without any, it examines what kube-proxy writes for the objects. It compares addresses, protocols,
+ports and sets, and never calls a rule dead that some packet matches. The exit status is 1 if there are such rules, 2 if none was found
+but some table could not be judged.`,
 		Example: `  kubectl get services,endpointslices,nodes -A -o yaml | chainwalk rules -f - --node worker1
   chainwalk rules -f objects.yaml | chainwalk trace --rules - 'tcp 10.244.0.11:40000 > 10.96.0.10:53'
   chainwalk rules -f objects.yaml --config kube-proxy.yaml --node worker1 --restore-input

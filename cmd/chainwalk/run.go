@@ -49,25 +49,25 @@ func newRunCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PATH...",
 		Short: "Run scenario files or folders",
-		Long: `Runs scenarios and prints failures in order, each as soon as it can. The end of the output has a line for each folder whose
-scenarios passed, the way of one packet to its endpoint and back, and the failed files, grouped by the rule that decided (-v: a line for
-each scenario and check). A failure shows the packet, its way, the rule that decided, what was expected and what the proxies logged. The
-first failure of each kind is shown in full, and once for both variants of the tools if they agree.
+		Long: `Runs scenarios and prints failures in order, each as soon as it can. At the end it prints a line for each folder whose
+scenarios passed, the way of one packet to its endpoint and back, and the failed files, grouped by the rule that decided. With -v it
+prints a line for each scenario and check. A failure shows the packet, its way, the rule that decided, what was expected and what the
+proxies logged. The first failure of each kind is shown in full, and once for both variants of the tools if they agree.
 
 Folders are searched for *.yaml and *.yml files; files of Kubernetes objects are skipped, since scenarios include them. - is standard
 input. A file that cannot be read is a failure, and the others still run. Likely mistakes in objects are printed as warnings, as by
 "chainwalk check".
 
-With --mode, files that name no mode of kube-proxy run in this one, or in both. What a file says of rules of mode iptables (rules, drop,
-rule, through, points within a sync) is not looked at in mode nftables, and counted; -v names it.
+With --mode, files that name no mode of kube-proxy run in this one, or in both. In mode nftables, checks of rules of mode iptables (rules,
+drop, rule, through, points within a sync) are skipped and counted; -v names them.
 
 With --diff BUILD1 BUILD2, two builds of chainwalk run the scenarios, and the expectations do not count. It lists the packets whose
 endpoint, probability or source address differs. The exit status is 0 if there is none.
 
-With --diff BEFORE AFTER, two folders or files of objects, no scenario runs. It sends each kind of packet to each service, from pods, nodes
-and outside, on the fake kernel with the objects before and after, and lists the packets whose fate differs (-o text, json or markdown). A
-folder may also have a KubeProxyConfiguration, NodeSnapshots, and rules that all nodes have, as iptables-save prints them (*.rules,
-rules.v4, rules.v6).
+With --diff BEFORE AFTER, two folders or files of objects, no scenario runs. On the fake kernel, it sends each kind of packet to each
+service, from pods, nodes and outside, with the objects before and after. It lists the packets whose fate differs (-o text, json or
+markdown). A folder may also have a KubeProxyConfiguration, NodeSnapshots, and rules that all nodes have, as iptables-save prints them
+(*.rules, rules.v4, rules.v6).
 
 Exit status: 0 all passed, 1 a scenario failed or the run was interrupted, 2 a file could not be read, or bad usage.`,
 		Example: `  chainwalk run scenarios/testdata/cases

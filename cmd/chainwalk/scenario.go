@@ -29,13 +29,13 @@ func newScenarioFromCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "from (-f OBJECTS [--node SNAPSHOT...] | --saved FOLDER | -A)",
 		Short: "Print a scenario of a running cluster, with the expected fate of every class of packets",
-		Long: `Prints a scenario of a cluster's nodes, pods, services and endpoint slices, as "kubectl get -o yaml" prints them. NodeSnapshots
-add what the objects do not have: further addresses of nodes, kernel settings, the iptables tools, and the rules that are not
-kube-proxy's. The scenario expects of each packet what the Service API promises, whatever the nodes' rules do.
+		Long: `Prints a scenario of a cluster's nodes, pods, services and endpoint slices, as "kubectl get -o yaml" prints them.
+NodeSnapshots add further addresses of nodes, kernel settings, the iptables tools, and the rules that are not kube-proxy's. The
+scenario expects for each packet what the Service API promises, whatever the nodes' rules do.
 
---anonymise replaces names and addresses consistently. Addresses of one network stay in one network, ports stay, and
-all labels and annotations are left out (without --anonymise, those that decide about packets stay). The addresses are others each time,
-unless --key says which.`,
+--anonymise replaces names and addresses consistently. Addresses of one network stay in one network, ports stay, and all labels and
+annotations are left out (without --anonymise, those that affect packets stay). The new addresses differ each time, unless --key is the
+same.`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml | chainwalk scenario from -f - --anonymise > cluster.yaml
   kubectl get configmap -n kube-system kube-proxy -o yaml | chainwalk scenario from -f objects.yaml -f - --node node1.yaml`,
 		Args:    noArgs,

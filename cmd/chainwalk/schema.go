@@ -14,7 +14,7 @@ import (
 func newSchemaCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:       "schema [scenario|doctor|migrate|certificate]",
-		Short:     "Print the JSON Schema of the scenario format, of the output of doctor or migrate -o json, or of the certificates of diff",
+		Short:     "Print the JSON Schema of the scenario format, of doctor -o json, of migrate -o json, or of the certificates of diff",
 		ValidArgs: []string{"scenario", "doctor", "migrate", "certificate"},
 		Args: func(cmd *cobra.Command, args []string) error {
 			for i, arg := range args {

@@ -21,14 +21,15 @@ func newSnapshotCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Print a snapshot of this machine (its network namespace)",
-		Long: `Reads devices, addresses, routes and policy rules, sysctls, iptables rules of both backends and the order in which the kernel
-runs them, tables of nftables, connections, sets and accounting objects. It prints them as one document, a NodeSnapshot,
-through which "chainwalk trace --node" walks packets. What it could not read is listed in the document under "unread", and on stderr.
+		Long: `Reads devices, addresses, routes and policy rules, sysctls, iptables rules of both backends and the order in which the
+kernel runs them, tables of nftables, connections, sets and accounting objects. It prints them as one document, a NodeSnapshot,
+through which "chainwalk trace --node" walks packets. The document lists the parts that it could not read under "unread", and so
+does stderr.
 
-With --from it makes the snapshot from files with the output of tools on a node, as in support bundles: iptables-save and
-ip6tables-save (also -legacy and -nft), ip -j addr, ip -d -j link, ip -j route show table all, ip -6 -j route show table all,
-ip -j rule, ip -6 -j rule, nft list ruleset, sysctl -a, conntrack -L, ipset save, nfacct list, bridge -j fdb, ip -j neigh. The output
-without -j works as well. A file is recognised by its text. Only the devices are required; what else is missing is listed under "unread".`,
+With --from it makes the snapshot from files with the output of tools on a node, as in support bundles: iptables-save and ip6tables-save
+(also -legacy and -nft), ip -j addr, ip -d -j link, ip -j route show table all, ip -6 -j route show table all, ip -j rule, ip -6 -j rule,
+nft list ruleset, sysctl -a, conntrack -L, ipset save, nfacct list, bridge -j fdb, ip -j neigh. The output without -j works as well. A
+file is recognised by its text. Only the devices are required; the document lists other missing parts under "unread".`,
 		Example: `  chainwalk snapshot > node.yaml
   chainwalk snapshot --from bundle/node1 > node1.yaml
   ip netns exec NAME chainwalk snapshot -o json`,

@@ -22,9 +22,9 @@ func newToolCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "tool NAME ARGS...",
 		Short: "Run a fake iptables tool, or nft, on a stored ruleset",
-		Long: `Runs iptables, ip6tables, their -save and -restore, the same with -legacy or -nft after the name of the family,
-nft, or another tool of the fake kernel, on the ruleset that the previous run left. A link to this program with the name of a
-tool does the same. It prints what the tool prints, and exits as it does.
+		Long: `Runs a tool of the fake kernel on the ruleset that the previous run left: iptables, ip6tables, their -save and -restore,
+each also as -legacy or -nft (iptables-nft-save), nft, ipset or nfacct. A link to this program with the name of a tool does the same. It
+prints what the tool prints, and exits as it does.
 
 Environment: CHAINWALK_STATE is the folder with the rulesets (default: chainwalk/state in the user's cache folder),
 CHAINWALK_TOOLS is legacy (default) or nft for names without either.`,

@@ -33,26 +33,26 @@ func newTraceCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trace (--node SNAPSHOT... | --saved FOLDER | -A | --rules SAVE [--local ADDR,...]) [-f OBJECTS...] (PACKET | TO --from FROM)",
 		Short: "Walk one packet and print every outcome with its way and probability",
-		Long: `Walks one packet through the rules of a node, and prints what becomes of it: every outcome with its probability, each rule
-that it met, and where the decision fell. It sends nothing.
+		Long: `Walks one packet through the rules of a node, and prints its fate: every outcome with its probability, each rule that
+matched, and the rule that decided. It sends nothing.
 
-PACKET is PROTO SRC[:PORT] > DST[:PORT] [in DEV|local] [flags SYN,ACK] [type T/C] [mark N] [ttl N] [len N].
-Put an IPv6 address with a port in brackets. Without flags a TCP packet is a SYN, without type an ICMP packet is an echo
-request. Further words are for what only some rules look at: id, seq, ack, window, data, wscale, sack-permitted, sack, out-of-window,
-vtag, chunks, socket, mac, link, nexthop, quotes { PACKET }, vxlan VNI { PACKET }; docs/packet.md describes them all.
+PACKET is PROTO SRC[:PORT] > DST[:PORT] [in DEV|local] [flags SYN,ACK] [type T/C] [mark N] [ttl N] [len N]. Put an IPv6 address with a
+port in brackets. Without flags a TCP packet is a SYN, without type an ICMP packet is an echo request. Further words set fields that only
+some rules read: id, seq, ack, window, data, wscale, sack-permitted, sack, out-of-window, vtag, chunks, socket, mac, link, nexthop, quotes
+{ PACKET }, vxlan VNI { PACKET }; docs/packet.md describes them all.
 
 With --node the packet meets the node's routes, sysctls and live connections, the rules of iptables, of both backends if the node has
-both, and the tables of nftables. If something that was not walked or not read could change the fate of this packet, such as a table
-of family bridge, the answer begins with it ("unless table bridge fw drops it"), and the exit status is 1.
+both, and the tables of nftables. If a part that was not walked or not read could change the fate of this packet, such as a table of
+family bridge, the answer begins with it ("unless table bridge fw drops it"), and the exit status is 1.
 
 With --rules there are only the rules: what iptables-save, ip6tables-save, "nft list ruleset" or "chainwalk rules" print, one after the
 other. The rules of the packet's family count. The device eth0 has the --local addresses and forwards packets to all others.
 Any device may be named after "in" (default eth0).
 
-With -f (--objects) the trace names the pods, nodes and services behind addresses and rules, and says for each endpoint that no
-outcome reaches why not. PACKET may then have svc/NAMESPACE/NAME:PORT, pod/NAMESPACE/NAME:PORT and node/NAME:PORT instead of addresses.
-With several --node it follows the connection that PACKET begins from its client through the nodes and back. It assumes that pods, machines
-and nodes answer on every port, and that a node without a snapshot has no rules.
+With -f (--objects) the trace names the pods, nodes and services behind addresses and rules. For each endpoint that no outcome reaches, it
+says why. PACKET may then have svc/NAMESPACE/NAME:PORT, pod/NAMESPACE/NAME:PORT and node/NAME:PORT instead of addresses. With several
+--node it follows the connection that PACKET begins from its client through the nodes and back. It assumes that pods, machines and nodes
+answer on every port, and that a node without a snapshot has no rules.
 
 TO --from FROM names the two ends of a connection as "chainwalk why" does: FROM is pod/NAMESPACE/NAME, node/NAME, an address or
 "outside", TO is svc/NAMESPACE/NAME[:PORT], pod/NAMESPACE/NAME[:PORT], node/NAME[:PORT] or ADDRESS[:PORT]. The trace finds node, device,

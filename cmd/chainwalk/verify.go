@@ -22,13 +22,13 @@ func newVerifyCommand(s streams) *cobra.Command {
 	var o verifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify CERTIFICATE",
-		Short: "Check a certificate of diff: what becomes of all packets before and after a change",
-		Long: `CERTIFICATE is a file that "chainwalk diff --certificate" has written. It has both sides, and all packets in boxes with what
-becomes of them on either side. verify trusts nothing else of it: it builds both hosts anew, checks that the boxes are disjoint and
-have all packets, reads where each rule, set and route that the packets of a box meet has its bounds, cuts the box there, and walks
-packets of each part. Probabilities are compared exactly. It shares nothing with diff but the walk of single packets.
+		Short: "Check a certificate of diff: the fates of all packets before and after a change",
+		Long: `CERTIFICATE is a file that "chainwalk diff --certificate" has written. It has both sides, and all packets in boxes with
+their fates on either side. verify builds both hosts again, and checks that the boxes are disjoint and contain all packets. It
+reads the bounds of each rule, set and route that the packets of a box meet, cuts the box there, walks packets of each part, and
+compares their fates and exact probabilities. It shares only the walk of single packets with diff.
 
-What it prints has the checksums of both sides, to be compared with those of your files.
+It prints the checksums of both sides; compare them with those of your files.
 
 The exit status is 0 if the certificate holds, 1 if it does not, 2 if it cannot be read or checked.`,
 		Example: `  chainwalk diff before.rules after.rules --certificate change.json
