@@ -1,3 +1,3 @@
-// Package netfilter holds the netfilter of one network namespace, independent of the language of its rules: what fakeipt and packetsim
-// share and neither may own.
+// Package netfilter is the netfilter of one network namespace, independent of the language of its rules. It has the types that fakeipt,
+// fakenft and packetsim share.
 package netfilter

@@ -1,5 +1,4 @@
-// Package proxier is kube-proxy's iptables mode: it writes the rules that make
-// Services work on one node.
+// Package proxier is kube-proxy in mode iptables or nftables: it writes the rules that make Services work on one node.
 //
 // A sync is one straight line:
 //
@@ -8,22 +7,17 @@
 //	proxier/internal/ipt       a writer of rules: the input of iptables-restore
 //	proxier/iptables           the tools
 //
-// A Proxier serves one address family; DualStack gives events to two of them.
-// Both are handlers for proxier/config. Neither starts goroutines or looks at
-// the clock to decide when to sync: whoever owns a Proxier calls Sync, and may
-// set Config.Changed to hear that there is a reason to.
+// A Proxier serves one address family; DualStack gives events to two of them. Both are handlers for proxier/config. Neither starts
+// goroutines or looks at the clock to decide when to sync: the owner of a Proxier calls Sync, and may set Config.Changed to hear that a
+// sync is due.
 //
-// The language of the rules stands behind one seam, the interface writer
-// (writer.go): it takes the model's decisions and makes the kernel hold the rules
-// for them. Config.Rules chooses it; IPTables is the only one, and no other file of
-// this package knows its words.
+// The language of the rules stands behind one seam, the interface writer (writer.go): it takes the model's decisions and makes the kernel
+// hold the rules for them. Config.Rules chooses it: IPTables or NFTables. No other file of this package depends on the language.
 //
-// What the rules need of the host besides the tools (sysctls, addresses, nfacct
-// objects) is asked for through the small interfaces in host.go. Whoever wants to
-// know what a sync has done implements one of those in report.go. After the rules
-// are written, stale UDP connections are deleted (conntrack.go).
+// The small interfaces in host.go stand for the rest of the host that the rules need (sysctls, addresses, nfacct objects). To hear what a
+// sync has done, implement one of the interfaces in report.go. After it has written the rules, a Proxier deletes stale UDP connections
+// (conntrack.go).
 //
-// It writes the rules of kube-proxy, text for text; the package tests and the
-// dumps of a real cluster check this. The package refuses modes other than iptables, and
-// configuration that kube-proxy would refuse.
+// In mode iptables it writes the rules of kube-proxy, text for text; the package tests and the dumps of a real cluster check this. The
+// package refuses other modes than these two, and configurations that kube-proxy would refuse.
 package proxier

@@ -3,8 +3,8 @@
 //
 // A program that takes the library's type behind an interface of its own takes an IPTables as well: the methods have the same names,
 // arguments and results. Where the library has types of its own, Protocol, Stat and Error, this package has its own with the same fields
-// and methods, and does not import the library. What each call runs, what it gives and which errors it returns is held against the library
-// on the real tools, of both dialects and families (the nested module upstream).
+// and methods, and does not import the library. Tests compare each call's commands, results and errors with the library on the real tools,
+// of both dialects and families (the nested module upstream).
 //
 // Three things differ, and are better here: ListById of a rule that is not there is an error, where the library panics; Stats gives a rule
 // without a target an empty one, where the library takes the protocol for it or panics, and reads a negated source of ip6tables, where the

@@ -1,5 +1,5 @@
-// Package misspell finds the name that somebody may have meant, as nft 1.0.6 does it (src/misspell.c): the measure is its own, with what
-// is odd about it.
+// Package misspell finds the name that a user may have meant, as nft 1.0.6 does (src/misspell.c). It has nft's own measure of distance,
+// with its oddities.
 package misspell
 
 // Search looks for the name among many that is nearest to a wanted one.

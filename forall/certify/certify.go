@@ -1,4 +1,4 @@
-// Package certify writes certificates: what package forall has worked out of two hosts, in a form that package certificate checks
+// Package certify writes certificates: the fates that package forall has computed of two hosts, in a form that package certificate checks
 // without it.
 package certify
 

@@ -1,4 +1,4 @@
-// Package walked compares the fates of all packets with what becomes of single ones that are walked through the host.
+// Package walked compares the fates of all packets with walks of single packets through the host.
 package walked
 
 import (

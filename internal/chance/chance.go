@@ -1,4 +1,4 @@
-// Package chance tells a count that its probability explains from one that it does not.
+// Package chance says whether a probability explains a count.
 //
 // It fits any count.
 package chance

@@ -1,5 +1,5 @@
-// Package checkout points builds that link kubernetes at a folder with its source, as a developer of kube-proxy has it, in the place of the
-// modules that a go.mod of this repository names.
+// Package checkout makes builds that link kubernetes use a folder with its source, such as a developer's clone, instead of the modules that
+// a go.mod of this repository names.
 package checkout
 
 import (

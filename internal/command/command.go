@@ -1,5 +1,4 @@
-// Package command is the frame of the commands of this repository that look whether something holds: flags, what is printed of an error,
-// and the status to exit with.
+// Package command is the frame of the commands of this repository that check something: flags, the text of an error, and the exit status.
 package command
 
 import (

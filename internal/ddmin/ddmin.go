@@ -1,6 +1,5 @@
-// Package ddmin makes a list that fails as short as it can be, and a document as
-// small (Parts). What they are, and what failing means, is its caller's matter; it knows neither scenarios nor
-// rules, and so every shrinker of the project can have it.
+// Package ddmin shrinks a list that fails, and a document (Parts). Its caller says what the items are and what failing means. The package
+// depends on neither scenarios nor rules, so every shrinker of the project uses it.
 package ddmin
 
 // List tries to do without parts of a list of n elements: large parts first, from the

@@ -1,8 +1,8 @@
 // Package dom builds HTML of parts: elements, attributes and texts. golang.org/x/net/html writes it.
 //
-// A text is always escaped, and an attribute always quoted. Names of elements and attributes are constants in the source of who calls:
-// their type has no name outside of this package, so no variable can be given for one. No attribute that a browser loads, runs or applies
-// takes a text: a link leads to a place of the same page, and a style is made of constants and numbers.
+// A text is always escaped, and an attribute always quoted. Names of elements and attributes are constants in the caller's source: their
+// type is not exported, so a caller cannot give a variable. No attribute that a browser loads, runs or applies takes a text: a link leads
+// to a place of the same page, and a style is made of constants and numbers.
 //
 // html/template does the same and more, but by reflection, for which the linker keeps every exported method of a program. That is a quarter
 // of what a browser loads for a page.

@@ -1,7 +1,7 @@
 // Package freeport finds TCP ports for servers in tests that must know their port before they listen. It is for tests only.
 //
-// A port that the kernel chose and that was given back is the kernel's to give to anybody: on a machine that runs many tests, to
-// the client of another one, and the server finds it in use. These ports are below those that kernels choose from, and a second
+// If a test asks the kernel for a port and closes it again, the kernel may give the port to another program: on a machine that runs many
+// tests, to the client of another test. Then the server finds it in use. These ports are below those that kernels choose from, and a second
 // listener, at the port beside, keeps other tests of this package's users away, in this process and in others.
 package freeport
 

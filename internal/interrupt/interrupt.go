@@ -1,7 +1,7 @@
-// Package interrupt has programs that tests start be interrupted like those of a terminal. It is for tests only.
+// Package interrupt makes programs that tests start react to SIGINT, like programs of a terminal. It is for tests only.
 //
-// A shell without job control has what it runs in the background ignore SIGINT (POSIX, 2.11 Signals and Error Handling), and what is
-// ignored stays so in every program that is started from there: `make test &` in a script. A shell cannot even trap it then.
+// A shell without job control makes programs in the background ignore SIGINT (POSIX, 2.11 Signals and Error Handling), and every program
+// that they start ignores it, too: `make test &` in a script. Then even a shell cannot trap it.
 package interrupt
 
 import (

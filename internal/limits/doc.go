@@ -1,3 +1,2 @@
-// Package limits has no code. Its test holds how long a file of this repository may be, how many methods a type may have, and how many
-// files a folder.
+// Package limits has no code. Its test limits the length of a file of this repository, the methods of a type, and the files of a folder.
 package limits

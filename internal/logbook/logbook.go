@@ -1,5 +1,5 @@
-// Package logbook keeps what programs log, in sentences for people. Who runs proxies in a simulation tells what they said only where
-// somebody wants to know it: of a run that failed.
+// Package logbook keeps what programs log, in sentences for people. A simulation runs proxies and prints their logs only for a run that
+// failed.
 package logbook
 
 import (

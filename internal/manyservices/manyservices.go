@@ -1,4 +1,4 @@
-// Package manyservices has the rules of kube-proxy for many Services, for the benchmarks of those who read them.
+// Package manyservices has the rules of kube-proxy for many Services, for benchmarks of packages that read rules.
 package manyservices
 
 import (

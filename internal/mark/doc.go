@@ -9,7 +9,6 @@
 // A judge hands a Recorder to the proxiers. Without one, as in production, a Hit
 // costs a comparison with nil, and nothing is counted.
 //
-// The package stands beside the line and imports nothing of it, and has no state of
-// its own. A Hit that counts costs one atomic addition.
-// Decisions that only an object takes which no API server would accept have no mark.
+// The package stands beside the line and imports nothing of it, and has no state of its own. A Hit that counts costs one atomic addition. A
+// decision has no mark if only objects that no API server would accept lead to it.
 package mark

@@ -1,3 +1,3 @@
-// Package persist has a map and a list of which many versions live at once: an edit shares with what it came from all that it does not
-// change, so it costs by what it changes, whatever the size.
+// Package persist has a map and a list of which many versions live at once. An edit shares everything that it does not change with the
+// version before, so its cost depends on the size of the change, not on the size of the map or list.
 package persist

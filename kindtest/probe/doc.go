@@ -3,13 +3,13 @@
 //
 // An agent (package agent, `chainwalk probe serve`) runs wherever traffic starts or ends: in a pod, on a node, in a machine outside. It
 // takes requests on a unix socket. A relay (`chainwalk probe relay`) on the same machine carries them there from its standard input, so
-// that one stream into each machine is enough; what concerns the machine and no agent, a snapshot or a command, the relay does itself. A
-// Client speaks to one relay, or to one agent, for any number of callers at once.
+// that one stream into each machine is enough. The relay itself takes snapshots of the machine and runs commands there. A Client speaks to
+// one relay, or to one agent, for any number of callers at once.
 //
-// A server says in its answer who it is, to which of its addresses the question came and from which one, so a caller knows who answered
-// it and what became of its own address on the way. What came to an agent stays in its record of Arrivals, so it is known too where the
-// answer was lost. Words such as icmp-port-unreachable come from REJECT's --reject-with; who sent an ICMP error is known from the
-// socket's error queue, which TCP sockets have from Linux 5.9 on.
+// A server says in its answer who it is, to which of its addresses the question came and from which one, so a caller knows who answered it
+// and how its own address was translated. Each agent keeps a record of Arrivals, which shows whether the question or the answer was lost.
+// Words such as icmp-port-unreachable come from REJECT's --reject-with; who sent an ICMP error is known from the socket's error queue,
+// which TCP sockets have from Linux 5.9 on.
 //
 // Agents judge nothing: they do not know what should have arrived.
 package probe

@@ -4,9 +4,8 @@
 // Write writes it, and NewHost builds the Host that walks packets as the node does. ParseConntrack reads connections from what the
 // conntrack tool prints.
 //
-// Whatever a document says that no node can have is refused with line, column and field: unknown fields, values of the wrong type, devices
-// that are not there, other versions. What a machine has and the document has no place for is never dropped in silence: Take names it in
-// Unread, with the reason.
+// Values that no node can have are refused with line, column and field: unknown fields, values of the wrong type, devices that are not
+// there, other versions. If a machine has something that the document has no place for, Take names it in Unread, with the reason.
 //
 // Refused by design: YAML anchors and aliases, several documents in one file.
 package snapshot

@@ -1,6 +1,6 @@
-// Package chains knows how the chains of one service port are called: a prefix that says what a chain is for, and a hash of what it
-// is of (chainhash). The names are kube-proxy's, so that both take over each other's rules. The renderer of the proxier writes them, and
-// who reads rules finds the service and the endpoint by them.
+// Package chains has the names of the chains of one service port: a prefix for the purpose of a chain, and a hash of its service port or
+// endpoint (chainhash). The names are kube-proxy's, so that both take over each other's rules. The renderer of the proxier writes them, and
+// readers of rules find the service and the endpoint by them.
 package chains
 
 // Prefixes of the chains of one service port.

@@ -4,10 +4,9 @@
 // usually a proxier. Consumers may come and go while the informers run; a new
 // one is first given what is already there.
 //
-// Handlers get only what a service proxy cares for. The API server is asked to
-// leave the rest out, and what it sends anyway is dropped here, since the fake
-// clientset does not select in its watches. An object that begins or ceases to
-// be of interest arrives as an addition or a deletion.
+// Handlers get only objects that a service proxy serves. The package asks the API server to leave out the others, and drops those that it
+// sends anyway, since the fake clientset does not select in its watches. If an object changes so that a proxy begins or ceases to serve it,
+// handlers see an addition or a deletion.
 //
 // # The fake clientset
 //

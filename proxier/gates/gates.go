@@ -1,6 +1,6 @@
-// Package gates has the feature gates that a KubeProxyConfiguration may set: all that kube-proxy v1.36.3 or v1.37.2 takes, which are
-// those of every component of Kubernetes. One of them changes what an iptables proxier of these versions does, AllowServiceExternalIPs;
-// the others are taken, so that a configuration of a cluster of either version can be used as it is, and mean nothing here.
+// Package gates has the feature gates that a KubeProxyConfiguration may set: all that kube-proxy v1.36.3 or v1.37.2 takes, which are those
+// of every component of Kubernetes. Only AllowServiceExternalIPs changes what an iptables proxier of these versions does. The others have
+// no effect here; the package accepts them, so that the configuration of a cluster of either version can be used as it is.
 package gates
 
 import (

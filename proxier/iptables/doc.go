@@ -1,9 +1,9 @@
 // Package iptables runs the iptables tools of one IP family: chains, single rules, save, restore, and the canary chains
 // that show when somebody else flushed the tables.
 //
-// It is the last step of the proxier: above it is rule text, below it is the command line of iptables, iptables-save and
-// iptables-restore (or their ip6 twins), reached through k8s.io/utils/exec. Names and meanings follow the package that
-// kube-proxy uses, k8s.io/kubernetes/pkg/util/iptables, so what is known of that package holds here.
+// It is the last step of the proxier: above it is rule text, below it is the command line of iptables, iptables-save and iptables-restore
+// (or their ip6 twins), reached through k8s.io/utils/exec. Names and meanings are those of the package that kube-proxy uses,
+// k8s.io/kubernetes/pkg/util/iptables.
 //
 // The package knows tables, chains and argument lists. It does not read rules, and does not know why a rule is there.
 //

@@ -1,5 +1,5 @@
-// Package metrics has the metrics of kube-proxy's iptables mode, under
-// kube-proxy's names, so that dashboards and alerts made for kube-proxy hold.
+// Package metrics has the metrics of kube-proxy's iptables mode, under kube-proxy's names, so that dashboards and alerts for kube-proxy
+// work.
 //
 // New registers them at a registry that the caller brings. The proxier of each
 // family reports through Metrics.ForFamily; the health server counts its

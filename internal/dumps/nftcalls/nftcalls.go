@@ -1,5 +1,5 @@
 // Package nftcalls has the calls of nft that kube-proxy made, for the tests of fakenft; README.md of package dumps says where they come
-// from. It is apart because it needs a library to unpack them, which those who use the other packages need not download.
+// from. It is a package of its own, since it needs a library to unpack them, which users of the other packages need not download.
 package nftcalls
 
 import (

@@ -1,4 +1,5 @@
-// Package literal writes lists of addresses and prefixes that stand in code. It is not for what is read: a text that is none panics.
+// Package literal writes lists of addresses and prefixes in code. It is not for input: it panics at a text that is not an address or
+// prefix.
 package literal
 
 import "net/netip"

@@ -7,8 +7,8 @@
 // Not in the image: CoreDNS (skip kubeadm's phase addon/coredns), a network plugin's configuration (disableDefaultCNI), a provisioner of
 // volumes, kube-proxy (Binaries builds it).
 //
-// It needs Linux with debootstrap, root and a Docker engine; command engine starts one where a machine has only the package, and command
-// runtime is for machines whose capability bounding set Docker's --privileged is at odds with.
+// It needs Linux with debootstrap, root and a Docker engine; command engine starts one if a machine has only the package, and command
+// runtime is for machines whose capability bounding set lacks capabilities that Docker's --privileged asks for.
 package nodeimage
 
 // kubernetesVersion is that of the nested module kubernetes, and one of those that proxier/upstream links.

@@ -1,4 +1,5 @@
-// Package chainhash has the hashes at the ends of chains' names. Who only reads names does not need it: it links SHA-256.
+// Package chainhash has the hashes at the ends of chains' names. It is a package of its own, since it links SHA-256, which readers of names
+// do not need.
 package chainhash
 
 import (

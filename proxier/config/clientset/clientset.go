@@ -1,4 +1,5 @@
-// Package clientset makes of client-go's clientset what package config watches. Only who imports it links all of the Kubernetes API.
+// Package clientset makes the API that package config watches from client-go's clientset. It is a package of its own, since importing it
+// links all of the Kubernetes API.
 package clientset
 
 import (

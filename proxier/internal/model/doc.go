@@ -3,7 +3,6 @@
 // each kind of its addresses, what is masqueraded and where node ports are
 // served. It is pure: the same state gives the same Model.
 //
-// It stands between proxier/internal/changes, which says what the API holds,
-// and proxier/internal/ipt, which spells the Model as rules. It uses no
-// chain names, no rule options and no files.
+// It stands between proxier/internal/changes, which says what the API holds, and proxier/internal/ipt and nft, which spell the Model as
+// rules. It uses no chain names, no rule options and no files.
 package model

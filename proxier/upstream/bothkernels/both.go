@@ -1,4 +1,4 @@
-// Package bothkernels runs each call of a tool on two kernels, the real one and the fake one, and notes what they answer differently. It
+// Package bothkernels runs each call of a tool on two kernels, the real one and the fake one, and records differences of their answers. It
 // gives the program the answer of the real one.
 package bothkernels
 

@@ -1,4 +1,3 @@
-// Package cases holds what two proxiers are given: settings, objects and the
-// order of events. A Case is a YAML file and says all that is needed to see a
-// difference again.
+// Package cases has the input of two proxiers: settings, objects and the order of events. A Case is a YAML file and has everything that is
+// needed to see a difference again.
 package cases

@@ -1,5 +1,5 @@
-// Package browser is what its two programs share: a trace of a packet as text, and as a page. They exist to be built as WebAssembly, so
-// that `make browser-size` can say how much a browser would have to load for each.
+// Package browser has the code that its two programs share: a trace of a packet as text, and as a page. They exist to be built as
+// WebAssembly, so that `make browser-size` can say how much a browser would have to load for each.
 package browser
 
 import (

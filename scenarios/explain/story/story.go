@@ -1,6 +1,6 @@
-// Package story tells what became of a packet or a connection, and why, in the words of people: one sentence first, then what all outcomes
-// share, then what differs. A Story is made once, of a walk through one host or of a journey through many, and written as text, as a page
-// or as a diagram.
+// Package story tells the fate of a packet or a connection, and the reason, in plain words: one sentence first, then the lines that all
+// outcomes share, then those that differ. A Story is made once, from a walk through one host or a journey through many, and written as
+// text, as a page or as a diagram.
 package story
 
 import (

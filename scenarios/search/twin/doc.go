@@ -1,3 +1,3 @@
 // Package twin makes variants of a case that must behave like it: with its events in another order, with restarts in between, with the
-// other variant of the tools, other names, or addresses of the other family. Package trial runs both and compares what packets meet.
+// other variant of the tools, other names, or addresses of the other family. Package trial runs both and compares the fates of packets.
 package twin

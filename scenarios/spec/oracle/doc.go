@@ -6,11 +6,9 @@
 // neither rules nor the proxier's model, so that it does not repeat a mistake made
 // there.
 //
-// A Spec is made of a Cluster: what the API holds, what each node's proxier was
-// told, and the network. Expect says what is allowed, Judge holds to that what was
-// seen, Between does so while a sync writes, Affinity and Flow over time. Attempts
-// are the packets to ask about. Each Clause is one sentence; docs/specification.md
-// has them all.
+// A Spec is made of a Cluster: what the API holds, what each node's proxier was told, and the network. Expect says what is allowed. Judge
+// compares an observation with it, Between does so while a sync writes, Affinity and Flow over time. Attempts are the packets to ask about.
+// Each Clause is one sentence; docs/specification.md has them all.
 //
 // It stands beside the line and imports nothing of it: the caller tries packets and
 // passes the results as Ways. The package does not judge rules, or what services outside

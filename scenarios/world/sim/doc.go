@@ -3,10 +3,9 @@
 // which is fed by informers on a fake clientset, or directly, and runs the tools
 // through exec.
 //
-// World is one such cluster. As a scenarios.Session it does what steps say; beside
-// that it answers what package oracle asks, between any two commands of a sync too:
-// what becomes of a connection (Reach), of one that stays (Keep), what a proxier was
-// told (Knowledge) and what a new one would write (Fresh).
+// World is one such cluster. As a scenarios.Session it does what steps say; beside that it answers the questions of package oracle, also
+// between any two commands of a sync: the fate of a connection (Reach), of one that stays (Keep), what a proxier was told (Knowledge) and
+// what a new one would write (Fresh).
 //
 // Chances are exact: a connection is followed along every way that it can take.
 // Time stands still but for Session.Advance. The same scenario gives the same

@@ -1,5 +1,5 @@
-// Package clientset makes a client of a kind cluster of client-go's clientset, which may be the fake one. Only who imports it links all of
-// the Kubernetes API: tests do.
+// Package clientset makes a client of a kind cluster from client-go's clientset, which may be the fake one. It is for tests, since
+// importing it links all of the Kubernetes API.
 package clientset
 
 import (

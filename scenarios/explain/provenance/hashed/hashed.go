@@ -1,5 +1,5 @@
-// Package hashed says how the chains are called that kube-proxy and Calico have for an object. Their names have hashes of it, so that no
-// object can be read from a name: who knows the objects asks for the names of their chains.
+// Package hashed has the names of the chains that kube-proxy and Calico make for an object. The names have hashes of the object, so no
+// object can be read from a name: a caller with the objects asks for the names of their chains.
 package hashed
 
 import (
