@@ -306,7 +306,7 @@ func (e *echoing) rule(c *nftables.AddRule) {
 		return
 	}
 	chain := e.chainNow(t, c.Chain)
-	if chain == nil || namesWhatIsGone(t, rule) {
+	if chain == nil {
 		return
 	}
 	verb, place := "add", ""
@@ -319,10 +319,7 @@ func (e *echoing) rule(c *nftables.AddRule) {
 	if before := e.made.before(c); before != nil {
 		place = fmt.Sprintf("handle %d ", before.Handle)
 	}
-	o := e.plain()
-	o.Family, o.Sorted = c.Family, true // as they were sent
-	text, err := print.AppendRule(nil, e.decompiler(t).Rule(rule), o)
-	if err == nil {
+	if text := e.made.texts[c]; text != "" {
 		e.say("%s rule %s %s %s %s%s%s", verb, c.Family, c.Table, e.nameOf(t, chain), place, text, e.handle(rule.Handle))
 	}
 }

@@ -3,14 +3,15 @@ package fakenft
 import (
 	"slices"
 
+	"github.com/chainwalk/chainwalk/fakenft/print"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
-	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
 // madeRules are the rules that a transaction has made, as the kernel tells of them while it carries the transaction out: a chain has those
 // that the transaction adds later then, and those that it deletes later.
 type madeRules struct {
 	rules  map[*nftables.AddRule]*nftables.Rule
+	texts  map[*nftables.AddRule]string
 	chains map[chainName]*madeChain
 	// turns are those in which rules were made; rules that were there before have none. From the turn of gone on a rule is deleted.
 	turns, gone map[*nftables.Rule]int
@@ -33,12 +34,15 @@ func (r *run) noting(changes []nftables.Change) *madeRules {
 		return nil
 	}
 	m := &madeRules{
-		rules: map[*nftables.AddRule]*nftables.Rule{}, chains: map[chainName]*madeChain{},
+		rules: map[*nftables.AddRule]*nftables.Rule{}, texts: map[*nftables.AddRule]string{}, chains: map[chainName]*madeChain{},
 		turns: map[*nftables.Rule]int{}, gone: map[*nftables.Rule]int{},
 	}
 	for _, change := range changes {
 		if c, adds := change.(*nftables.AddRule); adds {
-			c.Notify = func(rule *nftables.Rule, among []*nftables.Rule) { m.note(c, rule, among) }
+			c.Notify = func(in *nftables.Table, rule *nftables.Rule, among []*nftables.Rule) {
+				m.note(c, rule, among)
+				m.texts[c] = r.madeText(in, rule)
+			}
 		}
 	}
 	return m
@@ -97,17 +101,15 @@ func (m *madeRules) before(c *nftables.AddRule) *nftables.Rule {
 	return nil
 }
 
-// namesWhatIsGone says whether a rule that the transaction deleted again names a set that went with it, so that nothing knows what was in it.
-func namesWhatIsGone(t *nftables.Table, rule *nftables.Rule) bool {
-	return slices.ContainsFunc(rule.Exprs, func(x expr.Expr) bool {
-		switch x := x.(type) {
-		case *expr.Lookup:
-			return t.Set(x.Set) == nil
-		case *expr.Dynset:
-			return t.Set(x.Set) == nil
-		case *expr.Objref:
-			return x.Set != "" && t.Set(x.Set) == nil
-		}
-		return false
-	})
+// madeText is a rule as it is printed where it was made, with the sets that it names, which may go with it; empty if it cannot be printed.
+func (r *run) madeText(in *nftables.Table, rule *nftables.Rule) string {
+	d := r.decompiler(in)
+	d.Table(&in.TableSpec, in.Handle)
+	o := r.printing()
+	o.Handles, o.Family, o.Sorted = false, in.Family, true // as they were sent
+	text, err := print.AppendRule(nil, d.Rule(rule), o)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }

@@ -257,6 +257,9 @@ func (c *exprChecker) transferOne(op syntax.BinaryOp, by *syntax.Value, at *synt
 				return c.wrong("Empty string is not allowed", e.Loc)
 			}
 		}
+		if c.want.exceededBy(e.Num) {
+			return c.exceeds(e)
+		}
 	}
 	return true
 }

@@ -159,7 +159,8 @@ func (c *stmtChecker) natConcat(s *syntax.NAT) bool {
 func (c *stmtChecker) evalNATMap(s *syntax.NAT) bool {
 	address := addressType(s.Family)
 	if address.Bits == 0 {
-		return c.wrong("ip or ip6 must be specified with address for inet tables.", s.Loc)
+		return c.wrong("chainwalk does not support a map of addresses and ports without ip or ip6 before it, where nft 1.0.6 fails "+
+			"without a word", s.Loc)
 	}
 	t := syntax.ConcatType(address, syntax.TypeInetService)
 	c.expectType(t, t.Bits)

@@ -21,6 +21,9 @@ type want struct {
 	key   *syntax.Concat // a concatenation that gives the parts their types
 }
 
+// exceededBy says whether a number is greater than what is expected can be.
+func (w *want) exceededBy(n syntax.Num) bool { return w.max > 0 && (n.Hi != 0 || n.Lo > w.max) }
+
 func (st *state) expect(t *syntax.Datatype, order syntax.ByteOrder, bits int, max uint64) {
 	st.want = want{typ: t, order: order, bits: bits, max: max}
 }

@@ -22,14 +22,19 @@ func (c *exprChecker) evalValue(at *syntax.Expr, e *syntax.Value) bool {
 }
 
 func (c *exprChecker) evalInteger(e *syntax.Value) bool {
-	if c.want.max > 0 && (e.Num.Hi != 0 || e.Num.Lo > c.want.max) {
-		return c.wrong(fmt.Sprintf("Value %s exceeds valid range 0-%d", e.Num, c.want.max), e.Loc)
+	if c.want.exceededBy(e.Num) {
+		return c.exceeds(e)
 	}
 	if most := syntax.Ones(c.want.bits); e.Num.Cmp(most) > 0 {
 		return c.wrong(fmt.Sprintf("Value %s exceeds valid range 0-%s", e.Num, most), e.Loc)
 	}
 	e.Order, e.Bits = c.want.order, c.want.bits
 	return true
+}
+
+// exceeds notes that a number is greater than any that the other side can be.
+func (c *exprChecker) exceeds(e *syntax.Value) bool {
+	return c.wrong(fmt.Sprintf("Value %s exceeds valid range 0-%d", e.Num, c.want.max), e.Loc)
 }
 
 // evalText gives a name its size, which for the beginning of a name ("eth*") is that of what is written.

@@ -68,9 +68,9 @@ type AddRule struct {
 	UserData    []byte
 	// Origin is that of the Rule.
 	Origin any
-	// Notify is told of the rule that is made, and of the chain's rules then, even if the transaction deletes it again
-	// (nf_tables_rule_notify); nil: nobody.
-	Notify func(made *Rule, among []*Rule)
+	// Notify is told of the rule that is made, and of its table and the chain's rules as they are then, even if the transaction deletes it
+	// again (nf_tables_rule_notify); nil: nobody.
+	Notify func(in *Table, made *Rule, among []*Rule)
 }
 
 // DeleteRule deletes the rule of a handle, or if that is 0 all rules of the chain; without a chain, of all chains of the table.

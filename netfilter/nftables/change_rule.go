@@ -46,7 +46,7 @@ func (tx *transaction) addRule(c *AddRule) *fault {
 		chain.Rules = slices.Insert(chain.Rules, at, rule)
 	}
 	if c.Notify != nil {
-		c.Notify(rule, chain.Rules)
+		c.Notify(t.Table, rule, chain.Rules)
 	}
 	if c.ID != 0 {
 		if tx.rules == nil {

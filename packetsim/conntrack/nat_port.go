@@ -50,7 +50,7 @@ func (b *natBinder) choosePort(c *Conn, want *Tuple, side Side, to *Range) {
 	switch {
 	case to.BasePort != 0:
 		offset = *part - to.BasePort
-	case side == Source:
+	case side == Source, to.random() && want.Proto.IsICMP(): // an identifier is not enumerated
 		c.ChosenPort = size > 1
 		offset = b.sourceOffset(want)
 	case to.random():

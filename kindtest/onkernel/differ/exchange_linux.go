@@ -23,7 +23,6 @@ type labKernel struct {
 	current *walkCase
 	family  netfilter.Family
 	began   time.Time
-	took    time.Duration
 	// hasNative: the node has tables of nft.
 	hasNative bool
 	crossed   bool // a packet was on its way for longer than a tick of the kernel's clock, where that matters
@@ -171,7 +170,6 @@ func (k *labKernel) connections() ([]string, error) {
 }
 
 func (k *labKernel) end() (*endState, error) {
-	defer func() { k.took = time.Since(k.began) }()
 	save, err := k.tool("iptables-save", "", "-c")
 	if err != nil {
 		return nil, err

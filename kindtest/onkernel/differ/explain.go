@@ -8,7 +8,7 @@ import (
 
 // explain describes a packet that the kernel took where no outcome goes.
 func (j *judging) explain(from string, p inet.Packet, outcomes []packetsim.Outcome, obs *observation) {
-	if j.hashesDrawn(obs) || j.tellsDrawn(&p) || j.countsByChance() {
+	if j.hashesDrawn(obs) || j.tellsDrawn(&p) || j.remembersLost(&p) || j.countsByChance() {
 		return
 	}
 	o := &outcomes[0]
@@ -24,7 +24,7 @@ func (j *judging) explain(from string, p inet.Packet, outcomes []packetsim.Outco
 
 // explainAnswer describes an answer of the node's stack.
 func (j *judging) explainAnswer(answer *inet.Packet, to *packetsim.Outcome, outcomes []packetsim.Outcome, obs *observation) {
-	if j.hashesDrawn(obs) || j.tellsDrawn(answer) || j.countsByChance() {
+	if j.hashesDrawn(obs) || j.tellsDrawn(answer) || j.remembersLost(answer) || j.countsByChance() {
 		return
 	}
 	o := &outcomes[0]

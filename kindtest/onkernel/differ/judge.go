@@ -37,6 +37,7 @@ type judging struct {
 	host   *packetsim.Host
 	// ports are the source ports that the kernel chose for those that the walk chose.
 	ports   map[conversation]uint16
+	lost    []uint16 // the ports of the walk for which the kernel has drawn ports that were not learned
 	results []result
 	// apart says that the kernel has gone a way that the walk could not follow, so that the states differ.
 	apart bool

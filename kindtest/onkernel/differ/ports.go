@@ -64,9 +64,24 @@ func (j *judging) learnUnseen() error {
 		e := &unknown[i]
 		if port, found := chosenIn(lines, tupleText(j.realTuple(e.Original)), zoneWords(e.Zone)); found {
 			j.ports[conversationOfEntry(e)] = port
+		} else {
+			j.lost = append(j.lost, conversationOfEntry(e).chosen.Port())
 		}
 	}
 	return nil
+}
+
+// rememberedPort is a native rule that puts ports into a set.
+var rememberedPort = regexp.MustCompile(`(?:add|update) @\w+ \{[^}\n]*dport`)
+
+// remembersLost ends the case where a rule has put into a set a port that the kernel had drawn and nobody has learned, since its connection
+// was gone at once: what the packet has now is the walk's own choice.
+func (j *judging) remembersLost(p *inet.Packet) bool {
+	if !rememberedPort.MatchString(j.c.NFT) || !slices.Contains(j.lost, p.SrcPort) && !slices.Contains(j.lost, p.DstPort) {
+		return false
+	}
+	j.v.Refused, j.apart = "a set remembers a port that the kernel has drawn for a connection that is gone", true
+	return true
 }
 
 // connections asks the kernel for its connections and keeps them with the answer.

@@ -57,7 +57,7 @@ func (k *labKernel) disturbed() string {
 	switch {
 	case k.crossed:
 		return "a tick of the kernel's clock passed while a packet was on its way, and the rules count by ticks"
-	case k.took > mostTime:
+	case time.Since(k.began) > mostTime:
 		return "the machine took longer for the packets than timeouts are rounded by"
 	}
 	return ""
