@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier"
 )
 
@@ -142,6 +143,7 @@ func TestNFTablesTakesOverAnyTable(t *testing.T) {
 func TestNFTablesListingsThatFail(t *testing.T) {
 	for _, listing := range []string{"list sets", "list chains"} {
 		config, machine, _ := nftConfig(t, v1.IPv4Protocol)
+		config.Marks = &mark.Recorder{}
 		p := started(t, config)
 		addSticky(p)
 		require.NoError(t, p.Sync())
@@ -149,6 +151,7 @@ func TestNFTablesListingsThatFail(t *testing.T) {
 		machine.fail = func(run nftRun) bool { return strings.Contains(run.args, listing) }
 		require.NoError(t, p.SyncAll())
 		assert.Equal(t, want, machine.listing(t), listing)
+		assert.Equal(t, 1, config.Marks.Count(mark.SyncSaveFailed), listing)
 	}
 }
 

@@ -2,6 +2,7 @@ package proxier_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,5 +52,40 @@ func TestNFTablesMarks(t *testing.T) {
 			config.Marks.Count(mark.RenderNothing), config.Marks.Count(mark.RenderAffinity), config.Marks.Count(mark.RenderUsedAgain),
 		}
 		assert.Equal(t, row.want, got, row.about)
+	}
+}
+
+// TestNFTablesAddressOfThreeServices: of those that are left the first by name has the address, in whatever order they go.
+func TestNFTablesAddressOfThreeServices(t *testing.T) {
+	service := func(name string) *v1.Service {
+		return &v1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Spec: v1.ServiceSpec{
+				ClusterIP: "172.30.0." + fmt.Sprint(name[0]), ExternalIPs: []string{"198.51.100.1"}, Ports: []v1.ServicePort{{Port: 80}},
+			},
+		}
+	}
+	names := []string{"a", "b", "c"}
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		p, machine, _ := startedNFT(t)
+		left := map[string]bool{}
+		for _, name := range names {
+			p.OnServiceAdd(service(name))
+			left[name] = true
+		}
+		require.NoError(t, p.Sync())
+		for _, i := range order {
+			p.OnServiceDelete(service(names[i]))
+			require.NoError(t, p.Sync())
+			delete(left, names[i])
+			list, want := machine.nft(t, "list map ip kube-proxy no-endpoint-services"), ""
+			for _, name := range names {
+				has := strings.Contains(list, `198.51.100.1 . tcp . 80 comment "default/`+name+`" : goto reject-chain`)
+				assert.Equal(t, want == "" && left[name], has, "%s of %v after %s has gone", name, left, names[i])
+				if want == "" && left[name] {
+					want = name
+				}
+			}
+		}
 	}
 }
