@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
@@ -95,4 +96,12 @@ func (l *line) isWaiting(all []line) bool {
 // isElement says whether a line of a list is one of a set of addresses, of which there are several in a line.
 func isElement(text string) bool {
 	return !strings.Contains(text, " ") && strings.ContainsAny(text, ".:")
+}
+
+// transactions is how many the nf_tables of a node have carried out.
+func (r *run) transactions(n *nodeState) uint32 {
+	if k := nftables.In(r.world.Kernel(n.name).Namespace()); k != nil {
+		return k.State().Generation
+	}
+	return 0
 }

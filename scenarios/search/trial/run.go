@@ -87,6 +87,8 @@ type lastSync struct {
 	took      time.Duration    // restores may be slow
 	// seen are the rules at its last point, by family.
 	seen map[scenarios.IPFamily]*netfilter.RulesetView
+	// transactions is how many nf_tables had carried out at its last point.
+	transactions uint32
 }
 
 // errEnough ends a run that has found enough.

@@ -52,6 +52,7 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 	for _, family := range tools.Families(r.cluster.IPFamily) {
 		n.sync.seen[family] = r.ruleset(n, family)
 	}
+	n.sync.transactions = r.transactions(n)
 	faulty, failures := r.world.Node(n.name).Faulty(), r.world.Node(n.name).Failures()
 	n.begins()
 	n.sync.searched = false
@@ -152,8 +153,12 @@ func (r *run) within(p scenarios.Point) {
 func (r *run) matters(n *nodeState, p scenarios.Point) bool {
 	family := scenarios.FamilyIPv4
 	switch p.Command {
-	case scenarios.CommandConntrackDelete, scenarios.CommandNFT:
+	case scenarios.CommandConntrackDelete:
 		return p.After
+	case scenarios.CommandNFT: // most runs of kube-proxy's first sync list sets and maps
+		was := n.sync.transactions
+		n.sync.transactions = r.transactions(n)
+		return n.sync.transactions != was
 	case scenarios.CommandIP6Tables, scenarios.CommandIP6TablesRestore:
 		family = scenarios.FamilyIPv6
 	case scenarios.CommandIPTables, scenarios.CommandIPTablesRestore:
