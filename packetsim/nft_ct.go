@@ -16,7 +16,7 @@ func (t *nftMachine) loadCT(x *expr.CT) {
 		t.regs.put4(at, nftState(t.s))
 		return
 	}
-	if c == nil {
+	if c == nil || c.Template != nil { // of a template nothing but the state can be asked (6.18)
 		t.code = expr.Break
 		return
 	}

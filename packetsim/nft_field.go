@@ -124,11 +124,11 @@ func (t *nftMachine) field(f nftField) (uint32, bool) {
 	case fieldState:
 		return nftState(s), true
 	case fieldStatus:
-		if s.conn != nil {
+		if s.conn != nil && s.conn.Template == nil {
 			return nftStatus(s.conn), true
 		}
 	case fieldDirection:
-		return uint32(s.dir), s.conn != nil
+		return uint32(s.dir), s.conn != nil && s.conn.Template == nil
 	}
 	return 0, false
 }
@@ -181,13 +181,9 @@ const (
 	statusDstNAT    = 1 << 5
 	statusSrcDone   = 1 << 7
 	statusDstDone   = 1 << 8
-	statusTemplate  = 1 << 11
 )
 
 func nftStatus(c *conntrack.Conn) uint32 {
-	if c.Template != nil {
-		return statusTemplate | statusConfirmed
-	}
 	var status uint32
 	for _, bit := range [...]struct {
 		set bool

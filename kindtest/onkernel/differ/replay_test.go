@@ -14,7 +14,9 @@ import (
 
 const (
 	walkCases = "testdata/walk"
-	textCases = "testdata/text"
+	// nativeCases have tables of nft. The walk takes them as the kernel gives their bytecode, so that only the kernel can replay them.
+	nativeCases = "testdata/native"
+	textCases   = "testdata/text"
 )
 
 // replay is the flag that names a folder with more cases to replay, as a search leaves them.

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,7 +54,7 @@ func TestKernelWalkCases(t *testing.T) {
 	needKernel(t)
 	labs := labsOf(t)
 	numbers := &replayNumbers{}
-	for _, path := range caseFiles(t, walkCases, "walk") {
+	for _, path := range slices.Concat(caseFiles(t, walkCases, "walk"), caseFiles(t, nativeCases, "native")) {
 		t.Run(caseName(path), func(t *testing.T) {
 			var c walkCase
 			require.NoError(t, readFile(path, &c))
