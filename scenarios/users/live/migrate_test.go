@@ -273,6 +273,8 @@ func TestMigrateNamesResidues(t *testing.T) {
 		assert.Empty(t, m.Findings)
 		assert.Equal(t, MigrationUnknown, m.State())
 		assert.Contains(t, m.Answer, "what is known of them stands in the notes")
+		assert.Contains(t, strings.Join(m.Notes, "\n"),
+			"demo-worker: mode ipvs serves node ports at no loopback address, and mode nftables serves none either")
 	})
 	t.Run("chains of kube-proxy before v1.24", func(t *testing.T) {
 		c := recorded(t, "legacy", migratedNode)

@@ -8,6 +8,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
 // residues says what former kube-proxies have left on a node, of another mode, another version or with other tools, whether it was walked
@@ -62,6 +63,9 @@ func (m *migration) ofIPVS(n *MigratedNode, taken *snapshot.NodeSnapshot, left p
 	says := fmt.Sprintf("%s has what kube-proxy makes in mode ipvs: %s, and perhaps virtual servers, which no snapshot shows. Packets to the "+
 		"addresses of that device are the node's own: a process of the node answers at the ports that no rule translates, and a virtual "+
 		"server sends them on.", n.Name, strings.Join(things, ", "))
+	if n.Why != "" {
+		m.out.Notes = append(m.out.Notes, ofModeIPVS(n))
+	}
 	const remove = "ipvsadm --clear; ip link delete " + provenance.IPVSDevice + "; kube-proxy --cleanup removes the chains and sets"
 	if n.To == provenance.ModeNFTables {
 		m.out.Notes = append(m.out.Notes, says+" kube-proxy removes all of it when it starts in mode nftables; what is still there then: "+remove)
@@ -71,6 +75,17 @@ func (m *migration) ofIPVS(n *MigratedNode, taken *snapshot.NodeSnapshot, left p
 		Says: says + " kube-proxy in mode iptables leaves all of it.",
 		Set:  "before kube-proxy starts in mode iptables: " + remove,
 	})
+}
+
+// ofModeIPVS says what documents say of packets of a node that changes from mode ipvs.
+func ofModeIPVS(n *MigratedNode) string {
+	clause, then := oracle.ByName("no-node-port-at-loopback"), "mode iptables serves them there in IPv4"
+	if n.To == provenance.ModeNFTables {
+		then = "mode nftables serves none either"
+	}
+	return fmt.Sprintf("%s: mode ipvs serves node ports at no loopback address, and %s (%q, %s). Connections that virtual servers keep do "+
+		"not go on once these are removed (ip_vs_in_hook in net/netfilter/ipvs/ip_vs_core.c): drain the node before the change.", n.Name, then,
+		clause.Sentence.Text, clause.Sentence.Document)
 }
 
 func addressesAt(taken *snapshot.NodeSnapshot, device string) int {

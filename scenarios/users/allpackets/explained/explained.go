@@ -1,6 +1,6 @@
 // Package explained judges what a change of kube-proxy's mode or configuration does to all packets of a node: what fares alike, what
-// differs as a clause of the specification says, and what nobody says. The clauses are predicates on packets: to whom, from whom, and what both
-// modes do with them.
+// differs as a clause of the specification says, and what nobody says. The clauses are predicates on packets: to whom, from whom, and what
+// both modes do with them.
 package explained
 
 import (
@@ -320,6 +320,7 @@ func kindsOf(n int) string {
 func findingOf(d *allpackets.Difference) Finding {
 	return Finding{
 		Share:   fmt.Sprintf("%s of all %s packets of IPv%d", allpackets.ShareText(d.Share), d.Class, d.Family),
-		Packets: d.Packets, Packet: d.Packet, Ends: d.Ends, Before: d.Before.String(), After: d.After.String(), DecidedBefore: d.DecidedBefore, DecidedAfter: d.DecidedAfter,
+		Packets: d.Packets, Packet: d.Packet, Ends: d.Ends, Before: d.Before.String(), After: d.After.String(),
+		DecidedBefore: d.DecidedBefore, DecidedAfter: d.DecidedAfter,
 	}
 }
