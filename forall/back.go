@@ -80,7 +80,7 @@ func replyFate(st *state, out string) Fate {
 }
 
 // backOf is what becomes of a reply, by its fate.
-func backOf(f *Fate) Back {
+func backOf(f Fate) Back {
 	switch {
 	case f.Unmodelled != "":
 		return Back{Unmodelled: f.Unmodelled}

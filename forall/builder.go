@@ -1,6 +1,7 @@
 package forall
 
 import (
+	"cmp"
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
@@ -24,15 +25,19 @@ type builder struct {
 	links
 	places
 	readChains
-	walks    map[state]diagram.ID
-	cutsIn   map[routeKey]diagram.ID
-	cutsOut  map[routeKey]diagram.ID
-	targeted map[targetKey]diagram.ID
-	sums     map[sumKey]diagram.ID
+	gen      generations
+	walks    remembered[state]
+	cutsIn   remembered[routeKey]
+	cutsOut  remembered[routeKey]
+	targeted remembered[targetKey]
+	sums     remembered[sumKey]
+	looked   remembered[fibKey]
 	boxes    map[any]*boxes
-	looked   map[fibKey]diagram.ID
 	needs    needs
-	depth    int
+	conds    []*cond // to be used again
+	runs
+	loads loads
+	depth int
 }
 
 // needs are what the rules of the host ask for that costs something to keep.
@@ -52,8 +57,7 @@ func newBuilder(w *world, store *diagram.Store, t *packetsim.Terrain, class Clas
 		outcomes:   outcomes{w: w, s: store, ignore: o.Ignore},
 		places:     places{s: store, six: w.six, typed: map[string]diagram.Set{}, like: map[likeKey]int32{}},
 		readChains: readChains{s: store, chains: map[any]*chain{}},
-		walks:      map[state]diagram.ID{}, cutsIn: map[routeKey]diagram.ID{}, cutsOut: map[routeKey]diagram.ID{},
-		targeted: map[targetKey]diagram.ID{}, sums: map[sumKey]diagram.ID{}, boxes: map[any]*boxes{}, looked: map[fibKey]diagram.ID{},
+		boxes:      map[any]*boxes{}, gen: generations{nodes: cmp.Or(o.generation, defaultGeneration)},
 	}
 	b.links = links{outcomes: &b.outcomes, devices: t.Devices(), number: map[string]int{}}
 	for i, name := range w.devices {
@@ -68,32 +72,43 @@ func newBuilder(w *world, store *diagram.Store, t *packetsim.Terrain, class Clas
 	return b
 }
 
-// rootWith is the fates of all packets of a host, with what else is asked for: those of their replies, or through other nodes.
+// rootWith is the fates of all packets of a host with what else is asked for: those of their replies, or through other nodes.
 func (b *builder) rootWith(o *Options, h *packetsim.Host) (diagram.ID, error) {
-	switch {
-	case len(o.Through) > 0:
+	if len(o.Through) > 0 {
 		return b.through(o, h)
-	case o.Replies:
-		b.ends = asStates
-		return b.withReplies(b.root(), o), nil
 	}
-	return b.root(), nil
+	b.ends = asStates
+	return b.withReplies(b.root(), o), nil
 }
 
-// root is the fates of all packets: each class of destinations is walked once.
+// root is the fates of all packets, in the builder's own store.
 func (b *builder) root() diagram.ID {
+	return b.rootOf(b.s, b.walkFrom)
+}
+
+// rootIn is the fates of all packets, in another store.
+func (b *builder) rootIn(kept *diagram.Store) diagram.ID {
+	c := diagram.Copier{To: kept, From: b.s, As: func(a diagram.Atom) diagram.Atom { return a }}
+	return b.rootOf(kept, func(view int32) diagram.ID {
+		made := c.Copy(b.walkFrom(view))
+		b.forget(&c)
+		return made
+	})
+}
+
+// rootOf is the fates of all packets in a store, from those of each view: each class of destinations is walked once.
+func (b *builder) rootOf(s *diagram.Store, of func(view int32) diagram.ID) diagram.ID {
 	b.scan()
-	var last []diagram.Value
-	var kids []diagram.ID
+	last, kids := make([]diagram.Value, len(b.slices)), make([]diagram.ID, len(b.slices))
 	done := make([]diagram.ID, len(b.views))
 	for i := range b.slices {
 		view := b.slices[i].view
 		if done[view] == 0 {
-			done[view] = b.walkFrom(view) + 1
+			done[view] = of(view) + 1
 		}
-		last, kids = append(last, b.slices[i].Last), append(kids, done[view]-1)
+		last[i], kids[i] = b.slices[i].Last, done[view]-1
 	}
-	return b.s.Node(vDst, last, kids)
+	return s.Node(vDst, last, kids)
 }
 
 // walkFrom is the fates of packets to a destination, by all devices.

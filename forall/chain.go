@@ -19,7 +19,7 @@ type chain struct {
 	rules []rule
 	reads reads // with those of the chains that it leads to
 	asks  []diagram.Interval
-	many  bool // it asks for more destinations than are in asks
+	alike classes // of destinations by asks, if these are many
 
 	table    *ruleset.Table
 	family   netfilter.Family
@@ -54,7 +54,7 @@ const (
 // longChain is from how many rules on a chain has an index.
 const longChain = 16
 
-// fewAsks is up to how many destinations a chain's views are told apart by these alone.
+// fewAsks is up to how many destinations that a chain asks for are asked for one by one.
 const fewAsks = 32
 
 // readChains are the chains of either language that were looked at.
@@ -89,6 +89,14 @@ func (read *readChains) jumpTo(c *chain, name string) *chain {
 	return nil
 }
 
+// ledTo is jumpTo for the chain that a rule of iptables leads to.
+func (read *readChains) ledTo(c *chain, r *iptRule, name string) *chain {
+	if r.to == nil {
+		r.to = read.jumpTo(c, name)
+	}
+	return r.to
+}
+
 // sumKey is a chain and the state in which it is entered, without what it does not look at.
 type sumKey struct {
 	c  *chain
@@ -114,10 +122,13 @@ func (b *builder) chain(c *chain, st state, as leaving) diagram.ID {
 	defer func() { b.depth-- }()
 	plain := b.plainFor(c, st)
 	key := sumKey{c, plain}
-	made, known := b.sums[key]
+	made, known := b.sums.get(key)
 	if !known {
 		made = b.inTurn(c, b.candidates(c, plain), plain)
-		b.sums[key] = made
+		b.sums.put(key, made)
+	}
+	if plain == st && as == (leaving{accepted: accepted, others: fell}) && !b.returns(made) {
+		return made
 	}
 	dropped := b.w.fate(droppedFate)
 	return b.s.Rename(made, func(a diagram.Atom) diagram.Atom {
@@ -136,6 +147,11 @@ func (b *builder) chain(c *chain, st state, as leaving) diagram.ID {
 		b.restore(c, &st, &plain, &after)
 		return b.atom(k, after)
 	})
+}
+
+// returns says whether packets leave a chain by RETURN or the like, and not at its end only.
+func (b *builder) returns(made diagram.ID) bool {
+	return slices.ContainsFunc(b.s.Open(made), func(a diagram.Atom) bool { return kind(a%kinds) == returned })
 }
 
 // restore gives a state behind a chain back what was taken out of it before.
@@ -170,15 +186,15 @@ func (p *places) plainFor(c *chain, st state) state {
 	if c.reads&translates != 0 && p.goalViews[st.view] {
 		return st // whether it is moved depends on the view
 	}
-	if c.reads&readsView == 0 && !c.many && len(c.asks) == 0 {
+	if c.reads&readsView == 0 && len(c.asks) == 0 {
 		st.view, st.orig = anyView, 0
-	} else if !c.many && st.orig == 0 {
+	} else if st.orig == 0 {
 		st.view = p.likeFor(c, st.view)
 	}
 	return st
 }
 
-// likeKey is a chain and which of the destinations that it asks for have a view.
+// likeKey is a chain and which of the destinations that it asks for have a view: a bit for each, or the class.
 type likeKey struct {
 	c    *chain
 	have uint64
@@ -188,9 +204,16 @@ type likeKey struct {
 // likeFor is the first view that was met of those that a chain cannot tell apart.
 func (p *places) likeFor(c *chain, v int32) int32 {
 	key := likeKey{c: c}
-	for i, ask := range c.asks {
-		if ask.Has(p.views[v].value) {
-			key.have |= 1 << i
+	if len(c.asks) > fewAsks {
+		if c.alike.first == nil {
+			c.alike = classify(c.asks, []diagram.Value{{}}, p.s.Limit(vDst))
+		}
+		key.have = uint64(c.alike.of(p.views[v].value))
+	} else {
+		for i, ask := range c.asks {
+			if ask.Has(p.views[v].value) {
+				key.have |= 1 << i
+			}
 		}
 	}
 	if c.reads&readsView != 0 {
@@ -281,7 +304,11 @@ func (b *builder) inTurn(c *chain, rules []int32, st state) diagram.ID {
 
 // jump is what a chain does that a rule leads to. Behind it the rules of the first chain go on, or with goto do not.
 func (b *builder) jump(c *chain, name string, isGoto bool, st state) diagram.ID {
-	to := b.jumpTo(c, name)
+	return b.jumpInto(b.jumpTo(c, name), name, isGoto, st)
+}
+
+// jumpInto is jump to a chain that was looked up; nil: it is not there.
+func (b *builder) jumpInto(to *chain, name string, isGoto bool, st state) diagram.ID {
 	if to == nil {
 		return b.unmodelled(fmt.Sprintf("chain %s, which is not there", name))
 	}
@@ -352,7 +379,6 @@ func (b *builder) scanChain(c *chain, behind bool, late map[*chain]bool) {
 			if to := b.jumpTo(c, name); to != nil {
 				b.scanChain(to, behind, late)
 				c.reads |= to.reads
-				c.many = c.many || to.many
 				c.ask(to.asks)
 			}
 		}
@@ -361,16 +387,9 @@ func (b *builder) scanChain(c *chain, behind bool, late map[*chain]bool) {
 
 // ask adds destinations that the chain asks for.
 func (c *chain) ask(more []diagram.Interval) {
-	if c.many {
-		return
-	}
 	for _, i := range more {
-		if !slices.Contains(c.asks, i) {
+		if len(c.asks) > fewAsks || !slices.Contains(c.asks, i) {
 			c.asks = append(c.asks, i)
-		}
-		if len(c.asks) > fewAsks {
-			c.asks, c.many = nil, true
-			return
 		}
 	}
 }

@@ -3,6 +3,7 @@ package forall
 import (
 	"fmt"
 
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
@@ -12,7 +13,8 @@ import (
 // a state.
 type cond struct {
 	b     *builder
-	st    *state
+	st    *state // that it is asked in, which is now
+	now   state
 	sets  [vNames]diagram.Set
 	asked [vNames]bool
 	never bool
@@ -20,7 +22,16 @@ type cond struct {
 	more  []diagram.ID   // functions whose leaves are yes, no, and ends
 }
 
-func (b *builder) newCond(st *state) *cond { return &cond{b: b, st: st, odds: diagram.Certain} }
+// newCond begins a condition. Its memory is used again once it is a function.
+func (b *builder) newCond(st *state) *cond {
+	c := &cond{}
+	if n := len(b.conds); n > 0 {
+		c, b.conds = b.conds[n-1], b.conds[:n-1]
+	}
+	*c = cond{b: b, now: *st, odds: diagram.Certain, more: c.more[:0]}
+	c.st = &c.now
+	return c
+}
 
 // need says that a variable is in a set, or not in it.
 func (c *cond) need(v diagram.Var, in diagram.Set, invert bool) {
@@ -73,9 +84,10 @@ func (c *cond) fails(why string) { c.more = append(c.more, c.b.unmodelled(why)) 
 // draw says that a draw falls so.
 func (c *cond) draw(w diagram.Weight) { c.odds = c.odds.Times(w) }
 
-// id is the condition as a function with the leaves yes and no, and ends.
+// id is the condition as a function with the leaves yes and no, and ends. Nothing may be added to it then.
 func (c *cond) id() diagram.ID {
 	s := c.b.s
+	defer func() { c.b.conds = append(c.b.conds, c) }()
 	if c.never {
 		return s.One(no)
 	}
@@ -150,6 +162,16 @@ func (c *cond) dstPort(in diagram.Set, invert bool) {
 	c.need(vDstPort, in, invert)
 }
 
+// portsOf is a condition of both ports.
+func (c *cond) portsOf(src, dst xtables.PortRange, invSrc, invDst bool) {
+	if src != anyPort || invSrc {
+		c.srcPort(ports(src), invSrc)
+	}
+	if dst != anyPort || invDst {
+		c.dstPort(ports(dst), invDst)
+	}
+}
+
 // srcPort is a condition of the source port as it is now.
 func (c *cond) srcPort(in diagram.Set, invert bool) {
 	if c.st.anyPort && !in.IsAll(c.b.s.Limit(vSrcPort)) {
@@ -165,12 +187,22 @@ func (c *cond) srcPort(in diagram.Set, invert bool) {
 
 // protos is a condition of the protocol.
 func (c *cond) protos(invert bool, are ...inet.Proto) {
-	var in []diagram.Interval
-	for _, p := range are {
-		in = append(in, diagram.Point(diagram.Number(uint64(p))))
-	}
-	c.need(vProto, diagram.SetOf(in...), invert)
+	c.need(vProto, protoSet(are...), invert)
 }
+
+func protoSet(protos ...inet.Proto) diagram.Set {
+	in := make(diagram.Set, len(protos))
+	for i, p := range protos {
+		in[i] = diagram.Point(diagram.Number(uint64(p)))
+	}
+	if len(in) == 1 {
+		return in
+	}
+	return diagram.SetOf(in...)
+}
+
+// portedProtos are the protocols that have ports.
+var portedProtos = protoSet(inet.TCP, inet.UDP, inet.SCTP)
 
 // in is a condition of the device that the hook sees the packet come in by; nil: none.
 func (c *cond) in(holds func(*packetsim.Device) bool) {

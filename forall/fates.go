@@ -55,17 +55,27 @@ func Of(h *packetsim.Host, o Options) (*Fates, error) {
 			if int(class) >= len(classNames) {
 				return nil, fmt.Errorf("%s: want one of those that have a name", class)
 			}
-			scratch := newWorld(family == netfilter.IPv6, names)
-			b := newBuilder(scratch, scratch.store, t, class, &o)
-			root, err := b.rootWith(&o, h)
-			if err != nil {
+			made := part{family: family, class: class, world: f.worldFor(family, class, names)}
+			if made.root, err = f.rootIn(made.world, t, class); err != nil {
 				return nil, err
 			}
-			kept := f.worldFor(family, class, names)
-			f.parts = append(f.parts, part{family, class, kept, kept.take(scratch, root)})
+			f.parts = append(f.parts, made)
 		}
 	}
 	return f, nil
+}
+
+// rootIn is the fates of a class in a world.
+func (f *Fates) rootIn(kept *world, t *packetsim.Terrain, class Class) (diagram.ID, error) {
+	if o := &f.options; o.Replies || len(o.Through) > 0 { // much on the way there is no fate in the end
+		scratch := newWorld(kept.six, kept.devices)
+		root, err := newBuilder(scratch, scratch.store, t, class, o).rootWith(o, f.host)
+		if err != nil {
+			return 0, err
+		}
+		return kept.take(scratch, root), nil
+	}
+	return newBuilder(kept, kept.newStore(), t, class, &f.options).rootIn(kept.store), nil
 }
 
 // worldFor is where fates are kept: with those that they are to be compared with, if these know all devices.
@@ -232,7 +242,7 @@ func (p *part) distribution(leaf diagram.ID) Distribution { return p.world.distr
 func (w *world) distribution(leaf diagram.ID) Distribution {
 	var d Distribution
 	for _, s := range w.store.Shares(leaf) {
-		d = append(d, Share{*w.fateOf(s.Atom), s.Weight.Float()})
+		d = append(d, Share{w.fateOf(s.Atom), s.Weight.Float()})
 	}
 	slices.SortFunc(d, func(a, b Share) int { return compareFates(a.Fate, b.Fate) })
 	return d

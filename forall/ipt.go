@@ -2,7 +2,6 @@ package forall
 
 import (
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
@@ -10,6 +9,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -18,7 +18,13 @@ import (
 type iptRule struct {
 	*xtables.Rule
 	dst diagram.Set
-	any bool // destination
+	any bool   // destination
+	to  *chain // that it leads to, once that was looked up
+}
+
+// hasPorts says whether all packets that match the rule are of protocols that have ports.
+func (r *iptRule) hasPorts() bool {
+	return !r.Proto.Invert && portedProtos.Has(diagram.Number(uint64(r.Proto.Number)))
 }
 
 func (r *iptRule) destinations() diagram.Set {
@@ -153,7 +159,7 @@ func (r *iptRule) run(b *builder, c *chain, number int, st state) diagram.ID {
 	}
 	met := st
 	met.wrote = st.wrote || r.writes()
-	return b.then(condition, b.iptAction(r.Target, c, met), b.is(fell, st))
+	return b.then(condition, b.iptAction(r, c, met), b.is(fell, st))
 }
 
 // iptCondition is whether a rule's conditions hold.
@@ -170,7 +176,7 @@ func (b *builder) iptCondition(r *xtables.Rule, c *chain, number int, st *state)
 	if n := r.Proto.Number; n != 0 {
 		q.holds(n <= 255 || r.Proto.Invert)
 		if n <= 255 {
-			q.need(vProto, diagram.SetOf(diagram.Point(diagram.Number(uint64(n)))), r.Proto.Invert)
+			q.protos(r.Proto.Invert, inet.Proto(n))
 		}
 	}
 	q.holds(r.Fragment != xtables.FragmentOnly)
@@ -213,9 +219,12 @@ func (c *chain) matchText(m xtables.Match) string {
 
 // ports is the ports of a range.
 func ports(ranges ...xtables.PortRange) diagram.Set {
-	var in []diagram.Interval
-	for _, r := range ranges {
-		in = append(in, diagram.Interval{First: diagram.Number(uint64(r.Min)), Last: diagram.Number(uint64(r.Max))})
+	in := make(diagram.Set, len(ranges))
+	for i, r := range ranges {
+		in[i] = diagram.Interval{First: diagram.Number(uint64(r.Min)), Last: diagram.Number(uint64(r.Max))}
 	}
-	return diagram.SetOf(slices.Clip(in)...)
+	if len(in) == 1 && ranges[0].Min <= ranges[0].Max {
+		return in
+	}
+	return diagram.SetOf(in...)
 }

@@ -5,7 +5,6 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/packetsim/conntrack"
-	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // conntrack is -m conntrack. Of a packet without a connection only its state is asked.
@@ -119,7 +118,7 @@ func (q *cond) tuplePort(m *match.PortRangeInv, ask func(*cond, diagram.Set, boo
 	}
 	b := q.b
 	with := b.newCond(q.st)
-	with.protos(false, inet.TCP, inet.UDP, inet.SCTP)
+	with.need(vProto, portedProtos, false)
 	has := with.id()
 	asked := b.newCond(q.st)
 	ask(asked, ports(xtables.PortRange{Min: m.Min, Max: m.Max}), m.Invert)

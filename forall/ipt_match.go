@@ -18,12 +18,10 @@ func (q *cond) match(m xtables.Match, c *chain, number int) {
 		q.tcp(m, c)
 	case *match.UDP:
 		q.protos(false, inet.UDP)
-		q.srcPort(ports(m.SrcPorts), m.InvSrc)
-		q.dstPort(ports(m.DstPorts), m.InvDst)
+		q.portsOf(m.SrcPorts, m.DstPorts, m.InvSrc, m.InvDst)
 	case *match.SCTP:
 		q.protos(false, inet.SCTP)
-		q.srcPort(ports(m.SrcPorts), m.InvSrc)
-		q.dstPort(ports(m.DstPorts), m.InvDst)
+		q.portsOf(m.SrcPorts, m.DstPorts, m.InvSrc, m.InvDst)
 		if m.Chunks != nil {
 			q.named(c.matchText(m))
 		}
@@ -118,8 +116,7 @@ func (b *builder) flags() (flags uint8, known bool) {
 
 func (q *cond) tcp(m *match.TCP, c *chain) {
 	q.protos(false, inet.TCP)
-	q.srcPort(ports(m.SrcPorts), m.InvSrc)
-	q.dstPort(ports(m.DstPorts), m.InvDst)
+	q.portsOf(m.SrcPorts, m.DstPorts, m.InvSrc, m.InvDst)
 	if flags, known := q.b.flags(); known {
 		q.holds((flags&m.FlagMask == m.FlagComp) != m.InvFlags)
 	} else if m.FlagMask != 0 || m.FlagComp != 0 || m.InvFlags {
@@ -152,7 +149,7 @@ func (q *cond) icmp(m *match.ICMP) {
 }
 
 func (q *cond) multiport(m *match.Multiport) {
-	q.protos(false, inet.TCP, inet.UDP, inet.SCTP)
+	q.need(vProto, portedProtos, false)
 	in := ports(m.Ports...)
 	switch m.Side {
 	case match.MultiportDest:

@@ -9,12 +9,11 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/conntrack"
-	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // iptAction is what a target does.
-func (b *builder) iptAction(t xtables.Target, c *chain, st state) diagram.ID {
-	switch t := t.(type) {
+func (b *builder) iptAction(r *iptRule, c *chain, st state) diagram.ID {
+	switch t := r.Target.(type) {
 	case nil:
 		return b.is(fell, st)
 	case *xtables.TargetVerdict:
@@ -26,7 +25,7 @@ func (b *builder) iptAction(t xtables.Target, c *chain, st state) diagram.ID {
 		}
 		return b.is(returned, st)
 	case *xtables.Jump:
-		return b.jump(c, t.Chain, t.Goto, st)
+		return b.jumpInto(b.ledTo(c, r, t.Chain), t.Chain, t.Goto, st)
 	case *target.Mark:
 		st.mark = st.mark&^t.Mask ^ t.Value
 		return b.is(fell, st)
@@ -42,15 +41,15 @@ func (b *builder) iptAction(t xtables.Target, c *chain, st state) diagram.ID {
 		if t.BasePort != 0 {
 			return b.unmodelled("DNAT with shifted ports")
 		}
-		return b.dnat(&t.Range, st)
+		return b.dnat(&t.Range, st, r.hasPorts())
 	case *target.Redirect:
-		return b.redirect(&t.Range, st)
+		return b.redirect(&t.Range, st, r.hasPorts())
 	case *target.SNAT:
 		return b.snat(&t.Range, st)
 	case *target.Masquerade:
 		return b.masquerade(&t.Range, st)
 	}
-	return b.iptActionMore(t, st)
+	return b.iptActionMore(r.Target, st)
 }
 
 // iptActionMore is iptAction for what tells others of the packet, and for what changes headers.
@@ -118,8 +117,8 @@ func (b *builder) connmark(t *target.Connmark, st state) diagram.ID {
 	return b.is(fell, st)
 }
 
-// dnat binds the destination.
-func (b *builder) dnat(r *netfilter.NATRange, st state) diagram.ID {
+// dnat binds the destination. ported says that it is known that the packet's protocol has ports.
+func (b *builder) dnat(r *netfilter.NATRange, st state, ported bool) diagram.ID {
 	switch {
 	case !st.rel.tracked():
 		return b.dropped()
@@ -127,19 +126,19 @@ func (b *builder) dnat(r *netfilter.NATRange, st state) diagram.ID {
 		return b.unmodelled("DNAT to several addresses or ports")
 	}
 	to := destination{addr: r.MinAddr, port: r.MinPort, hasPort: r.HasPorts || r.MinPort != 0}
-	return b.bindDst(to, st)
+	return b.bindDst(to, st, ported)
 }
 
 // bindDst makes a target the destination. Of protocols without ports the port is left out.
-func (b *builder) bindDst(to destination, st state) diagram.ID {
+func (b *builder) bindDst(to destination, st state, ported bool) diagram.ID {
 	st.bound[conntrack.Destination] = true
 	without := to
 	without.port, without.hasPort = 0, false
-	if !to.hasPort {
+	if !to.hasPort || ported {
 		return b.moveTo(to, st)
 	}
 	q := b.newCond(&st)
-	q.protos(false, inet.TCP, inet.UDP, inet.SCTP)
+	q.need(vProto, portedProtos, false)
 	return b.then(q.id(), b.moveTo(to, st), b.moveTo(without, st))
 }
 
@@ -186,7 +185,7 @@ func (b *builder) withTarget(to destination, st state) state {
 }
 
 // redirect is REDIRECT: to an address of the host.
-func (b *builder) redirect(r *netfilter.NATRange, st state) diagram.ID {
+func (b *builder) redirect(r *netfilter.NATRange, st state, ported bool) diagram.ID {
 	return b.eachIn(&st, func(in *packetsim.Device) diagram.ID {
 		name := ""
 		if in != nil {
@@ -197,7 +196,7 @@ func (b *builder) redirect(r *netfilter.NATRange, st state) diagram.ID {
 		if to.MaxAddr = to.MinAddr; !to.MinAddr.IsValid() {
 			return b.dropped()
 		}
-		return b.dnat(&to, st)
+		return b.dnat(&to, st, ported)
 	})
 }
 

@@ -43,8 +43,12 @@ func (read *readChains) nftChain(t *nftables.Table, c *nftables.Chain) *chain {
 
 // run is what the rule does.
 func (r *nftRule) run(b *builder, c *chain, number int, st state) diagram.ID {
-	x := &nftRun{b: b, c: c, r: r, number: number, st: st}
-	return x.from(0)
+	began := b.forked
+	x := b.newRun()
+	*x = nftRun{b: b, c: c, r: r, number: number, st: st}
+	made := x.from(0)
+	b.forked = began // no fork outlives the rule
+	return made
 }
 
 // nftRun is a rule that packets in a state are run through, up to one of its expressions.
@@ -55,12 +59,28 @@ type nftRun struct {
 	number int
 	st     state
 	regs   registers
+	ported bool // it is known that the packet's protocol has ports
 }
 
 // fork is the same run, to be changed.
 func (x *nftRun) fork() *nftRun {
-	other := *x
-	return &other
+	other := x.b.newRun()
+	*other = *x
+	return other
+}
+
+// runs are memory for runs of rules, of which so many are in use.
+type runs struct {
+	room   []*nftRun
+	forked int
+}
+
+func (r *runs) newRun() *nftRun {
+	if r.forked == len(r.room) {
+		r.room = append(r.room, &nftRun{})
+	}
+	r.forked++
+	return r.room[r.forked-1]
 }
 
 // breaks is the rule that does not hold.
@@ -95,7 +115,12 @@ func (x *nftRun) from(i int) diagram.ID {
 		}
 		return x.ct(e, i)
 	case *expr.Cmp:
-		return x.tested(x.compare(e), i)
+		condition := x.compare(e)
+		if !x.ported && x.saysPorted(e) {
+			x = x.fork()
+			x.ported = true
+		}
+		return x.tested(condition, i)
 	case *expr.Range:
 		return x.tested(x.inRange(e), i)
 	case *expr.Bitwise:

@@ -6,7 +6,6 @@ import (
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 	"github.com/chainwalk/chainwalk/packetsim/conntrack"
-	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // The bits of states (NF_CT_STATE_*_BIT), and of a connection's status (enum ip_conntrack_status).
@@ -111,7 +110,7 @@ func (x *nftRun) tuple(e *expr.CT, i int) diagram.ID {
 			l = came.dstPort()
 		}
 		q := b.newCond(&x.st)
-		q.protos(false, inet.TCP, inet.UDP, inet.SCTP)
+		q.need(vProto, portedProtos, false)
 		return b.then(q.id(), x.put(e.Dreg, l, i), b.unmodelled("the ports of a connection of a protocol without ports"))
 	default:
 		return x.put(e.Dreg, opaque(e, 16), i)

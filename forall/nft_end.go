@@ -107,7 +107,7 @@ func (x *nftRun) nat(e *expr.NAT) diagram.ID {
 			if e.Source {
 				return x.b.snat(r, x.st)
 			}
-			return x.b.dnat(r, x.st)
+			return x.b.dnat(r, x.st, x.ported)
 		})
 }
 
@@ -118,5 +118,5 @@ func (x *nftRun) masquerade(e *expr.Masq) diagram.ID {
 
 func (x *nftRun) redirect(e *expr.Redir) diagram.ID {
 	return x.rangeOf([2]expr.Register{}, [2]expr.Register{e.ProtoMin, e.ProtoMax}, e.Flags,
-		func(x *nftRun, r *netfilter.NATRange) diagram.ID { return x.b.redirect(r, x.st) })
+		func(x *nftRun, r *netfilter.NATRange) diagram.ID { return x.b.redirect(r, x.st, x.ported) })
 }

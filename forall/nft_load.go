@@ -44,12 +44,30 @@ func (x *nftRun) source() *load {
 	if x.st.src != 0 {
 		return constant(x.b.sources.at(x.st.src).AsSlice())
 	}
-	return &load{kind: loadField, v: vSrc, size: x.b.addrSize()}
+	return x.b.loads.field(vSrc, x.b.addrSize())
+}
+
+// loads are values that are loaded again and again.
+type loads struct {
+	fields [vNames]*load
+	dst    *load
+}
+
+// field is a variable.
+func (l *loads) field(v diagram.Var, size int) *load {
+	if l.fields[v] == nil {
+		l.fields[v] = &load{kind: loadField, v: v, size: size}
+	}
+	return l.fields[v]
 }
 
 // destination is the destination of a view.
 func (x *nftRun) destination(view int32) *load {
-	return &load{kind: loadDst, v: vDst, size: x.b.addrSize(), view: view}
+	l := &x.b.loads
+	if l.dst == nil || l.dst.view != view {
+		l.dst = &load{kind: loadDst, v: vDst, size: x.b.addrSize(), view: view}
+	}
+	return l.dst
 }
 
 func (x *nftRun) dstPort() *load {
@@ -59,7 +77,7 @@ func (x *nftRun) dstPort() *load {
 	if x.st.port != asIs {
 		return constant(binary.BigEndian.AppendUint16(nil, uint16(x.st.port)))
 	}
-	return &load{kind: loadField, v: vDstPort, size: 2}
+	return x.b.loads.field(vDstPort, 2)
 }
 
 func (x *nftRun) srcPort() *load {
@@ -69,7 +87,7 @@ func (x *nftRun) srcPort() *load {
 	if x.st.home {
 		return &load{kind: loadOpaque, size: 2, name: ofHome}
 	}
-	return &load{kind: loadField, v: vSrcPort, size: 2}
+	return x.b.loads.field(vSrcPort, 2)
 }
 
 // unknown is bytes that first packets do not say.
@@ -98,20 +116,27 @@ func (x *nftRun) payload(e *expr.Payload, i int) diagram.ID {
 
 // taken loads bytes of a header that has these fields, and others that no variable is about.
 func (x *nftRun) taken(e *expr.Payload, i int, fields ...field) diagram.ID {
-	return x.takenOf(opaque(e, int(e.Len)), e, i, fields...)
+	return x.takenOf(nil, e, i, fields...)
 }
 
-// takenOf is taken with what the other bytes are.
+// takenOf is taken with what the other bytes are; nil: they are opaque.
 func (x *nftRun) takenOf(other *load, e *expr.Payload, i int, fields ...field) diagram.ID {
 	x = x.fork()
 	at := e.Dreg.Offset()
 	for k := range int(e.Len) {
-		x.regs[at+k] = byteOf{other, uint8(k)}
+		x.regs[at+k] = byteOf{}
 		for _, f := range fields {
 			if off := int(e.Offset) + k - f.at; off >= 0 && off < f.size {
 				x.regs[at+k] = byteOf{f.load, uint8(off)}
 			}
 		}
+		if x.regs[at+k].of != nil {
+			continue
+		}
+		if other == nil {
+			other = opaque(e, int(e.Len))
+		}
+		x.regs[at+k] = byteOf{other, uint8(k)}
 	}
 	for k := int(e.Len); k%4 != 0; k++ {
 		x.regs[at+k] = byteOf{zero, 0}
@@ -123,18 +148,22 @@ func (x *nftRun) takenOf(other *load, e *expr.Payload, i int, fields ...field) d
 func (x *nftRun) transport(e *expr.Payload, i int) diagram.ID {
 	const withPorts, tcp, pings, others = 0, 1, 2, 3
 	s := x.b.s
-	proto := func(p ...inet.Proto) diagram.Set {
-		q := x.b.newCond(&x.st)
-		q.protos(false, p...)
-		return q.sets[vProto]
-	}
 	ping, echo := inet.ICMP, byte(inet.ICMPEcho)
 	if x.b.six {
 		ping, echo = inet.ICMPv6, inet.ICMPv6Echo
 	}
-	kinds := s.Choose(vProto, proto(ping), s.One(pings), s.One(others))
-	for kind, of := range []diagram.Set{withPorts: proto(inet.UDP, inet.SCTP), tcp: proto(inet.TCP)} {
-		kinds = x.b.then(s.Choose(vProto, of, s.One(yes), s.One(no)), s.One(diagram.Atom(kind)), kinds)
+	const ports, code = 4, 2 // the first bytes, which all that have ports have alike, and of ICMP those that are known
+	kinds := s.One(others)
+	if e.Offset < code {
+		kinds = s.Choose(vProto, protoSet(ping), s.One(pings), kinds)
+	}
+	for _, of := range []struct {
+		kind   diagram.Atom
+		protos diagram.Set
+	}{{withPorts, portedProtos}, {tcp, protoSet(inet.TCP)}} {
+		if of.kind == withPorts || e.Offset+e.Len > ports {
+			kinds = x.b.then(s.Choose(vProto, of.protos, s.One(yes), s.One(no)), s.One(of.kind), kinds)
+		}
 	}
 	return s.Replace(kinds, func(a diagram.Atom) diagram.ID {
 		switch a {
@@ -262,7 +291,7 @@ func (x *nftRun) fib(e *expr.Fib, i int) diagram.ID {
 	}
 	view := &b.views[st.view]
 	key := fibKey{e, state{hook: st.hook, origin: st.origin, out: st.out, mark: st.mark, src: st.src}, view.place}
-	f, known := b.looked[key]
+	f, known := b.looked.get(key)
 	if !known {
 		of := func(src netip.Addr) diagram.ID {
 			ask := func(in *packetsim.Device) diagram.ID {
@@ -280,7 +309,7 @@ func (x *nftRun) fib(e *expr.Fib, i int) diagram.ID {
 		} else {
 			f = b.bySource(of)
 		}
-		b.looked[key] = f
+		b.looked.put(key, f)
 	}
 	return x.given(f, e.Dreg, size, i)
 }

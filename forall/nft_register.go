@@ -200,6 +200,12 @@ func compares(have []byte, op expr.CmpOp, data []byte) bool {
 	}
 }
 
+// saysPorted says whether what a comparison holds of is of a protocol that has ports.
+func (x *nftRun) saysPorted(e *expr.Cmp) bool {
+	runs := x.regs.runs(e.Sreg.Offset(), len(e.Data))
+	return e.Op == expr.Eq && len(runs) == 1 && runs[0].of == protocol && portedProtos.Has(diagram.Number(uint64(e.Data[0])))
+}
+
 // compare is the condition of a comparison. Of several values in a row only whether they are equal is asked.
 func (x *nftRun) compare(e *expr.Cmp) diagram.ID {
 	runs := x.regs.runs(e.Sreg.Offset(), len(e.Data))

@@ -17,6 +17,7 @@ type boxes struct {
 	all      []box
 	parts    []keyPart // of a concatenation; otherwise one
 	catchall *nftables.Element
+	exact    bool                           // each element is one key
 	index    map[keyPart]map[string][]int32 // by where bytes are in the key: the elements that have one value there
 	ranged   map[keyPart][]int32            // and those that have a range
 }
@@ -66,6 +67,7 @@ func (b *builder) boxesOf(s *nftables.Set) *boxes {
 	if from != nil {
 		made.all = append(made.all, box{from.Key, greatest, from})
 	}
+	made.exact = !slices.ContainsFunc(made.all, func(e box) bool { return !bytes.Equal(e.first, e.last) })
 	at := 0
 	for _, size := range s.FieldLens {
 		made.parts = append(made.parts, keyPart{at, int(size)})
@@ -86,8 +88,33 @@ func before(key []byte) []byte {
 	return out
 }
 
-// with are the elements that a key may meet that has a value at a place.
-func (x *boxes) with(at int, value []byte) []int32 {
+// elements are some of a set, by their numbers, which are ascending.
+type elements struct {
+	all bool
+	are []int32
+}
+
+// and is the elements that are in both. It is quick if either are few.
+func (e elements) and(other elements) elements {
+	switch {
+	case e.all:
+		return other
+	case other.all:
+		return e
+	case len(other.are) < len(e.are):
+		e, other = other, e
+	}
+	var both []int32
+	for _, i := range e.are {
+		if _, is := slices.BinarySearch(other.are, i); is {
+			both = append(both, i)
+		}
+	}
+	return elements{are: both}
+}
+
+// with are the elements that a key may meet that has a value at a place. They are not to be written to.
+func (x *boxes) with(at int, value []byte) elements {
 	place := keyPart{at, len(value)}
 	index := x.index[place]
 	if index == nil {
@@ -102,13 +129,18 @@ func (x *boxes) with(at int, value []byte) []int32 {
 		}
 		x.index[place] = index
 	}
-	out := slices.Clone(index[string(value)])
-	for _, i := range x.ranged[place] {
+	same, ranged := index[string(value)], x.ranged[place]
+	if len(ranged) == 0 {
+		return elements{are: same}
+	}
+	out := slices.Clone(same)
+	for _, i := range ranged {
 		if bytes.Compare(x.all[i].first[at:at+len(value)], value) <= 0 && bytes.Compare(value, x.all[i].last[at:at+len(value)]) <= 0 {
 			out = append(out, i)
 		}
 	}
-	return out
+	slices.Sort(out)
+	return elements{are: out}
 }
 
 // lookup goes on where a set has the value, or does what a map has for it.
@@ -130,7 +162,7 @@ func (x *nftRun) lookup(e *expr.Lookup, i int) diagram.ID {
 			})
 		}
 	}
-	l := looking{x: x, e: e, i: i, set: x.b.boxesOf(set), outcomes: map[string]diagram.Atom{}}
+	l := looking{x: x, e: e, i: i, set: x.b.boxesOf(set), outcomes: map[outcome]diagram.Atom{}}
 	l.ways = []diagram.ID{l.missed()}
 	found, known := l.find(runs)
 	if !known {
@@ -175,7 +207,15 @@ type looking struct {
 	set      *boxes
 	ways     []diagram.ID
 	unknown  bool // some bytes of the key
-	outcomes map[string]diagram.Atom
+	outcomes map[outcome]diagram.Atom
+}
+
+// outcome is what an element does.
+type outcome struct {
+	element *nftables.Element // of which nothing else is told
+	code    expr.Code
+	verdict bool
+	to      string // the chain of a verdict, or data
 }
 
 func (l *looking) missed() diagram.ID {
@@ -215,15 +255,14 @@ func (l *looking) met(e *nftables.Element) diagram.ID {
 
 // outcome is the way to which an element leads; those that do the same lead the same way.
 func (l *looking) outcome(e *nftables.Element) diagram.Atom {
-	key := ""
-	if l.e.Map && e.Data != nil && len(e.Exprs) == 0 {
-		if v := e.Data.Verdict; v != nil {
-			key = fmt.Sprintf("verdict %d %s", v.Code, v.Chain)
-		} else {
-			key = "data " + string(e.Data.Bytes)
-		}
-	} else if len(e.Exprs) > 0 {
-		key = fmt.Sprintf("element %p", e)
+	var key outcome
+	switch {
+	case len(e.Exprs) > 0:
+		key.element = e
+	case l.e.Map && e.Data != nil && e.Data.Verdict != nil:
+		key = outcome{code: e.Data.Verdict.Code, verdict: true, to: e.Data.Verdict.Chain}
+	case l.e.Map && e.Data != nil:
+		key.to = string(e.Data.Bytes)
 	}
 	a, known := l.outcomes[key]
 	if !known {
@@ -237,10 +276,7 @@ func (l *looking) outcome(e *nftables.Element) diagram.Atom {
 // find is the ways as a function of the variables that are in the key. It is false where the key has bits of a value that are no
 // intervals.
 func (l *looking) find(runs []run) (diagram.ID, bool) {
-	candidates := make([]int32, len(l.set.all))
-	for i := range candidates {
-		candidates[i] = int32(i)
-	}
+	candidates := elements{all: true}
 	var open []run
 	for k := range runs {
 		r := &runs[k]
@@ -255,10 +291,10 @@ func (l *looking) find(runs []run) (diagram.ID, bool) {
 			open = append(open, *r)
 			continue
 		}
-		if len(runs) > 1 && len(l.set.parts) == 0 && !l.exact() {
+		if len(runs) > 1 && len(l.set.parts) == 0 && !l.set.exact {
 			return 0, false
 		}
-		candidates = intersect(candidates, l.withValue(r, value), len(l.set.all))
+		candidates = candidates.and(l.withValue(r, value))
 	}
 	slices.SortFunc(open, func(a, b run) int { return int(a.of.v) - int(b.of.v) })
 	for k := 1; k < len(open); k++ {
@@ -266,15 +302,15 @@ func (l *looking) find(runs []run) (diagram.ID, bool) {
 			return 0, false
 		}
 	}
-	if len(open) > 1 && len(l.set.parts) == 0 && !l.exact() {
+	if len(open) > 1 && len(l.set.parts) == 0 && !l.set.exact {
 		return 0, false
 	}
-	return l.decide(open, candidates), true
-}
-
-// exact says whether each element is one key.
-func (l *looking) exact() bool {
-	return !slices.ContainsFunc(l.set.all, func(e box) bool { return !bytes.Equal(e.first, e.last) })
+	if candidates.all {
+		for i := range l.set.all {
+			candidates.are = append(candidates.are, int32(i))
+		}
+	}
+	return l.decide(open, candidates.are), true
 }
 
 // certain is the value of a run that all packets in the state have, or that cannot be told from it.
@@ -292,39 +328,17 @@ func (l *looking) certain(r *run) ([]byte, bool) {
 }
 
 // withValue are the elements that a value meets in its place. Its bytes may be of several parts of the key.
-func (l *looking) withValue(r *run, value []byte) []int32 {
+func (l *looking) withValue(r *run, value []byte) elements {
 	if len(l.set.parts) == 0 {
 		return l.set.with(r.at, value)
 	}
-	out := make([]int32, len(l.set.all)) // of zeros between two parts all
-	for i := range out {
-		out[i] = int32(i)
-	}
+	out := elements{all: true} // of zeros between two parts
 	for _, p := range l.set.parts {
 		if low, high := max(p.at, r.at), min(p.at+p.size, r.at+r.n); low < high {
-			out = intersect(out, l.set.with(low, value[low-r.at:high-r.at]), len(l.set.all))
+			out = out.and(l.set.with(low, value[low-r.at:high-r.at]))
 		}
 	}
 	return out
-}
-
-// fewToFind is how many numbers are found in a list sooner than a map of the list is made.
-const fewToFind = 16
-
-// intersect is the numbers that are in both lists, of which the first is ascending and the second below count.
-func intersect(a, b []int32, count int) []int32 {
-	if len(a) == count {
-		slices.Sort(b)
-		return b
-	}
-	if len(a) <= fewToFind {
-		return slices.DeleteFunc(slices.Clone(a), func(i int32) bool { return !slices.Contains(b, i) })
-	}
-	in := map[int32]bool{}
-	for _, i := range b {
-		in[i] = true
-	}
-	return slices.DeleteFunc(slices.Clone(a), func(i int32) bool { return !in[i] })
 }
 
 // decide is the ways of the elements as a function of the variables of open runs: of elements that overlap the first counts.

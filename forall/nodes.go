@@ -228,7 +228,7 @@ func (j *joint) follow(before *Fate, end *state, e *entrance, more int) diagram.
 		behind = s.Without(behind, vSrcPort, s.One(j.w.fate(Fate{Unmodelled: "a source port that the kernel of the node before chose"})))
 	}
 	return s.Rename(behind, func(a diagram.Atom) diagram.Atom {
-		f := *j.w.fateOf(a)
+		f := j.w.fateOf(a)
 		if f.Unmodelled != "" {
 			return a
 		}

@@ -85,4 +85,6 @@ type Options struct {
 	// Beside are fates that the new ones will be compared with. They share memory with them, and what both have in common is worked out
 	// once.
 	Beside *Fates
+
+	generation int // how many nodes a builder makes before it forgets them; 0: defaultGeneration
 }

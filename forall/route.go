@@ -20,7 +20,7 @@ func (b *builder) routeOut(st state, anySrc bool) diagram.ID {
 	view := &b.views[st.view]
 	like, hop := b.t.Likeness(view.addr, st.mark)
 	key := routeKey{like, st.mark, st.src, anySrc}
-	routes, known := b.cutsOut[key]
+	routes, known := b.cutsOut.get(key)
 	if !known {
 		of := func(src netip.Addr) diagram.ID {
 			way, _ := b.t.RouteOut(src, view.addr, st.mark, anySrc)
@@ -31,7 +31,7 @@ func (b *builder) routeOut(st state, anySrc bool) diagram.ID {
 		} else {
 			routes = b.bySource(of)
 		}
-		b.cutsOut[key] = routes
+		b.cutsOut.put(key, routes)
 	}
 	return b.withWay(routes, hop, st, func(st *state) {
 		st.routed = true
@@ -49,7 +49,7 @@ func (b *builder) routeIn(st state) diagram.ID {
 	view := &b.views[st.view]
 	like, hop := b.t.Likeness(view.addr, st.mark)
 	key := routeKey{like: like, mark: st.mark}
-	routes, known := b.cutsIn[key]
+	routes, known := b.cutsIn.get(key)
 	if !known {
 		limit := len(b.w.devices)
 		routes = b.bySource(func(src netip.Addr) diagram.ID {
@@ -64,7 +64,7 @@ func (b *builder) routeIn(st state) diagram.ID {
 			}
 			return b.s.Node(vIn, last, kids)
 		})
-		b.cutsIn[key] = routes
+		b.cutsIn.put(key, routes)
 	}
 	routed := b.withWay(routes, hop, st, func(st *state) { st.routed = true })
 	return b.s.Replace(routed, func(a diagram.Atom) diagram.ID {

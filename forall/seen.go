@@ -83,7 +83,7 @@ func (s *seeing) see(id diagram.ID) diagram.ID {
 	if from.IsLeaf(id) {
 		shares := slices.Clone(from.Shares(id))
 		for i := range shares {
-			fate := *s.from.world.fateOf(shares[i].Atom)
+			fate := s.from.world.fateOf(shares[i].Atom)
 			if s.view.Fate != nil {
 				fate = s.view.Fate(fate)
 			}

@@ -21,6 +21,8 @@ type services struct {
 	unmarked bool
 	// reversed writes chains and disjoint rules in the other order.
 	reversed bool
+	// native writes them for nft.
+	native bool
 }
 
 const endpoints = 5
@@ -82,6 +84,9 @@ func (s *services) text() string {
 
 func (s *services) host(t testing.TB) *packetsim.Host {
 	t.Helper()
+	if s.native {
+		return hostOfServices(t, s.nft())
+	}
 	return hostOfServices(t, s.text())
 }
 

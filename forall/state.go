@@ -18,7 +18,7 @@ const (
 )
 
 // relation is what a packet is to its connection.
-type relation uint8
+type relation uint16
 
 const (
 	unseen relation = iota // by conntrack, which tells nobody from an invalid one
@@ -33,32 +33,33 @@ const (
 func (r relation) tracked() bool { return r >= fresh }
 
 // state is what a packet's way has made of it, beside what it was when it came: constants of a path through the host. Atoms have them.
+// It has no gaps between its fields, so that it is hashed in one piece.
 type state struct {
-	hook    netfilter.Hook
+	way    int32 // of ways; 0: none
+	mark   uint32
+	ctmark uint32
+	view   int32 // of views: the destination, as far as rules can tell
+	orig   int32 // of views: that when it came, if rules ask for it behind a translation; otherwise 0
+	port   int32 // the destination port; asIs: as in the packet
+	to     int32 // of targets: what the destination is translated to; 0: nothing
+	src    int32 // of sources: what the source is translated to; 0: nothing
+	back   int32 // of views, of a reply: the destination that NAT gives it back; 0: it has it
+
 	at, sub int16 // the entry of the hook, and of NAT the chain in it
-	origin  origin
+	out     int16 // the device that the hook sees, from 1 on; 0: none
 	rel     relation
-	reply   bool // it is of the direction of answers
+
+	hook    netfilter.Hook
+	origin  origin
+	moved   moved // whether the translation of the destination makes it another one; of a reply that of the packet that it answers
+	sent    moved // of a reply: whether the source of that packet was made another one
+	reply   bool  // it is of the direction of answers
 	routed  bool
 	bound   [2]bool // the sides of its connection that NAT has decided
 	altered bool    // something of the header that no variable is about
 	wrote   bool    // a rule has put something into a set or list
 	anyPort bool    // the source port may be another one now
-	out     int16   // the device that the hook sees, from 1 on; 0: none
-	way     int32   // of ways; 0: none
-	mark    uint32
-	ctmark  uint32
-	view    int32 // of views: the destination, as far as rules can tell
-	orig    int32 // of views: that when it came, if rules ask for it behind a translation; otherwise 0
-	port    int32 // the destination port; asIs: as in the packet
-	moved   moved // whether the translation of the destination makes it another one
-	to      int32 // of targets: what the destination is translated to; 0: nothing
-	src     int32 // of sources: what the source is translated to; 0: nothing
-
-	// Of a reply to a packet that NAT has translated, as moved is of that packet too:
-	sent moved // whether the source of that packet was made another one
-	back int32 // of views: the destination that NAT gives it back; 0: it has it
-	home bool  // NAT has given it its source back, which is none that a variable is about
+	home    bool    // of a reply: NAT has given it its source back, which is none that a variable is about
 }
 
 // afterWrite is what conditions are called otherwise that ask for what rules have remembered, since the packet itself may be in it now.
@@ -120,19 +121,24 @@ type destination struct {
 type numbered[T comparable] struct {
 	all   []T
 	known map[T]int32
+	last  int32 // the number that was asked for last, which often is asked for again
 }
 
 func (n *numbered[T]) number(value T) int32 {
-	if id, is := n.known[value]; is {
-		return id
+	if n.last != 0 && n.all[n.last] == value {
+		return n.last
 	}
-	if n.known == nil {
-		n.known = map[T]int32{}
-		n.all = make([]T, 1)
+	id, is := n.known[value]
+	if !is {
+		if n.known == nil {
+			n.known = map[T]int32{}
+			n.all = make([]T, 1)
+		}
+		id = int32(len(n.all))
+		n.all = append(n.all, value)
+		n.known[value] = id
 	}
-	id := int32(len(n.all))
-	n.all = append(n.all, value)
-	n.known[value] = id
+	n.last = id
 	return id
 }
 

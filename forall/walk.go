@@ -14,11 +14,11 @@ func (b *builder) walk(st state) diagram.ID {
 	if st.to > 0 {
 		return b.walkTarget(st)
 	}
-	if known, is := b.walks[st]; is {
+	if known, is := b.walks.get(st); is {
 		return known
 	}
 	made := b.step(st)
-	b.walks[st] = made
+	b.walks.put(st, made)
 	return made
 }
 
@@ -27,7 +27,7 @@ func (b *builder) walkTarget(st state) diagram.ID {
 	to := st.to
 	st.to = someTarget
 	key := targetKey{b.walk(st), to}
-	if known, is := b.targeted[key]; is {
+	if known, is := b.targeted.get(key); is {
 		return known
 	}
 	target := b.targets.all[to]
@@ -39,14 +39,14 @@ func (b *builder) walkTarget(st state) diagram.ID {
 			}
 			return b.atom(k, end)
 		}
-		f := *b.w.fateOf(a)
+		f := b.w.fateOf(a)
 		if f.Dst != someAddr {
 			return a
 		}
 		f.Dst, f.DstPort = target.addr, target.port
 		return b.w.fate(f.without(b.ignore))
 	})
-	b.targeted[key] = made
+	b.targeted.put(key, made)
 	return made
 }
 

@@ -153,7 +153,7 @@ func (a *asking) ask(id, ends diagram.ID) diagram.ID {
 	if from.IsLeaf(id) && from.IsLeaf(ends) {
 		var shares []diagram.Share
 		for _, s := range from.Shares(id) {
-			if !a.wants(a.p.world.fateOf(s.Atom), from.Shares(ends)[0].Atom) {
+			if fate := a.p.world.fateOf(s.Atom); !a.wants(&fate, from.Shares(ends)[0].Atom) {
 				s.Atom = elsewhere
 			} else {
 				s.Atom--
@@ -201,7 +201,7 @@ func (a *asking) answer(path []diagram.Edge, leaf diagram.ID) Answer {
 	out := Answer{Space: a.p.world.space(a.p.family, a.p.class, path)}
 	for _, s := range a.s.Shares(leaf) {
 		if s.Atom != elsewhere {
-			out.Fates = append(out.Fates, Share{*a.p.world.fateOf(s.Atom + 1), s.Weight.Float()})
+			out.Fates = append(out.Fates, Share{a.p.world.fateOf(s.Atom + 1), s.Weight.Float()})
 			out.Probability += s.Weight.Float()
 		}
 	}

@@ -2,6 +2,7 @@ package forall
 
 import (
 	"math"
+	"net/netip"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
@@ -14,12 +15,19 @@ type world struct {
 	devices []string // of vIn from 1 on
 	names   []string // of the variables from vNames on
 	nameVar map[string]diagram.Var
-	fates   []Fate
-	fateID  map[Fate]diagram.Atom
+	ends    numbered[endFate]
+	rests   numbered[Fate] // of fates, but for what the destination is translated to
+}
+
+// endFate is a fate. There are as many as endpoints, and few that differ in more than these.
+type endFate struct {
+	dst  netip.Addr
+	port uint32
+	rest int32 // of rests
 }
 
 func newWorld(six bool, devices []string) *world {
-	w := &world{six: six, devices: devices, nameVar: map[string]diagram.Var{}, fateID: map[Fate]diagram.Atom{}}
+	w := &world{six: six, devices: devices, nameVar: map[string]diagram.Var{}}
 	w.store = w.newStore()
 	return w
 }
@@ -36,17 +44,19 @@ func (w *world) newStore() *diagram.Store {
 
 // fate is the end that a fate is.
 func (w *world) fate(f Fate) diagram.Atom {
-	if id, known := w.fateID[f]; known {
-		return id
-	}
-	w.fates = append(w.fates, f)
-	id := ^diagram.Atom(len(w.fates) - 1)
-	w.fateID[f] = id
-	return id
+	end := endFate{dst: f.Dst, port: uint32(f.DstPort)}
+	f.Dst, f.DstPort = netip.Addr{}, 0
+	end.rest = w.rests.number(f)
+	return -diagram.Atom(w.ends.number(end))
 }
 
 // fateOf is the fate of an end.
-func (w *world) fateOf(a diagram.Atom) *Fate { return &w.fates[^a] }
+func (w *world) fateOf(a diagram.Atom) Fate {
+	end := &w.ends.all[-a]
+	f := w.rests.all[end.rest]
+	f.Dst, f.DstPort = end.dst, uint16(end.port)
+	return f
+}
 
 // name is the variable of a condition with a name.
 func (w *world) name(text string) diagram.Var {
@@ -64,9 +74,10 @@ func (w *world) take(from *world, root diagram.ID) diagram.ID {
 	if from == w {
 		return root
 	}
-	as := func(a diagram.Atom) diagram.Atom { return w.fate(*from.fateOf(a)) }
+	as := func(a diagram.Atom) diagram.Atom { return w.fate(from.fateOf(a)) }
 	if slices.Equal(from.devices, w.devices) && w.hasNamesOf(from) {
-		return w.store.Copy(from.store, root, as, map[diagram.ID]diagram.ID{})
+		c := diagram.Copier{To: w.store, From: from.store, As: as}
+		return c.Copy(root)
 	}
 	t := taking{to: w, from: from, as: as, known: map[diagram.ID]diagram.ID{}}
 	return w.withoutDevices(from, t.take(root))

@@ -107,7 +107,8 @@ func TestEqualFunctionsAreOneNode(t *testing.T) {
 		}
 		require.Equal(t, f, build(0, [smallVars]uint64{}))
 		other := small()
-		copied := other.Copy(s, f, func(a Atom) Atom { return a }, map[ID]ID{})
+		copier := Copier{To: other, From: s, As: func(a Atom) Atom { return a }}
+		copied := copier.Copy(f)
 		points(s, func(point func(Var) Value) { require.Equal(t, at(s, f, point), at(other, copied, point)) })
 	})
 }

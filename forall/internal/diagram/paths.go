@@ -218,32 +218,6 @@ func (s *Store) Both(a, b ID, each func(i Interval, a, b ID) bool) {
 	}
 }
 
-// Copy is a function of another store in this one, which has the same variables, with atoms as they are here. known are the nodes that
-// were
-// copied so before.
-func (s *Store) Copy(from *Store, root ID, as func(Atom) Atom, known map[ID]ID) ID {
-	if id, is := known[root]; is {
-		return id
-	}
-	var made ID
-	if from.IsLeaf(root) {
-		shares := slices.Clone(from.Shares(root))
-		for i := range shares {
-			shares[i].Atom = as(shares[i].Atom)
-		}
-		made = s.Leaf(shares)
-	} else {
-		kids := slices.Clone(from.Kids(root))
-		last := make([]Value, len(kids))
-		for i := range kids {
-			kids[i], last[i] = s.Copy(from, kids[i], as, known), from.Last(root, i)
-		}
-		made = s.Node(from.nodes[root].v, last, kids)
-	}
-	known[root] = made
-	return made
-}
-
 // Leaves calls each once for every leaf that is reached.
 func (s *Store) Leaves(root ID, each func(leaf ID)) {
 	seen := map[ID]bool{}

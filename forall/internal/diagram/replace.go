@@ -40,20 +40,19 @@ func (s *Store) openLeaf(id ID) {
 
 // openBelow notes the open atoms below a node: where all are below one child, they are the same list.
 func (s *Store) openBelow(id ID) {
-	var all []Atom
+	for _, kid := range s.Kids(id) {
+		s.Open(kid)
+	}
+	all := s.below[:0]
 	same := span{asked: true} // all is the list of a child
 	shared := true
-	for i := range s.Kids(id) {
-		kid := s.Kids(id)[i]
-		below := s.Open(kid)
-		switch {
-		case len(below) == 0 || slices.Equal(below, all):
+	for _, kid := range s.Kids(id) {
+		switch below := s.Open(kid); {
+		case len(below) == 0 || shared && slices.Equal(below, all):
 		case len(all) == 0:
-			all, same = below, s.open[kid]
-		case shared:
-			all, shared = slices.Concat(all, below), false
+			all, same = append(all, below...), s.open[kid]
 		default:
-			all = append(all, below...)
+			all, shared = append(all, below...), false
 		}
 	}
 	if !shared {
@@ -62,7 +61,7 @@ func (s *Store) openBelow(id ID) {
 		same = span{uint32(len(s.atoms)), uint32(len(all)), true}
 		s.atoms = append(s.atoms, all...)
 	}
-	s.open[id] = same
+	s.open[id], s.below = same, all
 }
 
 // Replace puts functions in the place of the open atoms of a function, where they are as likely as the atoms were.
@@ -149,7 +148,10 @@ func (s *Store) split(id ID, open []Atom, env []ID, v Var, within Interval) {
 		s.bounds, s.outs = append(s.bounds, within.Last), append(s.outs, made)
 		return
 	}
-	at, now := make([]int, len(env)), make([]ID, len(env))
+	places, ids := len(s.places), len(s.ids)
+	s.places, s.ids = append(s.places, make([]int, len(env))...), append(s.ids, env...)
+	at, now := s.places[places:], s.ids[ids:len(s.ids):len(s.ids)]
+	defer func() { s.places, s.ids = s.places[:places], s.ids[:ids] }()
 	for j, e := range env {
 		if n := &s.nodes[e]; n.v == v {
 			at[j] = sort.Search(int(n.count), func(i int) bool { return !s.Last(e, i).Less(within.First) })
@@ -181,7 +183,7 @@ func (s *Store) split(id ID, open []Atom, env []ID, v Var, within Interval) {
 
 // combine mixes leaves by the weights of a leaf.
 func (s *Store) combine(id ID, open []Atom, env []ID) ID {
-	var out []Share
+	out := s.mixed[:0]
 	for _, one := range s.Shares(id) {
 		if one.Atom < 0 {
 			out = append(out, one)
@@ -192,6 +194,7 @@ func (s *Store) combine(id ID, open []Atom, env []ID) ID {
 			out = append(out, Share{of.Atom, one.Weight.Times(of.Weight)})
 		}
 	}
+	s.mixed = out
 	return s.Leaf(out)
 }
 
@@ -210,15 +213,7 @@ func (s *Store) rename(id ID, as func(Atom) Atom) ID {
 	}
 	var made ID
 	if n := s.nodes[id]; n.v == none {
-		if n.count == 1 {
-			made = s.One(as(s.shares[n.first].Atom))
-		} else {
-			out := slices.Clone(s.Shares(id))
-			for i := range out {
-				out[i].Atom = as(out[i].Atom)
-			}
-			made = s.Leaf(out)
-		}
+		made = s.leafAs(s.Shares(id), as)
 	} else {
 		outs, bounds := len(s.outs), len(s.bounds)
 		for i := range int(n.count) {
@@ -230,6 +225,20 @@ func (s *Store) rename(id ID, as func(Atom) Atom) ID {
 	}
 	s.stamp[id], s.seen[id] = s.rounds, made
 	return made
+}
+
+// leafAs is the leaf of shares, which it leaves as they are, with other atoms.
+func (s *Store) leafAs(shares []Share, as func(Atom) Atom) ID {
+	if len(shares) == 1 {
+		return s.One(as(shares[0].Atom))
+	}
+	out := append(s.mixed[:0], shares...)
+	s.mixed = nil // as may use this store
+	for i := range out {
+		out[i].Atom = as(out[i].Atom)
+	}
+	s.mixed = out
+	return s.Leaf(out)
 }
 
 // memo has what replacing gave. Its keys are exact: two that have one hash are told apart.

@@ -53,7 +53,12 @@ type Store struct {
 	ids    []ID // stacks of what is being computed
 	bounds []Value
 	outs   []ID
-	seen   []ID // of a renaming: what a node becomes, where stamp says that it is of this one
+	mixed  []Share // a leaf that is being made
+	choice []Value // a node of two children that is being made
+	chosen []ID
+	places []int  // a stack of where functions are that are split
+	below  []Atom // open atoms that are being gathered
+	seen   []ID   // of a renaming: what a node becomes, where stamp says that it is of this one
 	stamp  []int32
 	rounds int32
 }
@@ -233,19 +238,20 @@ func (s *Store) Choose(v Var, in Set, yes, no ID) ID {
 	if len(in) == 0 || yes == no {
 		return no
 	}
-	last, kids := make([]Value, 0, 2*len(in)+1), make([]ID, 0, 2*len(in)+1)
+	last, kids := s.choice[:0], s.chosen[:0]
 	next := Value{}
 	for _, i := range in {
 		if next.Less(i.First) {
 			last, kids = append(last, i.First.Prev()), append(kids, no)
 		}
 		last, kids = append(last, i.Last), append(kids, yes)
-		if !i.Last.Less(limit) {
-			return s.Node(v, last, kids)
-		}
 		next = i.Last.Next()
 	}
-	return s.Node(v, append(last, limit), append(kids, no))
+	if in[len(in)-1].Last.Less(limit) {
+		last, kids = append(last, limit), append(kids, no)
+	}
+	s.choice, s.chosen = last, kids
+	return s.Node(v, last, kids)
 }
 
 // slot is the place of a node in the table, or where it would be put.

@@ -1,0 +1,100 @@
+package diagram
+
+// Mark is a moment of a Store, to which Release goes back.
+type Mark struct{ nodes, kids, wide, narrow, shares, atoms, made, keys int }
+
+// Mark is this moment.
+func (s *Store) Mark() Mark {
+	for id := range s.nodes { // what is asked of these nodes later stays
+		s.Open(ID(id))
+	}
+	return Mark{len(s.nodes), len(s.kids), len(s.wide), len(s.narrow), len(s.shares), len(s.atoms), len(s.memo.made), len(s.memo.keys)}
+}
+
+// Nodes is how many nodes and leaves there were.
+func (m Mark) Nodes() int { return m.nodes }
+
+// Release forgets all nodes, leaves and computations since a moment. Their IDs will be those of others. The entries of the tables are taken
+// out in the reverse order in which they were put in, so that none is left behind which was put somewhere else because of another one.
+func (s *Store) Release(m Mark) {
+	mask := len(s.table) - 1
+	for id := len(s.nodes) - 1; id >= m.nodes; id-- {
+		n := &s.nodes[id]
+		at := int(n.hash) & mask
+		for s.table[at] != ID(id)+1 {
+			at = (at + 1) & mask
+		}
+		s.table[at] = 0
+		if n.v == none && n.count == 1 {
+			s.forgetOne(s.shares[n.first].Atom)
+		}
+	}
+	s.nodes, s.kids, s.shares = s.nodes[:m.nodes], s.kids[:m.kids], s.shares[:m.shares]
+	s.wide, s.narrow = s.wide[:m.wide], s.narrow[:m.narrow]
+	s.open, s.atoms = s.open[:m.nodes], s.atoms[:m.atoms]
+	s.memo.release(m)
+}
+
+// forgetOne forgets the leaf of an atom.
+func (s *Store) forgetOne(a Atom) {
+	if a < 0 {
+		s.oneEnds[^a] = 0
+	} else {
+		s.ones[a] = 0
+	}
+}
+
+func (m *memo) release(to Mark) {
+	mask := uint32(len(m.places) - 1)
+	for i := len(m.made) - 1; i >= to.made; i-- {
+		at := m.made[i].hash & mask
+		for m.places[at] != uint32(i)+1 {
+			at = (at + 1) & mask
+		}
+		m.places[at] = 0
+	}
+	m.made, m.keys = m.made[:to.made], m.keys[:to.keys]
+}
+
+// Copier copies functions of a store into another one, which has the same variables.
+type Copier struct {
+	To, From *Store
+	As       func(Atom) Atom // what atoms are there
+	known    []ID            // copies of nodes, plus 1
+}
+
+// Copy is a function in the other store.
+func (c *Copier) Copy(root ID) ID {
+	if missing := len(c.From.nodes) - len(c.known); missing > 0 {
+		c.known = append(c.known, make([]ID, missing)...)
+	}
+	return c.copied(root)
+}
+
+func (c *Copier) copied(id ID) ID {
+	if c.known[id] != 0 {
+		return c.known[id] - 1
+	}
+	made, to, n := ID(0), c.To, c.From.nodes[id]
+	if n.v == none {
+		made = to.leafAs(c.From.Shares(id), c.As)
+	} else {
+		outs, bounds := len(to.outs), len(to.bounds)
+		for i, kid := range c.From.Kids(id) {
+			copied := c.copied(kid)
+			to.bounds, to.outs = append(to.bounds, c.From.Last(id, i)), append(to.outs, copied)
+		}
+		made = to.Node(n.v, to.bounds[bounds:], to.outs[outs:])
+		to.outs, to.bounds = to.outs[:outs], to.bounds[:bounds]
+	}
+	c.known[id] = made + 1
+	return made
+}
+
+// Release forgets the copies of nodes that their store has released.
+func (c *Copier) Release(m Mark) {
+	if len(c.known) > m.nodes {
+		clear(c.known[m.nodes:])
+		c.known = c.known[:m.nodes]
+	}
+}
