@@ -3,17 +3,22 @@
 package forall_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 var only4 = []netfilter.Family{netfilter.IPv4}
@@ -61,6 +66,50 @@ func perLanguage(b *testing.B, counts []int, run func(*testing.B, services)) {
 			b.Run(fmt.Sprintf("%s/services=%d", language, count), func(b *testing.B) { run(b, services{count: count, native: native}) })
 		}
 	}
+}
+
+// BenchmarkOneChangedService works out the fates of a node when one endpoint of a service has got another port, beside those before: when a
+// commit has changed its chain, and when all rules were read from another text.
+func BenchmarkOneChangedService(b *testing.B) {
+	for _, commit := range []bool{true, false} {
+		b.Run(map[bool]string{true: "commit", false: "text"}[commit], func(b *testing.B) {
+			for _, count := range []int{1000, 10000} {
+				b.Run(fmt.Sprintf("services=%d", count), func(b *testing.B) {
+					s := services{count: count}
+					h := s.host(b)
+					f, err := forall.Of(h, forall.Options{Families: only4})
+					require.NoError(b, err)
+					if s.port = 9090; commit {
+						commitPort(b, h, &s)
+					} else {
+						h = s.host(b)
+					}
+					start := processorTime(b)
+					for b.Loop() {
+						g, err := forall.Of(h, forall.Options{Families: only4, Beside: f})
+						require.NoError(b, err)
+						require.False(b, g.Equal(f))
+					}
+					reportProcessorTime(b, start)
+				})
+			}
+		})
+	}
+}
+
+// commitPort gives the endpoint of the service in the middle its port, as kube-proxy does: it writes the endpoint's chain anew.
+func commitPort(b *testing.B, h *packetsim.Host, s *services) {
+	b.Helper()
+	chain := fmt.Sprintf("KUBE-SEP-%d-0 ", s.count/2)
+	text := "*nat\n:" + chain + "- [0:0]\n"
+	for line := range strings.Lines(s.text()) {
+		if strings.HasPrefix(line, "-A "+chain) {
+			text += line
+		}
+	}
+	kernel := fakeipt.First(h.Netfilter())
+	var errors bytes.Buffer
+	require.Zero(b, kernel.Run([]string{"iptables-restore", "--noflush"}, strings.NewReader(text+"COMMIT\n"), io.Discard, &errors), &errors)
 }
 
 // processorTime is what the process has had of the processors, which depends less on what else the machine does.

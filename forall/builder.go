@@ -66,10 +66,16 @@ func newBuilder(w *world, store *diagram.Store, t *packetsim.Terrain, class Clas
 	for at := range b.entries {
 		b.entries[at] = t.Entries(netfilter.Hook(at))
 	}
-	for _, a := range t.Cuts() {
-		b.terrain = append(b.terrain, valueOf(a))
-	}
+	b.terrain = cutsOf(t)
 	return b
+}
+
+// cutsOf is where the terrain may change.
+func cutsOf(t *packetsim.Terrain) (cuts []diagram.Value) {
+	for _, a := range t.Cuts() {
+		cuts = append(cuts, valueOf(a))
+	}
+	return cuts
 }
 
 // rootWith is the fates of all packets of a host with what else is asked for: those of their replies, or through other nodes.

@@ -20,6 +20,8 @@ type chain struct {
 	reads reads // with those of the chains that it leads to
 	asks  []diagram.Interval
 	alike classes // of destinations by asks, if these are many
+	// partly says that rules were left out that match none of the packets that the builder works out.
+	partly bool
 
 	table    *ruleset.Table
 	family   netfilter.Family
@@ -229,6 +231,18 @@ func (p *places) likeFor(c *chain, v int32) int32 {
 
 // candidates are the rules of a chain that a packet may match to the destination of a view.
 func (p *places) candidates(c *chain, st state) []int32 {
+	all := p.candidatesTo(c, st)
+	byPort := p.only.ports != nil && st.port == asIs
+	if !byPort && !c.partly {
+		return all
+	}
+	return slices.DeleteFunc(all, func(i int32) bool {
+		r := c.rules[i]
+		return c.partly && !p.only.meets(r) || byPort && !p.only.portsMeet(r)
+	})
+}
+
+func (p *places) candidatesTo(c *chain, st state) []int32 {
 	var out []int32
 	if st.view == anyView {
 		for i := range c.rules {
@@ -327,6 +341,16 @@ const fewGoals = 256
 // scan looks at all chains that packets can come to, and cuts the destinations by what they ask for.
 func (b *builder) scan() {
 	late := map[*chain]bool{}
+	b.scanHooks(true, late)
+	b.scanHooks(false, late)
+	if len(b.goals) <= fewGoals {
+		b.wanted = append(b.wanted, b.goals...)
+	}
+	b.cutPlaces()
+}
+
+// scanHooks scans the base chains that packets meet behind the translation of their destination, or the others.
+func (b *builder) scanHooks(behind bool, late map[*chain]bool) {
 	for at := range b.entries {
 		hook, early := netfilter.Hook(at), true
 		for _, e := range b.entries[at] {
@@ -334,23 +358,26 @@ func (b *builder) scan() {
 				if b.class != New {
 					continue // its chains decide of new connections only
 				}
-				for i := range e.Chains {
-					b.scanFrom(&e.Chains[i], hook == netfilter.Input || hook == netfilter.PostRouting, late)
-				}
 				early = false
+			}
+			is := isBehind(hook, e.Kind, early) || b.ends == asReplies && e.Kind != packetsim.EntryNAT
+			if is != behind {
 				continue
 			}
-			// PREROUTING is passed by packets of the host again, behind the translation.
-			behind := !early || hook != netfilter.Output || b.ends == asReplies
 			for i := range e.Chains {
 				b.scanFrom(&e.Chains[i], behind, late)
 			}
 		}
 	}
-	if len(b.goals) <= fewGoals {
-		b.wanted = append(b.wanted, b.goals...)
+}
+
+// isBehind says whether packets may meet an entry of a hook with another destination than that with which they came. early says that
+// no NAT comes before it at the hook.
+func isBehind(hook netfilter.Hook, kind packetsim.HookEntryKind, early bool) bool {
+	if kind == packetsim.EntryNAT {
+		return hook == netfilter.Input || hook == netfilter.PostRouting
 	}
-	b.cutPlaces()
+	return !early || hook != netfilter.Output // PREROUTING is passed by packets of the host again, behind the translation
 }
 
 func (b *builder) scanFrom(h *packetsim.HookChain, behind bool, late map[*chain]bool) {
@@ -366,6 +393,10 @@ func (b *builder) scanChain(c *chain, behind bool, late map[*chain]bool) {
 	c.lookedAt = true
 	late[c] = late[c] || behind
 	for _, r := range c.rules {
+		if !behind && !b.only.meets(r) {
+			c.partly = true
+			continue
+		}
 		asks, read := b.asksOf(c, r)
 		if behind {
 			b.late = append(b.late, asks...)

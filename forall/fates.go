@@ -27,6 +27,8 @@ type part struct {
 	class  Class
 	world  *world
 	root   diagram.ID
+	// terrain has the rules that they are of; nil: it is not known.
+	terrain *packetsim.Terrain
 }
 
 // Of works out the fates of all packets on a host as it is now.
@@ -55,8 +57,8 @@ func Of(h *packetsim.Host, o Options) (*Fates, error) {
 			if int(class) >= len(classNames) {
 				return nil, fmt.Errorf("%s: want one of those that have a name", class)
 			}
-			made := part{family: family, class: class, world: f.worldFor(family, class, names)}
-			if made.root, err = f.rootIn(made.world, t, class); err != nil {
+			made := part{family: family, class: class, world: f.worldFor(family, class, names), terrain: t}
+			if made.root, err = f.rootIn(&made); err != nil {
 				return nil, err
 			}
 			f.parts = append(f.parts, made)
@@ -65,17 +67,21 @@ func Of(h *packetsim.Host, o Options) (*Fates, error) {
 	return f, nil
 }
 
-// rootIn is the fates of a class in a world.
-func (f *Fates) rootIn(kept *world, t *packetsim.Terrain, class Class) (diagram.ID, error) {
+// rootIn is the fates of a part, in its world.
+func (f *Fates) rootIn(p *part) (diagram.ID, error) {
+	kept := p.world
 	if o := &f.options; o.Replies || len(o.Through) > 0 { // much on the way there is no fate in the end
 		scratch := newWorld(kept.six, kept.devices)
-		root, err := newBuilder(scratch, scratch.store, t, class, o).rootWith(o, f.host)
+		root, err := newBuilder(scratch, scratch.store, p.terrain, p.class, o).rootWith(o, f.host)
 		if err != nil {
 			return 0, err
 		}
 		return kept.take(scratch, root), nil
 	}
-	return newBuilder(kept, kept.newStore(), t, class, &f.options).rootIn(kept.store), nil
+	if root, known := f.rootAgain(p); known {
+		return root, nil
+	}
+	return newBuilder(kept, kept.newStore(), p.terrain, p.class, &f.options).rootIn(kept.store), nil
 }
 
 // worldFor is where fates are kept: with those that they are to be compared with, if these know all devices.

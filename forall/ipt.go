@@ -1,6 +1,8 @@
 package forall
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"net/netip"
 	"strings"
 
@@ -51,18 +53,25 @@ func (read *readChains) iptChainOf(table *ruleset.Table, c *ruleset.Chain, famil
 		return known
 	}
 	made := &chain{name: table.Name() + " " + c.Name, table: table, family: family, dialect: dialect, rules: make([]rule, len(c.Rules))}
-	room := make([]iptRule, len(c.Rules))
+	room, sets := make([]iptRule, len(c.Rules)), make(diagram.Set, 0, len(c.Rules))
 	for i, r := range c.Rules {
 		room[i] = iptRule{Rule: r, any: true}
-		if set, known := addrSet(r.Dst); known && r.Dst != nil {
-			if room[i].dst, room[i].any = set, false; r.Dst.Invert {
-				room[i].dst = set.Not(read.s.Limit(vDst))
-			}
-			if room[i].dst == nil {
-				room[i].dst = diagram.Set{}
-			}
-		}
 		made.rules[i] = &room[i]
+		if r.Dst == nil {
+			continue
+		}
+		in, known := addrInterval(r.Dst)
+		if !known {
+			continue
+		}
+		room[i].any, room[i].dst = false, diagram.Set{}
+		if in != nil {
+			sets = append(sets, *in)
+			room[i].dst = sets[len(sets)-1 : len(sets) : len(sets)]
+		}
+		if r.Dst.Invert {
+			room[i].dst = append(diagram.Set{}, room[i].dst.Not(read.s.Limit(vDst))...)
+		}
 	}
 	read.chains[c] = made
 	return made
@@ -73,19 +82,36 @@ func addrSet(m *xtables.AddrMatch) (diagram.Set, bool) {
 	if m == nil {
 		return nil, true
 	}
+	switch in, known := addrInterval(m); {
+	case in != nil:
+		return diagram.Set{*in}, true
+	default:
+		return diagram.Set{}, known
+	}
+}
+
+// addrInterval is the addresses of a match, without its inversion; nil: none. It is false for a mask that is no prefix.
+func addrInterval(m *xtables.AddrMatch) (*diagram.Interval, bool) {
 	bits, isPrefix := prefixBits(m.Mask)
 	if !isPrefix {
 		return nil, false
 	}
 	p := netip.PrefixFrom(m.Addr, bits)
 	if p.Masked().Addr() != m.Addr {
-		return diagram.Set{}, true // bits that the mask hides are never equal to those that are set
+		return nil, true // bits that the mask hides are never equal to those that are set
 	}
-	return diagram.Set{prefixInterval(p)}, true
+	in := prefixInterval(p)
+	return &in, true
 }
 
 // prefixBits is the length of the prefix that a mask is of.
 func prefixBits(mask netip.Addr) (int, bool) {
+	if mask.Is4() {
+		raw := mask.As4()
+		word := binary.BigEndian.Uint32(raw[:])
+		length := bits.LeadingZeros32(^word)
+		return length, word<<length == 0
+	}
 	bits, ended := 0, false
 	for _, octet := range mask.AsSlice() {
 		for bit := byte(0x80); bit != 0; bit >>= 1 {

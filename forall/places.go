@@ -14,6 +14,7 @@ import (
 // are one view, and are walked once.
 type places struct {
 	s         *diagram.Store
+	only      only
 	six       bool
 	terrain   []diagram.Value // where the terrain may change
 	slices    []slice

@@ -48,7 +48,7 @@ func (f *Fates) Seen(v View) *Fates {
 		s := seeing{view: &v, from: p, to: scratch, known: map[diagram.ID]diagram.ID{}}
 		root := s.without(s.see(p.root))
 		kept := seen.worldFor(p.family, p.class, nil)
-		seen.parts = append(seen.parts, part{p.family, p.class, kept, kept.take(scratch, root)})
+		seen.parts = append(seen.parts, part{family: p.family, class: p.class, world: kept, root: kept.take(scratch, root)})
 	}
 	return seen
 }

@@ -34,12 +34,17 @@ func newWorld(six bool, devices []string) *world {
 
 // newStore is a store of functions of packets.
 func (w *world) newStore() *diagram.Store {
-	limit := diagram.Number(math.MaxUint32)
-	if w.six {
-		limit = diagram.Value{High: math.MaxUint64, Low: math.MaxUint64}
-	}
+	limit := limitOf(w.six)
 	port := diagram.Number(math.MaxUint16)
 	return diagram.NewStore(limit, port, diagram.Number(math.MaxUint8), limit, port, diagram.Number(uint64(len(w.devices))))
+}
+
+// limitOf is the greatest address.
+func limitOf(six bool) diagram.Value {
+	if six {
+		return diagram.Value{High: math.MaxUint64, Low: math.MaxUint64}
+	}
+	return diagram.Number(math.MaxUint32)
 }
 
 // fate is the end that a fate is.

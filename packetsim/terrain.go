@@ -3,6 +3,7 @@ package packetsim
 import (
 	"fmt"
 	"net/netip"
+	"reflect"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt/match"
@@ -88,6 +89,17 @@ func (h *Host) steerAs(other *Host) {
 	other.lock.Unlock()
 	h.via = via
 	h.steer()
+}
+
+// Alike says whether all but the rules is the same in two terrains.
+func (t *Terrain) Alike(other *Terrain) bool {
+	around := func(t *Terrain) HostConfig {
+		config := t.host.Config()
+		config.Name, config.Netfilter, config.Clock, config.Conntrack = "", nil, nil, nil
+		return config
+	}
+	return t.six == other.six && t.Tracks() == other.Tracks() && t.host.via == other.host.via &&
+		reflect.DeepEqual(around(t), around(other))
 }
 
 // Tracks says whether conntrack looks at the packets.

@@ -188,3 +188,52 @@ func (m *chainMap) each(f func(*chainEntry)) {
 		}
 	}
 }
+
+// differing calls f for the name of each chain that is another one in a second map, or that only one of them has. What both share is not
+// looked at.
+func (m *chainMap) differing(other *chainMap, f func(name string)) {
+	if m.mask != other.mask || len(m.pages) != len(other.pages) {
+		m.beside(other, m.each, f)
+		other.without(m, other.each, f)
+		return
+	}
+	for i, p := range m.pages {
+		q := other.pages[i]
+		if p == q {
+			continue
+		}
+		for k := range p.buckets {
+			if a, b := p.buckets[k], q.buckets[k]; a != b {
+				m.beside(other, a.each, f)
+				other.without(m, b.each, f)
+			}
+		}
+	}
+}
+
+// beside calls f for those of some entries whose chain is another one in a second map, or not there.
+func (*chainMap) beside(other *chainMap, entries func(func(*chainEntry)), f func(name string)) {
+	entries(func(e *chainEntry) {
+		if o := other.get(e.chain.Name); o == nil || o.chain != e.chain {
+			f(e.chain.Name)
+		}
+	})
+}
+
+// without calls f for those of some entries whose name a second map does not have.
+func (*chainMap) without(other *chainMap, entries func(func(*chainEntry)), f func(name string)) {
+	entries(func(e *chainEntry) {
+		if other.get(e.chain.Name) == nil {
+			f(e.chain.Name)
+		}
+	})
+}
+
+func (b *mapBucket) each(f func(*chainEntry)) {
+	if b == nil {
+		return
+	}
+	for i := range b.entries {
+		f(&b.entries[i])
+	}
+}

@@ -35,6 +35,22 @@ func TestChainMapIsAMap(t *testing.T) {
 			versions, models = append(versions, m), append(models, model)
 		}
 		for i, m := range versions {
+			for k, other := range versions {
+				want := map[string]int32{}
+				for name, refs := range models[i] {
+					if models[k][name] != refs || m.get(name).chain != other.get(name).chain {
+						want[name] = 1
+					}
+				}
+				for name := range models[k] {
+					if models[i][name] == 0 {
+						want[name] = 1
+					}
+				}
+				got := map[string]int32{}
+				m.differing(other, func(name string) { got[name]++ })
+				require.Equal(t, want, got)
+			}
 			require.Equal(t, len(models[i]), m.count)
 			got := map[string]int32{}
 			m.each(func(e *chainEntry) { got[e.chain.Name] = e.refs })

@@ -85,6 +85,13 @@ func (t *Table) Chain(name string) *Chain {
 	return nil
 }
 
+// Differing are the names of the chains that are not the same Chain in another table, in no order: of two tables one of which was made of
+// the other by commits, those that the commits have changed. It costs by these.
+func (t *Table) Differing(other *Table) (names []string) {
+	t.chains.differing(other.chains, func(name string) { names = append(names, name) })
+	return names
+}
+
 // Reached is the number of rules that lead to a chain from chains that a hook reaches, for each hook.
 func (t *Table) Reached(chain string) [netfilter.NumHooks]int32 {
 	if e := t.chains.get(chain); e != nil {

@@ -193,6 +193,7 @@ func TestSets(t *testing.T) {
 			assert.Equal(t, !a.Has(v), a.Not(Number(15)).Has(v))
 			assert.Equal(t, a.Has(v) && b.Has(v), a.And(b).Has(v))
 		}
+		assert.Equal(t, len(a.And(b)) > 0, a.Meets(b))
 	})
 }
 

@@ -126,6 +126,21 @@ func (s Set) And(t Set) Set {
 	return out
 }
 
+// Meets says whether some value is in both sets.
+func (s Set) Meets(t Set) bool {
+	for i, j := 0, 0; i < len(s) && j < len(t); {
+		switch {
+		case s[i].Last.Less(t[j].First):
+			i++
+		case t[j].Last.Less(s[i].First):
+			j++
+		default:
+			return true
+		}
+	}
+	return false
+}
+
 // IsAll says whether the set has every value up to max.
 func (s Set) IsAll(upTo Value) bool {
 	return len(s) == 1 && s[0] == Interval{Last: upTo}

@@ -1,0 +1,256 @@
+package forall
+
+import (
+	"slices"
+
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
+	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// Fates that are worked out beside others whose host differs in a few rules are those of the other host, but for the packets that may meet
+// one of these rules on either host: they are told by the destinations and ports that rules ask for on the way there. This works for rules
+// of iptables that packets meet before NAT has translated their destination, as those of services are. Otherwise all is worked out.
+
+// touched is packets that may meet a rule that is not the same on both hosts.
+type touched struct {
+	dst   diagram.Set // nil: any
+	ports diagram.Set // nil: any
+}
+
+// mostTouched is up to how many rules that are not the same are told apart.
+const mostTouched = 64
+
+// within are those of some packets that a rule may match.
+func (c *changes) within(t touched, r *xtables.Rule) touched {
+	if set, known := addrSet(r.Dst); known && r.Dst != nil {
+		if r.Dst.Invert {
+			set = set.Not(c.s.Limit(vDst))
+		}
+		t.dst = narrowed(t.dst, set)
+	}
+	for _, m := range r.Matches {
+		if m, is := m.(*match.Addrtype); is && m.DstTypes != 0 && !m.InvDst && !m.LimitIfaceIn && !m.LimitIfaceOut {
+			t.dst = narrowed(t.dst, c.where(string(rune(m.DstTypes)), func(v diagram.Value) bool {
+				return c.t.HasType(addrOf(v, c.six), "", m.DstTypes)
+			}))
+		}
+	}
+	if set := destinationPorts(r); set != nil {
+		t.ports = narrowed(t.ports, set)
+	}
+	return t
+}
+
+// narrowed is what is in both sets, of which nil is everything.
+func narrowed(a, b diagram.Set) diagram.Set {
+	if a == nil {
+		return slices.Clip(append(diagram.Set{}, b...))
+	}
+	return append(diagram.Set{}, a.And(b)...)
+}
+
+// destinationPorts are those that a rule may match; nil: any.
+func destinationPorts(r *xtables.Rule) diagram.Set {
+	for _, m := range r.Matches {
+		switch m := m.(type) {
+		case *match.TCP:
+			if m.DstPorts != anyPort && !m.InvDst {
+				return ports(m.DstPorts)
+			}
+		case *match.UDP:
+			if m.DstPorts != anyPort && !m.InvDst {
+				return ports(m.DstPorts)
+			}
+		case *match.SCTP:
+			if m.DstPorts != anyPort && !m.InvDst {
+				return ports(m.DstPorts)
+			}
+		}
+	}
+	return nil
+}
+
+// changes are what is not the same in two tables.
+type changes struct {
+	places
+	t        *packetsim.Terrain // of both
+	old, now *ruleset.Table
+	same     map[[2]*ruleset.Chain]bool // with the chains that they lead to
+	// differing are the names of the chains that are not one Chain in both tables, and reaches the chains of both that lead to such a one.
+	differing map[string]bool
+	reaches   map[*ruleset.Chain]bool
+	last      string // that does not lead to one
+	found     []touched
+	tooMany   bool
+}
+
+// changesOf are the packets that may meet rules which are not the same in two terrains. It is false if that is not known.
+func changesOf(w *world, old, now *packetsim.Terrain, class Class) ([]touched, bool) {
+	if !old.Alike(now) {
+		return nil, false
+	}
+	c := changes{places: places{s: w.store, six: w.six, typed: map[string]diagram.Set{}}, t: now}
+	c.terrain = cutsOf(now)
+	for at := range netfilter.NumHooks {
+		hook, early := netfilter.Hook(at), true
+		a, b := old.Entries(hook), now.Entries(hook)
+		if len(a) != len(b) {
+			return nil, false
+		}
+		for i := range a {
+			if a[i].Kind != b[i].Kind || a[i].Side != b[i].Side || len(a[i].Chains) != len(b[i].Chains) {
+				return nil, false
+			}
+			if a[i].Kind == packetsim.EntryNAT {
+				if class != New {
+					continue
+				}
+				early = false
+			}
+			behind := isBehind(hook, a[i].Kind, early)
+			for k := range a[i].Chains {
+				before := len(c.found)
+				if !c.at(&a[i].Chains[k], &b[i].Chains[k]) || c.tooMany || behind && len(c.found) > before {
+					return nil, false
+				}
+			}
+		}
+	}
+	return c.found, true
+}
+
+// at adds those of a base chain. It is false if it is not known what is not the same.
+func (c *changes) at(a, b *packetsim.HookChain) bool {
+	switch {
+	case a.Reroutes != b.Reroutes || (a.Chain == nil) != (b.Chain == nil):
+		return false
+	case a.Chain == nil:
+		return a.NFTTable == b.NFTTable && a.NFTChain == b.NFTChain
+	case a.Table.ID() == b.Table.ID():
+		return true
+	case a.Chain.Policy != b.Chain.Policy || a.Chain.Name != b.Chain.Name || a.Table.Name() != b.Table.Name() ||
+		a.Rules.Family() != b.Rules.Family() || a.Rules.Dialect() != b.Rules.Dialect():
+		return false
+	}
+	if c.old != a.Table || c.now != b.Table {
+		c.old, c.now, c.same, c.differing = a.Table, b.Table, map[[2]*ruleset.Chain]bool{}, map[string]bool{}
+		c.reaches, c.last = map[*ruleset.Chain]bool{}, ""
+		for _, name := range c.now.Differing(c.old) {
+			c.differing[name] = true
+		}
+	}
+	c.chain(a.Chain, b.Chain, touched{}, 0)
+	return true
+}
+
+// add notes packets.
+func (c *changes) add(t touched) {
+	if t.dst != nil && len(t.dst) == 0 || t.ports != nil && len(t.ports) == 0 {
+		return
+	}
+	if c.tooMany = c.tooMany || len(c.found) >= mostTouched; !c.tooMany {
+		c.found = append(c.found, t)
+	}
+}
+
+// chain adds what is not the same in two chains, of packets that come there.
+func (c *changes) chain(a, b *ruleset.Chain, come touched, depth int) {
+	switch {
+	case c.tooMany || c.alike(a, b):
+		return
+	case a == nil || b == nil || depth > deepest:
+		c.add(come)
+		return
+	}
+	for i, j := 0, 0; i < len(a.Rules) || j < len(b.Rules); {
+		gone, more := untilSame(a.Rules[i:], b.Rules[j:])
+		for _, r := range slices.Concat(a.Rules[i:i+gone], b.Rules[j:j+more]) {
+			c.add(c.within(come, r))
+		}
+		if i, j = i+gone, j+more; i == len(a.Rules) || j == len(b.Rules) {
+			continue
+		}
+		r := a.Rules[i]
+		if i != j && saysPlace(r) {
+			c.add(c.within(come, r))
+		}
+		if jump, is := r.Target.(*xtables.Jump); is {
+			if to, other := c.old.Chain(jump.Chain), c.now.Chain(jump.Chain); !c.alike(to, other) {
+				c.chain(to, other, c.within(come, r), depth+1)
+			}
+		}
+		i, j = i+1, j+1
+	}
+}
+
+// farthest is how far apart the rules may be in two chains that are the same.
+const farthest = 64
+
+// untilSame is how many rules two lists begin with that are not in the other one.
+func untilSame(a, b []*xtables.Rule) (gone, more int) {
+	for far := 0; far <= farthest; far++ {
+		for gone := range far + 1 {
+			if more := far - gone; gone < len(a) && more < len(b) && sameRule(a[gone], b[more]) {
+				return gone, more
+			}
+		}
+	}
+	return len(a), len(b)
+}
+
+// alike says whether two chains are the same, with those that they lead to.
+func (c *changes) alike(a, b *ruleset.Chain) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a == b {
+		return !c.leads(a, 0)
+	}
+	key := [2]*ruleset.Chain{a, b}
+	if same, known := c.same[key]; known {
+		return same
+	}
+	c.same[key] = true // a loop makes no difference
+	same := slices.EqualFunc(a.Rules, b.Rules, sameRule)
+	for i := 0; same && i < len(a.Rules); i++ {
+		if jump, is := a.Rules[i].Target.(*xtables.Jump); is {
+			same = c.alike(c.old.Chain(jump.Chain), c.now.Chain(jump.Chain))
+		}
+	}
+	c.same[key] = same
+	return same
+}
+
+// fewRules is up to how many rules a chain is looked at sooner than it is remembered.
+const fewRules = 2
+
+// leads says whether a chain that both tables have leads to one that is not one Chain in both.
+func (c *changes) leads(a *ruleset.Chain, depth int) bool {
+	remembers := len(a.Rules) > fewRules || depth > fewRules
+	if remembers {
+		if does, known := c.reaches[a]; known {
+			return does
+		}
+		c.reaches[a] = false // a loop makes no difference
+	}
+	does := false
+	for _, r := range a.Rules {
+		jump, is := r.Target.(*xtables.Jump)
+		if !is || jump.Chain == c.last {
+			continue
+		}
+		if to := c.now.Chain(jump.Chain); c.differing[jump.Chain] || to != nil && c.leads(to, depth+1) {
+			does = true
+			break
+		}
+		c.last = jump.Chain
+	}
+	if remembers {
+		c.reaches[a] = does
+	}
+	return does
+}
