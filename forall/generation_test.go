@@ -13,7 +13,7 @@ import (
 func TestLawForgettingMakesNoDifference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, f := lawFates(t, ruleset(drawnRules(t)), nil)
-		o := forall.Options{Families: only4, Chance: forall.Exact, Beside: f}
+		o := forall.Options{Families: only4, Chance: forall.Exact}
 		g, err := forall.Of(h, o.ForgettingAfter(rapid.SampledFrom([]int{1, 50, 300}).Draw(t, "nodes")))
 		require.NoError(t, err)
 		require.True(t, f.Equal(g))
@@ -26,7 +26,7 @@ func TestForgettingServices(t *testing.T) {
 		h := s.host(t)
 		f := fatesOf(t, h, nil)
 		for _, nodes := range []int{1, 1000} {
-			g, err := forall.Of(h, forall.Options{Families: only4, Beside: f}.ForgettingAfter(nodes))
+			g, err := forall.Of(h, forall.Options{Families: only4}.ForgettingAfter(nodes))
 			require.NoError(t, err)
 			require.True(t, f.Equal(g))
 		}

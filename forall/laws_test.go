@@ -143,8 +143,10 @@ func TestLawP4OtherWordsAreAlike(t *testing.T) {
 			"comments": strings.ReplaceAll(text, " -j ", " -m comment --comment \"why\" -j "),
 			"counters": strings.NewReplacer("[0:0]", "[7:420]", "\n-A ", "\n[1:60] -A ").Replace(text),
 		} {
-			_, g := lawFates(t, other, f)
-			require.True(t, f.Equal(g), "%s\n%s", name, other)
+			for _, beside := range []*forall.Fates{nil, f} {
+				_, g := lawFates(t, other, beside)
+				require.True(t, f.Equal(g), "%s\n%s", name, other)
+			}
 		}
 	})
 }

@@ -29,8 +29,8 @@ func (s *services) nft() string {
 			hairpins = append(hairpins, fmt.Sprintf("%s . %s . %s . %d", pod, pod, proto, port))
 			draws = append(draws, fmt.Sprintf("%d : %s . %d", e, pod, port))
 		}
-		chains = append(chains, fmt.Sprintf("\tchain service-%d {\n\t\tmeta l4proto %s dnat ip to numgen random mod %d map { %s }\n\t}\n", i, proto,
-			endpoints, strings.Join(draws, ", ")))
+		chains = append(chains, fmt.Sprintf("\tchain service-%d {\n\t\tmeta l4proto %s dnat ip to numgen random mod %d map { %s }\n\t}\n",
+			i, proto, endpoints, strings.Join(draws, ", ")))
 	}
 	if s.reversed {
 		for _, list := range [][]string{ips, hairpins, addrs, ports, chains} {

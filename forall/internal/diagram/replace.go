@@ -232,7 +232,8 @@ func (s *Store) leafAs(shares []Share, as func(Atom) Atom) ID {
 	if len(shares) == 1 {
 		return s.One(as(shares[0].Atom))
 	}
-	out := append(s.mixed[:0], shares...)
+	s.mixed = append(s.mixed[:0], shares...)
+	out := s.mixed
 	s.mixed = nil // as may use this store
 	for i := range out {
 		out[i].Atom = as(out[i].Atom)
