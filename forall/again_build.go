@@ -23,7 +23,7 @@ func (f *Fates) rootAgain(p *part) (diagram.ID, bool) {
 	case len(found) == 0:
 		return was.root, true
 	}
-	return newBuilder(p.world, p.world.newStore(), p.terrain, p.class, &f.options).rootBut(p.world.store, was.root, found)
+	return rootBut(newBuilder(p.world, p.world.newStore(), p.terrain, p.class, &f.options), p.world.store, was.root, found)
 }
 
 // only is the packets that a builder works out; nil: all.
@@ -60,7 +60,7 @@ func onlyOf(found []touched) (o only) {
 }
 
 // rootBut is the fates of all packets: those of other rules, but for packets that may be treated otherwise. It is false if it cannot say.
-func (b *builder) rootBut(kept *diagram.Store, other diagram.ID, found []touched) (diagram.ID, bool) {
+func rootBut(b *builder, kept *diagram.Store, other diagram.ID, found []touched) (diagram.ID, bool) {
 	if slices.ContainsFunc(found, func(t touched) bool { return t.dst == nil }) {
 		return 0, false
 	}
@@ -85,7 +85,7 @@ func (b *builder) rootBut(kept *diagram.Store, other diagram.ID, found []touched
 			case numbers[view] == 0:
 				numbers[view] = diagram.Atom(len(roots))
 				roots = append(roots, c.Copy(b.walkFrom(view)))
-				b.forget(&c)
+				forget(b, &c)
 			}
 			here := kept.Choose(vDstPort, ports, kept.One(numbers[view]), kept.One(0))
 			others := which

@@ -89,21 +89,21 @@ func (b *builder) rootWith(o *Options, h *packetsim.Host) (diagram.ID, error) {
 
 // root is the fates of all packets, in the builder's own store.
 func (b *builder) root() diagram.ID {
-	return b.rootOf(b.s, b.walkFrom)
+	return rootOf(b, b.s, b.walkFrom)
 }
 
 // rootIn is the fates of all packets, in another store.
-func (b *builder) rootIn(kept *diagram.Store) diagram.ID {
+func rootIn(b *builder, kept *diagram.Store) diagram.ID {
 	c := diagram.Copier{To: kept, From: b.s, As: func(a diagram.Atom) diagram.Atom { return a }}
-	return b.rootOf(kept, func(view int32) diagram.ID {
+	return rootOf(b, kept, func(view int32) diagram.ID {
 		made := c.Copy(b.walkFrom(view))
-		b.forget(&c)
+		forget(b, &c)
 		return made
 	})
 }
 
 // rootOf is the fates of all packets in a store, from those of each view: each class of destinations is walked once.
-func (b *builder) rootOf(s *diagram.Store, of func(view int32) diagram.ID) diagram.ID {
+func rootOf(b *builder, s *diagram.Store, of func(view int32) diagram.ID) diagram.ID {
 	b.scan()
 	last, kids := make([]diagram.Value, len(b.slices)), make([]diagram.ID, len(b.slices))
 	done := make([]diagram.ID, len(b.views))

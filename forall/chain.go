@@ -152,8 +152,8 @@ func (b *builder) chain(c *chain, st state, as leaving) diagram.ID {
 }
 
 // returns says whether packets leave a chain by RETURN or the like, and not at its end only.
-func (b *builder) returns(made diagram.ID) bool {
-	return slices.ContainsFunc(b.s.Open(made), func(a diagram.Atom) bool { return kind(a%kinds) == returned })
+func (o *outcomes) returns(made diagram.ID) bool {
+	return slices.ContainsFunc(o.s.Open(made), func(a diagram.Atom) bool { return kind(a%kinds) == returned })
 }
 
 // restore gives a state behind a chain back what was taken out of it before.
@@ -318,11 +318,11 @@ func (b *builder) inTurn(c *chain, rules []int32, st state) diagram.ID {
 
 // jump is what a chain does that a rule leads to. Behind it the rules of the first chain go on, or with goto do not.
 func (b *builder) jump(c *chain, name string, isGoto bool, st state) diagram.ID {
-	return b.jumpInto(b.jumpTo(c, name), name, isGoto, st)
+	return jumpInto(b, b.jumpTo(c, name), name, isGoto, st)
 }
 
 // jumpInto is jump to a chain that was looked up; nil: it is not there.
-func (b *builder) jumpInto(to *chain, name string, isGoto bool, st state) diagram.ID {
+func jumpInto(b *builder, to *chain, name string, isGoto bool, st state) diagram.ID {
 	if to == nil {
 		return b.unmodelled(fmt.Sprintf("chain %s, which is not there", name))
 	}
@@ -341,8 +341,8 @@ const fewGoals = 256
 // scan looks at all chains that packets can come to, and cuts the destinations by what they ask for.
 func (b *builder) scan() {
 	late := map[*chain]bool{}
-	b.scanHooks(true, late)
-	b.scanHooks(false, late)
+	scanHooks(b, true, late)
+	scanHooks(b, false, late)
 	if len(b.goals) <= fewGoals {
 		b.wanted = append(b.wanted, b.goals...)
 	}
@@ -350,7 +350,7 @@ func (b *builder) scan() {
 }
 
 // scanHooks scans the base chains that packets meet behind the translation of their destination, or the others.
-func (b *builder) scanHooks(behind bool, late map[*chain]bool) {
+func scanHooks(b *builder, behind bool, late map[*chain]bool) {
 	for at := range b.entries {
 		hook, early := netfilter.Hook(at), true
 		for _, e := range b.entries[at] {

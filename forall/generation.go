@@ -7,7 +7,7 @@ import "github.com/chainwalk/chainwalk/forall/internal/diagram"
 // behind translations, through the filter table and out. Memory stays bounded then, and small enough for the processor's caches.
 
 // defaultGeneration is how many nodes a builder makes before it forgets them.
-const defaultGeneration = 1 << 14
+const defaultGeneration = 1 << 12
 
 // remembered is functions by keys, which are forgotten with the nodes that they are.
 type remembered[K comparable] struct {
@@ -56,19 +56,19 @@ type generations struct {
 }
 
 // forget begins another generation if the last one has become large. Nothing outside of what the builder remembers may hold IDs then.
-func (b *builder) forget(copied *diagram.Copier) {
+func forget(b *builder, copied *diagram.Copier) {
 	g := &b.gen
 	switch {
 	case !g.marked && b.s.Len() > g.nodes:
 		g.marked, g.mark, g.states = true, b.s.Mark(), len(b.states.all)
-		for _, r := range b.remembers() {
+		for _, r := range remembers(b) {
 			r.mark()
 		}
 	case g.marked && b.s.Len() > g.mark.Nodes()+g.nodes:
 		b.s.Release(g.mark)
 		copied.Release(g.mark)
 		b.states.truncate(g.states)
-		for _, r := range b.remembers() {
+		for _, r := range remembers(b) {
 			r.release()
 		}
 	}
@@ -80,6 +80,6 @@ type remembering interface {
 	release()
 }
 
-func (b *builder) remembers() []remembering {
+func remembers(b *builder) []remembering {
 	return []remembering{&b.walks, &b.cutsIn, &b.cutsOut, &b.targeted, &b.sums, &b.looked}
 }

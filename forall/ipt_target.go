@@ -25,7 +25,7 @@ func (b *builder) iptAction(r *iptRule, c *chain, st state) diagram.ID {
 		}
 		return b.is(returned, st)
 	case *xtables.Jump:
-		return b.jumpInto(b.ledTo(c, r, t.Chain), t.Chain, t.Goto, st)
+		return jumpInto(b, b.ledTo(c, r, t.Chain), t.Chain, t.Goto, st)
 	case *target.Mark:
 		st.mark = st.mark&^t.Mask ^ t.Value
 		return b.is(fell, st)
