@@ -85,7 +85,8 @@ func TestProbesAreFoundThatModesAnswerDifferently(t *testing.T) {
 		"loopback": {localhostNodePort}, "another address": {otherNodePort}, "the pods' gateway": {otherNodePort},
 		"a port it has not": {unusedPort}, "a protocol it has not": {unusedPort}, "flow": {localhostNodePort},
 		"of no connection": {invalidPacket}, "a first one": {localhostNodePort}, "what is gone": {unallocatedIP},
-		"nobody's yet": {unallocatedIP}, "without an address": {unallocatedIP}, "of another proxy": {unallocatedIP}, "out of the window": {invalidPacket}, "after it": {invalidPacket},
+		"nobody's yet": {unallocatedIP}, "without an address": {unallocatedIP}, "of another proxy": {unallocatedIP},
+		"out of the window": {invalidPacket}, "after it": {invalidPacket},
 	}, byName)
 }
 

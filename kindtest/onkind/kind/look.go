@@ -41,8 +41,8 @@ func (s *Session) Save(ctx context.Context, node string, family scenarios.IPFami
 	return text, nil
 }
 
-// List implements scenarios.NFTSession. The table has the scenario's addresses; the hashes in the names of endpoints' chains and sets are made
-// of the cluster's.
+// List implements scenarios.NFTSession. The table has the scenario's addresses; the hashes in the names of endpoints' chains and sets are
+// made of the cluster's.
 func (s *Session) List(ctx context.Context, node string, family scenarios.IPFamily) (string, error) {
 	word := "ip"
 	if family == scenarios.FamilyIPv6 {

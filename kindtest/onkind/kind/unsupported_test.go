@@ -128,7 +128,8 @@ func TestPointsOfTheOtherModeArePassedOver(t *testing.T) {
 		"iptables-restore": {modeIPTables}, "nft": {modeNFTables}, "conntrack-list": {modeIPTables, modeNFTables},
 	} {
 		point := "{node: node1, after: " + command + ", " + look + "}"
-		for _, text := range []string{"during: [" + point + "]\n" + look + "\n", look[:len(look)-1] + ", {sync: true, during: [" + point + "]}]\n"} {
+		first, later := "during: ["+point+"]\n"+look+"\n", look[:len(look)-1]+", {sync: true, during: ["+point+"]}]\n"
+		for _, text := range []string{first, later} {
 			s, err := scenarios.Read("in.yaml", strings.NewReader("name: a\n"+text))
 			require.NoError(t, err)
 			for _, mode := range []string{modeIPTables, modeNFTables} {
