@@ -17,7 +17,8 @@ const (
 	Established
 	// Replying are packets in answer to such a connection.
 	Replying
-	// Related are ICMP errors about such a connection and first packets of connections that it expects.
+	// Related are ICMP errors about such a connection. First packets of connections that one expects (of FTP, say) are none of them: NAT's
+	// chains see those (nf_nat_inet_fn in net/netfilter/nf_nat_core.c).
 	Related
 	// Invalid are packets that conntrack does not understand.
 	Invalid
