@@ -64,8 +64,8 @@ type place struct {
 	step, nth              int
 }
 
-// Compare says which packets of the same scenarios fare otherwise in a second run: where they end, with which probabilities, from which
-// source they are seen to come. That a rule has another name is no difference. What the variants of the tools agree in is one change.
+// Compare says which packets of the same scenarios are treated differently in a second run: where they end, with which probabilities, from
+// which source they are seen to come. That a rule has another name is no difference. What the variants of the tools agree in is one change.
 func Compare(before, after []*Result) (*Comparison, error) {
 	first, order := fates(before)
 	second, more := fates(after)

@@ -13,7 +13,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// diffRuns has two builds of chainwalk run the same scenarios, and says which packets fare otherwise.
+// diffRuns has two builds of chainwalk run the same scenarios, and says which packets are treated differently.
 func diffRuns(ctx context.Context, s streams, args []string, o runOptions) error {
 	if err := o.checkDiff(args); err != nil {
 		return err

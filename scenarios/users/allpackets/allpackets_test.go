@@ -176,7 +176,7 @@ func TestPodsThatFareOtherwise(t *testing.T) {
 		isAlike, open := n.State()
 		assert.True(t, isAlike, n.Answer)
 		assert.False(t, open)
-		assert.Contains(t, n.LeftOut, "packets of pods of 1 of 2 pods of demo-worker that fare otherwise than others there (IPv4)")
+		assert.Contains(t, n.LeftOut, "packets of pods of 1 of 2 pods of demo-worker that are treated differently from others there (IPv4)")
 	}
 }
 

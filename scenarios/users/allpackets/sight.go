@@ -50,7 +50,7 @@ type cluster struct {
 	pods map[netip.Addr]bool
 	// first is what was seen first: all else is put beside it.
 	first *forall.Fates
-	// unlike are notes about pods of a node that fare otherwise than most of its pods.
+	// unlike are notes about pods of a node that are treated differently from most of its pods.
 	unlike []string
 }
 
@@ -260,8 +260,8 @@ func (c *cluster) seenOfPods(s *sight, n *clusterNode, view forall.View, fates *
 		}
 	}
 	if len(classes) > 1 {
-		c.unlike = append(c.unlike, fmt.Sprintf("packets %s of %d of %d pods of %s that fare otherwise than others there (IPv%d)", s.from,
-			len(all)-len(classes[0]), len(all), n.name, c.family))
+		c.unlike = append(c.unlike, fmt.Sprintf("packets %s of %d of %d pods of %s that are treated differently from others there (IPv%d)",
+			s.from, len(all)-len(classes[0]), len(all), n.name, c.family))
 	}
 	return most
 }

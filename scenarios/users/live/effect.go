@@ -19,7 +19,7 @@ type Effect struct {
 	Version  int `json:"version"`  // of this form: 1
 	Services int `json:"services"` // that are there before or after
 	Packets  int `json:"packets"`  // classes that were tried on both sides
-	// Changes are the classes that fare otherwise, those to one destination that fare alike together.
+	// Changes are the classes that are treated differently, those to one destination that are treated alike together.
 	Changes []Altered `json:"changes"`
 	// Mistakes are what is likely to be wrong with the objects after the change and was not before it. Who reads the objects finds them
 	// (package mistake).
@@ -56,7 +56,7 @@ type side struct {
 	world   *sim.World
 }
 
-// EffectOf says which packets fare otherwise after a change. A service without a cluster IP or node port, as files have it that nobody has
+// EffectOf says which packets are treated differently after a change. A service without a cluster IP or node port, as in files that are not
 // applied yet, is given one, the same before and after. Services that select pods get their EndpointSlices where none are given.
 func EffectOf(ctx context.Context, before, after Side) (*Effect, error) {
 	out := &Effect{Version: 1, Changes: []Altered{}, Notes: []string{}}
@@ -184,7 +184,7 @@ func (e *Effect) compare(ctx context.Context, before, after *side) error {
 	return nil
 }
 
-// add adds a class whose fate changes to those that fare alike.
+// add adds a class whose fate changes to those that are treated alike.
 func (e *Effect) add(a oracle.Attempt, after, before *side, was, is string) {
 	changed := Altered{Service: after.serviceOf(a), To: targetOf(a).String(), Before: was, After: is}
 	if changed.Service == "" {

@@ -97,7 +97,7 @@ func (e *Effect) summary() string {
 		c := &e.Changes[i]
 		changed += len(c.Pods) + len(c.Nodes) + len(c.Machines)
 	}
-	return fmt.Sprintf("%d of %s, fare otherwise.", changed, tried)
+	return fmt.Sprintf("%d of %s, are treated differently.", changed, tried)
 }
 
 // clients are the senders in a few words.

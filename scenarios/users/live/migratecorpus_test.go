@@ -81,7 +81,7 @@ func TestMigrateOfShippedCases(t *testing.T) {
 const everyCase = 8
 
 // TestClassesAgreeWithAllPackets: where a class of packets fares alike, its packet does on each node that it comes to, of all packets;
-// where it is a finding, some packets of a node fare otherwise by no clause, or by the same one.
+// where it is a finding, some packets of a node are treated differently by no clause, or by the same one.
 func TestClassesAgreeWithAllPackets(t *testing.T) {
 	clusters := map[string]*Cluster{"recorded": recorded(t, "legacy", migratedNode), "firewall": recorded(t, "legacy", migratedNode)}
 	edit(t, clusters["firewall"].Snapshots[0], netfilter.IPv4, ":FORWARD ACCEPT", ":FORWARD DROP")
@@ -154,7 +154,7 @@ type fatesKey struct {
 	family netfilter.Family
 }
 
-// differs are the packets of an errand that fare otherwise on a node that they come to.
+// differs are the packets of an errand that are treated differently on a node that they come to.
 func (w *sameOnNodes) differs(t *testing.T, p *errand) (out []string) {
 	told, err := w.before.lab.tell(w.before.spec, *p)
 	require.NoError(t, err)

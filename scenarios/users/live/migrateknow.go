@@ -28,7 +28,7 @@ func (m *migration) know() error {
 	m.shared()
 	m.ownRules()
 	if m.out.WrongBefore > 0 {
-		m.out.Notes = append(m.out.Notes, fmt.Sprintf("%s fare otherwise, and were not as the objects promise before the change: see "+
+		m.out.Notes = append(m.out.Notes, fmt.Sprintf("%s are treated differently, and were not as the objects promise before the change: see "+
 			"chainwalk doctor", plural(m.out.WrongBefore, "way")))
 	}
 	return nil
@@ -193,8 +193,8 @@ func (m *migration) conclude() {
 	case len(out.Findings) > 0:
 		out.Answer = fmt.Sprintf("%s%s (%s). %s", open, plural(len(out.Findings), "finding"), where, out.Findings[0].Says)
 	case uncovered > 0:
-		out.Answer = fmt.Sprintf("%sno class of packets is a finding, but %s of all packets fare otherwise, and no clause of the specification "+
-			"says so (%s)", open, plural(uncovered, "kind"), where)
+		out.Answer = fmt.Sprintf("%sno class of packets is a finding, but %s of all packets are treated differently, and no clause of the "+
+			"specification says so (%s)", open, plural(uncovered, "kind"), where)
 	case broken >= 0:
 		out.Answer = fmt.Sprintf("%sno finding, and some clients are not served any longer, as documented (%s). %s", open, where,
 			out.Documented[broken].Says)

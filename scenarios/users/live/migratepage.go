@@ -110,7 +110,7 @@ func (d *drawing) moved(m *Moved, colour, word, id string) dom.Part {
 		d.example(m.Example, id))
 }
 
-// figures are how many packets fare otherwise.
+// figures are how many packets are treated differently.
 func (m *Moved) figures() string {
 	text := plural(m.Ways, "way")
 	switch m.Unserved {

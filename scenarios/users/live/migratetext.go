@@ -55,9 +55,9 @@ func (p *printer) allNodes(all []explained.Answer) {
 	switch {
 	case len(names) == 0:
 	case kinds == 0:
-		p.printf("all packets of %s fare alike\n", p.names(names))
+		p.printf("all packets of %s are treated alike\n", p.names(names))
 	default:
-		p.printf("all packets of %s: %s of them fare otherwise, all as the specification says\n", p.names(names), plural(kinds, "kind"))
+		p.printf("all packets of %s: %s of them are treated differently, all as the specification says\n", p.names(names), plural(kinds, "kind"))
 	}
 }
 

@@ -32,10 +32,10 @@ type Migration struct {
 	// Answer is the whole answer in one line.
 	Answer string         `json:"answer"`
 	Nodes  []MigratedNode `json:"nodes"`
-	// Ways counts the classes of packets that were tried on both sides, and Same those of them that fare alike.
+	// Ways counts the classes of packets that were tried on both sides, and Same those of them that are treated alike.
 	Ways int `json:"ways"`
 	Same int `json:"same"`
-	// WrongBefore counts those that fare otherwise and were not as the objects promise before.
+	// WrongBefore counts those that are treated differently and were not as the objects promise before.
 	WrongBefore int `json:"wrongBefore,omitempty"`
 	// Findings are differences that no document tells of, and what keeps a node from changing.
 	Findings []Moved `json:"findings"`
@@ -76,7 +76,7 @@ type MigratedNode struct {
 
 // Moved is one difference, with everything that has it.
 type Moved struct {
-	// Clause is the clause of the specification by which packets fare otherwise, or which is broken afterwards.
+	// Clause is the clause of the specification by which packets are treated differently, or which is broken afterwards.
 	Clause string `json:"clause,omitempty"`
 	Says   string `json:"says"`
 	// Sentence is what the document says, and Document where it stands.
@@ -113,7 +113,7 @@ type MovedPacket struct {
 // Moment is a step of the change.
 type Moment struct {
 	Name string `json:"name"`
-	// Ways counts the classes of packets that were tried, Otherwise those that fare otherwise than before the change, and Unserved those
+	// Ways counts the classes of packets that were tried, Otherwise those that are treated differently after the change, and Unserved those
 	// whose client was served before and is not now.
 	Ways      int `json:"ways"`
 	Otherwise int `json:"otherwise"`

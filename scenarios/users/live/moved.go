@@ -11,7 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// movedErrand is an errand that fares otherwise after a change.
+// movedErrand is an errand that is treated differently after a change.
 type movedErrand struct {
 	errand
 	was, is       distribution

@@ -42,7 +42,7 @@ var idle = []struct{ rule, why string }{
 	{`^-A (INPUT|OUTPUT) .*-j KUBE-PROXY-FIREWALL`, "a node may use every load balancer here, and no node has a load balancer's address"},
 }
 
-// idleOn says why no packet fares otherwise without the rule; empty if one may.
+// idleOn says why no packet is treated differently without the rule; empty if one may.
 func idleOn(r Rule, chains ruleset) string {
 	for _, i := range idle {
 		if regexp.MustCompile(i.rule).MatchString(r.Text) {

@@ -27,7 +27,7 @@ const (
 	toClusterIP // of a protocol without ports
 )
 
-// differing is packets that fare otherwise, by modes.
+// differing is packets that are treated differently, by modes.
 type differing struct {
 	*forall.Apart
 	// iptables and nftables are what becomes of them in either mode, bare what does without a kube-proxy.
@@ -47,7 +47,7 @@ type clauses struct {
 	remote map[netip.Addr]bool
 }
 
-// predicates say of each clause which packets fare otherwise by it.
+// predicates say of each clause which packets are treated differently by it.
 var predicates = []struct {
 	clause string
 	covers func(*clauses, *differing) bool
@@ -115,7 +115,7 @@ func (c *clauses) judge(d *differing) verdict {
 	return verdict{wrongBefore: same(d.promised, d.There) || c.covering(&promised) != ""}
 }
 
-// covering is the clause by which packets fare otherwise; empty: there is none.
+// covering is the clause by which packets are treated differently; empty: there is none.
 func (c *clauses) covering(d *differing) string {
 	if c.nftables < 0 {
 		return ""

@@ -45,14 +45,14 @@ type Answer struct {
 	Node string `json:"node"`
 	// Answer is all of it in one line.
 	Answer string `json:"answer"`
-	// Kinds counts the kinds of packets that fare otherwise. A kind is two distributions of fates, but for what is translated to.
+	// Kinds counts the kinds of packets that are treated differently. A kind is two distributions of fates, but for what is translated to.
 	Kinds int `json:"kinds"`
-	// Covered are the clauses by which kinds fare otherwise, and Findings the kinds that no clause covers.
+	// Covered are the clauses by which kinds are treated differently, and Findings the kinds that no clause covers.
 	Covered  []Covered `json:"covered"`
 	Findings []Finding `json:"findings"`
-	// WrongBefore counts kinds that fare otherwise, and before not as the objects say.
+	// WrongBefore counts kinds that are treated differently, and before not as the objects say.
 	WrongBefore int `json:"wrongBefore,omitempty"`
-	// Unknown are kinds of which it cannot be said whether they fare otherwise, and LeftOut packets that were not compared, with the
+	// Unknown are kinds of which it cannot be said whether they are treated differently, and LeftOut packets that were not compared, with the
 	// reasons.
 	Unknown []string `json:"unknown,omitempty"`
 	LeftOut []string `json:"leftOut,omitempty"`
@@ -109,14 +109,14 @@ type judge struct {
 	leftOut, unknown map[string]bool
 }
 
-// verdict is what is said of packets that fare otherwise: the clause that says so, or that they were not as promised before; neither: it is
-// a finding.
+// verdict is what is said of packets that are treated differently: the clause that says so, or that they were not as promised before; neither:
+// it is a finding.
 type verdict struct {
 	clause      string
 	wrongBefore bool
 }
 
-// kind is packets that fare otherwise in one way, for one reason.
+// kind is packets that are treated differently in one way, for one reason.
 type kind struct {
 	verdict verdict
 	found   forall.Difference
@@ -171,7 +171,7 @@ func (c *comparison) of(h *packetsim.Host) (*forall.Fates, bool) {
 	return fates, err == nil
 }
 
-// told is the kinds of packets that fare otherwise, by what else the node could be.
+// told is the kinds of packets that are treated differently, by what else the node could be.
 func (c *comparison) told(others ...func() (*packetsim.Host, error)) (map[string]*kind, error) {
 	o := forall.Comparison{Family: c.family, Class: c.class, Numbered: c.clauses.numbered, Known: func(condition string) (holds, known bool) {
 		return false, provenance.AsksMemory(condition)
@@ -216,7 +216,7 @@ func (c *comparison) told(others ...func() (*packetsim.Host, error)) (map[string
 // unwalked is how much less likely an example is than a first packet, if it is of a class that cannot be walked.
 const unwalked = 1000
 
-// isUnknown notes packets of which it is not known whether they fare otherwise.
+// isUnknown notes packets of which it is not known whether they are treated differently.
 func (c *comparison) isUnknown(found *forall.Apart) bool {
 	unknown := false
 	for _, share := range slices.Concat(found.Here, found.There) {
@@ -225,7 +225,7 @@ func (c *comparison) isUnknown(found *forall.Apart) bool {
 	}
 	for _, n := range found.Space.Names {
 		if n.Holds {
-			c.unknown["packets that may fare otherwise if ["+n.Name+"]"] = true
+			c.unknown["packets that may be treated differently if ["+n.Name+"]"] = true
 			unknown = true
 		}
 	}
@@ -294,15 +294,15 @@ func (j *judge) words() string {
 			parts = append(parts, fmt.Sprintf(part.text, part.n))
 		}
 	}
-	text := "all packets fare alike"
+	text := "all packets are treated alike"
 	switch {
 	case covered > 0 && len(parts) == 0:
-		text = kindsOf(out.Kinds) + " of packets fare otherwise, all as the specification says"
+		text = kindsOf(out.Kinds) + " of packets are treated differently, all as the specification says"
 	case covered > 0:
-		text = fmt.Sprintf("%s of packets fare otherwise: %d as the specification says, %s", kindsOf(out.Kinds), covered,
+		text = fmt.Sprintf("%s of packets are treated differently: %d as the specification says, %s", kindsOf(out.Kinds), covered,
 			strings.Join(parts, ", "))
 	case len(parts) > 0:
-		text = fmt.Sprintf("%s of packets fare otherwise: %s", kindsOf(out.Kinds), strings.Join(parts, ", "))
+		text = fmt.Sprintf("%s of packets are treated differently: %s", kindsOf(out.Kinds), strings.Join(parts, ", "))
 	}
 	if len(out.Unknown) > 0 {
 		text = fmt.Sprintf("of %s it cannot be said; of the others, %s", kindsOf(len(out.Unknown)), text)
