@@ -205,6 +205,7 @@ func (a *asking) answer(path []diagram.Edge, leaf diagram.ID) Answer {
 			out.Probability += s.Weight.Float()
 		}
 	}
+	slices.SortFunc(out.Fates, func(a, b Share) int { return compareFates(a.Fate, b.Fate) })
 	return out
 }
 
