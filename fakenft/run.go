@@ -219,6 +219,10 @@ func (r *run) transact(commands []*syntax.Command, requests []request) int {
 	for i, one := range requests {
 		changes[i] = one.Change
 	}
+	if lacks := r.unechoed(changes); lacks != "" {
+		fmt.Fprintf(&r.errors, "nft: chainwalk does not support %s\n", lacks)
+		return 1
+	}
 	made := r.noting(changes)
 	commit := r.tools.kernel.Commit
 	if r.check {

@@ -318,6 +318,10 @@ func (p *jsonTablePrinter) options(o *syntax.ObjectDecl) {
 		p.property("protocol", option(o, "protocol"))
 		p.property("l3proto", option(o, "l3proto"))
 		states := timeouts(o)
+		if len(states) == 0 {
+			p.str(`, "policy": null`)
+			return
+		}
 		p.str(`, "policy": {`)
 		for i, state := range states {
 			if i > 0 {

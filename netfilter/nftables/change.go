@@ -14,6 +14,9 @@ type Change interface{ change() }
 type AddTable struct {
 	TableSpec
 	Exclusive bool
+	// Notify is told of the table if it is made or gets other flags, even if the transaction deletes it again; nil: nobody. Those of the
+	// other changes are told of what they make, or change, and of its table (nf_tables_commit).
+	Notify func(made *Table)
 }
 
 // DeleteTable deletes a table with all that it has; by handle if Handle is not 0. Without a name, all tables (of the family, if one is
@@ -32,6 +35,7 @@ type AddChain struct {
 	Chain     ChainSpec
 	Handle    uint64 // of the chain that is to have the name of Chain (rename)
 	Exclusive bool
+	Notify    func(in *Table, made *Chain)
 }
 
 // DeleteChain deletes a chain with its rules.
@@ -87,6 +91,7 @@ type AddSet struct {
 	Table     string
 	Set       SetSpec
 	Exclusive bool
+	Notify    func(in *Table, made *Set)
 }
 
 // DeleteSet deletes one, by handle if Handle is not 0.
@@ -104,6 +109,15 @@ type AddElements struct {
 	SetID      uint32
 	Elements   []ElementSpec
 	Exclusive  bool
+	// Notify is told of the elements that are made or get another time to live, in their order.
+	Notify func(of *Set, made []MadeElement)
+}
+
+// MadeElement is an element that a transaction makes. The kernel keeps those of a set together that follow each other in a transaction,
+// and tells of all that they are exclusive if the first one is (nft_trans_collapse_set_elem).
+type MadeElement struct {
+	*Element
+	Exclusive bool
 }
 
 // DeleteElements takes elements out of a set: those that are given, or all if Elements is nil.
@@ -120,6 +134,7 @@ type AddObject struct {
 	Table     string
 	Object    ObjectSpec
 	Exclusive bool
+	Notify    func(in *Table, made *Object)
 }
 
 // DeleteObject deletes one.

@@ -81,7 +81,7 @@ func (tx *transaction) addChain(c *AddChain) *fault {
 		return refuse(syscall.EOPNOTSUPP, PartWhole)
 	}
 	if chain == nil {
-		return t.makeChain(&c.Chain)
+		return t.makeChain(c)
 	}
 	switch {
 	case chain.Flags&ChainBinding != 0:
@@ -93,7 +93,8 @@ func (tx *transaction) addChain(c *AddChain) *fault {
 }
 
 // makeChain is nf_tables_addchain.
-func (t *tableEdit) makeChain(spec *ChainSpec) *fault {
+func (t *tableEdit) makeChain(c *AddChain) *fault {
+	spec := &c.Chain
 	own := &Chain{ChainSpec: *spec, made: t.tx.edit}
 	own.ID = 0
 	switch {
@@ -133,6 +134,9 @@ func (t *tableEdit) makeChain(spec *ChainSpec) *fault {
 		t.tx.unbound = append(t.tx.unbound, func() bool { return !t.deleted && t.chainOfHandle(own.Handle) != nil && t.usesOf(own.Name) == 0 })
 	}
 	t.tx.changed = true
+	if c.Notify != nil {
+		c.Notify(t.Table, own)
+	}
 	return nil
 }
 
@@ -174,6 +178,9 @@ func (t *tableEdit) updateChain(chain *Chain, c *AddChain, part Part) *fault {
 		t.ownChain(chain.Name).Policy = p
 	}
 	t.tx.changed, t.pending = true, true
+	if c.Notify != nil {
+		c.Notify(t.Table, t.Chain(chain.Name))
+	}
 	return nil
 }
 

@@ -23,38 +23,46 @@ func (tx *transaction) addElements(c *AddElements) *fault {
 	set := t.ownSet(entry.set.Name, len(c.Elements))
 	set.begun = nil
 	leads := false
+	var told []MadeElement
 	// The elements of one change are kept together.
 	kept := make([]Element, len(c.Elements))
 	for i := range c.Elements {
 		spec := &c.Elements[i]
-		if errno := t.addElement(set, spec, &kept[i], c.Exclusive); errno != 0 {
+		made, errno := t.addElement(set, spec, &kept[i], c.Exclusive)
+		if errno != 0 {
 			return &fault{errno: errno, part: PartElement, index: i}
+		}
+		if made != nil && c.Notify != nil {
+			told = append(told, MadeElement{made, tx.batch.takes(set, c.Exclusive)})
 		}
 		if v := verdictOf(&kept[i]); v != nil && v.Chain != "" {
 			leads = true
 			t.dirtyVerdicts = append(t.dirtyVerdicts, dirtyVerdict{set.Name, v})
 		}
 	}
+	if len(told) > 0 {
+		c.Notify(set, told)
+	}
 	return t.checked(leads)
 }
 
-// addElement is nft_add_set_elem. The element is kept in e.
-func (t *tableEdit) addElement(set *Set, spec *ElementSpec, e *Element, exclusive bool) syscall.Errno {
+// addElement is nft_add_set_elem. The element is kept in e. It returns the element if it is made or changed.
+func (t *tableEdit) addElement(set *Set, spec *ElementSpec, e *Element, exclusive bool) (*Element, syscall.Errno) {
 	if errno := set.checkElement(spec); errno != 0 {
-		return errno
+		return nil, errno
 	}
 	e.ElementSpec = *spec
 	if errno := set.time(e, t.tx.now); errno != 0 {
-		return errno
+		return nil, errno
 	}
 	if errno := set.giveExprs(e); errno != 0 {
-		return errno
+		return nil, errno
 	}
 	if set.Flags&SetObject != 0 && spec.Flags&ElementIntervalEnd == 0 && t.objects.Ref(objectKey(set.ObjectType, spec.Object)) == nil {
-		return syscall.ENOENT
+		return nil, syscall.ENOENT
 	}
 	if errno := t.takeData(set, e); errno != 0 {
-		return errno
+		return nil, errno
 	}
 	m := set.members.Load()
 	old, errno := m.clash(set, e, t.tx.now)
@@ -63,13 +71,13 @@ func (t *tableEdit) addElement(set *Set, spec *ElementSpec, e *Element, exclusiv
 		old = nil
 	}
 	if errno == 0 && old != nil {
-		errno = t.again(set, m, old, e, exclusive)
+		changed, errno := t.again(set, m, old, e, exclusive)
 		t.release(verdictOf(e))
-		return errno
+		return changed, errno
 	}
 	if errno != 0 {
 		t.release(verdictOf(e))
-		return errno
+		return nil, errno
 	}
 	// One too many is refused and stays until all is undone.
 	if spec.Flags&ElementCatchall == 0 && m.len() >= m.capacity(&set.SetSpec) && !t.expireSet(set) {
@@ -81,7 +89,7 @@ func (t *tableEdit) addElement(set *Set, spec *ElementSpec, e *Element, exclusiv
 		t.objects.Ref(objectKey(set.ObjectType, e.Object)).uses++
 	}
 	t.tx.changed = true
-	return errno
+	return e, errno
 }
 
 func verdictOf(e *Element) *expr.Verdict {
@@ -185,16 +193,18 @@ func (t *tableEdit) takeData(set *Set, e *Element) syscall.Errno {
 	return errno
 }
 
-// again adds an element that is there: it must map to the same, and may get another time to live.
-func (t *tableEdit) again(set *Set, m *members, old, e *Element, exclusive bool) syscall.Errno {
+// again adds an element that is there: it must map to the same, and may get another time to live, which the element that it returns has.
+func (t *tableEdit) again(set *Set, m *members, old, e *Element, exclusive bool) (*Element, syscall.Errno) {
 	if !sameData(old.Data, e.Data) || old.Object != e.Object || exclusive {
-		return syscall.EEXIST
+		return nil, syscall.EEXIST
 	}
 	if set.Flags&SetTimeout == 0 || e.Flags&ElementIntervalEnd != 0 || old.Timeout == e.Timeout && e.Expires == 0 {
-		return 0
+		return nil, 0
 	}
 	t.tx.updateElement(t, set, old, e)
-	return 0
+	changed := &Element{ElementSpec: old.ElementSpec}
+	changed.Timeout, changed.HasTimeout, changed.Deadline = e.Timeout, e.HasTimeout, e.Deadline
+	return changed, 0
 }
 
 // updateElement gives an element another time to live when all changes are made: until then it is compared with the old one.

@@ -46,6 +46,9 @@ func (tx *transaction) addObject(c *AddObject) *fault {
 	t.objects.Put(key, objectEntry{object: own})
 	t.objectList.Append(own)
 	tx.changed = true
+	if c.Notify != nil {
+		c.Notify(t.Table, own)
+	}
 	return nil
 }
 
@@ -63,6 +66,9 @@ func (t *tableEdit) updateObject(entry *objectEntry, c *AddObject) {
 	entry.object = &own
 	t.objectList.Set(t.objectPlace(own.Handle), &own)
 	t.tx.changed = true
+	if c.Notify != nil {
+		c.Notify(t.Table, &own)
+	}
 }
 
 func (tx *transaction) deleteObject(c *DeleteObject) *fault {

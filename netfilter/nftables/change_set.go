@@ -133,6 +133,9 @@ func (tx *transaction) addSet(c *AddSet) *fault {
 		})
 	}
 	tx.changed = true
+	if c.Notify != nil {
+		c.Notify(t.Table, own)
+	}
 	return nil
 }
 
@@ -159,6 +162,9 @@ func (t *tableEdit) updateSet(set *Set, c *AddSet) *fault {
 			}
 		}
 	})
+	if c.Notify != nil {
+		c.Notify(t.Table, set)
+	}
 	return nil
 }
 

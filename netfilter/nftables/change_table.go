@@ -26,7 +26,7 @@ func (tx *transaction) addTable(c *AddTable) *fault {
 		if c.Exclusive {
 			return refuse(syscall.EEXIST, PartTable)
 		}
-		return t.update(c.Flags)
+		return t.update(c)
 	}
 	if c.Flags&^tableFlags != 0 {
 		return refuse(syscall.EOPNOTSUPP, PartWhole)
@@ -35,14 +35,18 @@ func (tx *transaction) addTable(c *AddTable) *fault {
 	at, _ := findTable(tx.tables, c.Family, c.Name)
 	tx.own()
 	tx.tables = slices.Insert(tx.tables, at, t)
-	tx.editOf(at).checking = tx.checking
+	e := tx.editOf(at)
+	e.checking = tx.checking
 	tx.changed = true
+	if c.Notify != nil {
+		c.Notify(e.Table)
+	}
 	return nil
 }
 
 // update changes a table's flags (nf_tables_updtable).
-func (t *tableEdit) update(flags TableFlags) *fault {
-	switch {
+func (t *tableEdit) update(c *AddTable) *fault {
+	switch flags := c.Flags; {
 	case flags&^tableFlags != 0, t.Flags&TableOwner != 0 && flags&TableOwner == 0:
 		return refuse(syscall.EOPNOTSUPP, PartWhole)
 	case flags == t.Flags:
@@ -51,9 +55,12 @@ func (t *tableEdit) update(flags TableFlags) *fault {
 	if t.updated || t.pending {
 		return refuse(syscall.EINVAL, PartWhole)
 	}
-	t.updated = (flags^t.Flags)&TableDormant != 0
-	t.Flags = flags
+	t.updated = (c.Flags^t.Flags)&TableDormant != 0
+	t.Flags = c.Flags
 	t.tx.changed = true
+	if c.Notify != nil {
+		c.Notify(t.Table)
+	}
 	return nil
 }
 

@@ -37,6 +37,7 @@ type transaction struct {
 	unbound  []func() bool // say that an anonymous set, or a chain without a name, is named by no rule
 	updates  map[*Element]*Element
 	sized    []sizedSet
+	batch    elementBatch
 }
 
 // transactionID is a number of a chain or set within a transaction.
@@ -153,7 +154,7 @@ func (k *Kernel) begin() *transaction {
 func (tx *transaction) run(changes []Change) []Refusal {
 	var refusals []Refusal
 	for i, c := range changes {
-		if f := tx.change(c); f != nil {
+		if f := tx.apart(c); f != nil {
 			refusals = append(refusals, Refusal{Change: i, Errno: f.errno, Part: f.part, Index: f.index})
 		}
 	}
