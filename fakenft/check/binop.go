@@ -230,11 +230,24 @@ func (c *exprChecker) canTransfer(op *syntax.Binop, by *syntax.Value, e syntax.E
 			if c.want.bits < e.Bits+int(by.Num.Lo) {
 				c.want.bits += int(by.Num.Lo)
 			}
+			if of := op.Left.Info().Bits; byteCount(c.want.bits) > byteCount(of) || by.Num.IsZero() && isConverted(op.Left) {
+				return false, c.wrong(fmt.Sprintf("chainwalk does not support comparing %d bits that are shifted to the right: nft 1.0.6 makes "+
+					"the constant longer than that, or turns its bytes round", of), e.Loc, op.Loc)
+			}
 		}
 		return true, true
 	}
 	return false, true
 }
+
+// isConverted says that the order of bytes is changed before.
+func isConverted(e syntax.Expr) bool {
+	_, is := e.(*syntax.Unary)
+	return is
+}
+
+// byteCount is how many bytes hold some bits.
+func byteCount(bits int) int { return (bits + 7) / 8 }
 
 func (c *exprChecker) transferOne(op syntax.BinaryOp, by *syntax.Value, at *syntax.Expr) bool {
 	switch e := (*at).(type) {
