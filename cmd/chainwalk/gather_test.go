@@ -88,7 +88,7 @@ func TestOneSourceOfACluster(t *testing.T) {
 		{"doctor", "(or give --saved FOLDER, or -A, --context NAME or --kubeconfig FILE to gather all of it from a cluster)"},
 		{"doctor --saved " + filepath.Dir(nowhere), "want a folder that chainwalk gather --save has written"},
 		{"doctor --kubeconfig " + nowhere, "no cluster to gather from"},
-		{"gather", "--save is missing: give the folder to keep what was gathered in"},
+		{"gather", "--save is missing: give the folder for the gathered objects and snapshots"},
 		{"gather --save x --clean", "clean rights save"},
 		{"trace --saved x --rules y packet", "rules saved"},
 	} {
