@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ func TestMigrateOfShippedCases(t *testing.T) {
 			both := scenarios.RunIn(t.Context(), s, sim.Backend{Options: sim.Options{Direct: true}}, scenarios.ModeIPTables, scenarios.ModeNFTables)
 			c := withKernels(t, simulatedOf(t, s))
 			c.Dialect = netfilter.Legacy
-			m, err := c.Migrate(t.Context(), Target{Mode: manifest.ModeNFTables, AllPackets: i%everyCase == 0})
+			m, err := c.Migrate(t.Context(), Target{Mode: manifest.ModeNFTables, AllPackets: i%*everyCase == 0})
 			require.NoError(t, err)
 			for k := range m.AllPackets {
 				if a := &m.AllPackets[k]; len(m.Findings) == 0 {
@@ -78,7 +79,7 @@ func TestMigrateOfShippedCases(t *testing.T) {
 }
 
 // everyCase is of how many shipped cases one has all packets judged too. At 1 it takes minutes.
-const everyCase = 8
+var everyCase = flag.Int("every-case", 24, "judge all packets in one of so many shipped cases")
 
 // TestClassesAgreeWithAllPackets: where a class of packets fares alike, its packet does on each node that it comes to, of all packets;
 // where it is a finding, some packets of a node are treated differently by no clause, or by the same one.
