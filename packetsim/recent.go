@@ -81,7 +81,7 @@ func (mt *matcher) matchRecent(s *skb, m *match.Recent) bool {
 	}
 	key := recentKey{applyMask(addr, list.mask)}
 	entry := list.entries[key]
-	if entry != nil && m.TTL && entry.ttl != ttl {
+	if entry != nil && m.TTL && entry.ttl != ttl && entry.ttl != 0 && ttl != 0 { // 0 is as any other (recent_entry_lookup)
 		entry = nil
 	}
 	if entry == nil {

@@ -72,8 +72,8 @@ func nameRange(v *syntax.Value) (from, to *syntax.Value) {
 	return from, to
 }
 
-// shortenBeginnings makes the beginnings of names that the kernel has the numbers that nft 1.0.6 takes them for: those of their bytes and an
-// asterisk, without the bytes behind them. They stay where they are among the others, though they are smaller than all whole names.
+// shortenBeginnings makes the beginnings of names that the kernel has the numbers that nft 1.0.6 takes them for: those of their bytes and
+// an asterisk, without the bytes behind them. They stay where they are among the others, though they are smaller than all whole names.
 func shortenBeginnings(items []syntax.Expr) {
 	for _, item := range items {
 		if from, to, ok := endsOf(item); ok && from.Num != to.Num && from.Type.Is(syntax.TypeString) {
