@@ -10,8 +10,8 @@ import (
 	"github.com/chainwalk/chainwalk/fakenft"
 )
 
-// TestIdentifierIsDrawnOnce: the identifier of an echo request whose destination is translated at random is one of 65,536, which are no ways
-// of their own (nf_nat_l4proto_unique_tuple).
+// TestIdentifierIsDrawnOnce: the identifier of an echo request whose destination is translated at random is one of 65,536, which are no
+// ways of their own (nf_nat_l4proto_unique_tuple).
 func TestIdentifierIsDrawnOnce(t *testing.T) {
 	tools := fakenft.New(fakenft.Options{})
 	text := "table ip nat {\n\tchain pre {\n\t\ttype nat hook prerouting priority -100;\n\t\tdnat to 10.244.0.12 fully-random\n\t}\n}\n"
