@@ -17,7 +17,8 @@ import (
 func TestKernelRunsInNamespacesAtOnce(t *testing.T) {
 	kerneltest.Need(t, "nft", "nfacct", "iptables-legacy", "iptables-nft", "ip6tables-legacy", "ip6tables-nft")
 	run := func(on string) string {
-		status, out, errOut := call("", "run", cases, "--run", "affinity (to|in)|own affinity|of an affinity", "--on", on, "--parallel", "4", "--ways", "none")
+		status, out, errOut := call("", "run", cases, "--run", "affinity (to|in)|own affinity|of an affinity", "--on", on, "--parallel", "4",
+			"--ways", "none")
 		require.Equal(t, exitHeld, status, out+errOut)
 		return out
 	}

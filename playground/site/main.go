@@ -1,5 +1,5 @@
-// Command site writes what the playground's page loads beside its script: site [-programs rules,cluster] [-quick] OUT. It compiles the programs to
-// WebAssembly and packs them, and makes the examples. It fails if the program of the first tab is larger than its limit.
+// Command site writes what the playground's page loads beside its script: site [-programs rules,cluster] [-quick] OUT. It compiles the
+// programs to WebAssembly and packs them, and makes the examples. It fails if the program of the first tab is larger than its limit.
 package main
 
 import (

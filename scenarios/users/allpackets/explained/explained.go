@@ -109,8 +109,8 @@ type judge struct {
 	leftOut, unknown map[string]bool
 }
 
-// verdict is what is said of packets that are treated differently: the clause that says so, or that they were not as promised before; neither:
-// it is a finding.
+// verdict is what is said of packets that are treated differently: the clause that says so, or that they were not as promised before. If
+// it is neither, they are a finding.
 type verdict struct {
 	clause      string
 	wrongBefore bool
