@@ -82,20 +82,25 @@ func (f *Fates) Apart(other *Fates, c *Comparison) iter.Seq[Apart] {
 // together puts parts into one world, that has the devices of all.
 func together(parts []*part) (*world, []diagram.ID) {
 	w := parts[0].world
+	if !slices.ContainsFunc(parts, func(p *part) bool { return !slices.Equal(p.world.devices, w.devices) }) {
+		return w, takeAll(w, parts)
+	}
 	devices := map[string]bool{}
 	for _, p := range parts {
 		for _, d := range p.world.devices {
 			devices[d] = true
 		}
 	}
-	if all := slices.Sorted(maps.Keys(devices)); !slices.Equal(all, w.devices) {
-		w = newWorld(w.six, all)
-	}
+	w = newWorld(w.six, slices.Sorted(maps.Keys(devices)))
+	return w, takeAll(w, parts)
+}
+
+func takeAll(w *world, parts []*part) []diagram.ID {
 	var roots []diagram.ID
 	for _, p := range parts {
 		roots = append(roots, w.take(p.world, p.root))
 	}
-	return w, roots
+	return roots
 }
 
 // meeting is nodes of several functions that a packet comes to: of the two that are compared, of those beside, and of the numbers.

@@ -59,14 +59,16 @@ func newBuilder(w *world, store *diagram.Store, t *packetsim.Terrain, class Clas
 		readChains: readChains{s: store, chains: map[any]*chain{}},
 		boxes:      map[any]*boxes{}, gen: generations{nodes: cmp.Or(o.generation, defaultGeneration)},
 	}
-	b.links = links{outcomes: &b.outcomes, devices: t.Devices(), number: map[string]int{}}
+	b.links = links{outcomes: &b.outcomes, t: t, devices: t.Devices(), number: map[string]int{}}
 	for i, name := range w.devices {
 		b.number[name] = i + 1
 	}
+	b.sortDoorways()
 	for at := range b.entries {
 		b.entries[at] = t.Entries(netfilter.Hook(at))
 	}
 	b.terrain = cutsOf(t)
+	b.sortOrigins(t)
 	return b
 }
 
@@ -129,47 +131,39 @@ func (b *builder) walkFrom(view int32) diagram.ID {
 	limit := len(b.w.devices)
 	last, kids := make([]diagram.Value, limit+1), make([]diagram.ID, limit+1)
 	ways := make([]diagram.ID, limit+1)
-	absent := b.unmodelled(noDevice)
 	for i := range limit + 1 {
-		last[i], kids[i], ways[i] = diagram.Number(uint64(i)), b.s.One(diagram.Atom(i)), absent
+		last[i], kids[i] = diagram.Number(uint64(i)), b.s.One(diagram.Atom(i))
 	}
 	here := start
 	here.origin, here.hook = fromHost, netfilter.Output
 	ways[0] = b.onward(b.routeOut(here, false))
-	for i := range b.devices {
-		ways[b.number[b.devices[i].Name]] = b.onward(b.entering(start, &b.devices[i]))
+	for _, d := range b.doorways {
+		way := b.onward(b.entering(start, b.w.devices[d.devices[0]-1]))
+		for _, in := range d.devices {
+			ways[in] = way
+		}
 	}
 	return b.s.Replace(b.s.Node(vIn, last, kids), func(a diagram.Atom) diagram.ID { return ways[a] })
 }
 
 // entering is a packet that comes in by a device.
-func (b *builder) entering(start state, dev *packetsim.Device) diagram.ID {
+func (b *builder) entering(start state, in string) diagram.ID {
 	start.hook = netfilter.PreRouting
-	switch {
-	case !dev.Up:
+	switch doorway := b.t.Doorway(in); {
+	case doorway == packetsim.Doorway{}:
+		return b.unmodelled(noDevice)
+	case !doorway.Up:
 		return b.dropped()
-	case b.t.Bridge(dev.Name) != "":
+	case doorway.Port:
 		return b.unmodelled(bridgePort)
 	}
 	dst := b.views[start.view].addr
-	return b.bySource(func(src netip.Addr) diagram.ID {
-		if b.t.Enters(src, dst, dev.Name) != "" {
+	return b.byOrigin(func(src netip.Addr) diagram.ID {
+		if b.t.Enters(src, dst, in) != "" {
 			return b.dropped()
 		}
 		return b.is(fell, start)
 	})
-}
-
-// bySource is a function of the source, which is the same between two cuts of the terrain.
-func (p *places) bySource(of func(netip.Addr) diagram.ID) diagram.ID {
-	last, kids := make([]diagram.Value, len(p.terrain)), make([]diagram.ID, len(p.terrain))
-	for i, first := range p.terrain {
-		if last[i] = p.s.Limit(vSrc); i+1 < len(p.terrain) {
-			last[i] = p.terrain[i+1].Prev()
-		}
-		kids[i] = of(addrOf(first, p.six))
-	}
-	return p.s.Node(vSrc, last, kids)
 }
 
 // onward goes on from each state.

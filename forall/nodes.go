@@ -251,7 +251,8 @@ func (j *joint) comes(e *entrance, more int) diagram.ID {
 		}
 		return j.w.fate(b.w.fateOf(a).on(j.nodes[e.node].Name))
 	}
-	t := taking{to: j.w, from: b.w, known: map[diagram.ID]diagram.ID{}, of: " on " + j.nodes[e.node].Name, as: as}
+	t := newTaking(j.w, b.w, as)
+	t.of = " on " + j.nodes[e.node].Name
 	made := j.onward(e.node, t.take(root), more)
 	j.inside[key] = made
 	return made

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // places are the destinations as far as the host can tell them apart. Rules and routing ask for sets of destinations; those that are in
@@ -17,6 +18,7 @@ type places struct {
 	only      only
 	six       bool
 	terrain   []diagram.Value // where the terrain may change
+	origins   []int32         // of the sources between two of these: numbers of those that routing treats alike
 	slices    []slice
 	views     []view // from 1 on
 	wanted    []diagram.Interval
@@ -160,4 +162,45 @@ func classify(intervals []diagram.Interval, cuts []diagram.Value, limit diagram.
 		out.first, out.class = append(out.first, events[i].at), append(out.class, class)
 	}
 	return out
+}
+
+// sortOrigins finds out which sources routing treats alike.
+func (p *places) sortOrigins(t *packetsim.Terrain) {
+	known := map[packetsim.Origin]int32{}
+	for _, first := range p.terrain {
+		origin := t.Origin(addrOf(first, p.six))
+		if _, is := known[origin]; !is {
+			known[origin] = int32(len(known))
+		}
+		p.origins = append(p.origins, known[origin])
+	}
+}
+
+// byOrigin is a function of the source that is the same for those that routing treats alike.
+func (p *places) byOrigin(of func(netip.Addr) diagram.ID) diagram.ID {
+	known := make([]diagram.ID, len(p.origins)) // plus 1
+	return p.byPart(func(i int) diagram.ID {
+		id := &known[p.origins[i]]
+		if *id == 0 {
+			*id = of(addrOf(p.terrain[i], p.six)) + 1
+		}
+		return *id - 1
+	})
+}
+
+// bySource is a function of the source, which is the same between two cuts of the terrain.
+func (p *places) bySource(of func(netip.Addr) diagram.ID) diagram.ID {
+	return p.byPart(func(i int) diagram.ID { return of(addrOf(p.terrain[i], p.six)) })
+}
+
+// byPart is a function of the part of the terrain that the source is in.
+func (p *places) byPart(of func(int) diagram.ID) diagram.ID {
+	last, kids := make([]diagram.Value, len(p.terrain)), make([]diagram.ID, len(p.terrain))
+	for i := range p.terrain {
+		if last[i] = p.s.Limit(vSrc); i+1 < len(p.terrain) {
+			last[i] = p.terrain[i+1].Prev()
+		}
+		kids[i] = of(i)
+	}
+	return p.s.Node(vSrc, last, kids)
 }

@@ -186,7 +186,7 @@ func (b *builder) repliesTo(view int32, a answering, src netip.Addr) diagram.ID 
 	case !b.t.Returns(a.in, a.direct, to):
 		return b.s.One(b.w.fate(Fate{To: toElsewhere}))
 	}
-	return b.onward(b.entering(st, b.device(a.in)))
+	return b.onward(b.entering(st, a.in))
 }
 
 // natBack gives a reply back what NAT has translated of the packet that it answers.

@@ -2,6 +2,7 @@ package forall
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -29,7 +30,7 @@ func (b *builder) routeOut(st state, anySrc bool) diagram.ID {
 		if st.src != 0 {
 			routes = of(b.sources.at(st.src))
 		} else {
-			routes = b.bySource(of)
+			routes = b.byOrigin(of)
 		}
 		b.cutsOut.put(key, routes)
 	}
@@ -51,19 +52,7 @@ func (b *builder) routeIn(st state) diagram.ID {
 	key := routeKey{like: like, mark: st.mark}
 	routes, known := b.cutsIn.get(key)
 	if !known {
-		limit := len(b.w.devices)
-		routes = b.bySource(func(src netip.Addr) diagram.ID {
-			last, kids := make([]diagram.Value, limit+1), make([]diagram.ID, limit+1)
-			for i := range limit + 1 {
-				last[i], kids[i] = diagram.Number(uint64(i)), b.dropped()
-			}
-			for i := range b.devices {
-				if in := b.devices[i].Name; b.devices[i].Up && b.t.Bridge(in) == "" {
-					kids[b.number[in]] = b.wayLeaf(b.t.RouteIn(src, view.addr, st.mark, in), view.addr, hop)
-				}
-			}
-			return b.s.Node(vIn, last, kids)
-		})
+		routes = b.byOrigin(func(src netip.Addr) diagram.ID { return b.routesIn(src, view.addr, st.mark, hop) })
 		b.cutsIn.put(key, routes)
 	}
 	routed := b.withWay(routes, hop, st, func(st *state) { st.routed = true })
@@ -76,9 +65,86 @@ func (b *builder) routeIn(st state) diagram.ID {
 // links are the devices of the host and the ways that lead out of them.
 type links struct {
 	*outcomes
-	devices []packetsim.Device
-	number  map[string]int // of devices in vIn
-	ways    numbered[packetsim.Way]
+	t        *packetsim.Terrain
+	devices  []packetsim.Device
+	number   map[string]int // of devices in vIn
+	doorways []*doorway
+	rows     []row
+	ways     numbered[packetsim.Way]
+}
+
+// doorway is the devices of a doorway, by their numbers in vIn.
+type doorway struct {
+	packetsim.Doorway
+	at      int // in links.doorways
+	devices []int
+}
+
+// row is devices of one doorway with numbers one after the other.
+type row struct {
+	*doorway
+	first, last int
+}
+
+// routesIn is where routing sends packets between two addresses on, by the device that they came in by: of the devices of a doorway it asks
+// for one, besides those that are the doors of the addresses.
+func (l *links) routesIn(src, dst netip.Addr, mark uint32, hop netip.Addr) diagram.ID {
+	ask := func(d *doorway, in int) diagram.ID {
+		if !d.Up || d.Port {
+			return l.dropped()
+		}
+		return l.wayLeaf(l.t.RouteIn(src, dst, mark, l.w.devices[in-1]), dst, hop)
+	}
+	doors, known := l.doorsOf(src, dst)
+	like := make([]diagram.ID, len(l.doorways)) // of the doorways that were asked for, plus 1
+	last, kids := []diagram.Value{diagram.Number(0)}, []diagram.ID{l.dropped()}
+	for i := range l.rows {
+		row := &l.rows[i]
+		for in := row.first; in <= row.last; in++ {
+			at, isDoor := slices.BinarySearch(doors, in)
+			if isDoor || !known {
+				last, kids = append(last, diagram.Number(uint64(in))), append(kids, ask(row.doorway, in))
+				continue
+			}
+			if like[row.at] == 0 {
+				like[row.at] = ask(row.doorway, in) + 1
+			}
+			if in = row.last; at < len(doors) {
+				in = min(in, doors[at]-1)
+			}
+			last, kids = append(last, diagram.Number(uint64(in))), append(kids, like[row.at]-1)
+		}
+	}
+	return l.s.Node(vIn, last, kids)
+}
+
+// doorsOf are the numbers of the doors of two addresses, ascending.
+func (l *links) doorsOf(src, dst netip.Addr) (doors []int, known bool) {
+	names, known := l.t.Doors(src, dst)
+	for _, name := range names {
+		doors = append(doors, l.number[name])
+	}
+	slices.Sort(doors)
+	return doors, known
+}
+
+// sortDoorways puts the devices of the world into doorways. Those that this host does not have are in the zero one.
+func (l *links) sortDoorways() {
+	known := map[packetsim.Doorway]*doorway{}
+	for i, name := range l.w.devices {
+		of, in := l.t.Doorway(name), i+1
+		d := known[of]
+		if d == nil {
+			d = &doorway{Doorway: of, at: len(l.doorways)}
+			known[of], l.doorways = d, append(l.doorways, d)
+		}
+		d.devices = append(d.devices, in)
+		if n := len(l.rows); n > 0 && l.rows[n-1].doorway == d {
+			l.rows[n-1].last = in
+		} else {
+			l.rows = append(l.rows, row{d, in, in})
+		}
+	}
 }
 
 // wayLeaf is the leaf of a way: its number as an atom, or an end. The next hop is left out, be it the destination itself or another one.

@@ -15,10 +15,21 @@ type likely struct {
 	hosts []*packetsim.Host
 	// addrs are addresses of neighbours and of the hosts, the most likely ones first.
 	addrs []netip.Addr
+	// from are those of addrs whose packets come by a device, in the same order; nil: not asked yet.
+	from map[string][]netip.Addr
+	// to are likely addresses of those that were asked for, and ways the devices by which packets from an address come.
+	to   map[Addrs]likelyAddr
+	ways map[netip.Addr][]string
+}
+
+// likelyAddr is an address, and how unlikely it is.
+type likelyAddr struct {
+	netip.Addr
+	cost int
 }
 
 func newLikely(hosts ...*packetsim.Host) *likely {
-	l := &likely{hosts: hosts}
+	l := &likely{hosts: hosts, to: map[Addrs]likelyAddr{}, ways: map[netip.Addr][]string{}}
 	for _, h := range hosts {
 		config := h.Config()
 		for _, r := range config.Routes {
@@ -65,18 +76,6 @@ func (l *likely) isOn(family netfilter.Family) func(diagram.Edge) bool {
 
 // witness is a packet of a box, and how unlikely it is: 0 is as a real one.
 func (l *likely) witness(s *Space) (inet.Input, int) {
-	best, least := inet.Input{}, -1
-	for _, device := range s.In {
-		in, cost := l.by(s, device)
-		if least < 0 || cost < least {
-			best, least = in, cost
-		}
-	}
-	return best, least
-}
-
-// by is the likeliest packet of a box that comes by a device.
-func (l *likely) by(s *Space, device string) (inet.Input, int) {
 	var p inet.Packet
 	cost := 0
 	p.Proto, cost = proto(s.Protos, s.Family)
@@ -85,57 +84,107 @@ func (l *likely) by(s *Space, device string) (inet.Input, int) {
 	if s.SrcPorts.Last < 1024 {
 		cost++
 	}
-	var unlikely int
-	p.Dst, unlikely = l.addr(s.Dst, nil)
-	cost += unlikely
-	in := inet.Input{In: device, Local: device == ""}
-	p.Src, unlikely = l.addr(s.Src, func(a netip.Addr) bool { return l.comesBy(a, device) })
-	cost += 2 * unlikely
-	if device == loopback {
-		cost += 8
-	}
-	if p.Src.IsLoopback() && !p.Dst.IsLoopback() {
-		cost += 4
-	}
-	cost += 4 * len(s.Names)
-	in.Packet = Usual(p, s.Class)
-	return in, cost
+	dst := l.destination(s.Dst)
+	p.Dst = dst.Addr
+	device, src := l.entrance(s, p.Dst)
+	p.Src = src.Addr
+	return inet.Input{In: device, Local: device == "", Packet: Usual(p, s.Class)}, cost + dst.cost + src.cost + 4*len(s.Names)
 }
 
-// comesBy says whether packets from an address come by a device, by the routes to it.
-func (l *likely) comesBy(a netip.Addr, device string) bool {
-	for _, h := range l.hosts {
-		if device == "" {
-			if h.IsLocal(a) {
-				return true
+// entrance is the likeliest device of a box by which a packet to a destination comes, and its source.
+func (l *likely) entrance(s *Space, dst netip.Addr) (device string, src likelyAddr) {
+	src.cost = -1
+	for _, in := range s.In {
+		a := l.source(s.Src, in)
+		a.cost *= 2
+		if in == loopback {
+			a.cost += 8
+		}
+		if a.IsLoopback() && !dst.IsLoopback() {
+			a.cost += 4
+		}
+		if src.cost < 0 || a.cost < src.cost {
+			device, src = in, a
+		}
+		if src.cost == 0 {
+			break
+		}
+	}
+	return device, src
+}
+
+// comingBy are the addresses whose packets come by a device, by the routes to them.
+func (l *likely) comingBy(device string) []netip.Addr {
+	if l.from == nil {
+		l.from = map[string][]netip.Addr{}
+		for _, a := range l.addrs {
+			for _, by := range l.waysOf(a) {
+				l.from[by] = append(l.from[by], a)
 			}
-			continue
-		}
-		if way, err := h.WayTo(a); err == nil && way == device {
-			return true
 		}
 	}
-	return false
+	return l.from[device]
 }
 
-// addr is a likely address of some, which must be so if it can; 0 is as likely as can be.
-func (l *likely) addr(of Addrs, must func(netip.Addr) bool) (netip.Addr, int) {
-	for _, a := range l.addrs {
-		if of.Has(a) && (must == nil || must(a)) {
-			return a, 0
+// waysOf are the devices by which packets from an address come, by the routes to it; the empty one: a host sends them.
+func (l *likely) waysOf(a netip.Addr) []string {
+	devices, known := l.ways[a]
+	if known {
+		return devices
+	}
+	add := func(device string) {
+		if !slices.Contains(devices, device) {
+			devices = append(devices, device)
 		}
 	}
-	candidates := []netip.Addr{of.First.Next(), of.First, of.Last}
-	for _, a := range candidates {
-		if a.IsValid() && of.Has(a) && !a.IsUnspecified() && (must == nil || must(a)) {
-			return a, 1
+	for _, h := range l.hosts {
+		if h.IsLocal(a) {
+			add("")
+		}
+		if way, err := h.WayTo(a); err == nil && way != "" {
+			add(way)
 		}
 	}
-	if must == nil {
-		return of.First, 1
+	l.ways[a] = devices
+	return devices
+}
+
+// destination is a likely one of some.
+func (l *likely) destination(of Addrs) likelyAddr {
+	known, is := l.to[of]
+	if !is {
+		known = likelyOf(of, l.addrs, func(netip.Addr) bool { return true })
+		if !known.IsValid() { // the unspecified address alone
+			known = likelyAddr{of.First, 1}
+		}
+		l.to[of] = known
 	}
-	a, cost := l.addr(of, nil)
-	return a, cost + 4
+	return known
+}
+
+// source is a likely one of some, whose packets come by a device if there is one.
+func (l *likely) source(of Addrs, device string) likelyAddr {
+	a := likelyOf(of, l.comingBy(device), func(a netip.Addr) bool { return slices.Contains(l.waysOf(a), device) })
+	if !a.IsValid() {
+		a = l.destination(of)
+		a.cost += 4
+	}
+	return a
+}
+
+// likelyOf is the first of the known addresses that is among some, or else one that may be; invalid: there is none.
+func likelyOf(of Addrs, known []netip.Addr, may func(netip.Addr) bool) likelyAddr {
+	for _, a := range known {
+		if of.Has(a) {
+			return likelyAddr{a, 0}
+		}
+	}
+	for _, a := range [...]netip.Addr{of.First.Next(), of.First, of.Last} {
+		if a.IsValid() && of.Has(a) && !a.IsUnspecified() && may(a) {
+			return likelyAddr{a, 1}
+		}
+	}
+	return likelyAddr{}
 }
 
 // portOf is a likely port of some.

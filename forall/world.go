@@ -84,7 +84,7 @@ func (w *world) take(from *world, root diagram.ID) diagram.ID {
 		c := diagram.Copier{To: w.store, From: from.store, As: as}
 		return c.Copy(root)
 	}
-	t := taking{to: w, from: from, as: as, known: map[diagram.ID]diagram.ID{}}
+	t := newTaking(w, from, as)
 	return w.withoutDevices(from, t.take(root))
 }
 
@@ -127,6 +127,15 @@ type taking struct {
 	of       string // what is behind the names of conditions there
 	as       func(diagram.Atom) diagram.Atom
 	known    map[diagram.ID]diagram.ID
+	numbers  []int // of the devices there, by those here; 0: it has none
+}
+
+func newTaking(to, from *world, as func(diagram.Atom) diagram.Atom) *taking {
+	t := &taking{to: to, from: from, as: as, known: map[diagram.ID]diagram.ID{}, numbers: []int{0}}
+	for _, d := range to.devices {
+		t.numbers = append(t.numbers, slices.Index(from.devices, d)+1)
+	}
+	return t
 }
 
 func (t *taking) take(id diagram.ID) diagram.ID {
@@ -169,12 +178,7 @@ func (t *taking) decision(id diagram.ID) diagram.ID {
 	}
 	last, kids := make([]diagram.Value, len(t.to.devices)+1), make([]diagram.ID, len(t.to.devices)+1)
 	for i := range last {
-		last[i] = diagram.Number(uint64(i))
-		at := 0
-		if i > 0 {
-			at = slices.Index(t.from.devices, t.to.devices[i-1]) + 1
-		}
-		kids[i] = to.One(diagram.Atom(t.kidOf(id, at)))
+		last[i], kids[i] = diagram.Number(uint64(i)), to.One(diagram.Atom(t.kidOf(id, t.numbers[i])))
 	}
 	return to.Node(vIn, last, kids)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/packetsim/conntrack"
-	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // HookEntryKind is what an entry of a hook does.
@@ -355,32 +354,4 @@ func (h *Host) WayTo(dst netip.Addr) (device string, err error) {
 		return "", fmt.Errorf("host %s: way to %s: %w", h.name, dst, err)
 	}
 	return deviceName(r.first(&flow{dst: dst})), nil
-}
-
-// Likeness is what destinations have in common that routing treats alike, but for the next hop. It can be compared.
-type Likeness struct {
-	way  Way
-	only netip.Addr // the one that is like no other
-}
-
-// Likeness is the one of a destination, and the next hop on the way there; invalid: the destination itself.
-func (t *Terrain) Likeness(dst netip.Addr, mark uint32) (l Likeness, nextHop netip.Addr) {
-	tables := t.host.fib(dst)
-	special := dst.IsMulticast() || dst.IsLoopback() || dst.IsUnspecified() || dst == limitedBroadcast || dst.Is6() && dst.IsLinkLocalUnicast()
-	if special || tables.custom {
-		return Likeness{only: dst}, netip.Addr{}
-	}
-	r, err := tables.lookup(&flow{dst: dst, src: inet.Unspecified(dst), mark: mark, in: loopbackName})
-	switch {
-	case err != nil:
-		return Likeness{way: wayOf(path{}, err)}, netip.Addr{}
-	case len(r.hops) > 0 || r.Src.IsValid() && r.Type == RouteBroadcast:
-		return Likeness{only: dst}, netip.Addr{}
-	}
-	l.way = wayOf(t.host.outputPath(r, dst), nil)
-	if l.way.NextHop != dst {
-		nextHop = l.way.NextHop
-	}
-	l.way.NextHop = netip.Addr{}
-	return l, nextHop
 }

@@ -6,6 +6,7 @@ package explained
 import (
 	"fmt"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -187,6 +188,10 @@ func (c *comparison) told(others ...func() (*packetsim.Host, error)) (map[string
 		}
 		o.Beside = append(o.Beside, fates)
 	}
+	least := 0
+	if c.class != forall.New {
+		least = unwalked
+	}
 	kinds := map[string]*kind{}
 	for found := range c.fates[0].Apart(c.fates[1], &o) {
 		if c.isUnknown(&found) {
@@ -195,22 +200,26 @@ func (c *comparison) told(others ...func() (*packetsim.Host, error)) (map[string
 		d := c.clauses.differing(&found)
 		v := c.clauses.judge(d)
 		key := fmt.Sprint(c.family, c.class, v, found.Here.Kind(), " | ", found.There.Kind())
-		packet, cost := found.Witness()
-		if c.class != forall.New {
-			cost += unwalked
-		}
 		k := kinds[key]
 		if k == nil {
-			k = &kind{verdict: v, cost: cost + 1}
+			k = &kind{verdict: v, cost: math.MaxInt}
 			kinds[key] = k
 		}
-		share := k.found.Share + found.Space.Share
-		if cost < k.cost {
-			k.cost, k.found = cost, forall.Difference{Space: found.Space, Here: found.Here, There: found.There, Witness: packet}
-		}
-		k.found.Share = share
+		k.add(&found, least)
 	}
 	return kinds, nil
+}
+
+// add adds packets to a kind. They cannot be likelier than the cost least.
+func (k *kind) add(found *forall.Apart, least int) {
+	share := k.found.Share + found.Space.Share
+	if k.cost > least {
+		if packet, cost := found.Witness(); least+cost < k.cost {
+			k.cost = least + cost
+			k.found = forall.Difference{Space: found.Space, Here: found.Here, There: found.There, Witness: packet}
+		}
+	}
+	k.found.Share = share
 }
 
 // unwalked is how much less likely an example is than a first packet, if it is of a class that cannot be walked.
