@@ -53,7 +53,7 @@ func narrowed(a, b diagram.Set) diagram.Set {
 	return append(diagram.Set{}, a.And(b)...)
 }
 
-// destinationPorts are those that a rule may match; nil: any.
+// destinationPorts are the destination ports that a rule may match; nil: it may match any.
 func destinationPorts(r *xtables.Rule) diagram.Set {
 	for _, m := range r.Matches {
 		switch m := m.(type) {

@@ -5,6 +5,6 @@
 // before the line of package proxier: what Wanted says is applied once, at the
 // start. Files is the Sysctls of package proxier too.
 //
-// A setting that has the right value is not written, since /proc/sys may be mounted read-only. A setting that could not be written there is
-// reported, but is not an error: the proxy works, within other limits. The hash table of conntrack is never made smaller.
+// A setting that has the right value is not written, since /proc/sys may be mounted read-only. If a setting cannot be written there, the
+// package reports that and goes on: the proxy works with the value that the kernel has. It never makes the hash table of conntrack smaller.
 package sysctl

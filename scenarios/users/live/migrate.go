@@ -326,6 +326,11 @@ func (m *migration) allPackets(ctx context.Context) error {
 				return hosts[node.Name], err
 			},
 		}
+		if devices := len(m.after.nodes[node.Name].Devices); m.target.MostDevices > 0 && devices > m.target.MostDevices {
+			m.out.AllPackets = append(m.out.AllPackets, *explained.Skip(node.Name, fmt.Sprintf("it has %d devices, and of more than %d this takes "+
+				"minutes (--all-packets compares them)", devices, m.target.MostDevices)))
+			continue
+		}
 		book := names.New(m.cluster.Objects)
 		for side, e := range []*exam{m.before, m.after} {
 			n.Sides[side] = allpackets.Side{Name: node.Name, Host: e.lab.Network.Host(node.Name).Host, Names: book}

@@ -228,6 +228,21 @@ func TestMigrateSaysWhatItCannot(t *testing.T) {
 	assert.Contains(t, m.Answer, "2 nodes cannot be judged")
 }
 
+// TestMigrateLeavesLargeNodesOut: all packets of a node with many devices are not compared unasked, and the answer says so.
+func TestMigrateLeavesLargeNodesOut(t *testing.T) {
+	c := recorded(t, "legacy", migratedNode)
+	for most, skipped := range map[int]bool{0: false, 1000: false, 3: true} {
+		m := migrated(t, c, Target{AllPackets: true, MostDevices: most})
+		require.Len(t, m.AllPackets, 1)
+		assert.Equal(t, skipped, m.AllPackets[0].Skipped != "", most)
+		assert.Equal(t, skipped, m.AllPackets[0].Kinds == 0, most)
+		var text bytes.Buffer
+		require.NoError(t, m.WriteText(&text, false))
+		said := strings.Contains(text.String(), "all packets of "+migratedNode+": not compared, only one of each class: it has ")
+		assert.Equal(t, skipped, said, text.String())
+	}
+}
+
 func TestMigrationAsTextIsOneScreen(t *testing.T) {
 	m, err := asRecorded()
 	require.NoError(t, err)

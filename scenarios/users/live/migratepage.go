@@ -61,7 +61,7 @@ func allPacketsOf(a *explained.Answer) dom.Part {
 	switch {
 	case len(a.Findings) > 0:
 		colour = "bad"
-	case a.Open():
+	case a.Open() || a.Skipped != "":
 		colour = "open"
 	}
 	return dom.Parts(

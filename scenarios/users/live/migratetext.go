@@ -46,7 +46,7 @@ func (p *printer) allNodes(all []explained.Answer) {
 	var names []string
 	kinds := 0
 	for i := range all {
-		if a := &all[i]; p.verbose || len(a.Findings)+len(a.Unknown)+a.WrongBefore > 0 {
+		if a := &all[i]; p.verbose || len(a.Findings)+len(a.Unknown)+a.WrongBefore > 0 || a.Skipped != "" {
 			p.allPackets(a)
 		} else {
 			names, kinds = append(names, a.Node), kinds+a.Kinds

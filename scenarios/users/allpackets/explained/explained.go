@@ -57,6 +57,15 @@ type Answer struct {
 	// reasons.
 	Unknown []string `json:"unknown,omitempty"`
 	LeftOut []string `json:"leftOut,omitempty"`
+	// Skipped says why the packets of the node were not compared at all; empty: they were.
+	Skipped string `json:"skipped,omitempty"`
+}
+
+// Skip is the answer for a node whose packets were not compared.
+func Skip(node, why string) *Answer {
+	return &Answer{
+		Node: node, Answer: "not compared, only one of each class: " + why, Covered: []Covered{}, Findings: []Finding{}, Skipped: why,
+	}
 }
 
 // Covered are the kinds that differ by a clause.
