@@ -1,6 +1,9 @@
 package parse
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // scope is where the scanner looks words up. A word opens one, and what it begins closes it.
 type scope uint8
@@ -222,7 +225,7 @@ type word struct {
 const longestWord = 20
 
 // words is a hash table with open addressing. It is less than half full.
-var words = makeWords()
+var words = sync.OnceValue(makeWords)
 
 func makeWords() *[1024]word {
 	names := make(map[string]token, len(tokenNames))
@@ -260,10 +263,11 @@ func lookup(text string, in scope) token {
 	if len(text) > longestWord {
 		return tokString
 	}
-	for i := hash(text); words[i].text != ""; i = (i + 1) % uint32(len(words)) {
-		if words[i].text == text {
-			if words[i].in&(1|1<<in) != 0 {
-				return words[i].tok
+	table := words()
+	for i := hash(text); table[i].text != ""; i = (i + 1) % uint32(len(table)) {
+		if table[i].text == text {
+			if table[i].in&(1|1<<in) != 0 {
+				return table[i].tok
 			}
 			return tokString
 		}

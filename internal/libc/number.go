@@ -3,9 +3,10 @@ package libc
 import (
 	"bytes"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 )
 
 // blanks are what isspace takes for blank.
@@ -196,7 +197,7 @@ func WholeFloat(s []byte) (float64, bool) {
 // CutFloat reads the number at the beginning of s as strtod of the C library does: decimal or hexadecimal, with an exponent, infinite, or
 // not a number. It returns what stands behind it: all of s if there is no number.
 func CutFloat(s []byte) (f float64, rest []byte, ok bool) {
-	found := floatText.FindSubmatchIndex(s)
+	found := floatText().FindSubmatchIndex(s)
 	if found == nil {
 		return 0, s, false
 	}
@@ -213,7 +214,7 @@ func CutFloat(s []byte) (f float64, rest []byte, ok bool) {
 }
 
 // floatText is a number as strtod reads it, behind blanks.
-var floatText = regexp.MustCompile(`^[ \t\n\v\f\r]*((?i)[+-]?(?:0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?|` +
+var floatText = lazyregexp.New(`^[ \t\n\v\f\r]*((?i)[+-]?(?:0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?|` +
 	`(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan(?:\([a-z0-9_]*\))?))`)
 
 // Uint32 is what C makes of a number for 32 bits without a sign: the lower bits of its whole part, and 0 where even 64 bits have no place.

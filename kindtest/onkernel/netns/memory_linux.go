@@ -3,11 +3,11 @@ package netns
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -87,13 +87,13 @@ func (m *memory) discount(seen []sighting, own netfilter.Dialect) {
 	}
 }
 
-var savedCounters = regexp.MustCompile(`^\[(\d+):(\d+)\] (-A .*)$`)
+var savedCounters = lazyregexp.New(`^\[(\d+):(\d+)\] (-A .*)$`)
 
 // discountRules takes what does not count from the counters that iptables-save printed.
 func (m *memory) discountRules(v6 bool, save string) string {
 	var out strings.Builder
 	for table, line := range savedLines(save) {
-		if c := savedCounters.FindStringSubmatch(line); c != nil {
+		if c := savedCounters().FindStringSubmatch(line); c != nil {
 			packets, _ := strconv.Atoi(c[1])
 			less := m.counted[countedRule{v6, table, c[3]}]
 			line = fmt.Sprintf("[%d:%s] %s", max(packets-less, 0), c[2], c[3])
@@ -121,7 +121,7 @@ func (n *nodeHost) rulesChanged() error {
 func (m *memory) recount(v6 bool, save string) {
 	have := map[countedRule]int{}
 	for table, line := range savedLines(save) {
-		if c := savedCounters.FindStringSubmatch(line); c != nil {
+		if c := savedCounters().FindStringSubmatch(line); c != nil {
 			have[countedRule{v6, table, c[3]}], _ = strconv.Atoi(c[1])
 		}
 	}

@@ -6,17 +6,17 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // recentDir is where the calling thread's namespace shows its recent lists.
 const recentDir = "/proc/thread-self/net/xt_recent"
 
-var recentLine = regexp.MustCompile(`src=(\S+) `)
+var recentLine = lazyregexp.New(`src=(\S+) `)
 
 // recentLists reads the node's recent lists.
 func (n *nodeHost) recentLists() (map[string][]netip.Addr, error) {
@@ -34,7 +34,7 @@ func (n *nodeHost) recentLists() (map[string][]netip.Addr, error) {
 			if err != nil {
 				return err
 			}
-			for _, m := range recentLine.FindAllStringSubmatch(string(text), -1) {
+			for _, m := range recentLine().FindAllStringSubmatch(string(text), -1) {
 				a, err := netip.ParseAddr(m[1])
 				if err != nil {
 					return fmt.Errorf("recent list %s: %w", entry.Name(), err)

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	simnet "github.com/chainwalk/chainwalk/packetsim/network"
@@ -94,14 +94,14 @@ func (s *session) sendOnce(n *nodeHost, in inet.Input) (w scenarios.Way, chancy 
 	return w, chancy, s.takeBackState()
 }
 
-var headerErrorsLine = regexp.MustCompile(`Ip6InHdrErrors\s+(\d+)`)
+var headerErrorsLine = lazyregexp.New(`Ip6InHdrErrors\s+(\d+)`)
 
 // headerErrors is how many IPv6 packets the node has refused before any rule, for
 // addresses that may not be in a header among other things.
 func (n *nodeHost) headerErrors() (count int, err error) {
 	err = n.ns.Do(func() error {
 		text, err := os.ReadFile("/proc/thread-self/net/snmp6")
-		if m := headerErrorsLine.FindSubmatch(text); err == nil && m != nil {
+		if m := headerErrorsLine().FindSubmatch(text); err == nil && m != nil {
 			count, err = strconv.Atoi(string(m[1]))
 		}
 		return err

@@ -3,6 +3,7 @@ package provenance
 import (
 	"net/netip"
 	"strings"
+	"sync"
 
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -18,7 +19,7 @@ type Names interface {
 }
 
 // words are those of which kube-proxy and the kubelet make their comments, beside names.
-var words = func() map[string]bool {
+var words = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for word := range strings.FieldsSeq(`
 		kubernetes service portals externally-visible load balancer firewall health check ports forwarding rules conntrack rule postrouting
@@ -28,7 +29,7 @@ var words = func() map[string]bool {
 		out[word] = true
 	}
 	return out
-}()
+})
 
 // WithNames is a rule's comment with other names, as far as it is of a form that a program of Kubernetes or a writer of NetworkPolicies
 // has; false for any other, which may say anything.
@@ -51,7 +52,7 @@ func WithNames(table, chain string, f *netfilter.Fact, names Names) (string, boo
 			fields[i] = netip.AddrPortFrom(names.Address(at.Addr()), at.Port()).String()
 		case IsOfServicePort(field) || IsEverywhere(field):
 			fields[i] = names.Chain(field)
-		case !words[field]:
+		case !words()[field]:
 			return "", false
 		}
 	}

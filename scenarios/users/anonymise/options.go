@@ -1,6 +1,9 @@
 package anonymise
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // value says what stands behind an option of iptables.
 type value uint8
@@ -27,7 +30,7 @@ const (
 
 // options says what stands behind each option of the tools. Where extensions use one word for different things, the extension stands
 // before it.
-var options = func() map[string]value {
+var options = sync.OnceValue(func() map[string]value {
 	out := map[string]value{
 		"-p": plain, "-f": plain, "-m": match, "-j": jump, "-g": jump, "comment": comment, "mac-source": hardware,
 		"recent name": list, "nfacct-name": account, "NETMAP to": address, "string to": plain, "string string": text,
@@ -74,13 +77,13 @@ var options = func() map[string]value {
 		}
 	}
 	return out
-}()
+})
 
 // valueOf is what is behind an option of an extension.
 func valueOf(extension, option string) value {
 	option = strings.TrimPrefix(option, "--")
-	if is, own := options[extension+" "+option]; own {
+	if is, own := options()[extension+" "+option]; own {
 		return is
 	}
-	return options[option]
+	return options()[option]
 }

@@ -2,13 +2,14 @@ package node
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 )
 
 // accountingLine is a line of nfacct list: the packets and the name. A quota stands in the middle.
-var accountingLine = regexp.MustCompile(`^\{ pkts = (\d+), bytes = \d+[ ,].*\} = (.+);$`)
+var accountingLine = lazyregexp.New(`^\{ pkts = (\d+), bytes = \d+[ ,].*\} = (.+);$`)
 
 // accounting are the packets that the accounting objects have counted, by name.
 func (n *Node) accounting() (map[string]int, error) {
@@ -18,7 +19,7 @@ func (n *Node) accounting() (map[string]int, error) {
 	}
 	out := map[string]int{}
 	for line := range strings.Lines(text) {
-		m := accountingLine.FindStringSubmatch(strings.TrimRight(line, "\n"))
+		m := accountingLine().FindStringSubmatch(strings.TrimRight(line, "\n"))
 		if m == nil {
 			return nil, fmt.Errorf("%s: nfacct list: not understood: %q", n.name, line)
 		}
