@@ -1,10 +1,9 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -138,13 +137,10 @@ func readSnapshotFile(s streams, file string) (*snapshot.NodeSnapshot, error) {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // only read
-	text, err := io.ReadAll(r)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", name, err)
-	case snapshot.IsSave(text):
+	text := bufio.NewReader(r)
+	if head, _ := text.Peek(text.Size()); snapshot.IsSave(head) { // where it cannot be read, reading on says why
 		return nil, fmt.Errorf("%s is what iptables-save prints, not a NodeSnapshot: give it to \"chainwalk trace --rules\", or put it into "+
 			"a folder with more of the node and give the folder", name)
 	}
-	return snapshot.Read(name, bytes.NewReader(text))
+	return snapshot.Read(name, text)
 }

@@ -3,15 +3,16 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime"
 
 	"github.com/go-logr/logr/funcr"
 	"k8s.io/klog/v2"
+
+	"github.com/chainwalk/chainwalk/cmd/chainwalk/internal/early"
 )
 
 func main() {
-	if len(os.Args) < 2 || os.Args[1] != "proxy" {
-		runtime.MemProfileRate = 0 // only the proxy has somebody who can ask for the profile (--profiling), and each sample costs memory
+	if len(os.Args) > 1 && os.Args[1] == "proxy" {
+		early.ProfileMemory() // only the proxy has somebody who can ask for the profile (--profiling)
 	}
 	// What the proxier logs (an address it skips, say) is for people here, not for log files.
 	klog.SetLogger(funcr.New(func(_, args string) {

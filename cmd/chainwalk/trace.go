@@ -99,6 +99,7 @@ and lists the others.`,
 }
 
 func runTrace(ctx context.Context, s streams, o traceOptions, text string) error {
+	collectFirstLate()
 	if !slices.Contains(traceOutputs, o.output) {
 		return fmt.Errorf("-o %s: want text, json, html or mermaid", o.output)
 	}
