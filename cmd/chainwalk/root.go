@@ -40,7 +40,7 @@ func runCalled(name string, args []string, in io.Reader, out, errOut io.Writer) 
 	defer stop()
 	context.AfterFunc(ctx, stop) // who interrupts a second time does not want to wait for the end
 
-	root := newRootCommand(streams{in: in, out: out, errOut: errOut})
+	root := newRootFor(name, args, streams{in: in, out: out, errOut: errOut})
 	root.SetArgs(args)
 	rename(root, name)
 	err := root.ExecuteContext(ctx)
@@ -61,7 +61,57 @@ func runCalled(name string, args []string, in io.Reader, out, errOut io.Writer) 
 	return exitUsage
 }
 
+// commands are what the program has, by name.
+var commands = []struct {
+	name   string
+	create func(streams) *cobra.Command
+}{
+	{"run", newRunCommand},
+	{"check", newCheckCommand},
+	{"rules", newRulesCommand},
+	{"trace", newTraceCommand},
+	{"snapshot", newSnapshotCommand},
+	{"scenario", newScenarioCommand},
+	{"why", newWhyCommand},
+	{"doctor", newDoctorCommand},
+	{"migrate", newMigrateCommand},
+	{"diff", newDiffCommand},
+	{"verify", newVerifyCommand},
+	{"ask", newAskCommand},
+	{"gather", newGatherCommand},
+	{"anonymise", newAnonymiseCommand},
+	{"fuzz", newFuzzCommand},
+	{"schema", newSchemaCommand},
+	{"tool", newToolCommand},
+	{"proxy", newProxyCommand},
+	{"probe", newProbeCommand},
+	{"version", newVersionCommand},
+}
+
 func newRootCommand(s streams) *cobra.Command {
+	root := newBareRoot(s)
+	for _, c := range commands {
+		root.AddCommand(c.create(s))
+	}
+	root.AddCommand(releaseCommands()...)
+	return root
+}
+
+// newRootFor is newRootCommand for one command line. If that begins with the name of a command, there are no others, whose flags take
+// memory. The plugin of kubectl has them, since it looks for their names in help texts.
+func newRootFor(name string, args []string, s streams) *cobra.Command {
+	for _, c := range commands {
+		if name == ownName && len(args) > 0 && args[0] == c.name {
+			root := newBareRoot(s)
+			root.AddCommand(c.create(s))
+			return root
+		}
+	}
+	return newRootCommand(s)
+}
+
+// newBareRoot is the program without its commands.
+func newBareRoot(s streams) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:   "chainwalk",
@@ -86,28 +136,5 @@ Exit status: 0 passed, or the answer is yes; 1 failed, or no; 2 bad usage or inp
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.errOut)
-	root.AddCommand(
-		newRunCommand(s),
-		newCheckCommand(s),
-		newRulesCommand(s),
-		newTraceCommand(s),
-		newSnapshotCommand(s),
-		newScenarioCommand(s),
-		newWhyCommand(s),
-		newDoctorCommand(s),
-		newMigrateCommand(s),
-		newDiffCommand(s),
-		newVerifyCommand(s),
-		newAskCommand(s),
-		newGatherCommand(s),
-		newAnonymiseCommand(s),
-		newFuzzCommand(s),
-		newSchemaCommand(s),
-		newToolCommand(s),
-		newProxyCommand(s),
-		newProbeCommand(s),
-		newVersionCommand(s),
-	)
-	root.AddCommand(releaseCommands()...)
 	return root
 }
