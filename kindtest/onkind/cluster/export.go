@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -29,10 +30,10 @@ func (c *Cluster) Export(ctx context.Context, folder string) error {
 		return err
 	}
 	for _, node := range c.nodes {
-		for suffix, read := range map[string]func(context.Context, string) ([]byte, error){
+		for suffix, read := range map[string]reading{
 			"snapshot.yaml": c.snapshot, "proxy.log": c.proxyLog, "metrics.txt": c.Metrics,
 		} {
-			content, err := read(ctx, node.Name)
+			content, err := read.within(ctx, readingTime, node.Name)
 			if len(content) > 0 {
 				err = errors.Join(err, os.WriteFile(filepath.Join(folder, node.Name+"."+suffix), content, 0o644))
 			}
@@ -45,6 +46,19 @@ func (c *Cluster) Export(ctx context.Context, folder string) error {
 	}
 	note("kind's logs", c.provider.CollectLogs(c.config.Name, filepath.Join(folder, "kind")))
 	return errors.Join(failed...)
+}
+
+// readingTime is how long one reading of a node may take. The proxy of a node that the last scenario does not have is stopped, and does not
+// answer; without a limit of its own, asking it took the time of all that follows.
+const readingTime = 10 * time.Second
+
+// reading reads something of a node.
+type reading func(ctx context.Context, node string) ([]byte, error)
+
+func (r reading) within(ctx context.Context, limit time.Duration, node string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return r(ctx, node)
 }
 
 // snapshot is the node as chainwalk in it sees it.
