@@ -190,6 +190,10 @@ func (s *saved) own(lines []line) []line {
 // asFresh starts the proxier anew. It writes everything, which must change nothing.
 func (r *run) asFresh(ctx context.Context, n *nodeState, before []saved) error {
 	nodes := []string{n.name}
+	packets, err := r.packetsBefore(n, before)
+	if err != nil {
+		return err
+	}
 	if err := r.world.Restart(ctx, nodes); err != nil {
 		return err
 	}
@@ -221,6 +225,9 @@ func (r *run) asFresh(ctx context.Context, n *nodeState, before []saved) error {
 			}
 		}
 		return r.add(f)
+	}
+	if err := r.asAfterFullSync(n, packets); err != nil || r.broken[oracle.PartialEqualsFull] {
+		return err
 	}
 	return r.asOnEmptyKernel(n, after)
 }

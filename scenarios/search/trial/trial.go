@@ -25,6 +25,8 @@ type Options struct {
 	Sample uint64
 	// Except are clauses that are not looked at, such as those that another proxier does not promise.
 	Except []*oracle.Clause
+
+	allPackets bool // of every node, and not of one in eight
 }
 
 // Run makes the steps of a scenario, one that was read from a file or made in Go, and judges
