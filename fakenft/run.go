@@ -133,20 +133,14 @@ func (r *run) input(in *syntax.Input) int {
 	r.tools.namespace.Lock()
 	defer r.tools.namespace.Unlock()
 	r.view = r.tools.view()
-	wrong, most := isWrong(mistakes), check.MaxMistakes
-	if len(mistakes) >= most {
-		most += check.MaxMistakes // nft has passed the number at which it stops
-	}
 	r.need = needOf(commands, r.echo)
-	found := check.New(&world{run: r, need: r.need}).Commands(commands)
-	wrong = wrong || isWrong(found)
-	if mistakes = append(mistakes, found...); len(mistakes) > most {
-		mistakes = mistakes[:most]
-	}
+	checker := check.New(&world{run: r, need: r.need})
+	checker.Before = syntax.Counted(mistakes)
+	mistakes = append(mistakes, checker.Commands(commands)...)
 	for _, m := range mistakes {
 		r.mistake(m)
 	}
-	if wrong {
+	if isWrong(mistakes) {
 		return 1
 	}
 	return r.carryOut(commands)

@@ -12,6 +12,8 @@ type Checker struct {
 	// Newer takes what nft after 1.0.6 prints in listings and 1.0.6 refuses, where the meaning is certain: the priorities dstnat in output
 	// and srcnat in input.
 	Newer bool
+	// Before is how many mistakes nft has counted when it begins to evaluate.
+	Before int
 
 	notes
 	state
@@ -41,8 +43,9 @@ func New(w World) *Checker {
 // notes are the mistakes of a command.
 type notes struct{ mistakes []*syntax.Mistake }
 
-// MaxMistakes is how many mistakes nft prints before it gives up.
-const MaxMistakes = 10
+// mostMistakes is at how many mistakes nft gives up. It counts a command once, however many it has, and those of its parser: if these are
+// so many already, it does not give up any more (nft_evaluate in src/libnftables.c).
+const mostMistakes = 10
 
 // Commands checks all commands of a transaction.
 func (c *Checker) Commands(commands []*syntax.Command) []*syntax.Mistake {
@@ -63,12 +66,17 @@ func (c *Checker) Commands(commands []*syntax.Command) []*syntax.Mistake {
 		}
 	}
 	var all []*syntax.Mistake
+	count := c.Before
 	for len(commands) > 0 {
 		run := sameElements(commands)
-		all = append(all, c.together(commands[:run])...)
+		found := c.together(commands[:run])
+		all = append(all, found...)
 		commands = commands[run:]
-		if len(all) >= MaxMistakes {
-			return all[:MaxMistakes]
+		if syntax.Counted(found) == 0 {
+			continue
+		}
+		if count++; count == mostMistakes {
+			break
 		}
 	}
 	return all

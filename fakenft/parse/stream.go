@@ -110,6 +110,7 @@ func (p *stream) inside(room int, f func() syntax.Expr) syntax.Expr {
 	defer func() { p.depth -= room }()
 	if p.depth >= mostDepth {
 		p.wrong("memory exhausted", p.here())
+		p.mistakes[len(p.mistakes)-1].Last = true
 		p.over = true
 		return nil
 	}
@@ -134,11 +135,12 @@ func (p *stream) recover() bool {
 		case tokNewline, tokSemicolon:
 			p.take()
 			p.found++
-			if p.found >= mostMistakes {
+			if p.found == mostMistakes {
 				return p.stop()
 			}
 			return true
 		case tokEOF:
+			p.mistakes[len(p.mistakes)-1].Last = true
 			return p.stop()
 		default:
 			p.take()

@@ -9,6 +9,8 @@ import (
 // and waves below the others.
 type Mistake struct {
 	Warning bool
+	// Last is set where nft read nothing more behind it. nft does not count such a mistake.
+	Last bool
 	// Text is the message, without "Error: ".
 	Text string
 	At   []Loc
@@ -16,6 +18,17 @@ type Mistake struct {
 
 // Error is the text.
 func (m *Mistake) Error() string { return m.Text }
+
+// Counted is how many mistakes nft has counted; it stops when it has counted ten.
+func Counted(mistakes []*Mistake) int {
+	n := 0
+	for _, m := range mistakes {
+		if !m.Warning && !m.Last {
+			n++
+		}
+	}
+	return n
+}
 
 // Wrong is a mistake at places.
 func Wrong(text string, at ...Loc) *Mistake { return &Mistake{Text: text, At: at} }
