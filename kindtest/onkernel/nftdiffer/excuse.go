@@ -84,21 +84,26 @@ func lacks(theirs, ours *toolrun.Run) string {
 	return what
 }
 
-// isGarbage says whether an echo differs in nothing but elements of concatenations or IPv6 addresses, of which the real tool prints, for
-// sets of intervals, what its memory happened to hold, or nothing.
+// isGarbage says whether an echo differs in nothing but elements of sets of concatenations or IPv6 addresses, of which the real tool
+// prints, for sets of intervals, what its memory happened to hold, or nothing.
 func isGarbage(s *step, theirs, ours toolrun.Run) bool {
 	if !slices.Contains(s.Args, "-e") {
 		return false
 	}
-	isOdd := func(line string) bool {
-		return strings.HasPrefix(line, "add element ") && (strings.Contains(line, " . ") || strings.Contains(line, "::"))
+	var odd []string // how lines of such a set begin
+	for line := range strings.Lines(ours.Stdout) {
+		if strings.HasPrefix(line, "add element ") && (strings.Contains(line, " . ") || strings.Contains(line, "::")) {
+			set, _, _ := strings.Cut(line, "{")
+			odd = append(odd, set)
+		}
 	}
-	if !slices.ContainsFunc(strings.Split(ours.Stdout, "\n"), isOdd) {
+	if odd == nil {
 		return false
 	}
 	for _, run := range []*toolrun.Run{&theirs, &ours} {
 		lines := slices.DeleteFunc(slices.Collect(strings.Lines(run.Stdout)), func(line string) bool {
-			return isOdd(line) || run == &theirs && (strings.HasPrefix(line, "add element ") || strings.HasPrefix(line, "\t\t\t"))
+			isOf := func(set string) bool { return strings.HasPrefix(line, set) }
+			return slices.ContainsFunc(odd, isOf) || run == &theirs && strings.HasPrefix(line, "\t\t\t")
 		})
 		run.Stdout = strings.Join(lines, "")
 	}

@@ -30,6 +30,8 @@ func TestExcuses(t *testing.T) {
 		{"a chain without a name", echo, "add chain ip t __chain9\n", "add rule ip t c jump {\n", true},
 		{"such a chain in a listing", list, "add chain ip t __chain9\n", "add rule ip t c jump {\n", false},
 		{"elements of IPv6 intervals", echo, "add element ip t s { ::1-::4,\n\t\t\t     ::5 }\n", "add element ip t s { ::1 }\n", true},
+		{"a wildcard of the same set", echo, "add element ip t s { * }\n", "add element ip t s { ::1 }\nadd element ip t s { * }\n", true},
+		{"an element of another set", echo, "add element ip t r { * }\n", "add element ip t s { ::1 }\n", false},
 		{"elements of other intervals", echo, "", "add element ip t s { 1.1.1.1 }\n", false},
 		{"such elements in a listing", list, "", "add element ip t s { ::1 }\n", false},
 	} {
