@@ -188,6 +188,9 @@ func (t *Tools) load(in *syntax.Input, commands []*syntax.Command) error {
 	changes := make([]nftables.Change, len(requests))
 	for i := range requests {
 		changes[i] = requests[i].Change
+		if object, is := changes[i].(*nftables.AddObject); is {
+			object.Elsewhere = true
+		}
 	}
 	refusals := t.kernel.Commit(changes)
 	if len(refusals) == 0 {

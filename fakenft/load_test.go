@@ -137,3 +137,19 @@ func TestNewerListingsAreLoaded(t *testing.T) {
 		assert.Equal(t, text(want), list(t, load(t, "l", text(newer))), newer)
 	}
 }
+
+// Objects of a listing are what they were on the kernel that has them: it may have more helpers, and know a security module.
+func TestObjectsOfAnotherKernelAreLoaded(t *testing.T) {
+	text := `table ip t {
+	ct helper a {
+		type "of-a-program" protocol tcp
+		l3proto ip
+	}
+
+	secmark b {
+		"system_u:object_r:x_t:s0"
+	}
+}
+`
+	assert.Equal(t, text, list(t, load(t, "listing", text)))
+}

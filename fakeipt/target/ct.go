@@ -85,19 +85,6 @@ func (t *CT) appendOptions(dst []byte, prefix string) []byte {
 	return dst
 }
 
-// ctHelpers are the helpers of the kernel's own.
-var ctHelpers = [...]struct {
-	name     string
-	proto    uint8
-	onlyIPv4 bool
-}{
-	{"ftp", libc.ProtoTCP, false}, {"Q.931", libc.ProtoTCP, false}, {"irc", libc.ProtoTCP, true}, {"pptp", libc.ProtoTCP, true},
-	{"sane", libc.ProtoTCP, false},
-	{"sip", libc.ProtoTCP, false}, {"amanda", libc.ProtoUDP, false}, {"RAS", libc.ProtoUDP, false}, {"H.245", libc.ProtoUDP, false},
-	{"netbios-ns", libc.ProtoUDP, true}, {"snmp", libc.ProtoUDP, true}, {"snmp_trap", libc.ProtoUDP, true},
-	{"sip", libc.ProtoUDP, false}, {"tftp", libc.ProtoUDP, false},
-}
-
 // Check: policies of timeouts are objects that no tool here can make, so there is none.
 func (t *CT) Check(c *xtables.CheckContext) syscall.Errno {
 	if errno := c.WantTable("raw"); errno != 0 || t.Notrack {
@@ -106,7 +93,7 @@ func (t *CT) Check(c *xtables.CheckContext) syscall.Errno {
 	proto := c.Rule.Proto
 	known := proto.Number != 0 && !proto.Invert
 	switch {
-	case t.Helper != "" && !(known && (c.Elsewhere || hasCTHelper(t.Helper, proto.Number, c.Family))):
+	case t.Helper != "" && !(known && (c.Elsewhere || netfilter.HasHelper(t.Helper, uint8(proto.Number), c.Family))):
 		return syscall.ENOENT
 	case t.Timeout != "" && !known:
 		return syscall.EINVAL
@@ -114,15 +101,6 @@ func (t *CT) Check(c *xtables.CheckContext) syscall.Errno {
 		return syscall.ENOENT
 	}
 	return 0
-}
-
-func hasCTHelper(name string, proto uint16, f netfilter.Family) bool {
-	for _, h := range ctHelpers {
-		if h.name == name && uint16(h.proto) == proto && (f == netfilter.IPv4 || !h.onlyIPv4) {
-			return true
-		}
-	}
-	return false
 }
 
 // keptTimeout is how much of the name of a timeout the kernel gives back.

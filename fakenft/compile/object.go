@@ -2,7 +2,6 @@ package compile
 
 import (
 	"encoding/binary"
-	"slices"
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
@@ -97,17 +96,9 @@ func (o *options) protocol() uint8 {
 	return 0
 }
 
-// onlyIPv4 are the helpers that the kernel has for IPv4 alone. It answers with the families that a helper is for (nft_ct_helper_obj_dump),
-// so an object for both that names one of these is listed as one for IPv4.
-var onlyIPv4 = []string{"irc", "netbios-ns", "pptp", "snmp", "snmp_trap"}
-
 func (o *options) helper() []byte {
-	name, family := o.text("type"), o.l3proto()
-	if family == uint16(nftables.Inet) && slices.Contains(onlyIPv4, name) {
-		family = uint16(nftables.IPv4)
-	}
-	b := nlattr.Append(nil, 1, append([]byte(name), 0)...)
-	b = nlattr.AppendUint16(b, 2, family)
+	b := nlattr.Append(nil, 1, append([]byte(o.text("type")), 0)...)
+	b = nlattr.AppendUint16(b, 2, o.l3proto())
 	return nlattr.Append(b, 3, o.protocol())
 }
 

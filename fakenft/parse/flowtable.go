@@ -22,15 +22,19 @@ func (p *hookParser) flowtableBlock(f *syntax.FlowtableDecl) {
 		switch t {
 		case tokHook:
 			p.take()
-			at := p.last
-			hook.Hook, hook.HookLoc = p.identifier(), p.last
-			p.priority(hook)
+			at, h := p.last, &syntax.HookDecl{}
+			h.Hook, h.HookLoc = p.identifier(), p.last
+			p.priority(h)
 			p.separator()
-			if _, known := hookNumbers[hook.Hook]; !p.bad && !known {
-				p.wrong("unknown chain hook", hook.HookLoc)
+			if p.bad {
+				continue
+			}
+			if _, known := hookNumbers[h.Hook]; !known {
+				p.wrong("unknown chain hook", h.HookLoc)
 				p.leaving = true
 			}
-			hook.Loc = p.since(at)
+			h.Loc, h.Devices = p.since(at), hook.Devices
+			*hook = *h
 			f.Hook = hook
 		case tokDevices:
 			p.take()

@@ -62,7 +62,7 @@ func (p *objectParser) object(c *syntax.Command, t token) {
 	switch {
 	case p.bad:
 	case ct:
-		o.Loc = p.last
+		o.Loc = from
 		p.blocks.braces(false, scopeBase, func() { p.objectBlock(o, t) })
 	case t == tokCounter && p.peek() != tokPackets && (c.Op == syntax.OpCreate || p.peek() != tokLBrace): // it may be left out
 	case c.Op == syntax.OpCreate:

@@ -134,6 +134,8 @@ type AddObject struct {
 	Table     string
 	Object    ObjectSpec
 	Exclusive bool
+	// Elsewhere: it was read from another kernel, or kept, and is taken as it is.
+	Elsewhere bool
 	Notify    func(in *Table, made *Object)
 }
 

@@ -27,10 +27,14 @@ func (tx *transaction) addObject(c *AddObject) *fault {
 		t.updateObject(entry, c)
 		return nil
 	}
-	if c.Object.Type == expr.ObjectSecmark {
-		return refuse(syscall.ENOENT, PartWhole) // no security module knows the context
-	}
 	value := c.Object.Value
+	if opaque, is := value.(*expr.Opaque); is && !c.Elsewhere {
+		taken, errno := takeOpaque(c.Family, c.Object.Type, opaque)
+		if errno != 0 {
+			return refuse(errno, PartWhole)
+		}
+		value = taken
+	}
 	if quota, is := value.(*expr.Quota); is && quota.Used() > quota.Bytes {
 		return refuse(syscall.EINVAL, PartWhole)
 	}

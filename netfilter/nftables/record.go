@@ -226,7 +226,7 @@ func (r *restoring) table(t *savedTable) error {
 		}
 	}
 	for i := range t.Objects {
-		add(t.Objects[i].Handle, in(&AddObject{Family: t.Spec.Family, Table: t.Spec.Name, Object: t.Objects[i].Spec}))
+		add(t.Objects[i].Handle, in(&AddObject{Family: t.Spec.Family, Table: t.Spec.Name, Object: t.Objects[i].Spec, Elsewhere: true}))
 	}
 	for i := range t.Flowtables {
 		add(t.Flowtables[i].Handle, in(&AddFlowtable{Family: t.Spec.Family, Table: t.Spec.Name, Flowtable: t.Flowtables[i].Spec}))

@@ -45,7 +45,7 @@ func changesOf(r *nftnetlink.Ruleset) []nftables.Change {
 			changes = append(changes, &nftables.AddChain{Family: t.Family, Table: t.Name, Chain: c.ChainSpec})
 		}
 		for _, o := range t.Objects {
-			changes = append(changes, &nftables.AddObject{Family: t.Family, Table: t.Name, Object: o.ObjectSpec})
+			changes = append(changes, &nftables.AddObject{Family: t.Family, Table: t.Name, Object: o.ObjectSpec, Elsewhere: true})
 		}
 		for _, f := range t.Flowtables {
 			changes = append(changes, &nftables.AddFlowtable{Family: t.Family, Table: t.Name, Flowtable: f.FlowtableSpec})

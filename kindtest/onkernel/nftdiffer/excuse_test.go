@@ -10,6 +10,7 @@ import (
 
 func TestExcuses(t *testing.T) {
 	list, echo := &step{Args: []string{"list", "ruleset"}}, &step{Args: []string{"-e", "-f", "-"}}
+	json := &step{Args: []string{"-j", "list", "ruleset"}}
 	for _, c := range []struct {
 		name         string
 		step         *step
@@ -27,6 +28,11 @@ func TestExcuses(t *testing.T) {
 		{"single flags", list, "tcp flags { syn, ack }", "tcp flags { ack, syn }", false},
 		{"single flags as JSON", list, `{"set": ["syn", "ack"]}`, `{"set": ["ack", "syn"]}`, false},
 		{"a rule behind it", list, "tcp flags { syn, syn | ack } drop", "tcp flags { syn | ack, syn } accept", false},
+		{"the flag of a table", json, `[{"table": {"flags": "t"}}, {"a": 1}]`, `[{"table": {"flags": "dormant"}}, {"a": 1}]`, true},
+		{"no text", json, `[{"table": {"flags": ` + "\n", `[{"table": {"flags": "dormant"}}, {"a": 1}]`, true},
+		{"the flag of a table and more", json, `[{"table": {"flags": "t"}}, {"a": 2}]`, `[{"table": {"flags": "dormant"}}, {"a": 1}]`, false},
+		{"the flag of a set", json, `[{"set": {"flags": "t"}}]`, `[{"set": {"flags": "dynamic"}}]`, false},
+		{"the flag of a table in text", list, `{"table": {"flags": "t"}}`, `{"table": {"flags": "dormant"}}`, false},
 		{"a chain without a name", echo, "add chain ip t __chain9\n", "add rule ip t c jump {\n", true},
 		{"such a chain in a listing", list, "add chain ip t __chain9\n", "add rule ip t c jump {\n", false},
 		{"elements of IPv6 intervals", echo, "add element ip t s { ::1-::4,\n\t\t\t     ::5 }\n", "add element ip t s { ::1 }\n", true},
