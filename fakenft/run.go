@@ -86,7 +86,7 @@ func (r *run) fromFile() int {
 	}
 	text, err := r.tools.files().Read(r.file)
 	if err != nil {
-		r.mistake(syntax.Wrong(fmt.Sprintf("Could not open file %q: %s", r.file, libc.FileErrorText(err)), nowhere()))
+		r.mistake(syntax.Wrong("Could not open file \""+r.file+"\": "+libc.FileErrorText(err), nowhere()))
 		return 1
 	}
 	in.Text = string(text)

@@ -111,7 +111,10 @@ func (p *objectParser) objectBlock(o *syntax.ObjectDecl, t token) {
 				p.unexpected(anything...)
 				continue
 			}
-			p.config(o, t)
+			before := *o
+			if p.config(o, t); p.bad {
+				*o = before
+			}
 		}
 	}
 }
