@@ -119,7 +119,7 @@ func (s *SetSpec) checkElement(e *ElementSpec) syscall.Errno {
 	return 0
 }
 
-// fitsEnd says that the element has a last key if it needs one (nft_setelem_valid_key_end).
+// fitsEnd says that the element has no last key where it can have none (nft_setelem_valid_key_end); without one it is a single key.
 func (s *SetSpec) fitsEnd(e *ElementSpec) bool {
 	if s.Flags&(SetConcat|SetInterval) != SetConcat|SetInterval {
 		return e.KeyEnd == nil
@@ -127,7 +127,7 @@ func (s *SetSpec) fitsEnd(e *ElementSpec) bool {
 	if e.Flags&ElementCatchall != 0 {
 		return e.KeyEnd == nil
 	}
-	return e.Flags&ElementIntervalEnd == 0 && e.KeyEnd != nil
+	return e.Flags&ElementIntervalEnd == 0
 }
 
 // time gives an element the time at which it expires.

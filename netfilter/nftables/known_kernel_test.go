@@ -82,6 +82,11 @@ func TestKernelKnownTransactions(t *testing.T) {
 		&expr.Immediate{Dreg: 1, Data: expr.Data{Bytes: make([]byte, 4)}}, &expr.Lookup{Sreg: 1, Set: "m", Map: true}}}
 	timed := addSet("timed", nftables.SetTimeout)
 	expires := nftables.ElementSpec{Key: []byte{1, 1, 1, 1}, HasTimeout: true, Timeout: time.Second, Expires: time.Minute}
+	boxes := addSet("boxes", nftables.SetConcat|nftables.SetInterval)
+	boxes.Set.KeyLen, boxes.Set.FieldLens = 8, []uint8{4, 4}
+	single := nftables.ElementSpec{Key: []byte{1, 1, 1, 1, 0, 0, 0, 5}}
+	span := nftables.ElementSpec{Key: []byte{1, 1, 1, 0, 0, 0, 0, 5}, KeyEnd: []byte{1, 1, 1, 1, 0, 0, 0, 5}}
+	after := nftables.ElementSpec{Key: []byte{1, 1, 1, 2, 0, 0, 0, 5}, KeyEnd: []byte{1, 1, 1, 9, 0, 0, 0, 5}}
 	removeAll := []nftables.Change{&nftables.DeleteTable{Family: ip, Name: "t"}, table}
 	for _, part := range [][][]nftables.Change{
 		{{&nftables.AddTable{TableSpec: nftables.TableSpec{Family: ip, Name: long}}}, {table}, {addChain(long)}, {addSet(long, 0)},
@@ -103,6 +108,8 @@ func TestKernelKnownTransactions(t *testing.T) {
 		{removeAll, {timed, addElements("timed", expires)}, {timed, addElements("timed", nftables.ElementSpec{Key: []byte{1}})},
 			{addSet("s", 0), addElements("s", one, one, nftables.ElementSpec{Key: []byte{1, 1, 1, 1}, KeyEnd: []byte{1, 1, 1, 1}})},
 			{addSet("s", 0), addElements("s", one), twice}},
+		{{boxes, addElements("boxes", single)}, {addElements("boxes", single)}, {addElements("boxes", span)}, {addElements("boxes", after)},
+			{&nftables.DeleteElements{Family: ip, Table: "t", Set: "boxes", Elements: []nftables.ElementSpec{single, after}}}},
 		{{&nftables.DeleteTable{Family: ip}}, {&nftables.DeleteTable{Family: ip, Name: "t"}}, {&nftables.DeleteTable{}}},
 	} {
 		o, k := newOracle(t), newKernel()
