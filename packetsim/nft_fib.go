@@ -57,7 +57,7 @@ func (t *nftMachine) fibFlow(x *expr.Fib) flow {
 		f.mark = s.Mark
 	}
 	if s.Is6() {
-		if f.dst.IsLinkLocalUnicast() {
+		if f.dst.IsLinkLocalUnicast() || f.dst.IsLinkLocalMulticast() {
 			f.out = deviceName(t.linkOf(x))
 		}
 		return f
@@ -68,7 +68,7 @@ func (t *nftMachine) fibFlow(x *expr.Fib) flow {
 	return f
 }
 
-// linkOf is the device on whose link a link-local address is.
+// linkOf is the device on whose link a link-local address or group is.
 func (t *nftMachine) linkOf(x *expr.Fib) *device {
 	if dev := t.fibDevice(x); dev != nil {
 		return dev
