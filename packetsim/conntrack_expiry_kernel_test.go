@@ -34,8 +34,8 @@ func TestExpiryAsKernel(t *testing.T) {
 // shortestTimeout is the shortest of shortTimeouts.
 const shortestTimeout = time.Second
 
-// letExpire sends packets, waits until their entries are gone on both sides, and compares when each went. False: an entry may have been gone
-// before all packets were sent, and nothing was compared.
+// letExpire sends packets, waits until their entries are gone on both sides, and compares when each went. False: an entry may have been
+// gone before all packets were sent, and nothing was compared.
 func (l *ctLab) letExpire(t *testing.T, family netfilter.Family) bool {
 	p := l.scene(t, family, ctFilter)
 	sysctls := map[string]string{}

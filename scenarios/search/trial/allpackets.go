@@ -9,9 +9,9 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// packetsBefore is what becomes of all first packets on a node, by the rules that it has before its proxier starts anew. It takes as long
-// as the rest of a case, so it is worked out for one node in eight, drawn by its rules, and where the texts of rules do not tell everything;
-// otherwise nil.
+// packetsBefore is what becomes of all first packets on a node, by the rules that it has before its proxier starts anew. It takes half as
+// long as the rest of a case, so it is worked out for one node in eight, drawn by its rules, and for nodes whose rules are not compared by
+// their texts; otherwise it is nil.
 func (r *run) packetsBefore(n *nodeState, rules []saved) (*forall.Fates, error) {
 	h := fnv.New64a()
 	for _, s := range rules {
@@ -31,8 +31,8 @@ func (r *run) allPackets(n *nodeState, beside *forall.Fates) (*forall.Fates, err
 	return fates, nil
 }
 
-// asAfterFullSync holds what became of all packets before a proxier started anew, and wrote everything, against what becomes of them now. The
-// texts of rules leave open in which order they stand within a chain, and in a large cluster what is out of use may wait.
+// asAfterFullSync holds what became of all packets before a proxier started anew, and wrote everything, against what becomes of them now.
+// The texts of rules leave open in which order they stand within a chain, and in a large cluster what is out of use may wait.
 func (r *run) asAfterFullSync(n *nodeState, before *forall.Fates) error {
 	if before == nil {
 		return nil
