@@ -151,7 +151,7 @@ func commands(folder string) []started {
 	return []started{
 		{"version", []string{"version"}, nil, 30},
 		{"trace", []string{"trace", "--node", "internal/dumps/kind-v1.34/legacy/demo-worker.yaml", "--summary",
-			"tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba"}, nil, 31.5},
+			"tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba"}, nil, 33},
 		{"check", []string{"check", "scenarios/testdata/cases/hairpin.yaml"}, nil, 30},
 		{"tool", []string{"tool", "iptables-save"}, []string{"CHAINWALK_STATE=" + filepath.Join(folder, "state")}, 30},
 	}
