@@ -15,7 +15,9 @@ import (
 func (r *run) packetsBefore(n *nodeState, rules []saved) (*forall.Fates, error) {
 	h := fnv.New64a()
 	for _, s := range rules {
-		_, _ = io.WriteString(h, s.text) // never fails
+		for i := range s.lines {
+			_, _ = io.WriteString(h, s.lines[i].text) // never fails
+		}
 	}
 	if !n.large && !r.options.allPackets && h.Sum64()%sampleOne != 0 {
 		return nil, nil

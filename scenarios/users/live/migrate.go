@@ -327,8 +327,9 @@ func (m *migration) allPackets(ctx context.Context) error {
 			},
 		}
 		if devices := len(m.after.nodes[node.Name].Devices); m.target.MostDevices > 0 && devices > m.target.MostDevices {
-			m.out.AllPackets = append(m.out.AllPackets, *explained.Skip(node.Name, fmt.Sprintf("it has %d devices, and of more than %d this takes "+
-				"minutes (--all-packets compares them)", devices, m.target.MostDevices)))
+			why := fmt.Sprintf("it has %d devices, and of more than %d this takes minutes (--all-packets compares them)", devices,
+				m.target.MostDevices)
+			m.out.AllPackets = append(m.out.AllPackets, *explained.NotCompared(node.Name, why))
 			continue
 		}
 		book := names.New(m.cluster.Objects)

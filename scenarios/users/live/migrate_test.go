@@ -236,6 +236,7 @@ func TestMigrateLeavesLargeNodesOut(t *testing.T) {
 		require.Len(t, m.AllPackets, 1)
 		assert.Equal(t, skipped, m.AllPackets[0].Skipped != "", most)
 		assert.Equal(t, skipped, m.AllPackets[0].Kinds == 0, most)
+		assert.Equal(t, skipped, strings.Contains(m.Answer, "on 1 node only one packet of each class was compared"), m.Answer)
 		var text bytes.Buffer
 		require.NoError(t, m.WriteText(&text, false))
 		said := strings.Contains(text.String(), "all packets of "+migratedNode+": not compared, only one of each class: it has ")

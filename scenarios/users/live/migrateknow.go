@@ -177,9 +177,15 @@ func (m *migration) conclude() {
 	if walked < len(out.Nodes) {
 		open = fmt.Sprintf("%s cannot be judged; ", plural(len(out.Nodes)-walked, "node")) + open
 	}
-	uncovered, unknown := 0, 0
+	uncovered, unknown, skipped := 0, 0, 0
 	for i := range out.AllPackets {
 		uncovered, unknown = uncovered+len(out.AllPackets[i].Findings), unknown+len(out.AllPackets[i].Unknown)
+		if out.AllPackets[i].Skipped != "" {
+			skipped++
+		}
+	}
+	if skipped > 0 {
+		open += fmt.Sprintf("on %s only one packet of each class was compared; ", plural(skipped, "node"))
 	}
 	if unknown > 0 {
 		open += fmt.Sprintf("of %s of packets it cannot be said; ", plural(unknown, "kind"))

@@ -19,7 +19,7 @@ type Target struct {
 	// Config is their new configuration. Nil: the one that they have, in the new mode.
 	Config *kubeproxyconfig.KubeProxyConfiguration
 	// AllPackets has all packets of each node judged too, and not only one of each class: a second or two for a node of a hundred pods, and
-	// the more, up to its cube, the more devices the node has. MostDevices is how many devices a node may have for that; 0: any number.
+	// more on larger nodes. MostDevices is how many devices a node may have for that; 0: any number.
 	AllPackets  bool
 	MostDevices int
 	// Versions are those of kube-proxy, if it is a change of versions. Without Mode and Config each node stays in its mode.

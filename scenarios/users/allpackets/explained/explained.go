@@ -61,8 +61,8 @@ type Answer struct {
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// Skip is the answer for a node whose packets were not compared.
-func Skip(node, why string) *Answer {
+// NotCompared is the answer for a node whose packets were not compared.
+func NotCompared(node, why string) *Answer {
 	return &Answer{
 		Node: node, Answer: "not compared, only one of each class: " + why, Covered: []Covered{}, Findings: []Finding{}, Skipped: why,
 	}
