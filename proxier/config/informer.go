@@ -69,12 +69,13 @@ type callbacks[T object] struct {
 }
 
 func (i *informer[T]) attach(on callbacks[T]) (delivery, error) {
-	d := &kindDelivery[T]{informer: i, on: on}
+	d := &kindDelivery[T]{informer: i, on: on, progress: newProgress()}
 	registered, err := i.shared.AddEventHandlerWithOptions(d, cache.HandlerOptions{Logger: &i.logger})
 	if err != nil {
 		return nil, err
 	}
 	d.registered = registered
+	d.progress.await(i.shared.GetStore().ListKeys())
 	return d, nil
 }
 
@@ -88,6 +89,8 @@ type kindDelivery[T object] struct {
 	lock    sync.Mutex
 	on      callbacks[T]
 	removed bool
+
+	progress *progress
 }
 
 // OnAdd implements cache.ResourceEventHandler.
@@ -97,7 +100,7 @@ func (d *kindDelivery[T]) OnAdd(obj any, _ bool) {
 		d.logUnexpected(obj)
 		return
 	}
-	d.deliver(func() {
+	d.deliver(current, func() {
 		if d.keep(current) {
 			d.on.add(current)
 		}
@@ -112,7 +115,7 @@ func (d *kindDelivery[T]) OnUpdate(oldObj, obj any) {
 		d.logUnexpected(obj)
 		return
 	}
-	d.deliver(func() {
+	d.deliver(current, func() {
 		switch had, has := d.keep(old), d.keep(current); {
 		case had && has:
 			d.on.update(old, current)
@@ -135,7 +138,7 @@ func (d *kindDelivery[T]) OnDelete(obj any) {
 		d.logUnexpected(obj)
 		return
 	}
-	d.deliver(func() {
+	d.deliver(old, func() {
 		if d.keep(old) {
 			d.on.remove(old)
 		}
@@ -144,16 +147,17 @@ func (d *kindDelivery[T]) OnDelete(obj any) {
 
 func (d *kindDelivery[T]) keep(obj T) bool { return d.informer.kind.keep(obj) }
 
-// deliver runs the callback unless the consumer has gone.
-func (d *kindDelivery[T]) deliver(call func()) {
+// deliver runs the callback for an object unless the consumer has gone.
+func (d *kindDelivery[T]) deliver(obj T, call func()) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	if !d.removed {
 		call()
 	}
+	d.progress.delivered(obj)
 }
 
-func (d *kindDelivery[T]) synced() <-chan struct{} { return d.registered.HasSyncedChecker().Done() }
+func (d *kindDelivery[T]) synced() <-chan struct{} { return d.progress.complete }
 
 func (d *kindDelivery[T]) remove() {
 	if err := d.informer.shared.RemoveEventHandler(d.registered); err != nil {

@@ -372,8 +372,8 @@ func TestTombstone(t *testing.T) {
 	client := fake.NewClientset()
 	informer := newInformer(of(client), services(of(client).Services), Options{})
 	d := &kindDelivery[*v1.Service]{
-		informer: informer,
-		on:       callbacks[*v1.Service]{add: r.OnServiceAdd, update: func(_, _ *v1.Service) {}, remove: r.OnServiceDelete},
+		informer: informer, progress: newProgress(),
+		on: callbacks[*v1.Service]{add: r.OnServiceAdd, update: func(_, _ *v1.Service) {}, remove: r.OnServiceDelete},
 	}
 	d.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web", Obj: service("web", "10.96.0.1", nil)})
 	d.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web"})
