@@ -88,8 +88,8 @@ forall: ## compare the fates of all packets (package forall) with walks of FORAL
 	$(GO) test ./kindtest/onkernel/differ -run TestFatesOfRandomRulesets $(FORALL_ARGS)
 	$(GO) test ./forall/walked -run TestFatesOf $(FORALL_ARGS)
 
-kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps (MODE=nftables runs files that name no mode in that one; ONE_TOOL=1 runs each with iptables-legacy or iptables-nft, in turn)
-	GOGC=$${GOGC:-400} CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns -args $(addprefix -in-mode ,$(MODE)) $(if $(ONE_TOOL),-one-tool)
+kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps (MODE=nftables runs files that name no mode in that one; ONE_TOOL=1 runs each with iptables-legacy or iptables-nft, in turn; HALF=0 and HALF=1 run one half of them each)
+	GOGC=$${GOGC:-400} CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns -args $(addprefix -in-mode ,$(MODE)) $(if $(ONE_TOOL),-one-tool) $(addprefix -half ,$(HALF))
 
 ailments: ## create failures of Services in network namespaces, and print what the kernel does and which cause doctor, trace and why name first; root on Linux
 	@mkdir -p bin; CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 5m -parallel 4 -run Kernel ./kindtest/onkernel/ailments -table $(abspath bin/ailments.txt) || failed=1; \

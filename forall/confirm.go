@@ -9,11 +9,11 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// Confirm walks a packet through a host and compares what becomes of it with a distribution of fates, but for the parts that these leave
-// out. It returns what the walk says instead; empty if that is the same. Probabilities may differ by the tolerance. The error is the
-// walk's, which cannot say what becomes of every packet.
-func Confirm(h *packetsim.Host, in inet.Input, want Distribution, left Part, tolerance float64) (otherwise string, err error) {
-	outcomes, err := h.Verdicts(in)
+// Confirm walks a packet of a class through a host and compares what becomes of it with a distribution of fates, but for the parts that
+// these leave out. It returns what the walk says instead; empty if that is the same. Probabilities may differ by the tolerance. The error is
+// the walk's, which cannot say what becomes of every packet.
+func Confirm(h *packetsim.Host, class Class, in inet.Input, want Distribution, left Part, tolerance float64) (otherwise string, err error) {
+	outcomes, err := h.VerdictsIn(class.State(), in)
 	if err != nil {
 		return "", err
 	}
@@ -27,16 +27,16 @@ func Confirm(h *packetsim.Host, in inet.Input, want Distribution, left Part, tol
 	return compared(have, should, tolerance), nil
 }
 
-// Confirm compares what becomes of a packet with fates of this kind, as the function Confirm does: with those of its reply, and through the
-// other nodes, if the fates say these.
-func (f *Fates) Confirm(in inet.Input, want Distribution, tolerance float64) (otherwise string, err error) {
+// Confirm compares what becomes of a packet of a class with fates of this kind, as the function Confirm does: with those of its reply, and
+// through the other nodes, if the fates say these, which are of new packets alone.
+func (f *Fates) Confirm(class Class, in inet.Input, want Distribution, tolerance float64) (otherwise string, err error) {
 	switch {
 	case f.options.Replies:
 		return f.confirmReplies(in, want, tolerance)
 	case len(f.options.Through) > 0:
 		return f.confirmThrough(in, want, tolerance)
 	}
-	return Confirm(f.host, in, want, f.options.Ignore, tolerance)
+	return Confirm(f.host, class, in, want, f.options.Ignore, tolerance)
 }
 
 // confirmReplies follows with a walk the likeliest way of a reply, which must be one of those that were worked out.

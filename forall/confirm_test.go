@@ -24,11 +24,11 @@ func TestConfirmAsksAWalk(t *testing.T) {
 	require.NoError(t, err)
 	right, err := fates.At(in)
 	require.NoError(t, err)
-	otherwise, err := forall.Confirm(host, in, right, 0, 1e-8)
+	otherwise, err := forall.Confirm(host, forall.New, in, right, 0, 1e-8)
 	require.NoError(t, err)
 	assert.Empty(t, otherwise)
 	wrong := forall.Distribution{{Fate: forall.Fate{Verdict: packetsim.Drop}, Probability: 1}}
-	otherwise, err = forall.Confirm(host, in, wrong, 0, 1e-8)
+	otherwise, err = forall.Confirm(host, forall.New, in, wrong, 0, 1e-8)
 	require.NoError(t, err)
 	assert.Contains(t, otherwise, "walked map[accept out of eth0")
 }

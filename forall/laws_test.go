@@ -26,7 +26,9 @@ func drawnRules(t *rapid.T) []string {
 			one("destination", "", "-d 10.96.0.0/16 ", "-d 10.96.0.1/32 ", "! -d 10.244.0.0/16 ", "-d 172.18.0.3/32 ")
 		return text + one("protocol", "", "", "-p tcp -m tcp --dport 80 ", "-p udp -m udp --dport 53:80 ",
 			"-p tcp -m tcp ! --sport 1024:65535 ", "-p icmp ") +
-			one("device", "", "", "-i veth1 ", "! -i eth0 ")
+			one("device", "", "", "-i veth1 ", "! -i eth0 ") +
+			one("state", "", "", "-m conntrack --ctstate RELATED,ESTABLISHED ", "-m conntrack --ctstate INVALID,NEW ",
+				"-m conntrack ! --ctstate UNTRACKED,ESTABLISHED ", "-m conntrack --ctdir REPLY ", "-m conntrack --ctdir ORIGINAL ")
 	}
 	var rules []string
 	for _, chain := range []string{"INPUT", "FORWARD", "A", "B"} {
@@ -76,6 +78,26 @@ func lawFates(t *rapid.T, text string, beside *forall.Fates) (*packetsim.Host, *
 	return h, f
 }
 
+// everyClass are all classes.
+var everyClass = []forall.Class{forall.New, forall.Established, forall.Replying, forall.Related, forall.Invalid, forall.Untracked}
+
+// TestLawP2InEveryClass asks for single packets of each state that conntrack knows.
+func TestLawP2InEveryClass(t *testing.T) {
+	walked := map[forall.Class]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		h, _ := lawFates(t, ruleset(drawnRules(t)), nil)
+		f, err := forall.Of(h, forall.Options{Families: only4, Chance: forall.Exact, Classes: everyClass})
+		require.NoError(t, err)
+		drawnPackets(t, f, 60, func(class forall.Class, in inet.Input, want forall.Distribution) {
+			confirmed(t, f, class, in, want)
+			walked[class]++
+		})
+	})
+	for _, class := range everyClass {
+		require.Positive(t, walked[class], class)
+	}
+}
+
 func boxesOf(f *forall.Fates) (all []forall.Space) {
 	for space := range f.Boxes() {
 		all = append(all, space)
@@ -84,34 +106,35 @@ func boxesOf(f *forall.Fates) (all []forall.Space) {
 }
 
 // drawnPackets draws packets of fates whose fate is known.
-func drawnPackets(t *rapid.T, f *forall.Fates, count int, each func(in inet.Input, want forall.Distribution)) {
+func drawnPackets(t *rapid.T, f *forall.Fates, count int, each func(class forall.Class, in inet.Input, want forall.Distribution)) {
 	boxes := boxesOf(f)
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	for range count {
-		in, possible := walked.Draw(&boxes[r.IntN(len(boxes))], r)
-		if !possible {
+		box := &boxes[r.IntN(len(boxes))]
+		in, possible := walked.Draw(box, r)
+		if !possible || !box.Walkable() {
 			continue
 		}
-		want, err := f.At(in)
+		want, err := f.AtClass(box.Class, in)
 		require.NoError(t, err)
 		if want.Known() {
-			each(in, want)
+			each(box.Class, in, want)
 		}
 	}
 }
 
 // confirmed requires that walks of drawn packets say what their fates are.
-func confirmed(t *rapid.T, f *forall.Fates, in inet.Input, want forall.Distribution) {
-	otherwise, err := f.Confirm(in, want, 1e-9)
+func confirmed(t *rapid.T, f *forall.Fates, class forall.Class, in inet.Input, want forall.Distribution) {
+	otherwise, err := f.Confirm(class, in, want, 1e-9)
 	require.NoError(t, err)
-	require.Empty(t, otherwise, in.Full())
+	require.Empty(t, otherwise, "%s: %s", class, in.Full())
 }
 
 // TestLawP2AtIsTheWalk asks for single packets.
 func TestLawP2AtIsTheWalk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		_, f := lawFates(t, ruleset(drawnRules(t)), nil)
-		drawnPackets(t, f, 20, func(in inet.Input, want forall.Distribution) { confirmed(t, f, in, want) })
+		drawnPackets(t, f, 20, func(class forall.Class, in inet.Input, want forall.Distribution) { confirmed(t, f, class, in, want) })
 	})
 }
 
@@ -172,10 +195,10 @@ func TestLawsP5AndP7OfOneRule(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, d.Here, have)
 			for side, want := range []forall.Distribution{d.Here, d.There} {
-				otherwise, err := forall.Confirm(hosts[side], d.Witness, want, 0, 1e-9)
+				otherwise, err := forall.Confirm(hosts[side], forall.New, d.Witness, want, 0, 1e-9)
 				require.NoError(t, err)
 				require.Empty(t, otherwise, d.Witness.Full())
-				other, err := forall.Confirm(hosts[1-side], d.Witness, want, 0, 1e-9)
+				other, err := forall.Confirm(hosts[1-side], forall.New, d.Witness, want, 0, 1e-9)
 				require.NoError(t, err)
 				require.NotEmpty(t, other, d.Witness.Full())
 			}
@@ -189,7 +212,7 @@ func TestLawsP5AndP7OfOneRule(t *testing.T) {
 				want, err := f.At(in)
 				require.NoError(t, err)
 				if want.Known() {
-					otherwise, err := forall.Confirm(hosts[1], in, want, 0, 1e-9)
+					otherwise, err := forall.Confirm(hosts[1], forall.New, in, want, 0, 1e-9)
 					require.NoError(t, err)
 					require.Empty(t, otherwise, in.Full())
 				}

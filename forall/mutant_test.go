@@ -72,7 +72,7 @@ func walksDiffer(t *testing.T, f *forall.Fates, other *packetsim.Host, in *inet.
 	if !want.Known() {
 		return false
 	}
-	otherwise, err := forall.Confirm(other, *in, want, 0, 1e-12)
+	otherwise, err := forall.Confirm(other, forall.New, *in, want, 0, 1e-12)
 	require.NoError(t, err)
 	return otherwise != ""
 }

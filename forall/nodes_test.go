@@ -80,7 +80,7 @@ func TestPacketsGoThroughNodes(t *testing.T) {
 		for _, text := range want {
 			assert.Contains(t, d.String(), text, packet)
 		}
-		otherwise, err := f.Confirm(in, d, 1e-9)
+		otherwise, err := f.Confirm(forall.New, in, d, 1e-9)
 		require.NoError(t, err)
 		assert.Empty(t, otherwise, packet)
 	}
@@ -109,8 +109,8 @@ func TestLawFatesThroughNodesAreJourneys(t *testing.T) {
 			require.NoError(t, n.AddHost(h))
 		}
 		require.NoError(t, n.Segment("nodes", network.Port{Host: "a", Device: "eth0"}, network.Port{Host: "b", Device: "eth0"}))
-		drawnPackets(t, f, 30, func(in inet.Input, want forall.Distribution) {
-			confirmed(t, f, in, want)
+		drawnPackets(t, f, 30, func(class forall.Class, in inet.Input, want forall.Distribution) {
+			confirmed(t, f, class, in, want)
 			if in.Local {
 				sameJourneys(t, n, in, want)
 			}

@@ -61,7 +61,7 @@ func TestRepliesToPackets(t *testing.T) {
 			d, err := f.At(in)
 			require.NoError(t, err)
 			assert.Contains(t, d.String(), row.want)
-			otherwise, err := f.Confirm(in, d, 1e-9)
+			otherwise, err := f.Confirm(forall.New, in, d, 1e-9)
 			require.NoError(t, err)
 			assert.Empty(t, otherwise)
 		})
@@ -83,7 +83,7 @@ func TestLawRepliesAreTheWalks(t *testing.T) {
 		h, _ := lawFates(t, ruleset(rules), nil)
 		f, err := forall.Of(h, forall.Options{Families: only4, Chance: forall.Exact, Replies: true})
 		require.NoError(t, err)
-		drawnPackets(t, f, 20, func(in inet.Input, want forall.Distribution) { confirmed(t, f, in, want) })
+		drawnPackets(t, f, 20, func(class forall.Class, in inet.Input, want forall.Distribution) { confirmed(t, f, class, in, want) })
 	})
 }
 

@@ -19,6 +19,8 @@ type WalkOptions struct {
 	Guess bool
 	// Sysctls are settings that the walk finds in the place of the host's, as after SetSysctl.
 	Sysctls map[string]string
+	// State is what conntrack takes the packet for. What the host's own stack sends because of it is found as always.
+	State PacketState
 	// Back also walks the answer to a first packet, in each outcome in which it would be answered (Outcome.Back).
 	Back bool
 }
@@ -37,6 +39,8 @@ func (h *Host) WalkWith(in inet.Input, o WalkOptions) ([]Outcome, error) {
 	}
 	h.lock.Lock()
 	defer h.lock.Unlock()
+	h.given = o.State
+	defer func() { h.given = StateFound }()
 	if len(o.Sysctls) > 0 {
 		own := h.sysctls
 		defer func() {
@@ -51,9 +55,14 @@ func (h *Host) WalkWith(in inet.Input, o WalkOptions) ([]Outcome, error) {
 }
 
 // Verdicts is Walk without steps, which takes far less time.
-func (h *Host) Verdicts(in inet.Input) ([]Outcome, error) {
+func (h *Host) Verdicts(in inet.Input) ([]Outcome, error) { return h.VerdictsIn(StateFound, in) }
+
+// VerdictsIn is Verdicts of a packet that conntrack takes for one in a state.
+func (h *Host) VerdictsIn(state PacketState, in inet.Input) ([]Outcome, error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
+	h.given = state
+	defer func() { h.given = StateFound }()
 	return h.outcomes(in, tellDNAT)
 }
 

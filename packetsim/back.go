@@ -33,6 +33,9 @@ func (h *Host) answered(in *inet.Input, o *Outcome, told text, hooks *familyHook
 	if o.Verdict != Accept || !beginsConnection(in, o) {
 		return
 	}
+	given := h.given
+	h.given = StateFound
+	defer func() { h.given = given }()
 	back := h.backOf(in, o)
 	o.Back = back
 	if back.Packet = back.Input.Full(); back.Why != "" {

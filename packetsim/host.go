@@ -60,8 +60,9 @@ type Host struct {
 	tally     tally
 	values    ruleValues
 	nftValues nftValues
-	idle      []*walk // walks that have ended
-	verdict   Outcome // of the last Verdict
+	idle      []*walk     // walks that have ended
+	verdict   Outcome     // of the last Verdict
+	given     PacketState // of the packet that is walked
 }
 
 // routing is where a host's packets go: its devices and their addresses, and the routes by them.

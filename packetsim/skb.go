@@ -18,6 +18,7 @@ type skb struct {
 	conn     *conntrack.Conn
 	dir      conntrack.Direction
 	relation relation
+	given    PacketState    // that the walk was told
 	zone     conntrack.Zone // that conntrack looks for it in
 	helper   string         // that conntrack gives its connection, if that is new
 	path     path

@@ -56,6 +56,8 @@ func (k *packetTracker) trackStep(s *skb) bool {
 	switch {
 	case s.conn != nil || s.relation == isUntracked:
 		return true
+	case k.takeGiven(s):
+		return true
 	case k.conns.LooksAtChecksums() && s.hook == preRouting && !s.sumHolds():
 		return true
 	case s.IsICMPError():

@@ -73,7 +73,7 @@ func (w *walk) run(in *inet.Input) error {
 		return err
 	}
 	s := &w.packet
-	s.Packet = in.Packet
+	s.Packet, s.given = in.Packet, w.h.given
 	if !isAnswer(in) {
 		w.h.memory.tick++
 	}

@@ -95,7 +95,7 @@ const tolerance = 1e-8
 
 // compare walks a packet and compares.
 func (r *Report) compare(f *forall.Fates, in *inet.Input, space *forall.Space, want forall.Distribution) {
-	otherwise, err := f.Confirm(*in, want, tolerance)
+	otherwise, err := f.Confirm(space.Class, *in, want, tolerance)
 	if err != nil { // a rule asks for what packets here do not say, whether or not it matters
 		r.Failed++
 		return

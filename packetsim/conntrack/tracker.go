@@ -222,6 +222,21 @@ func (k *Tracker) Insert(c *Conn) bool {
 	return true
 }
 
+// Ongoing is a connection that was answered and that NAT leaves alone. It is in no table.
+func (k *Tracker) Ongoing(first Tuple, z Zone) *Conn {
+	c := k.scratch.newConn()
+	c.Tuples, c.Zone = [2]Tuple{first, first.Inverse()}, z
+	c.connState = connState{Confirmed: true, SeenReply: true, Assured: true, srcDone: true, dstDone: true,
+		Expires: k.clock.Now().Add(ongoingTime)}
+	if first.Proto == inet.TCP {
+		c.tcp.state = tcpEstablished
+	}
+	return c
+}
+
+// ongoingTime is the timeout of a TCP connection that is established (nf_conntrack_tcp_timeout_established).
+const ongoingTime = 432000 * time.Second
+
 // Remove takes a connection out of the table.
 func (k *Tracker) Remove(c *Conn) {
 	if c.listed {

@@ -210,7 +210,7 @@ func (a *across) differ(s *sight, names []string, pair [2]int, fates []*forall.F
 		if one.There, one.DecidedThere, err = a.fatesOf(pair[1], fates, &found.Space, packets[1]); err != nil {
 			return err
 		}
-		if one.sides = [2]*Side{&a.nodes[pair[0]], &a.nodes[pair[1]]}; walkable(&found.Space) {
+		if one.sides = [2]*Side{&a.nodes[pair[0]], &a.nodes[pair[1]]}; found.Space.Walkable() {
 			one.witnesses = [2]*inet.Input{&packets[0], &packets[1]}
 		}
 		a.out.Odd = append(a.out.Odd, one)
@@ -227,16 +227,16 @@ func (a *across) fatesOf(i int, fates []*forall.Fates, space *forall.Space, in i
 		}
 	}
 	fate, err := fates[i].At(in, holding...)
-	if err == nil && walkable(space) {
-		err = confirm(a.nodes[i].Host, in, fate, a.options.Ignore)
+	if err == nil && space.Walkable() {
+		err = confirm(a.nodes[i].Host, space.Class, in, fate, a.options.Ignore)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", a.nodes[i].Name, err)
 	}
-	if !walkable(space) {
+	if !space.Walkable() {
 		return fate, nil, nil
 	}
-	return fate, decided(a.nodes[i].Host, in), nil
+	return fate, decided(a.nodes[i].Host, space.Class, in), nil
 }
 
 // own is a packet of what is seen as the node has it.

@@ -183,7 +183,7 @@ type asked struct {
 // decided are the rules that decide about a packet, on each node that it passes.
 func (a *asked) decided(in inet.Input) (out []string) {
 	if a.node == "" {
-		return decided(a.fates.Host(), in)
+		return decided(a.fates.Host(), forall.New, in)
 	}
 	err := a.fates.Passes(in, func(node string, o *packetsim.Outcome) {
 		if text := node + ": " + decidedBy(o); !slices.Contains(out, text) {
@@ -218,14 +218,14 @@ func (a *asked) kind(k *forall.Kind) (*Answer, error) {
 		Node: a.node, Kind: kindOf(&k.Space, k.Share, &k.Witness, a.side.Names), Boxes: k.Boxes, Fates: k.Fates, Probability: k.Probability,
 		side: a.side,
 	}
-	if slices.ContainsFunc(k.Space.Names, func(n forall.Named) bool { return n.Holds }) {
+	if !k.Space.Walkable() {
 		return &one, nil
 	}
 	want, err := a.fates.At(k.Witness)
 	if err != nil {
 		return nil, err
 	}
-	if otherwise, err := a.fates.Confirm(k.Witness, want, tolerance); err == nil && otherwise != "" {
+	if otherwise, err := a.fates.Confirm(forall.New, k.Witness, want, tolerance); err == nil && otherwise != "" {
 		return nil, fmt.Errorf("%s: a walk says something else than was worked out, so nothing can be said: %s "+
 			"(please report this mistake of chainwalk)", k.Witness, otherwise)
 	} // a walk that cannot say what becomes of a packet contradicts nothing, and decided says why

@@ -115,16 +115,16 @@ func (d *Diff) compare(family netfilter.Family, o forall.Options) error {
 func Tell(sides [2]Side, found *forall.Difference, ignore forall.Part) (Difference, error) {
 	one := Difference{Kind: kindOf(&found.Space, found.Share, &found.Witness, nil), Before: found.Here, After: found.There}
 	one.Ends = endsOfBoth(&sides, &found.Witness)
-	if !walkable(&found.Space) {
+	if !found.Space.Walkable() {
 		return one, nil
 	}
 	for i, want := range [2]forall.Distribution{found.Here, found.There} {
-		if err := confirm(sides[i].Host, found.Witness, want, ignore); err != nil {
+		if err := confirm(sides[i].Host, found.Space.Class, found.Witness, want, ignore); err != nil {
 			return one, fmt.Errorf("%s: %w", sides[i].Name, err)
 		}
 	}
 	one.witness = &found.Witness
-	one.DecidedBefore, one.DecidedAfter = decided(sides[0].Host, found.Witness), decided(sides[1].Host, found.Witness)
+	one.DecidedBefore, one.DecidedAfter = decided(sides[0].Host, found.Space.Class, found.Witness), decided(sides[1].Host, found.Space.Class, found.Witness)
 	return one, nil
 }
 

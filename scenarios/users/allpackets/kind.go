@@ -75,8 +75,8 @@ func endsOfBoth(sides *[2]Side, in *inet.Input) string {
 const tolerance = 1e-6
 
 // confirm is an error if a walk of a packet says something else than was worked out for it. That is a mistake of chainwalk.
-func confirm(h *packetsim.Host, in inet.Input, want forall.Distribution, left forall.Part) error {
-	otherwise, err := forall.Confirm(h, in, want, left, tolerance)
+func confirm(h *packetsim.Host, class forall.Class, in inet.Input, want forall.Distribution, left forall.Part) error {
+	otherwise, err := forall.Confirm(h, class, in, want, left, tolerance)
 	if err != nil || otherwise == "" {
 		return nil //nolint:nilerr // a walk that cannot say what becomes of a packet contradicts nothing, and decided says why
 	}
@@ -86,8 +86,8 @@ func confirm(h *packetsim.Host, in inet.Input, want forall.Distribution, left fo
 
 // decided is what decides about a packet, for each outcome of a walk of it: the rule that translates it if it passes, or else the last rule
 // or policy that it meets, or why the kernel stops it without a rule.
-func decided(h *packetsim.Host, in inet.Input) (out []string) {
-	outcomes, err := h.Walk(in)
+func decided(h *packetsim.Host, class forall.Class, in inet.Input) (out []string) {
+	outcomes, err := h.WalkWith(in, packetsim.WalkOptions{State: class.State()})
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -114,9 +114,4 @@ func decidedBy(o *packetsim.Outcome) string {
 		by = &o.Steps[at]
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s %s", by, by.Text()))
-}
-
-// walkable says whether a packet of a box can be walked: a walk begins without memory, so that no condition with a name holds.
-func walkable(s *forall.Space) bool {
-	return s.Class == forall.New && !slices.ContainsFunc(s.Names, func(n forall.Named) bool { return n.Holds })
 }
