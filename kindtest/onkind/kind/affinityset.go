@@ -2,6 +2,7 @@ package kind
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,8 +16,8 @@ import (
 // table kube-proxy of the family. Their elements end by themselves, after the time that their set has.
 type affinitySets struct{}
 
-// setListing prints how long a node's kernel is up, and all sets. JSON would have only the seconds of the times.
-const setListing = `cut -d' ' -f1 /proc/uptime && nft list sets`
+// setListing prints how long a node's kernel is up, before and after all sets. JSON would have only the seconds of the times.
+const setListing = `cut -d' ' -f1 /proc/uptime && nft list sets && cut -d' ' -f1 /proc/uptime`
 
 var (
 	tablePattern   = lazyregexp.New(`^table (ip6?) kube-proxy \{`)
@@ -72,24 +73,27 @@ func spanOf(text string) time.Duration {
 	return sum
 }
 
-// listingTakes is how much longer than at another time it may take from the look at the clock to that at the sets, in milliseconds.
-const listingTakes = 50
+// rounded is how much of the times is not printed, in milliseconds: those of the kernel have hundredths of a second.
+const rounded = 10 + 1
 
-// read takes the end of an element for its renewal: the one is always as long after the other.
+// read takes the end of an element for its renewal: the one is always as long after the other. The kernel said how long an element still
+// lives at some time between the two looks at the clock.
 func (affinitySets) read(ctx context.Context, r relay) (map[listed]moment, error) {
 	text, err := run(ctx, r, "", "sh", "-c", setListing)
 	if err != nil {
 		return nil, err
 	}
-	clock, sets, _ := strings.Cut(text, "\n")
-	up, err := strconv.ParseFloat(strings.TrimSpace(clock), 64)
-	if err != nil {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	before, err := strconv.ParseFloat(strings.TrimSpace(lines[0]), 64)
+	after, err2 := strconv.ParseFloat(strings.TrimSpace(lines[len(lines)-1]), 64)
+	if err := errors.Join(err, err2); err != nil {
 		return nil, fmt.Errorf("read the sets of nftables: %w", err)
 	}
+	sets, vague := strings.Join(lines[1:max(1, len(lines)-1)], "\n"), int64((after-before)*1000)+rounded
 	out := map[listed]moment{}
 	for _, set := range readSets(sets) {
 		for client, left := range set.clients {
-			out[listed{set.name, client}] = moment{at: int64(up*1000) + left.Milliseconds(), vague: listingTakes}
+			out[listed{set.name, client}] = moment{at: int64(before*1000) + left.Milliseconds(), vague: vague}
 		}
 	}
 	return out, nil

@@ -361,7 +361,7 @@ func TestListsAreForgottenButForWhatWasThere(t *testing.T) {
 		}
 		return "100.00 \ntable ip kube-proxy {\n\tset KUBE-SEP-A {\n\t\telements = { 10.0.0.1 expires 1s }\n\t}\n\tset affinity-a {\n" +
 			"\t\ttimeout 3h\n" +
-			"\t\telements = { 10.244.1.2 expires 2h59m59s, 10.244.1.9 timeout 3h expires 1h,\n\t\t\t     10.244.1.10 expires 1h }\n\t}\n}\n"
+			"\t\telements = { 10.244.1.2 expires 2h59m59s, 10.244.1.9 timeout 3h expires 1h,\n\t\t\t     10.244.1.10 expires 1h }\n\t}\n}\n100.01\n"
 	}
 	before = map[remembered]moment{{"worker", listed{"affinity-a", "10.244.1.2"}}: {}}
 	require.NoError(t, newMemory(b).forget(t.Context(), []string{"worker"}, before))
