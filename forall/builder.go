@@ -36,8 +36,9 @@ type builder struct {
 	needs    needs
 	conds    []*cond // to be used again
 	runs
-	loads loads
-	depth int
+	loads  loads
+	selves selves
+	depth  int
 }
 
 // needs are what the rules of the host ask for that costs something to keep.
@@ -92,6 +93,17 @@ func (b *builder) rootWith(o *Options, h *packetsim.Host) (diagram.ID, error) {
 // root is the fates of all packets, in the builder's own store.
 func (b *builder) root() diagram.ID {
 	return rootOf(b, b.s, b.walkFrom)
+}
+
+// rootOf is the fates of all packets, in the part's own store: with groups of endpoints, and without them if that does not do.
+func (f *Fates) rootOf(p *part) diagram.ID {
+	b := newBuilder(p.world, p.world.newStore(), p.terrain, p.class, &f.options)
+	b.selves.on = !f.options.alone
+	root := rootIn(b, p.world.store)
+	if b.selves.failed {
+		root = rootIn(newBuilder(p.world, p.world.newStore(), p.terrain, p.class, &f.options), p.world.store)
+	}
+	return root
 }
 
 // rootIn is the fates of all packets, in another store.

@@ -18,7 +18,7 @@ type chain struct {
 	drops bool // the policy of a base chain
 	rules []rule
 	reads reads // with those of the chains that it leads to
-	asks  []diagram.Interval
+	asks  []asked
 	alike classes // of destinations by asks, if these are many
 	// partly says that rules were left out that match none of the packets that the builder works out.
 	partly bool
@@ -344,7 +344,7 @@ func (b *builder) scan() {
 	scanHooks(b, true, late)
 	scanHooks(b, false, late)
 	if len(b.goals) <= fewGoals {
-		b.wanted = append(b.wanted, b.goals...)
+		b.wanted = alone(b.wanted, b.goals...)
 	}
 	b.cutPlaces()
 }
@@ -417,7 +417,7 @@ func (b *builder) scanChain(c *chain, behind bool, late map[*chain]bool) {
 }
 
 // ask adds destinations that the chain asks for.
-func (c *chain) ask(more []diagram.Interval) {
+func (c *chain) ask(more []asked) {
 	for _, i := range more {
 		if len(c.asks) > fewAsks || !slices.Contains(c.asks, i) {
 			c.asks = append(c.asks, i)
@@ -426,7 +426,7 @@ func (c *chain) ask(more []diagram.Interval) {
 }
 
 // asksOf is the destinations that a rule asks for, and what else it reads.
-func (b *builder) asksOf(c *chain, r rule) ([]diagram.Interval, reads) {
+func (b *builder) asksOf(c *chain, r rule) ([]asked, reads) {
 	switch r := r.(type) {
 	case *iptRule:
 		return b.iptAsks(r)

@@ -1,6 +1,9 @@
 package forall
 
-import "github.com/chainwalk/chainwalk/netfilter"
+import (
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
 
 // Touched is how many rules of IPv4 are found to be not the same on the hosts of fates; false: all is worked out again.
 func Touched(f, g *Fates) (int, bool) {
@@ -13,4 +16,23 @@ func Touched(f, g *Fates) (int, bool) {
 func (o Options) ForgettingAfter(nodes int) Options {
 	o.generation = nodes
 	return o
+}
+
+// Alone are options with which endpoints are not walked in groups.
+func (o Options) Alone() Options {
+	o.alone = true
+	return o
+}
+
+// Views are how many destinations of IPv4 are walked, and whether that failed with groups of endpoints.
+func Views(h *packetsim.Host, o Options) (int, bool) {
+	t, err := h.Terrain(netfilter.IPv4)
+	if err != nil {
+		panic(err)
+	}
+	w := newWorld(false, deviceNames(t))
+	b := newBuilder(w, w.newStore(), t, New, &o)
+	b.selves.on = !o.alone
+	rootIn(b, w.store)
+	return len(b.views), b.selves.failed
 }

@@ -81,7 +81,7 @@ func (f *Fates) rootIn(p *part) (diagram.ID, error) {
 	if root, known := f.rootAgain(p); known {
 		return root, nil
 	}
-	return rootIn(newBuilder(kept, kept.newStore(), p.terrain, p.class, &f.options), kept.store), nil
+	return f.rootOf(p), nil
 }
 
 // worldFor is where fates are kept: with those that they are to be compared with, if these know all devices.

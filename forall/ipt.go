@@ -129,7 +129,7 @@ func prefixBits(mask netip.Addr) (int, bool) {
 }
 
 // iptAsks is what a rule asks for of destinations, and what else of the state.
-func (b *builder) iptAsks(r *iptRule) (asks []diagram.Interval, read reads) {
+func (b *builder) iptAsks(r *iptRule) (asks []asked, read reads) {
 	of := xtables.Reads{DstMasks: []*xtables.AddrMatch{r.Dst}}
 	for _, m := range r.Matches {
 		m.AddReads(&of)
@@ -142,11 +142,11 @@ func (b *builder) iptAsks(r *iptRule) (asks []diagram.Interval, read reads) {
 	}
 	for _, m := range of.DstMasks {
 		if set, known := addrSet(m); known {
-			asks = append(asks, set...)
+			asks = alone(asks, set...)
 		}
 	}
 	for _, d := range of.Dst {
-		asks = append(asks, diagram.Interval{First: valueOf(d.Min), Last: valueOf(d.Max)})
+		asks = alone(asks, diagram.Interval{First: valueOf(d.Min), Last: valueOf(d.Max)})
 	}
 	if t, is := r.Target.(*target.DNAT); is && t.Range.MinAddr.IsValid() {
 		b.goals = append(b.goals, diagram.Point(valueOf(t.Range.MinAddr)))

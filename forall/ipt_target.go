@@ -170,6 +170,7 @@ func (b *builder) movedBy(to destination, view int32) moved {
 	case in.First == in.Last && b.views[view].alone:
 		return unmoved
 	}
+	b.selves.failed = b.selves.failed || len(b.selves.groups.all) > 0
 	return mayBeOne
 }
 

@@ -9,7 +9,7 @@ import (
 // nftAsks is what a rule asks for of destinations, and what else of the state. It notes with the rule where it leads, and to which
 // destinations it may
 // apply.
-func (b *builder) nftAsks(c *chain, r *nftRule) ([]diagram.Interval, reads) {
+func (b *builder) nftAsks(c *chain, r *nftRule) ([]asked, reads) {
 	a := nftAsking{b: b, r: r, led: map[string]bool{}, run: nftRun{b: b, c: c, r: r, st: state{port: asIs}}, filters: true}
 	for _, x := range r.Exprs {
 		if a.take(x); a.ended {
@@ -25,7 +25,7 @@ type nftAsking struct {
 	r       *nftRule
 	run     nftRun
 	led     map[string]bool // chains that are noted
-	asks    []diagram.Interval
+	asks    []asked
 	read    reads
 	filters bool // what does not match has no effect so far
 	ended   bool // what comes behind is not modelled
@@ -33,7 +33,7 @@ type nftAsking struct {
 
 // needOf is a condition of the destination that must hold.
 func (a *nftAsking) needOf(set diagram.Set) {
-	a.asks = append(a.asks, set...)
+	a.asks = alone(a.asks, set...)
 	if !a.filters {
 		return
 	}
@@ -131,7 +131,7 @@ func (a *nftAsking) payload(x *expr.Payload) {
 		a.filters = false
 		return
 	}
-	at, dst := 16, a.run.destination(1)
+	at, dst, src := 16, a.run.destination(1), a.run.source()
 	if a.b.six {
 		at = 24
 	}
@@ -141,6 +141,8 @@ func (a *nftAsking) payload(x *expr.Payload) {
 		a.run.regs[to+k] = byteOf{other, uint8(k)}
 		if off := int(x.Offset) + k - at; x.Base == expr.NetworkHeader && off >= 0 && off < dst.size {
 			a.run.regs[to+k] = byteOf{dst, uint8(off)}
+		} else if off += src.size; x.Base == expr.NetworkHeader && off >= 0 && off < src.size {
+			a.run.regs[to+k] = byteOf{src, uint8(off)}
 		}
 	}
 }
@@ -191,7 +193,7 @@ func (a *nftAsking) compare(r run, op expr.CmpOp, data []byte, must bool) {
 	if must && r.of.view == 1 {
 		a.needOf(set)
 	} else {
-		a.asks = append(a.asks, set...)
+		a.asks = alone(a.asks, set...)
 	}
 }
 
@@ -223,6 +225,7 @@ func (a *nftAsking) lookup(x *expr.Lookup) {
 			a.leads(e.Data.Verdict)
 		}
 	}
+	runs := a.run.regs.runs(x.Sreg.Offset(), int(set.KeyLen))
 	for _, r := range a.ofDst(x.Sreg, int(set.KeyLen)) {
 		if r.from != 0 || r.of.mask != nil {
 			continue
@@ -234,10 +237,14 @@ func (a *nftAsking) lookup(x *expr.Lookup) {
 		if !x.Invert && boxes.catchall == nil && !setChanges(set) && r.of.view == 1 {
 			a.needOf(diagram.SetOf(in...))
 		}
+		if groups := a.run.groupsOf(x, boxes, runs); groups != nil && r.of.view == 1 {
+			a.asks = append(a.asks, groups...)
+			continue
+		}
 		if len(in) == 0 { // the destination is looked up though nothing is there
 			in = append(in, diagram.Interval{Last: a.b.s.Limit(vDst)})
 		}
-		a.asks = append(a.asks, in...) // each for itself: elements side by side may lead to different chains
+		a.asks = alone(a.asks, in...) // each for itself: elements side by side may lead to different chains
 	}
 	isVerdict := x.Dreg == expr.RegVerdict
 	if size := a.b.addrSize(); x.Map && !isVerdict && int(set.DataLen) >= size {

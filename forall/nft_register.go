@@ -72,7 +72,13 @@ type run struct {
 
 // runs are so many bytes from a register on.
 func (r *registers) runs(at, n int) []run {
-	var out []run
+	count := 0
+	for i := range n {
+		if i == 0 || r[at+i].of != r[at+i-1].of {
+			count++
+		}
+	}
+	out := make([]run, 0, count)
 	for i := range n {
 		b := r[at+i]
 		if b.of == nil {
@@ -80,11 +86,15 @@ func (r *registers) runs(at, n int) []run {
 		}
 		last := len(out) - 1
 		switch {
+		case b.of.kind == loadConst && last >= 0 && out[last].of == b.of && r[at+i-1].at+1 == b.at:
+			out[last].n++
+			out[last].constant = b.of.bytes[int(b.at)+1-out[last].n : b.at+1 : b.at+1]
 		case b.of.kind == loadConst && last >= 0 && out[last].of.kind == loadConst:
+			out[last].of = zero // bytes of several
 			out[last].constant = append(out[last].constant, b.of.bytes[b.at])
 			out[last].n++
 		case b.of.kind == loadConst:
-			out = append(out, run{of: b.of, n: 1, at: i, constant: []byte{b.of.bytes[b.at]}})
+			out = append(out, run{of: b.of, n: 1, at: i, constant: b.of.bytes[b.at : b.at+1 : b.at+1]})
 		case last >= 0 && out[last].of == b.of && out[last].from+out[last].n == int(b.at):
 			out[last].n++
 		default:

@@ -20,6 +20,7 @@ type boxes struct {
 	exact    bool                           // each element is one key
 	index    map[keyPart]map[string][]int32 // by where bytes are in the key: the elements that have one value there
 	ranged   map[keyPart][]int32            // and those that have a range
+	mirrors  map[[2]keyPart]bool            // whether two parts of the key are the same in all elements, as far as somebody asked
 }
 
 // box is an element.
@@ -162,7 +163,7 @@ func (x *nftRun) lookup(e *expr.Lookup, i int) diagram.ID {
 			})
 		}
 	}
-	l := looking{x: x, e: e, i: i, set: x.b.boxesOf(set), outcomes: map[outcome]diagram.Atom{}}
+	l := looking{x: x, e: e, i: i, set: x.b.boxesOf(set)}
 	l.ways = []diagram.ID{l.missed()}
 	found, known := l.find(runs)
 	if !known {
@@ -206,9 +207,13 @@ type looking struct {
 	i        int
 	set      *boxes
 	ways     []diagram.ID
-	unknown  bool // some bytes of the key
-	outcomes map[outcome]diagram.Atom
+	unknown  bool                     // some bytes of the key
+	outcomes []outcome                // of the ways behind the first
+	wayOf    map[outcome]diagram.Atom // once they are many
 }
+
+// fewOutcomes is up to how many outcomes are looked for one by one.
+const fewOutcomes = 8
 
 // outcome is what an element does.
 type outcome struct {
@@ -264,13 +269,31 @@ func (l *looking) outcome(e *nftables.Element) diagram.Atom {
 	case l.e.Map && e.Data != nil:
 		key.to = string(e.Data.Bytes)
 	}
-	a, known := l.outcomes[key]
-	if !known {
-		a = diagram.Atom(len(l.ways))
-		l.ways = append(l.ways, l.met(e))
-		l.outcomes[key] = a
+	if a, known := l.knownOutcome(key); known {
+		return a
+	}
+	a := diagram.Atom(len(l.ways))
+	l.ways, l.outcomes = append(l.ways, l.met(e)), append(l.outcomes, key)
+	if l.wayOf != nil {
+		l.wayOf[key] = a
 	}
 	return a
+}
+
+// knownOutcome is the way to which an outcome leads, if it was met before.
+func (l *looking) knownOutcome(key outcome) (diagram.Atom, bool) {
+	if len(l.outcomes) <= fewOutcomes {
+		i := slices.Index(l.outcomes, key)
+		return diagram.Atom(i + 1), i >= 0
+	}
+	if l.wayOf == nil {
+		l.wayOf = map[outcome]diagram.Atom{}
+		for i, known := range l.outcomes {
+			l.wayOf[known] = diagram.Atom(i + 1)
+		}
+	}
+	a, known := l.wayOf[key]
+	return a, known
 }
 
 // find is the ways as a function of the variables that are in the key. It is false where the key has bits of a value that are no
@@ -278,10 +301,13 @@ func (l *looking) outcome(e *nftables.Element) diagram.Atom {
 func (l *looking) find(runs []run) (diagram.ID, bool) {
 	candidates := elements{all: true}
 	var open []run
+	self := l.mirrored(runs)
 	for k := range runs {
 		r := &runs[k]
 		value, is := l.certain(r)
 		switch {
+		case self && r.of == l.x.b.loads.fields[vSrc]:
+			continue
 		case !is && r.of.kind == loadUnknown && !l.e.Invert && l.set.catchall == nil:
 			l.unknown = true // it matters only if an element agrees with the rest
 			continue
@@ -309,6 +335,9 @@ func (l *looking) find(runs []run) (diagram.ID, bool) {
 		for i := range l.set.all {
 			candidates.are = append(candidates.are, int32(i))
 		}
+	}
+	if self && len(candidates.are) > 0 {
+		return l.x.ifSelf(l.decide(open, candidates.are)), true
 	}
 	return l.decide(open, candidates.are), true
 }

@@ -104,5 +104,6 @@ type Options struct {
 	// once.
 	Beside *Fates
 
-	generation int // how many nodes a builder makes before it forgets them; 0: defaultGeneration
+	generation int  // how many nodes a builder makes before it forgets them; 0: defaultGeneration
+	alone      bool // endpoints are not walked in groups
 }

@@ -1,6 +1,7 @@
 package forall
 
 import (
+	"cmp"
 	"encoding/binary"
 	"net/netip"
 	"slices"
@@ -21,14 +22,28 @@ type places struct {
 	origins   []int32         // of the sources between two of these: numbers of those that routing treats alike
 	slices    []slice
 	views     []view // from 1 on
-	wanted    []diagram.Interval
-	late      []diagram.Interval // those that are asked for behind the translation of destinations
+	wanted    []asked
+	late      []asked            // those that are asked for behind the translation of destinations
 	goals     []diagram.Interval // what destinations are translated to
 	goalViews map[int32]bool     // the views that have one of these
 	classes   classes            // by late
 	lateOf    map[int32]int32    // the view of a class of late
 	typed     map[string]diagram.Set
 	like      map[likeKey]int32
+}
+
+// asked is destinations that a rule asks for. Those of a group are asked for alike, in whatever intervals they are; 0: of none.
+type asked struct {
+	diagram.Interval
+	group int32
+}
+
+// alone are intervals each of which is asked for by itself.
+func alone(to []asked, intervals ...diagram.Interval) []asked {
+	for _, i := range intervals {
+		to = append(to, asked{Interval: i})
+	}
+	return to
 }
 
 // slice is destinations that lie together and have one view.
@@ -108,30 +123,39 @@ func (c *classes) of(v diagram.Value) int32 {
 
 // classify makes classes of the values up to a limit that are in the same intervals, and between the same two of the cuts, which are
 // ascending and begin at 0.
-func classify(intervals []diagram.Interval, cuts []diagram.Value, limit diagram.Value) classes {
+func classify(intervals []asked, cuts []diagram.Value, limit diagram.Value) classes {
 	type event struct {
 		at    diagram.Value
 		id    int32
 		begin bool
 	}
-	slices.SortFunc(intervals, func(x, y diagram.Interval) int {
-		if c := x.First.Compare(y.First); c != 0 {
-			return c
-		}
-		return x.Last.Compare(y.Last)
+	slices.SortFunc(intervals, func(x, y asked) int {
+		return cmp.Or(x.First.Compare(y.First), x.Last.Compare(y.Last), cmp.Compare(x.group, y.group))
 	})
 	intervals = slices.Compact(intervals)
 	events := make([]event, 0, 2*len(intervals)+len(cuts))
 	for i, iv := range intervals {
-		events = append(events, event{iv.First, int32(i), true})
+		id := int32(i)
+		if iv.group != 0 {
+			id = int32(len(intervals)) + iv.group
+		}
+		events = append(events, event{iv.First, id, true})
 		if iv.Last.Less(limit) {
-			events = append(events, event{iv.Last.Next(), int32(i), false})
+			events = append(events, event{iv.Last.Next(), id, false})
 		}
 	}
 	for _, c := range cuts {
 		events = append(events, event{at: c, id: -1})
 	}
-	slices.SortStableFunc(events, func(x, y event) int { return x.at.Compare(y.at) })
+	slices.SortStableFunc(events, func(x, y event) int {
+		switch c := x.at.Compare(y.at); {
+		case c != 0 || x.begin == y.begin:
+			return c
+		case y.begin: // a group may end where it begins again
+			return -1
+		}
+		return 1
+	})
 	var out classes
 	known, active, part := map[string]int32{}, []int32{}, uint32(0)
 	var key []byte

@@ -31,7 +31,7 @@ func (b *builder) walkTarget(st state) diagram.ID {
 		return known
 	}
 	target := b.targets.all[to]
-	made := b.s.Rename(key.walk, func(a diagram.Atom) diagram.Atom {
+	made := bySelf(b, key.walk, target.addr, func(a diagram.Atom) diagram.Atom {
 		if a >= 0 {
 			k, end := b.stateOf(a)
 			if end.to == someTarget {

@@ -208,3 +208,21 @@ func TestWeights(t *testing.T) {
 	assert.Equal(t, v, v.Prev().Next())
 	assert.InDelta(t, math.Pow(2, 64), Interval{Last: Value{0, math.MaxUint64}}.Size(), 0)
 }
+
+// TestRenameWhere decides a variable that is true or false, and renames atoms.
+func TestRenameWhere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := small()
+		f, last := function(t, s, 0, 3), Var(smallVars)
+		both := s.Replace(f, func(a Atom) ID { return s.Choose(last, Set{Point(Number(1))}, s.One(a+10), s.One(a)) })
+		more := func(a Atom) Atom { return a + 1 }
+		require.Equal(t, s.Rename(f, more), s.RenameWhere(both, last, false, more))
+		require.Equal(t, s.Rename(f, func(a Atom) Atom {
+			if a >= 0 {
+				a += 10
+			}
+			return a + 1
+		}), s.RenameWhere(both, last, true, more))
+		require.Equal(t, both, s.Rename(both, func(a Atom) Atom { return a }), "Rename decides nothing afterwards")
+	})
+}

@@ -207,6 +207,13 @@ func (s *Store) Rename(id ID, as func(Atom) Atom) ID {
 	return s.rename(id, as)
 }
 
+// RenameWhere is Rename of a function where a variable that is true or false has a value: it decides the variable no more.
+func (s *Store) RenameWhere(id ID, v Var, is bool, as func(Atom) Atom) ID {
+	s.where, s.whereIs = v, is
+	defer func() { s.where = none }()
+	return s.Rename(id, as)
+}
+
 func (s *Store) rename(id ID, as func(Atom) Atom) ID {
 	if s.stamp[id] == s.rounds {
 		return s.seen[id]
@@ -214,6 +221,12 @@ func (s *Store) rename(id ID, as func(Atom) Atom) ID {
 	var made ID
 	if n := s.nodes[id]; n.v == none {
 		made = s.leafAs(s.Shares(id), as)
+	} else if n.v == s.where {
+		kid := 0
+		if s.whereIs {
+			kid = int(n.count) - 1
+		}
+		made = s.rename(s.Kids(id)[kid], as)
 	} else {
 		outs, bounds := len(s.outs), len(s.bounds)
 		for i := range int(n.count) {

@@ -50,22 +50,26 @@ type Store struct {
 	memo    memo
 	steps   int // how often something was computed and not remembered
 
-	ids    []ID // stacks of what is being computed
-	bounds []Value
-	outs   []ID
-	mixed  []Share // a leaf that is being made
-	choice []Value // a node of two children that is being made
-	chosen []ID
-	places []int  // a stack of where functions are that are split
-	below  []Atom // open atoms that are being gathered
-	seen   []ID   // of a renaming: what a node becomes, where stamp says that it is of this one
-	stamp  []int32
-	rounds int32
+	ids     []ID // stacks of what is being computed
+	bounds  []Value
+	outs    []ID
+	mixed   []Share // a leaf that is being made
+	choice  []Value // a node of two children that is being made
+	chosen  []ID
+	places  []int  // a stack of where functions are that are split
+	below   []Atom // open atoms that are being gathered
+	seen    []ID   // of a renaming: what a node becomes, where stamp says that it is of this one
+	stamp   []int32
+	rounds  int32
+	where   Var // of a renaming: the variable that has the value whereIs; none: no variable
+	whereIs bool
 }
 
 // NewStore is a store of functions of variables. The limits are the greatest values of the first of them; those behind them are true or
 // false.
-func NewStore(limits ...Value) *Store { return &Store{limits: limits, table: make([]ID, 1<<10)} }
+func NewStore(limits ...Value) *Store {
+	return &Store{limits: limits, table: make([]ID, 1<<10), where: none}
+}
 
 // Limit is the greatest value of a variable.
 func (s *Store) Limit(v Var) Value {
