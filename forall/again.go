@@ -8,12 +8,14 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // Fates that are worked out beside others whose host differs in a few rules are those of the other host, but for the packets that may meet
 // one of these rules on either host: they are told by the destinations and ports that rules ask for on the way there. This works for rules
-// of iptables that packets meet before NAT has translated their destination, as those of services are. Otherwise all is worked out.
+// of iptables that packets meet before NAT has translated their destination, as those of services are, and for rules and elements of
+// nftables. Otherwise all is worked out.
 
 // touched is packets that may meet a rule that is not the same on both hosts.
 type touched struct {
@@ -86,6 +88,12 @@ type changes struct {
 	last      string // that does not lead to one
 	found     []touched
 	tooMany   bool
+
+	w      *world
+	class  Class
+	tables map[[2]*nftables.Table]*tablePair
+	moves  moves
+	b      *builder // reads rules of nftables
 }
 
 // changesOf are the packets that may meet rules which are not the same in two terrains. It is false if that is not known.
@@ -93,34 +101,71 @@ func changesOf(w *world, old, now *packetsim.Terrain, class Class) ([]touched, b
 	if !old.Alike(now) {
 		return nil, false
 	}
-	c := changes{places: places{s: w.store, six: w.six, typed: map[string]diagram.Set{}}, t: now}
+	c := changes{places: places{s: w.store, six: w.six, typed: map[string]diagram.Set{}}, t: now, w: w, class: class}
 	c.terrain = cutsOf(now)
+	if !c.hooks(old, now, true) || !c.moved(old, now) || !c.hooks(old, now, false) {
+		return nil, false
+	}
+	return c.found, true
+}
+
+// moved makes ready for what translates to the destinations for which something is not the same behind a translation. It is false if these
+// are not known.
+func (c *changes) moved(old, now *packetsim.Terrain) bool {
+	var to []diagram.Interval
+	for i := range c.found {
+		if c.found[i].ports = nil; c.found[i].dst == nil { // the port may be another one there, too
+			return false
+		}
+		to = append(to, c.found[i].dst...)
+	}
+	c.moves.to, c.tables = diagram.SetOf(to...), nil
+	if len(to) == 0 || c.class != New {
+		c.moves.to = nil
+		return true
+	}
+	for _, t := range []*packetsim.Terrain{old, now} {
+		for at := range netfilter.NumHooks {
+			if slices.ContainsFunc(t.Entries(netfilter.Hook(at)), func(e packetsim.HookEntry) bool { return c.movesByIPT(&e) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hooks adds what is not the same in the chains that packets may meet behind a translation of their destination, or in the others. It is
+// false if that is not known.
+func (c *changes) hooks(old, now *packetsim.Terrain, late bool) bool {
 	for at := range netfilter.NumHooks {
 		hook, early := netfilter.Hook(at), true
 		a, b := old.Entries(hook), now.Entries(hook)
 		if len(a) != len(b) {
-			return nil, false
+			return false
 		}
 		for i := range a {
 			if a[i].Kind != b[i].Kind || a[i].Side != b[i].Side || len(a[i].Chains) != len(b[i].Chains) {
-				return nil, false
+				return false
 			}
 			if a[i].Kind == packetsim.EntryNAT {
-				if class != New {
+				if c.class != New {
 					continue
 				}
 				early = false
 			}
-			behind := isBehind(hook, a[i].Kind, early)
+			if isBehind(hook, a[i].Kind, early) != late {
+				continue
+			}
 			for k := range a[i].Chains {
 				before := len(c.found)
-				if !c.at(&a[i].Chains[k], &b[i].Chains[k]) || c.tooMany || behind && len(c.found) > before {
-					return nil, false
+				known := c.at(&a[i].Chains[k], &b[i].Chains[k]) && !c.tooMany
+				if !known || late && a[i].Chains[k].Chain != nil && len(c.found) > before {
+					return false
 				}
 			}
 		}
 	}
-	return c.found, true
+	return true
 }
 
 // at adds those of a base chain. It is false if it is not known what is not the same.
@@ -129,7 +174,7 @@ func (c *changes) at(a, b *packetsim.HookChain) bool {
 	case a.Reroutes != b.Reroutes || (a.Chain == nil) != (b.Chain == nil):
 		return false
 	case a.Chain == nil:
-		return a.NFTTable == b.NFTTable && a.NFTChain == b.NFTChain
+		return c.atNFT(a, b)
 	case a.Table.ID() == b.Table.ID():
 		return true
 	case a.Chain.Policy != b.Chain.Policy || a.Chain.Name != b.Chain.Name || a.Table.Name() != b.Table.Name() ||
@@ -167,7 +212,7 @@ func (c *changes) chain(a, b *ruleset.Chain, come touched, depth int) {
 		return
 	}
 	for i, j := 0, 0; i < len(a.Rules) || j < len(b.Rules); {
-		gone, more := untilSame(a.Rules[i:], b.Rules[j:])
+		gone, more := untilAlike(a.Rules[i:], b.Rules[j:], sameRule)
 		for _, r := range slices.Concat(a.Rules[i:i+gone], b.Rules[j:j+more]) {
 			c.add(c.within(come, r))
 		}
@@ -190,11 +235,11 @@ func (c *changes) chain(a, b *ruleset.Chain, come touched, depth int) {
 // farthest is how far apart the rules may be in two chains that are the same.
 const farthest = 64
 
-// untilSame is how many rules two lists begin with that are not in the other one.
-func untilSame(a, b []*xtables.Rule) (gone, more int) {
+// untilAlike is how many rules two lists begin with that are not in the other one.
+func untilAlike[R any](a, b []R, alike func(R, R) bool) (gone, more int) {
 	for far := 0; far <= farthest; far++ {
 		for gone := range far + 1 {
-			if more := far - gone; gone < len(a) && more < len(b) && sameRule(a[gone], b[more]) {
+			if more := far - gone; gone < len(a) && more < len(b) && alike(a[gone], b[more]) {
 				return gone, more
 			}
 		}

@@ -80,7 +80,7 @@ func rootBut(b *builder, kept *diagram.Store, other diagram.ID, found []touched)
 			switch {
 			case len(in) == 0:
 				continue
-			case b.goalViews[view]:
+			case b.leftOut && b.goalViews[view]:
 				return 0, false // whether a translation makes the destination another one is asked of all destinations
 			case numbers[view] == 0:
 				numbers[view] = diagram.Atom(len(roots))

@@ -394,7 +394,7 @@ func (b *builder) scanChain(c *chain, behind bool, late map[*chain]bool) {
 	late[c] = late[c] || behind
 	for _, r := range c.rules {
 		if !behind && !b.only.meets(r) {
-			c.partly = true
+			c.partly, b.leftOut = true, true
 			continue
 		}
 		asks, read := b.asksOf(c, r)

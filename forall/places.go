@@ -26,6 +26,7 @@ type places struct {
 	late      []asked            // those that are asked for behind the translation of destinations
 	goals     []diagram.Interval // what destinations are translated to
 	goalViews map[int32]bool     // the views that have one of these
+	leftOut   bool               // what some rules ask for, since they match none of the packets that are worked out
 	classes   classes            // by late
 	lateOf    map[int32]int32    // the view of a class of late
 	typed     map[string]diagram.Set

@@ -6,6 +6,23 @@ import (
 	"strings"
 )
 
+// hairpinOf is the element of the first endpoint of a service in the set of hairpins.
+func (s *services) hairpinOf(i int) string {
+	pod, port, proto := podOf(i, 0), 8080, "tcp"
+	if s.port != 0 && i == s.count/2 {
+		port = s.port
+	}
+	if i%11 == 0 {
+		proto = "udp"
+	}
+	return fmt.Sprintf("%s . %s . %s . %d", pod, pod, proto, port)
+}
+
+// podOf is the address of an endpoint.
+func podOf(service, endpoint int) string {
+	return fmt.Sprintf("10.244.%d.%d", (service*endpoints+endpoint)/250, (service*endpoints+endpoint)%250+2)
+}
+
 // nft are the same services as kube-proxy's mode nftables has them.
 func (s *services) nft() string {
 	var ips, hairpins, addrs, ports, chains []string
@@ -22,7 +39,7 @@ func (s *services) nft() string {
 		}
 		var draws []string
 		for e := range endpoints {
-			pod, port := fmt.Sprintf("10.244.%d.%d", (i*endpoints+e)/250, (i*endpoints+e)%250+2), 8080
+			pod, port := podOf(i, e), 8080
 			if s.port != 0 && i == s.count/2 && e == 0 {
 				port = s.port
 			}

@@ -223,3 +223,59 @@ func (m *Map[V]) Each(f func(key string, v V) bool) {
 		}
 	}
 }
+
+// Differing calls f for each key that has not the same value in another map, in no order: the zero value stands for that of a map which does
+// not have the key. What both maps share, as they do after an edit, is not looked at. The values must be comparable.
+func (m *Map[V]) Differing(other *Map[V], f func(key string, here, there V)) {
+	var none V
+	here := func(entries []mapEntry[V]) {
+		for _, e := range entries {
+			if v, is := other.Get(e.key); !is || any(v) != any(e.value) {
+				f(e.key, e.value, v)
+			}
+		}
+	}
+	there := func(entries []mapEntry[V]) {
+		for _, e := range entries {
+			if _, is := m.Get(e.key); !is {
+				f(e.key, none, e.value)
+			}
+		}
+	}
+	same := m.Len() > 0 && other.Len() > 0 && m.mask == other.mask
+	for i := range m.allPages() {
+		p := m.pages[i]
+		if same && p == other.pages[i] {
+			continue
+		}
+		for k := range p.buckets {
+			if !same || !sharesEntries(p.buckets[k].entries, other.pages[i].buckets[k].entries) {
+				here(p.buckets[k].entries)
+			}
+		}
+	}
+	for i := range other.allPages() {
+		p := other.pages[i]
+		if same && p == m.pages[i] {
+			continue
+		}
+		for k := range p.buckets {
+			if !same || !sharesEntries(p.buckets[k].entries, m.pages[i].buckets[k].entries) {
+				there(p.buckets[k].entries)
+			}
+		}
+	}
+}
+
+// allPages are the pages of a map that has entries.
+func (m *Map[V]) allPages() []*mapPage[V] {
+	if m.Len() == 0 {
+		return nil
+	}
+	return m.pages
+}
+
+// sharesEntries says whether two lists are in one place of memory.
+func sharesEntries[V any](a, b []mapEntry[V]) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}

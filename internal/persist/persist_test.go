@@ -41,8 +41,29 @@ func TestMap(t *testing.T) {
 			}
 			requireMap(t, before, beforeWant)
 			requireMap(t, m, want)
+			requireDiffering(t, before, m, beforeWant, want)
+			requireDiffering(t, m, before, want, beforeWant)
 		}
 	})
+}
+
+func requireDiffering(t *rapid.T, a, b *Map[int], of, other map[string]int) {
+	want, got := map[string][2]int{}, map[string][2]int{}
+	for key := range of {
+		if v, is := other[key]; !is || v != of[key] {
+			want[key] = [2]int{of[key], v}
+		}
+	}
+	for key, v := range other {
+		if _, is := of[key]; !is {
+			want[key] = [2]int{0, v}
+		}
+	}
+	a.Differing(b, func(key string, here, there int) {
+		require.NotContains(t, got, key)
+		got[key] = [2]int{here, there}
+	})
+	require.Equal(t, want, got)
 }
 
 func requireMap(t *rapid.T, m *Map[int], want map[string]int) {

@@ -1,0 +1,46 @@
+package nftables
+
+import "iter"
+
+// Unsorted are the elements of a set, expired ones too, in no order. To sort them takes longer than to look at each.
+func (s *Set) Unsorted() iter.Seq[*Element] {
+	return func(yield func(*Element) bool) {
+		more := true
+		s.members.Load().each(func(e *Element) { more = more && yield(e) })
+	}
+}
+
+// Differing calls f with the elements of each key that are not the same Element in two sets: nil for a set that has none. Of two sets one of
+// which was made of the other by commits, these are those that the commits have changed, and it costs by them, if the sets have no intervals.
+func (s *Set) Differing(other *Set, f func(here, there *Element)) {
+	a, b := s.members.Load(), other.members.Load()
+	switch {
+	case a == b:
+		return
+	case a.structure() == hashing && b.structure() == hashing:
+		a.hashed.Differing(b.hashed, func(_ string, x, y *Element) { f(x, y) })
+		if a.catchall != b.catchall {
+			f(a.catchall, b.catchall)
+		}
+		return
+	}
+	type place struct {
+		key, end string
+		flags    ElementFlags
+	}
+	placeOf := func(e *Element) place { return place{string(e.Key), string(e.KeyEnd), e.Flags} }
+	there := map[place]*Element{}
+	b.each(func(e *Element) { there[placeOf(e)] = e })
+	a.each(func(e *Element) {
+		at := placeOf(e)
+		if same := there[at]; same != e {
+			f(e, same)
+		}
+		delete(there, at)
+	})
+	b.each(func(e *Element) {
+		if there[placeOf(e)] == e {
+			f(nil, e)
+		}
+	})
+}
