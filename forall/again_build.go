@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
 // rootAgain is the fates of a class, if they are mostly those that they stand beside. It is false if all is to be worked out.
@@ -23,11 +25,56 @@ func (f *Fates) rootAgain(p *part) (diagram.ID, bool) {
 	case len(found) == 0:
 		return was.root, true
 	}
-	return rootBut(newBuilder(p.world, p.world.newStore(), p.terrain, p.class, &f.options), p.world.store, was.root, found)
+	if slices.ContainsFunc(found, func(t touched) bool { return t.dst == nil }) {
+		return 0, false
+	}
+	of := func(known diagram.Set) *builder {
+		b := newBuilder(p.world, p.world.newStore(), p.terrain, p.class, &f.options)
+		b.only, b.sight.known = onlyOf(found), known
+		return b
+	}
+	first := of(onlyOf(found).dst)
+	scanHooks(first, false, map[*chain]bool{})
+	b := of(diagram.SetOf(slices.Concat(first.only.dst, first.goals)...))
+	root, known := rootBut(b, p.world.store, was.root, found)
+	return root, known && !b.sight.strayed
 }
 
 // only is the packets that a builder works out; nil: all.
 type only struct{ dst, ports diagram.Set }
+
+// sight is the destinations of which a builder knows what elements of sets have, since no packet that it works out gets another one. Sets
+// with an element for each service or endpoint are not read as a whole then.
+type sight struct {
+	known   diagram.Set // nil: all
+	strayed bool        // a packet got another one, or something was asked that depends on all destinations
+	within  map[*expr.Lookup]*boxes
+}
+
+// boxesFor is the elements of a set that a look-up may meet, which has these bytes as its key.
+func boxesFor(b *builder, e *expr.Lookup, s *nftables.Set, runs []run) *boxes {
+	if b.sight.known == nil || s.Flags&nftables.SetInterval != 0 {
+		return b.boxesOf(s)
+	}
+	if known := b.sight.within[e]; known != nil {
+		return known
+	}
+	for k := range runs {
+		r := &runs[k]
+		if r.of.kind != loadDst || r.of.view != 1 || r.of.mask != nil || r.from != 0 || r.n != r.of.size {
+			continue
+		}
+		made := boxesIn(s, func(e *nftables.Element) bool {
+			return e.Flags != 0 || b.sight.known.Has(numberOf(e.Key[r.at:r.at+r.n]))
+		})
+		if b.sight.within == nil {
+			b.sight.within = map[*expr.Lookup]*boxes{}
+		}
+		b.sight.within[e] = made
+		return made
+	}
+	return b.boxesOf(s)
+}
 
 // meets says whether a rule may match some of them, by their destinations.
 func (o *only) meets(r rule) bool {
@@ -61,10 +108,6 @@ func onlyOf(found []touched) (o only) {
 
 // rootBut is the fates of all packets: those of other rules, but for packets that may be treated otherwise. It is false if it cannot say.
 func rootBut(b *builder, kept *diagram.Store, other diagram.ID, found []touched) (diagram.ID, bool) {
-	if slices.ContainsFunc(found, func(t touched) bool { return t.dst == nil }) {
-		return 0, false
-	}
-	b.only = onlyOf(found)
 	b.scan()
 	c := diagram.Copier{To: kept, From: b.s, As: func(a diagram.Atom) diagram.Atom { return a }}
 	whole := diagram.Set{{Last: kept.Limit(vDstPort)}}

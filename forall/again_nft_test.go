@@ -141,7 +141,8 @@ func (d *drawnNFT) edit(t *rapid.T) {
 		})
 	default:
 		change(&d.chains[rapid.IntRange(0, 3).Draw(t, "chain")], func() string {
-			return "\t\t" + one("what", "", "", "ip saddr 10.244.0.0/16 ", "mark 0x1 ") + one("action", "mark set 0x1", "return", "accept", "drop") + "\n"
+			return "\t\t" + one("what", "", "", "ip saddr 10.244.0.0/16 ", "mark 0x1 ") +
+				one("action", "mark set 0x1", "return", "accept", "drop") + "\n"
 		})
 		at := rapid.IntRange(0, 2).Draw(t, "service") // its endpoints
 		d.chains[at] = append(slices.DeleteFunc(slices.Clone(d.chains[at]), func(r string) bool { return strings.Contains(r, "dnat") }),
@@ -176,4 +177,20 @@ func TestLawOfElements(t *testing.T) {
 		}
 	})
 	assert.NotZero(t, again, "all was worked out each time")
+}
+
+// TestWorkedOutAgainWithRedirect adds a service that goes to the host: what sets have of the host's address was not asked for before.
+func TestWorkedOutAgainWithRedirect(t *testing.T) {
+	text := func(elements string) string {
+		return "table ip t {\n\tset locals {\n\t\ttype ipv4_addr\n\t\telements = { 172.18.0.3 }\n\t}\n\n" +
+			"\tmap m {\n\t\ttype ipv4_addr : verdict\n\t\telements = { 10.96.0.2 : accept" + elements + " }\n\t}\n\n" +
+			"\tchain c {\n\t\tredirect\n\t}\n\n" +
+			"\tchain pre {\n\t\ttype nat hook prerouting priority dstnat; policy accept;\n\t\tip daddr vmap @m\n\t}\n\n" +
+			"\tchain in {\n\t\ttype filter hook input priority filter; policy accept;\n\t\tip daddr @locals drop\n\t}\n}\n"
+	}
+	f := fatesOf(t, hairpinHost(t, text("")), nil)
+	h := hairpinHost(t, text(", 10.96.0.1 : goto c"))
+	g := fatesOf(t, h, f)
+	assert.True(t, g.Equal(fatesOf(t, h, nil)))
+	assert.False(t, g.Equal(f))
 }

@@ -131,7 +131,8 @@ func commitPortNFT(b *testing.B, h *packetsim.Host, s *services) {
 		"delete element ip kube-proxy hairpin-connections { %s }\nadd element ip kube-proxy hairpin-connections { %s }\n",
 		i, i, chain, old, s.hairpinOf(i))
 	var errors bytes.Buffer
-	require.Zero(b, fakenft.New(fakenft.Options{Namespace: h.Netfilter()}).Run([]string{"nft", "-f", "-"}, strings.NewReader(text), io.Discard, &errors), &errors)
+	nft := fakenft.New(fakenft.Options{Namespace: h.Netfilter()})
+	require.Zero(b, nft.Run([]string{"nft", "-f", "-"}, strings.NewReader(text), io.Discard, &errors), &errors)
 }
 
 // processorTime is what the process has had of the processors, which depends less on what else the machine does.

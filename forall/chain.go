@@ -398,6 +398,10 @@ func (b *builder) scanChain(c *chain, behind bool, late map[*chain]bool) {
 			continue
 		}
 		asks, read := b.asksOf(c, r)
+		if !behind && b.sight.known != nil && !b.only.meets(r) {
+			c.partly = true
+			continue
+		}
 		if behind {
 			b.late = append(b.late, asks...)
 		}

@@ -167,6 +167,8 @@ func (b *builder) movedBy(to destination, view int32) moved {
 	switch {
 	case in.view != view:
 		return isMoved
+	case b.sight.known != nil: // slices are wider than with all that is asked for
+		b.sight.strayed = true
 	case in.First == in.Last && b.views[view].alone:
 		return unmoved
 	}

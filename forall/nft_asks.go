@@ -214,7 +214,8 @@ func (a *nftAsking) lookup(x *expr.Lookup) {
 	if set == nil {
 		return
 	}
-	boxes := a.b.boxesOf(set)
+	runs := a.run.regs.runs(x.Sreg.Offset(), int(set.KeyLen))
+	boxes := boxesFor(a.b, x, set, runs)
 	if set.Flags&nftables.SetMap != 0 {
 		for i := range boxes.all {
 			if d := boxes.all[i].element.Data; d != nil && d.Verdict != nil {
@@ -225,7 +226,6 @@ func (a *nftAsking) lookup(x *expr.Lookup) {
 			a.leads(e.Data.Verdict)
 		}
 	}
-	runs := a.run.regs.runs(x.Sreg.Offset(), int(set.KeyLen))
 	for _, r := range a.ofDst(x.Sreg, int(set.KeyLen)) {
 		if r.from != 0 || r.of.mask != nil {
 			continue

@@ -37,15 +37,25 @@ func setChanges(s *nftables.Set) bool { return s.Flags&(nftables.SetEval|nftable
 
 // boxesOf is the elements of a set.
 func (b *builder) boxesOf(s *nftables.Set) *boxes {
-	if known := b.boxes[s]; known != nil {
-		return known
+	if b.boxes[s] == nil {
+		b.boxes[s] = boxesIn(s, func(*nftables.Element) bool { return true })
 	}
+	return b.boxes[s]
+}
+
+// boxesIn is some elements of a set: all, if it has intervals.
+func boxesIn(s *nftables.Set, some func(*nftables.Element) bool) *boxes {
 	made := &boxes{index: map[keyPart]map[string][]int32{}, ranged: map[keyPart][]int32{}}
 	intervals := s.Flags&nftables.SetInterval != 0
 	var from *nftables.Element
 	greatest := bytes.Repeat([]byte{0xff}, int(s.KeyLen))
-	for _, e := range s.Elements(time.Time{}) {
+	elements := slices.Values(s.Elements(time.Time{}))
+	if !intervals {
+		elements = s.Unsorted() // each has a key of its own
+	}
+	for e := range elements {
 		switch {
+		case !intervals && !some(e):
 		case e.Flags&nftables.ElementCatchall != 0:
 			made.catchall = e
 		case !intervals:
@@ -74,7 +84,6 @@ func (b *builder) boxesOf(s *nftables.Set) *boxes {
 		made.parts = append(made.parts, keyPart{at, int(size)})
 		at += (int(size) + 3) &^ 3
 	}
-	b.boxes[s] = made
 	return made
 }
 
@@ -163,13 +172,21 @@ func (x *nftRun) lookup(e *expr.Lookup, i int) diagram.ID {
 			})
 		}
 	}
-	l := looking{x: x, e: e, i: i, set: x.b.boxesOf(set)}
+	l := looking{x: x, e: e, i: i, set: x.boxes(e, set)}
 	l.ways = []diagram.ID{l.missed()}
 	found, known := l.find(runs)
 	if !known {
 		return x.b.unmodelled("a look-up of some bits of an address or a port in set " + set.Name)
 	}
 	return x.b.s.Replace(found, func(a diagram.Atom) diagram.ID { return l.ways[a] })
+}
+
+// boxes are the elements that a look-up may meet.
+func (x *nftRun) boxes(e *expr.Lookup, set *nftables.Set) *boxes {
+	if known := x.b.sight.within[e]; known != nil {
+		return known
+	}
+	return x.b.boxesOf(set)
 }
 
 // varNames are the variables as conditions with names call them.

@@ -26,9 +26,10 @@ type places struct {
 	late      []asked            // those that are asked for behind the translation of destinations
 	goals     []diagram.Interval // what destinations are translated to
 	goalViews map[int32]bool     // the views that have one of these
-	leftOut   bool               // what some rules ask for, since they match none of the packets that are worked out
-	classes   classes            // by late
-	lateOf    map[int32]int32    // the view of a class of late
+	sight     sight
+	leftOut   bool            // what some rules ask for, since they match none of the packets that are worked out
+	classes   classes         // by late
+	lateOf    map[int32]int32 // the view of a class of late
 	typed     map[string]diagram.Set
 	like      map[likeKey]int32
 }
@@ -97,6 +98,7 @@ func (p *places) newView(v diagram.Value, slice int32) int32 {
 // viewOf is the view of a destination behind a translation: the first that was met of those that are alike to the rules from there on.
 func (p *places) viewOf(addr netip.Addr) int32 {
 	v := valueOf(addr)
+	p.sight.strayed = p.sight.strayed || p.sight.known != nil && !p.sight.known.Has(v)
 	class := p.classes.of(v)
 	known := p.lateOf[class]
 	if known == 0 {

@@ -224,8 +224,8 @@ func (m *Map[V]) Each(f func(key string, v V) bool) {
 	}
 }
 
-// Differing calls f for each key that has not the same value in another map, in no order: the zero value stands for that of a map which does
-// not have the key. What both maps share, as they do after an edit, is not looked at. The values must be comparable.
+// Differing calls f for each key that has not the same value in another map, in no order: the zero value stands for that of a map which
+// does not have the key. What both maps share, as they do after an edit, is not looked at. The values must be comparable.
 func (m *Map[V]) Differing(other *Map[V], f func(key string, here, there V)) {
 	var none V
 	here := func(entries []mapEntry[V]) {
