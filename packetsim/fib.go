@@ -106,6 +106,9 @@ func (t *fibTable) lookup(f *flow) *route {
 				return r.route
 			}
 		}
+		if length.many == nil {
+			continue
+		}
 		for _, r := range length.many[to] {
 			if r.usable(f) {
 				return r

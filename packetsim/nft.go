@@ -64,7 +64,7 @@ func (t *nftWalk) run(s *skb, base *nftBase) bool {
 	t.at = nftPosition{nftProgramOf(base.chain), 0}
 	for t.err == nil {
 		if t.at.next == len(t.at.program.rules) {
-			if t.at.program.chain != base.chain {
+			if t.tells() && t.at.program.chain != base.chain {
 				t.step(Step{Kind: StepReturn, Verdict: "continue"})
 			}
 			if !t.pop() {

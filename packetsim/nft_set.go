@@ -64,7 +64,12 @@ func (t *nftRun) lookup(op *nftOp) {
 			return
 		}
 	} else {
-		e = t.targets.memory.nftSets.find(in.set, t.regs.data[op.sreg:][:in.set.KeyLen])
+		key := t.regs.data[op.sreg:][:in.set.KeyLen]
+		if sets := &t.targets.memory.nftSets; in.bare && len(sets.layers) == 0 {
+			e = in.set.Find(key, time.Time{})
+		} else {
+			e = sets.find(in.set, key)
+		}
 	}
 	switch {
 	case (e != nil) == op.not:

@@ -126,9 +126,10 @@ func (m *members) find(s *SetSpec, key []byte, now time.Time) *Element {
 func (m *members) meets(s *SetSpec, key []byte, now time.Time) *Element {
 	switch m.structure() {
 	case hashing:
-		if m.hashed.Len() > 0 {
-			m.noteAsked(s)
+		if m.hashed.Len() == 0 {
+			return nil
 		}
+		m.noteAsked(s)
 		e, _ := m.hashed.GetBytes(key)
 		return e
 	case ordering:

@@ -38,8 +38,12 @@ func (t Tuple) Answer() (inverse Tuple, ok bool) {
 }
 
 // Inverse is answer for a tuple that is known to have one.
-func (t Tuple) Inverse() Tuple {
-	inverse, _ := t.Answer()
+func (t *Tuple) Inverse() Tuple {
+	inverse := Tuple{Proto: t.Proto, Src: t.Dst, Dst: t.Src, SrcPort: t.DstPort, DstPort: t.SrcPort,
+		ICMPType: t.ICMPType, ICMPCode: t.ICMPCode, ICMPID: t.ICMPID}
+	if t.Proto.IsICMP() {
+		inverse.ICMPType, _ = ICMPAnswer(t.Proto, t.ICMPType)
+	}
 	return inverse
 }
 

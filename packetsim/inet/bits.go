@@ -11,9 +11,16 @@ type Bits struct{ High, Low uint64 }
 
 // BitsOf is the address as bits.
 func BitsOf(a netip.Addr) Bits {
+	if a.Is4() {
+		b := a.As4()
+		return Bits{Low: mapped4 | uint64(binary.BigEndian.Uint32(b[:]))}
+	}
 	b := a.As16()
 	return Bits{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])}
 }
+
+// mapped4 is what stands before an IPv4 address that is written as one of IPv6.
+const mapped4 = 0xffff << 32
 
 // BitsOfName is the name as bits.
 func BitsOfName(name string) Bits {
