@@ -1,6 +1,8 @@
 package fakenft
 
 import (
+	"slices"
+
 	"github.com/chainwalk/chainwalk/fakenft/check"
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 )
@@ -85,6 +87,8 @@ func (n *need) add(c *syntax.Command, echo bool) {
 	case syntax.KindTable:
 		if c.Table != nil && c.Table.Loc.Written() { // with braces
 			n.most()
+			joins := func(s *syntax.SetDecl) bool { return s.AutoMerge }
+			n.elements = n.elements || slices.ContainsFunc(c.Table.Sets, joins)
 		}
 	default:
 		n.tables = true

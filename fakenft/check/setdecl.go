@@ -71,11 +71,11 @@ func (c *setChecker) evalSetDecl(s *syntax.SetDecl) bool {
 		}
 		return true
 	}
-	return c.declared(s)
+	return c.declared(s, twin)
 }
 
-// declared evaluates the elements that a set is declared with.
-func (c *setChecker) declared(s *syntax.SetDecl) bool {
+// declared evaluates the elements that a set is declared with. twin is what was declared before by its name.
+func (c *setChecker) declared(s, twin *syntax.SetDecl) bool {
 	c.set = s
 	defer func() { c.set = nil }()
 	init, _ := s.Elements.(*syntax.Set)
@@ -91,7 +91,7 @@ func (c *setChecker) declared(s *syntax.SetDecl) bool {
 		}
 	}
 	if isInterval(s.Flags) && !isConcatInterval(s.Flags) && init != nil {
-		return c.spans.intervals(s, init)
+		return c.spans.intervals(s, init) && (twin == nil || c.tx.send(c.cmd, twin, init))
 	}
 	return true
 }

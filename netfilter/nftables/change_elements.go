@@ -79,8 +79,8 @@ func (t *tableEdit) addElement(set *Set, spec *ElementSpec, e *Element, exclusiv
 		t.release(verdictOf(e))
 		return nil, errno
 	}
-	// One too many is refused and stays until all is undone.
-	if spec.Flags&ElementCatchall == 0 && m.len() >= m.capacity(&set.SetSpec) && !t.expireSet(set) {
+	// One too many is refused and stays until all is undone. A set that got a size later may have more elements.
+	if !t.tx.restores && spec.Flags&ElementCatchall == 0 && m.len() >= m.capacity(&set.SetSpec) && !t.expireSet(set) {
 		errno = syscall.ENFILE
 	}
 	m.put(&set.SetSpec, e, nil)

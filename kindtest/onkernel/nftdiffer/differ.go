@@ -148,7 +148,10 @@ func Search(ctx context.Context, b Bounds, log io.Writer) (*Numbers, error) {
 }
 
 func search(ctx context.Context, b Bounds, fresh [2]func() (machine, error), log io.Writer) (*Numbers, error) {
-	g := newGen(b.Seed)
+	g, err := newGen(b.Seed)
+	if err != nil {
+		return nil, err
+	}
 	n := &Numbers{Lacks: map[string]int{}, Asked: g.asked, Kinds: map[string]int{}}
 	start := time.Now()
 	for n.Sessions < b.Sessions && len(n.Kinds) < b.Most && (b.Time == 0 || time.Since(start) < b.Time) {

@@ -12,6 +12,9 @@ type gen struct {
 	r *rand.Rand
 	// asked counts what was asked about: options, commands, expressions, forms of values, statements.
 	asked map[string]int
+	// recorded are the sessions of people, and phrases their lines.
+	recorded [][]step
+	phrases  *phrases
 	// What the commands so far have named: much of it is there.
 	tables []genTable
 }
@@ -34,8 +37,12 @@ type genSet struct {
 	ranges bool
 }
 
-func newGen(seed uint64) *gen {
-	return &gen{r: rand.New(rand.NewPCG(seed, seed)), asked: map[string]int{}}
+func newGen(seed uint64) (*gen, error) {
+	sessions, err := recorded()
+	if err != nil {
+		return nil, err
+	}
+	return &gen{r: rand.New(rand.NewPCG(seed, seed)), asked: map[string]int{}, recorded: sessions, phrases: phrasesOf(sessions)}, nil
 }
 
 // ask counts something.
@@ -61,6 +68,9 @@ func (g *gen) one(words ...string) string { return words[g.r.IntN(len(words))] }
 // session makes the steps of one namespace.
 func (g *gen) session() []step {
 	g.tables = nil
+	if g.in(3) {
+		return g.damagedSession()
+	}
 	steps := []step{{Args: []string{"-f", "-"}, Stdin: g.start()}}
 	for range 3 + g.n(10) {
 		steps = append(steps, g.step())
@@ -164,10 +174,13 @@ func (g *gen) object(t *genTable, kind string) string {
 	return "no" + kind
 }
 
-// damaged breaks one text in fifteen: a word less, a word twice, another word or letter.
+// damaged breaks one text in fifteen: a word less, a word twice, another word or letter, words of recorded lines.
 func (g *gen) damaged(text string) string {
 	if !g.in(15) {
 		return text
+	}
+	if g.in(2) {
+		return g.damagedLine(text, false)
 	}
 	words := strings.Split(text, " ")
 	i := g.n(len(words))
@@ -189,6 +202,6 @@ func (g *gen) damaged(text string) string {
 	default:
 		words = words[:i]
 	}
-	g.ask("damage", "")
+	g.ask("damage", "of a command that was made")
 	return strings.Join(words, " ")
 }

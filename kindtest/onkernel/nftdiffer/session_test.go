@@ -3,7 +3,6 @@ package nftdiffer
 import (
 	"flag"
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -83,24 +82,11 @@ func (d *differences) report(t *testing.T) {
 
 // stepOf reads a step.
 func stepOf(td *datadriven.TestData) (*step, error) {
-	if td.Cmd == "file" {
-		s := &step{Stdin: td.Input + "\n"}
-		if name, there := td.Arg("name"); there && len(name.Vals) == 1 {
-			s.File = name.Vals[0]
-		}
-		return s, nil
+	file := ""
+	if name, there := td.Arg("name"); there && len(name.Vals) == 1 {
+		file = name.Vals[0]
 	}
-	line, stdin, more := strings.Cut(td.Input, "\n")
-	if more {
-		stdin += "\n"
-	}
-	s := &step{Args: splitWords(line), Stdin: stdin}
-	if td.HasArg("raw") {
-		var err error
-		s.Stdin, err = strconv.Unquote(strings.TrimSpace(stdin))
-		return s, err
-	}
-	return s, nil
+	return readStep(td.Cmd, file, td.HasArg("raw"), td.Input)
 }
 
 // TestSessions runs them on the fake, which must say what the real tool has said.
