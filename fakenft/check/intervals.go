@@ -167,14 +167,20 @@ func (c *intervalChecker) overlap(set *syntax.SetDecl, elements *syntax.Set) boo
 	if existing := c.tx.existing(set); existing != nil {
 		existing.declared = nil
 		existing.take(all)
-		if set.Elements == syntax.Expr(elements) {
-			existing.declared = map[syntax.Expr]bool{}
-			for _, item := range existing.list {
-				existing.declared[item] = true
-			}
-		}
+		c.declares(set, elements, existing)
 	}
 	return ok
+}
+
+// declares notes that the elements that a set is declared with are none of the kernel's.
+func (c *intervalChecker) declares(set *syntax.SetDecl, elements *syntax.Set, existing *members) {
+	if set.Elements != syntax.Expr(elements) || c.tx.known(set) != set {
+		return
+	}
+	existing.declared = map[syntax.Expr]bool{}
+	for _, item := range existing.list {
+		existing.declared[item] = true
+	}
 }
 
 func (c *intervalChecker) overlapping(all []member) bool {
@@ -224,9 +230,6 @@ func (c *intervalChecker) autoMerge(set *syntax.SetDecl, elements *syntax.Set) b
 		return true
 	}
 	existing := c.tx.existing(set)
-	if existing != nil {
-		existing.declared = nil
-	}
 	all := c.withExisting(set, elements)
 	kept, gone := merge(all)
 	var stay []syntax.Expr
@@ -237,7 +240,18 @@ func (c *intervalChecker) autoMerge(set *syntax.SetDecl, elements *syntax.Set) b
 		}
 		stay = append(stay, m.item)
 	}
-	existing.set(stay)
+	known := c.tx.known(set)
+	if _, made := c.tx.sent[known]; made && known.Elements != nil && len(gone) > 0 {
+		return c.wrong("chainwalk does not support joining elements of "+set.Handle.Name+
+			" with others again in the transaction that makes it with elements", elements.Loc)
+	}
+	if existing != nil {
+		if existing.declared != nil {
+			known.Elements = &syntax.Set{Common: known.Elements.(*syntax.Set).Common, Items: stay} // what it is sent with
+		}
+		existing.list, existing.declared = stay, nil
+		c.declares(set, elements, existing)
+	}
 	if len(gone) > 0 {
 		c.cmd.Before = append(c.cmd.Before, &syntax.Command{
 			Op: syntax.OpDelete, Kind: syntax.KindElements, Loc: elements.Loc, Handle: set.Handle, Set: set,

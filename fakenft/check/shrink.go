@@ -38,7 +38,14 @@ func (c *intervalChecker) deleteIntervals(set *syntax.SetDecl, elements *syntax.
 		}
 		have = slices.Delete(have, at, at+1)
 	}
+	if set.AutoMerge && existing != nil && existing.declared != nil && len(have) < len(existing.list) {
+		return c.wrong("chainwalk does not support deleting elements that "+set.Handle.Name+
+			", which joins its elements, is declared with in the same transaction", elements.Loc)
+	}
 	sortRanges(have)
 	existing.set(have)
+	if existing != nil {
+		existing.declared = nil
+	}
 	return true
 }

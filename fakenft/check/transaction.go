@@ -22,6 +22,14 @@ type transaction struct {
 	sent map[*syntax.SetDecl]int
 }
 
+// known is the set of that name as it was declared first; nil if there is none.
+func (c *transaction) known(set *syntax.SetDecl) *syntax.SetDecl {
+	if t := c.cache.table(tableOf(&set.Handle)); t != nil && !isAnonymous(set) {
+		return t.set(set.Handle.Name)
+	}
+	return nil
+}
+
 // existing are the elements that the kernel has of a set, with those that the transaction has added; nil for a set without a name.
 func (c *transaction) existing(set *syntax.SetDecl) *members {
 	if isAnonymous(set) {
@@ -156,7 +164,7 @@ func (c *transaction) send(cmd *syntax.Command, set *syntax.SetDecl, elements *s
 	}
 	all.Items = append(slices.Clip(rest), elements.Items...)
 	set.Elements = all
-	if cmd.Set.Elements == nil {
+	if cmd.Set != nil && cmd.Set.Elements == nil {
 		cmd.Set.Elements = all // so that compile does not say again that its first interval does not begin at 0
 	}
 	return true

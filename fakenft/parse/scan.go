@@ -105,6 +105,11 @@ func (s *scanner) next(l *lexeme) {
 			l.tok, l.text = tokEOF, ""
 			return
 		}
+		if n := s.commentLine(); n > 0 {
+			s.seenStart = s.lineStart
+			s.newline(n)
+			continue
+		}
 		if n := s.skip(); n > 0 {
 			s.seenStart = s.lineStart
 			s.at += n
@@ -118,6 +123,23 @@ func (s *scanner) next(l *lexeme) {
 		s.match(l)
 		return
 	}
+}
+
+// commentLine is the number of bytes of a line that has nothing but a comment, with its end: 0 if it is none. To the parser it is not
+// there, not even in the middle of a list or behind a line that goes on.
+func (s *scanner) commentLine() int {
+	if s.at != s.lineStart {
+		return 0
+	}
+	rest := s.text[s.at:]
+	n := 0
+	for n < len(rest) && classes[rest[n]] == classBlank {
+		n++
+	}
+	if n == len(rest) || rest[n] != '#' {
+		return 0
+	}
+	return strings.IndexByte(rest, '\n') + 1
 }
 
 // skip is the number of bytes of blanks or of a comment. A comment ends before the end of a line; what no line ends is none.
