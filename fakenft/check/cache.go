@@ -47,6 +47,8 @@ type members struct {
 	list []syntax.Expr
 	// declared are those of the list that stand in the set's declaration, and are told as if they stood in each command that adds others.
 	declared map[syntax.Expr]bool
+	// missing are elements that a deletion has not found, and those behind them: nft looks for them again with each deletion that follows.
+	missing []syntax.Expr
 }
 
 func (m *members) items() []syntax.Expr {

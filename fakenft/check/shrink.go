@@ -24,7 +24,12 @@ func (c *intervalChecker) deleteIntervals(set *syntax.SetDecl, elements *syntax.
 	}
 	existing := c.tx.existing(set)
 	have := slices.Clone(existing.items())
-	for _, item := range elements.Items {
+	gone := elements.Items
+	if existing != nil && len(existing.missing) > 0 {
+		gone = slices.Concat(gone, existing.missing)
+		sortRanges(gone)
+	}
+	for i, item := range gone {
 		from, to, isRange := endsOf(item)
 		if !isRange {
 			continue
@@ -34,6 +39,13 @@ func (c *intervalChecker) deleteIntervals(set *syntax.SetDecl, elements *syntax.
 			return ok && a.Num == from.Num && b.Num == to.Num
 		})
 		if at < 0 {
+			if existing != nil {
+				existing.missing = slices.Clone(gone[i:])
+				if existing.declared == nil {
+					sortRanges(have)
+					existing.list = have // what stands before is gone
+				}
+			}
 			return c.wrong("element does not exist", item.Info().Loc)
 		}
 		have = slices.Delete(have, at, at+1)
