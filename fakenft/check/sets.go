@@ -384,7 +384,8 @@ func (c *setChecker) mapTypes(e *syntax.Map) bool {
 // isTwin says whether a set with intervals was declared otherwise by the same transaction. The kernel refuses the second one, but nft mixes
 // the elements of both before, so that it says other things.
 func isTwin(first, second *syntax.SetDecl) bool {
-	if first == nil || first.Handle.Number != 0 || second.Elements == nil || !isInterval(second.Flags) || isConcatInterval(second.Flags) {
+	if first == nil || first.Key == nil || first.Handle.Number != 0 || second.Elements == nil || !isInterval(second.Flags) ||
+		isConcatInterval(second.Flags) {
 		return false
 	}
 	const differ = nftables.SetInterval | nftables.SetMap | nftables.SetObject
