@@ -44,14 +44,14 @@ type cost struct {
 }
 
 // limited runs a program, in a group of processes of its own, which ends with it.
-func limited(ctx context.Context, argv []string, dir, environment string, l limits) ([]byte, cost, error) {
+func limited(ctx context.Context, argv []string, dir string, environment []string, l limits) ([]byte, cost, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// The shell is the one place where a limit can be set before the program starts.
 	limit := strconv.Itoa(int(l.cpu.Seconds()) + 1)
 	command := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", `ulimit -t "$0" && exec "$@"`, limit}, argv...)...)
 	command.Dir = dir
-	command.Env = append(os.Environ(), environment)
+	command.Env = append(os.Environ(), environment...)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	command.WaitDelay = time.Second

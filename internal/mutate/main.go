@@ -39,6 +39,7 @@ type options struct {
 	survivors string
 	slowest   time.Duration
 	by        string
+	prove     int
 }
 
 // Who is to notice.
@@ -60,11 +61,12 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.BoolVar(&o.again, "again", false, "try the survivors in the journal again")
 	flags.StringVar(&o.survivors, "survivors", "proxier/testdata/survivors.yaml", "the list of mutants that nobody needs to notice")
 	flags.StringVar(&o.by, "by", "", "with tests: those of the packages whose folders begin so")
+	flags.IntVar(&o.prove, "prove", 0, "with fuzz: of a mutant that nobody notices, compare all packets with and without it in so many shards")
 	flags.DurationVar(&o.slowest, "slowest", time.Minute, "leave out programs that take more time of processors without a mutant")
 }
 
 func (o *options) valid(args []string) bool {
-	return len(args) == 0 && o.jobs > 0 && o.every > 0 && o.cases > 0 && (o.with == withTests || o.with == withFuzz)
+	return len(args) == 0 && o.jobs > 0 && o.every > 0 && o.cases > 0 && o.prove >= 0 && (o.with == withTests || o.with == withFuzz)
 }
 
 // mutate does everything, and says whether every survivor is argued.

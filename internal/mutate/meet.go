@@ -20,6 +20,8 @@ type result struct {
 	by      string
 	// passed says that some program came by it.
 	passed bool
+	// proof is what a comparison of all packets says of a mutant that nobody has noticed.
+	proof proof
 }
 
 // meet lets each mutant meet the programs that come by it, several mutants at once, but for those that the journal knows. Cases
@@ -31,7 +33,7 @@ func meet(ctx context.Context, s *schemata, programs []*program, j *journal, lis
 	for range o.jobs {
 		workers.Go(func() {
 			for number := range numbers {
-				r, err := meetOne(ctx, number, s.mutants[number-1].file, programs)
+				r, err := meetOne(ctx, number, s.mutants[number-1].file, programs, o.prove)
 				if err == nil {
 					err = j.note(s.mutants[number-1].name, r)
 				}
@@ -64,9 +66,10 @@ func meet(ctx context.Context, s *schemata, programs []*program, j *journal, lis
 }
 
 // meetOne asks the tests of the mutant's own package first: they are made to notice. Then those that cost least.
-func meetOne(ctx context.Context, number int, file string, programs []*program) (result, error) {
+func meetOne(ctx context.Context, number int, file string, programs []*program, prove int) (result, error) {
 	r := result{number: number}
-	for _, p := range inOrder(number, path.Dir(file), programs) {
+	passing := inOrder(number, path.Dir(file), programs)
+	for _, p := range passing {
 		r.passed = true
 		noticed, by, err := p.notices(ctx, number)
 		if err != nil {
@@ -75,6 +78,11 @@ func meetOne(ctx context.Context, number int, file string, programs []*program) 
 		if noticed {
 			r.noticed, r.by = true, by
 			return r, nil
+		}
+	}
+	for _, p := range passing[:min(prove, len(passing))] {
+		if err := p.compare(ctx, number, &r.proof); err != nil {
+			return result{}, err
 		}
 	}
 	return r, nil

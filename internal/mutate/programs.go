@@ -117,7 +117,7 @@ func (p *program) measure(ctx context.Context, slowest time.Duration) (slow []st
 	var kept []part
 	for _, part := range p.parts {
 		file := filepath.Join(filepath.Dir(p.argv[0]), "passed")
-		output, took, err := limited(ctx, p.arguments(part.name), p.dir, "CHAINWALK_MUTANTS_PASSED="+file, limits{cpu: slowest, idle: slowest})
+		output, took, err := limited(ctx, p.arguments(part.name), p.dir, []string{"CHAINWALK_MUTANTS_PASSED=" + file}, limits{cpu: slowest, idle: slowest})
 		if errors.Is(err, errTime) {
 			slow = append(slow, part.name)
 			continue
@@ -218,7 +218,7 @@ func (p *program) notices(ctx context.Context, number int) (noticed bool, by str
 			parts = append(parts, part.name)
 		}
 	}
-	environment := "CHAINWALK_MUTANT=" + strconv.Itoa(number)
+	environment := having(number)
 	output, _, failure := limited(ctx, p.arguments(parts...), p.dir, environment, most)
 	by = p.name + " " + cause(output, failure)
 	if test := failedTest.FindSubmatch(output); failure != nil && test != nil && !errors.Is(failure, errTime) {
@@ -226,6 +226,9 @@ func (p *program) notices(ctx context.Context, number int) (noticed bool, by str
 	}
 	return failure != nil, by, ctx.Err()
 }
+
+// having is the environment of a process that has a mutant.
+func having(number int) []string { return []string{"CHAINWALK_MUTANT=" + strconv.Itoa(number)} }
 
 var (
 	failedTest   = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)

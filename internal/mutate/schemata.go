@@ -26,14 +26,14 @@ import (
 
 var (
 	active, _ = strconv.Atoi(os.Getenv("CHAINWALK_MUTANT"))
-	passed    = open(os.Getenv("CHAINWALK_MUTANTS_PASSED"))
+	passed    = Open(os.Getenv("CHAINWALK_MUTANTS_PASSED"))
 
 	lock sync.Mutex
 	seen = map[int]bool{}
 )
 
-// open is for the whole run: a test may forbid to open files.
-func open(name string) *os.File {
+// Open is for the whole run: a test may forbid to open files.
+func Open(name string) *os.File {
 	if name == "" {
 		return nil
 	}
@@ -46,6 +46,14 @@ func open(name string) *os.File {
 
 // On says whether the mutant is switched on, and notes that somebody asked if that is wanted.
 func On(number int) bool { return number == active || passed != nil && note(number) }
+
+// Without runs something with the mutant off. No other goroutine may be in mutated code.
+func Without(do func() error) error {
+	was := active
+	active = 0
+	defer func() { active = was }()
+	return do()
+}
 
 func note(number int) bool {
 	lock.Lock()
@@ -94,6 +102,32 @@ func Value[T any](on bool, changed, original T) T {
 }
 `
 
+// comparison has the cases of chainwalk fuzz compare what becomes of all packets with and without the mutant, and writes how that ended
+// into a file, a line for each node of a case.
+const comparison = `package trial
+
+import (
+	"os"
+
+	"` + module + `/internal/mutant"
+)
+
+func init() {
+	file := mutant.Open(os.Getenv("` + compared + `"))
+	if file == nil {
+		return
+	}
+	mutated = &mutation{without: mutant.Without, tell: func(end string) {
+		if _, err := file.WriteString(end + "\n"); err != nil {
+			panic(err)
+		}
+	}}
+}
+`
+
+// compared is the variable of the environment with the name of that file; empty: nothing is compared.
+const compared = "CHAINWALK_MUTANT_COMPARED"
+
 // schemata is the source with all mutants.
 type schemata struct {
 	overlay *overlay.Overlay
@@ -138,6 +172,9 @@ func grow(ctx context.Context, root, dir string) (*schemata, error) {
 func rewriteAll(root string, sources []*source, dropped map[string]bool) (*schemata, error) {
 	s := &schemata{overlay: overlay.New(root)}
 	if err := s.overlay.Put("internal/mutant/mutant.go", []byte(switches)); err != nil {
+		return nil, err
+	}
+	if err := s.overlay.Put("scenarios/search/trial/mutant.go", []byte(comparison)); err != nil {
 		return nil, err
 	}
 	for _, source := range sources {

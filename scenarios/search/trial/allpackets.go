@@ -19,7 +19,7 @@ func (r *run) packetsBefore(n *nodeState, rules []saved) (*forall.Fates, error) 
 			_, _ = io.WriteString(h, s.lines[i].text) // never fails
 		}
 	}
-	if !n.large && !r.options.allPackets && h.Sum64()%sampleOne != 0 {
+	if !n.large && !r.options.allPackets && mutated == nil && h.Sum64()%sampleOne != 0 {
 		return nil, nil
 	}
 	return r.allPackets(n, nil)

@@ -229,6 +229,11 @@ func (r *run) asFresh(ctx context.Context, n *nodeState, before []saved) error {
 	if err := r.asAfterFullSync(n, packets); err != nil || r.broken[oracle.PartialEqualsFull] {
 		return err
 	}
+	if mutated != nil {
+		if err := r.besideUnchanged(ctx, n, packets, after); err != nil {
+			return err
+		}
+	}
 	return r.asOnEmptyKernel(n, after)
 }
 
