@@ -10,8 +10,8 @@ import (
 )
 
 // Confirm walks a packet of a class through a host and compares what becomes of it with a distribution of fates, but for the parts that
-// these leave out. It returns what the walk says instead; empty if that is the same. Probabilities may differ by the tolerance. The error is
-// the walk's, which cannot say what becomes of every packet.
+// these leave out. It returns what the walk says instead; empty if that is the same. Probabilities may differ by the tolerance. The error
+// is the walk's, which cannot say what becomes of every packet.
 func Confirm(h *packetsim.Host, class Class, in inet.Input, want Distribution, left Part, tolerance float64) (otherwise string, err error) {
 	outcomes, err := h.VerdictsIn(class.State(), in)
 	if err != nil {

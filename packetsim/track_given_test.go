@@ -18,7 +18,8 @@ func askingRules(state PacketState) string {
 		asks = append(asks, "--ctdir ORIGINAL", "--ctdir REPLY", "--ctproto udp")
 	}
 	var b strings.Builder
-	b.WriteString("*mangle\n:PREROUTING ACCEPT [0:0]\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n")
+	b.WriteString("*mangle\n:PREROUTING ACCEPT [0:0]\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n" +
+		":POSTROUTING ACCEPT [0:0]\n")
 	for _, chain := range []string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"} {
 		for i, asked := range asks {
 			fmt.Fprintf(&b, "-A %s -m conntrack %s -j MARK --or-mark %d\n", chain, asked, 1<<i)

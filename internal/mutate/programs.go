@@ -117,7 +117,8 @@ func (p *program) measure(ctx context.Context, slowest time.Duration) (slow []st
 	var kept []part
 	for _, part := range p.parts {
 		file := filepath.Join(filepath.Dir(p.argv[0]), "passed")
-		output, took, err := limited(ctx, p.arguments(part.name), p.dir, []string{"CHAINWALK_MUTANTS_PASSED=" + file}, limits{cpu: slowest, idle: slowest})
+		environment := []string{"CHAINWALK_MUTANTS_PASSED=" + file}
+		output, took, err := limited(ctx, p.arguments(part.name), p.dir, environment, limits{cpu: slowest, idle: slowest})
 		if errors.Is(err, errTime) {
 			slow = append(slow, part.name)
 			continue

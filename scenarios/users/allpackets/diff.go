@@ -124,7 +124,8 @@ func Tell(sides [2]Side, found *forall.Difference, ignore forall.Part) (Differen
 		}
 	}
 	one.witness = &found.Witness
-	one.DecidedBefore, one.DecidedAfter = decided(sides[0].Host, found.Space.Class, found.Witness), decided(sides[1].Host, found.Space.Class, found.Witness)
+	one.DecidedBefore = decided(sides[0].Host, found.Space.Class, found.Witness)
+	one.DecidedAfter = decided(sides[1].Host, found.Space.Class, found.Witness)
 	return one, nil
 }
 
