@@ -48,18 +48,38 @@ func TestOnlyWhatElementsTouchIsWorkedOutAgain(t *testing.T) {
 		"a masquerade":           {replaced(" != 0x00000000 meta mark set", " != 0x00000000 counter meta mark set"), -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := hostOfServices(t, row.text)
-			g, alone := fatesOf(t, h, f), fatesOf(t, h, nil)
-			assert.True(t, g.Equal(alone))
-			assert.Equal(t, len(slices.Collect(f.Diff(alone))), len(slices.Collect(f.Diff(g))))
-			found, known := forall.Touched(f, g)
-			if !known {
-				found = -1
-			}
-			assert.Equal(t, row.touched, found)
-			assert.True(t, fatesOf(t, before.host(t), g).Equal(f))
+			workedOutAgain(t, f, before.host(t), row.text, row.touched)
 		})
 	}
+}
+
+// TestFirstEndpointWorkedOutAgain gives a service of mode nftables its first endpoint: its element leaves the map that refuses packets, and
+// comes into that of services, with a chain and an element for the endpoint that calls itself.
+func TestFirstEndpointWorkedOutAgain(t *testing.T) {
+	text := (&services{count: 60, native: true}).nft()
+	with := func(pairs ...string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			require.Contains(t, text, pairs[i])
+		}
+		return strings.NewReplacer(pairs...).Replace(text)
+	}
+	const (
+		refused = "	map no-endpoint-services {\n		type ipv4_addr . inet_proto . inet_service : verdict\n%s	}\n\n" +
+			"	chain refuse {\n		reject\n	}\n\n	chain filter-forward {\n"
+		check = "		ct state new jump cluster-ips-check\n	}\n\n	chain filter-output"
+		asked = "		ct state new ip daddr . meta l4proto . th dport vmap @no-endpoint-services\n"
+	)
+	none := with("	chain filter-forward {\n", fmt.Sprintf(refused, "		elements = { 10.96.200.1 . tcp . 80 : goto refuse }\n"),
+		check, asked+check)
+	one := with("	chain filter-forward {\n", fmt.Sprintf(refused, ""), check, asked+check,
+		"10.96.0.8 . tcp . 80 : goto service-7, ", "10.96.0.8 . tcp . 80 : goto service-7, 10.96.200.1 . tcp . 80 : goto service-new, ",
+		"10.244.0.37 . 10.244.0.37 . tcp . 8080, ", "10.244.0.37 . 10.244.0.37 . tcp . 8080, 10.244.9.2 . 10.244.9.2 . tcp . 8080, ",
+		"	chain masquerading {\n", "	chain service-new {\n		meta l4proto tcp dnat ip to 10.244.9.2 : 8080\n	}\n\n	chain masquerading {\n")
+	was := hostOfServices(t, none)
+	f := fatesOf(t, was, nil)
+	h := workedOutAgain(t, f, was, one, 6)
+	assert.False(t, f.Equal(fatesOf(t, h, nil)))
+	agrees(t, h, 100)
 }
 
 // drawnNFT are rules of nftables in chains, maps and sets of their own, with what services of kube-proxy have.

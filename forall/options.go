@@ -2,7 +2,6 @@ package forall
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -53,15 +52,6 @@ func ParseClass(name string) (Class, error) {
 func (c Class) State() packetsim.PacketState {
 	return [...]packetsim.PacketState{New: packetsim.StateFound, Established: packetsim.StateEstablished, Replying: packetsim.StateReplying,
 		Related: packetsim.StateRelated, Invalid: packetsim.StateInvalid, Untracked: packetsim.StateUntracked}[c]
-}
-
-// Walkable says whether a walk of any packet of a box meets what its fates are: it begins without memory, so no condition with a name
-// holds. What such a condition asks of packets that are not the first of their connection, or of the connection, a walk would make up.
-func (s *Space) Walkable() bool {
-	if s.Class != New {
-		return len(s.Names) == 0
-	}
-	return !slices.ContainsFunc(s.Names, func(n Named) bool { return n.Holds })
 }
 
 // Chance is how probabilities are read.

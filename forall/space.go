@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
@@ -68,6 +69,15 @@ type Space struct {
 	Names []Named
 	// Share is how much of all packets of the class and family these are, from 0 to 1.
 	Share float64
+}
+
+// Walkable says whether a walk of any packet of a box meets what its fates are: it begins without memory, so no condition with a name
+// holds. What such a condition asks of packets that are not the first of their connection, or of the connection, a walk would make up.
+func (s *Space) Walkable() bool {
+	if s.Class != New {
+		return len(s.Names) == 0
+	}
+	return !slices.ContainsFunc(s.Names, func(n Named) bool { return n.Holds })
 }
 
 // String is the ranges that are not everything.

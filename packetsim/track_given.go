@@ -1,10 +1,6 @@
 package packetsim
 
-import (
-	"fmt"
-
-	"github.com/chainwalk/chainwalk/packetsim/conntrack"
-)
+import "github.com/chainwalk/chainwalk/packetsim/conntrack"
 
 // PacketState is what a packet is to conntrack.
 type PacketState uint8
@@ -23,17 +19,6 @@ const (
 	StateInvalid
 	StateUntracked
 )
-
-var packetStateNames = [...]string{StateFound: "found", StateEstablished: "established", StateReplying: "replying",
-	StateRelated: "related", StateInvalid: "invalid", StateUntracked: "untracked"}
-
-// String is the name of the state.
-func (p PacketState) String() string {
-	if int(p) < len(packetStateNames) {
-		return packetStateNames[p]
-	}
-	return fmt.Sprintf("state %d", p)
-}
 
 // takeGiven is what trackStep does with a packet whose state the walk was told (WalkOptions.State). It is false if conntrack is to look.
 func (k *packetTracker) takeGiven(s *skb) bool {

@@ -52,7 +52,7 @@ func TestGivenState(t *testing.T) {
 		{StateReplying, []string{"udp 10.244.0.11:1000 > 192.168.0.3:53 in veth1", "udp 192.168.0.3:53 > 10.244.0.11:1000 local",
 			"udp 10.244.0.11:1000 > 192.168.0.3:53 in veth1"}, "udp 192.168.0.3:53 > 10.244.0.11:1000 local"},
 	} {
-		t.Run(test.state.String()+" "+test.packet, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d %s", test.state, test.packet), func(t *testing.T) {
 			real, clock := testNode{rules4: askingRules(test.state)}.build(t)
 			for _, packet := range test.before {
 				step(t, real, packet)

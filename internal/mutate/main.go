@@ -66,7 +66,8 @@ func (o *options) define(flags *flag.FlagSet) {
 }
 
 func (o *options) valid(args []string) bool {
-	return len(args) == 0 && o.jobs > 0 && o.every > 0 && o.cases > 0 && o.prove >= 0 && (o.with == withTests || o.with == withFuzz)
+	return len(args) == 0 && o.jobs > 0 && o.every > 0 && o.cases > 0 && o.prove >= 0 &&
+		(o.with == withTests && o.prove == 0 || o.with == withFuzz)
 }
 
 // mutate does everything, and says whether every survivor is argued.

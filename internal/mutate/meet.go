@@ -17,11 +17,10 @@ import (
 type result struct {
 	number  int
 	noticed bool
-	by      string
+	// by is who noticed it, or what a comparison of all packets says of a mutant that nobody has noticed.
+	by string
 	// passed says that some program came by it.
 	passed bool
-	// proof is what a comparison of all packets says of a mutant that nobody has noticed.
-	proof proof
 }
 
 // meet lets each mutant meet the programs that come by it, several mutants at once, but for those that the journal knows. Cases
@@ -80,10 +79,14 @@ func meetOne(ctx context.Context, number int, file string, programs []*program, 
 			return r, nil
 		}
 	}
+	var found proof
 	for _, p := range passing[:min(prove, len(passing))] {
-		if err := p.compare(ctx, number, &r.proof); err != nil {
+		if err := p.compare(ctx, number, &found); err != nil {
 			return result{}, err
 		}
+	}
+	if found.rulesets > 0 {
+		r.by = found.String()
 	}
 	return r, nil
 }

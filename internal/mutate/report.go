@@ -43,8 +43,8 @@ func report(out io.Writer, s *schemata, results []result, list *argued, o option
 		case !r.noticed && !equivalent && !unjudged:
 			held = held && o.with != withTests
 			fmt.Fprintf(out, "%s:%d: not noticed%s: %s\n", m.file, m.line, passedBy(r), m.name)
-			if r.proof.rulesets > 0 {
-				fmt.Fprintf(out, "\t%s\n", &r.proof)
+			if r.by != "" {
+				fmt.Fprintf(out, "\t%s\n", r.by)
 			}
 		}
 	}

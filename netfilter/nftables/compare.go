@@ -10,9 +10,9 @@ func (s *Set) Unsorted() iter.Seq[*Element] {
 	}
 }
 
-// Differing calls f with the elements of each key that are not the same Element in two sets: nil for a set that has none. Of two sets one
-// of which was made of the other by commits, these are those that the commits have changed, and it costs by them, if the sets have no
-// intervals.
+// Differing calls f for each key whose Element is not the same one in two sets, with both elements: nil stands for a set that has none.
+// If commits have made one set out of the other, f gets the elements that they changed. If the sets have no intervals, Differing then looks
+// at little more than these.
 func (s *Set) Differing(other *Set, f func(here, there *Element)) {
 	a, b := s.members.Load(), other.members.Load()
 	switch {

@@ -83,6 +83,7 @@ var half = flag.Int("half", -1, "run one half of the scenarios, 0 or 1: two, the
 // the simulator's: the same rules in the same order on the same hosts, there and back.
 func TestKernelCases(t *testing.T) {
 	needKernel(t)
+	require.Contains(t, []int{-1, 0, 1}, *half, "-half")
 	all, err := scenarios.Load("../../../scenarios/testdata")
 	require.NoError(t, err)
 	modes, err := scenarios.ParseModes(*inMode)

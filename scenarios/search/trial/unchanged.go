@@ -26,8 +26,8 @@ const (
 // mutated is the mutation of this program; nil: there is none. A file that only make mutate's build has sets it.
 var mutated *mutation
 
-// besideUnchanged has the proxier write its rules as its source says, and compares what becomes of all first packets with what became of
-// them by the rules that the mutation has left. after are those that it writes when it starts.
+// besideUnchanged starts the proxier without the mutation, so that it writes its rules anew, and compares the two sets of rules. packets
+// are the fates of all first packets by the rules that the mutation has left, and after are the rules that it writes when it starts.
 func (r *run) besideUnchanged(ctx context.Context, n *nodeState, packets *forall.Fates, after []saved) error {
 	nodes := []string{n.name}
 	err := mutated.without(func() error {
