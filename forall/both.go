@@ -26,21 +26,46 @@ type Both struct {
 	likely *likely
 }
 
-// Both puts the fates on another host beside those on this one; nil if one of them is not about the family and class. holds says which
-// conditions with names hold.
-func (f *Fates) Both(other *Fates, family netfilter.Family, class Class, holds func(name string) bool) *Both {
+// Truth is what is known of a condition with a name.
+type Truth uint8
+
+// The truths.
+const (
+	Fails  Truth = iota
+	Holds        // for all packets
+	Unsaid       // nobody says: what depends on it is no fate that is known
+)
+
+// Both puts the fates on another host beside those on this one; nil if one of them is not about the family and class. says tells what is
+// known of conditions with names. Fates that depend on what is Unsaid are Unmodelled.
+func (f *Fates) Both(other *Fates, family netfilter.Family, class Class, says func(name string) Truth) *Both {
 	p, q := f.part(family, class), other.part(family, class)
 	if p == nil || q == nil {
 		return nil
 	}
 	r := p.beside(q)
+	w := r.world
 	value := func(v diagram.Var) (diagram.Value, bool) {
-		if v >= vNames && holds(r.world.names[v-vNames]) {
-			return diagram.Number(1), true
+		if v < vNames {
+			return diagram.Value{}, false
 		}
-		return diagram.Value{}, v >= vNames
+		switch says(w.names[v-vNames]) {
+		case Holds:
+			return diagram.Number(1), true
+		case Fails:
+			return diagram.Value{}, true
+		}
+		return diagram.Value{}, false
 	}
-	r.a, r.b = r.world.store.Fix(r.a, value), r.world.store.Fix(r.b, value)
+	unsaid := func(v diagram.Var) (diagram.ID, bool) {
+		if v < vNames {
+			return 0, false
+		}
+		return w.store.One(w.fate(Fate{Unmodelled: "whether [" + w.names[v-vNames] + "] holds"})), true
+	}
+	for _, root := range [...]*diagram.ID{&r.a, &r.b} {
+		*root = w.store.Close(w.store.Fix(*root, value), unsaid)
+	}
 	return &Both{r, family, class, newLikely(f.host, other.host)}
 }
 

@@ -28,13 +28,13 @@ func (x *nftRun) ct(e *expr.CT, i int) diagram.ID {
 		return x.put(e.Dreg, word(stateBits[st.rel]), i)
 	case st.rel == templated:
 		return b.unmodelled(ofTemplate)
-	case !st.rel.tracked() || e.Key == expr.CTHelper:
+	case !st.rel.tracked() || e.Key == expr.CTHelper && b.knowsEntry(st):
 		return x.breaks()
 	case e.Key == expr.CTL3Protocol && b.six:
 		return x.put(e.Dreg, constant([]byte{nfproto6}), i)
 	case e.Key == expr.CTL3Protocol:
 		return x.put(e.Dreg, constant([]byte{nfproto4}), i)
-	case e.Key == expr.CTProtocol:
+	case e.Key == expr.CTProtocol && st.rel != related:
 		return x.put(e.Dreg, protocol, i)
 	case e.Key == expr.CTDirection && st.rel != related:
 		if st.reply {

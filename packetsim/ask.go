@@ -105,8 +105,15 @@ func (h *Host) outcomes(in inet.Input, told text) ([]Outcome, error) {
 // Verdict walks the packet once, with the draws of c, and notes no steps. The host is unchanged afterwards. The outcome's
 // probability is left 0.
 func (h *Host) Verdict(in inet.Input, c Chance) (Outcome, error) {
+	return h.VerdictIn(StateFound, in, c)
+}
+
+// VerdictIn is Verdict of a packet that conntrack takes for one in a state.
+func (h *Host) VerdictIn(state PacketState, in inet.Input, c Chance) (Outcome, error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
+	h.given = state
+	defer func() { h.given = StateFound }()
 	h.memory.freeze()
 	defer h.memory.release()
 	var hooks familyHooks

@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"net/netip"
@@ -15,7 +16,7 @@ import (
 // Version is the version of the document that this package reads and writes.
 const Version = 1
 
-// Certificate says what two hosts do with all first packets of connections.
+// Certificate says what two hosts do with all packets of some classes.
 type Certificate struct {
 	// Version is the constant of that name.
 	Version int `json:"version"`
@@ -87,13 +88,13 @@ func (i *Input) Host() (*packetsim.Host, error) {
 // Boxes are boxes of a family and class, disjoint and with all of its packets.
 type Boxes struct {
 	Family netfilter.Family `json:"family"`
-	// Class is "new": packets of which conntrack knows no connection.
-	Class string `json:"class"`
+	// Class is the name of a class, such as New; empty: New.
+	Class string `json:"class,omitempty"`
 	Boxes []Box  `json:"boxes"`
 }
 
-// New is the class of first packets.
-const New = "new"
+// class is what is known of the class, whose name is one.
+func (b *Boxes) class() *class { return classes[cmp.Or(b.Class, New)] }
 
 // Box is packets, by the ranges that each part of them is in, and what becomes of them. Ports are those of packets that have ports;
 // others are in the box whatever these say.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -26,7 +27,8 @@ type Report struct {
 	Boxes, Differ, Parts, Walks int
 	// Open are the boxes of which the certificate says nothing, by their reasons.
 	Open []Open
-	// Silent says of which families the certificate says nothing, though a host has chains for them. diff writes no such certificate.
+	// Silent says of which families, or of which classes of them, the certificate says nothing, though a host has chains for them. diff
+	// writes no such certificate.
 	Silent []string
 }
 
@@ -41,6 +43,8 @@ type Open struct {
 // Problem is what of a certificate does not hold.
 type Problem struct {
 	Family netfilter.Family
+	// Class is the name of the class of the packets.
+	Class string
 	// Box is the number of the box among those of the family, from 0 on; -1: it is not about one.
 	Box int
 	// Packets are those of the box.
@@ -54,10 +58,20 @@ func (p *Problem) Error() string {
 	case p.Family == 0:
 		return p.What
 	case p.Box < 0:
-		return fmt.Sprintf("IPv%d: %s", p.Family, p.What)
+		return fmt.Sprintf("%s: %s", nameOf(p.Family, p.Class), p.What)
 	}
-	return fmt.Sprintf("IPv%d: box %d (%s): %s", p.Family, p.Box, p.Packets, p.What)
+	return fmt.Sprintf("%s: box %d (%s): %s", nameOf(p.Family, p.Class), p.Box, p.Packets, p.What)
 }
+
+// nameOf is how messages call the packets of a family and class.
+func nameOf(family netfilter.Family, class string) string {
+	if class == New || class == "" {
+		return fmt.Sprintf("IPv%d", family)
+	}
+	return fmt.Sprintf("IPv%d, %s", family, class)
+}
+
+func (b *Boxes) name() string { return nameOf(b.Family, b.Class) }
 
 // Check verifies a certificate. Its error is a *Problem if the certificate does not hold; any other says why it cannot be checked.
 func Check(c *Certificate, o Options) (*Report, error) {
@@ -109,7 +123,8 @@ type checker struct {
 // silent notes the families of which the certificate says nothing, and for which a host has chains.
 func (k *checker) silent() error {
 	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-		if slices.ContainsFunc(k.c.Parts, func(p Boxes) bool { return p.Family == family }) {
+		missing, is := k.missing(family)
+		if !is {
 			continue
 		}
 		for _, h := range k.hosts {
@@ -117,7 +132,8 @@ func (k *checker) silent() error {
 				return err
 			}
 			if len(h.tables)+len(h.native) > 0 {
-				k.report.Silent = append(k.report.Silent, fmt.Sprintf("it says nothing of IPv%d, and %s has chains for it", family, h.name))
+				text := fmt.Sprintf("it says nothing of %sIPv%d, and %s has chains for it", missing, family, h.name)
+				k.report.Silent = append(k.report.Silent, text)
 				break
 			}
 		}
@@ -125,7 +141,28 @@ func (k *checker) silent() error {
 	return nil
 }
 
-// part checks the boxes of a family.
+// missing are the classes of which the certificate has boxes of the other family only, before the family's name; is is false if it has
+// those of all classes.
+func (k *checker) missing(family netfilter.Family) (before string, is bool) {
+	have, all := map[string]bool{}, map[string]bool{}
+	for i := range k.c.Parts {
+		p := &k.c.Parts[i]
+		all[p.class().name] = true
+		if p.Family == family {
+			have[p.class().name] = true
+		}
+	}
+	if len(have) == 0 {
+		return "", true
+	}
+	maps.DeleteFunc(all, func(name string, _ bool) bool { return have[name] })
+	if len(all) == 0 {
+		return "", false
+	}
+	return strings.Join(slices.Sorted(maps.Keys(all)), " and ") + " packets of ", true
+}
+
+// part checks the boxes of a family and class.
 func (k *checker) part(p *Boxes) error {
 	six := p.Family == netfilter.IPv6
 	devices := map[string]bool{Host: true}
@@ -142,7 +179,7 @@ func (k *checker) part(p *Boxes) error {
 		c := p.Boxes[i].cell()
 		for _, d := range c.in {
 			if !devices[d] {
-				return &Problem{p.Family, i, c.text(six), fmt.Sprintf("neither host has the device %q", d)}
+				return &Problem{p.Family, p.Class, i, c.text(six), fmt.Sprintf("neither host has the device %q", d)}
 			}
 		}
 		all.cells = append(all.cells, c)
@@ -150,11 +187,11 @@ func (k *checker) part(p *Boxes) error {
 	var double *overlap
 	switch err := all.check(); {
 	case errors.As(err, &double):
-		return &Problem{p.Family, int(double.b), all.cells[double.b].text(six), err.Error()}
+		return &Problem{p.Family, p.Class, int(double.b), all.cells[double.b].text(six), err.Error()}
 	case errors.Is(err, errTangled):
 		return err
 	case err != nil:
-		return &Problem{p.Family, -1, "", err.Error()}
+		return &Problem{p.Family, p.Class, -1, "", err.Error()}
 	}
 	for i := range p.Boxes {
 		if err := k.box(p, i, &all.cells[i]); err != nil {
@@ -184,14 +221,14 @@ func (k *checker) box(p *Boxes, number int, c *cell) error {
 		k.report.Differ++
 	}
 	for side, h := range k.hosts {
-		v := &visit{k: k, h: h, six: six, claim: k.c.Fates[b.on(side)], box: c, random: uint64(number)}
+		v := &visit{k: k, h: h, class: p.class(), six: six, claim: k.c.Fates[b.on(side)], box: c, random: uint64(number)}
 		err := v.whole(b.Witness)
 		var wrong *mistake
 		switch {
 		case errors.As(err, &wrong):
-			return &Problem{p.Family, number, c.text(six), "on " + h.name + ", " + wrong.what}
+			return &Problem{p.Family, p.Class, number, c.text(six), "on " + h.name + ", " + wrong.what}
 		case err != nil:
-			return fmt.Errorf("IPv%d: box %d (%s): on %s: %w", p.Family, number, c.text(six), h.name, err)
+			return fmt.Errorf("%s: box %d (%s): on %s: %w", p.name(), number, c.text(six), h.name, err)
 		}
 	}
 	return nil

@@ -264,7 +264,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		{`"ignore": []`, `"ignore": ["ports"]`, `ignore "ports": want mark, source or detail`},
 		{`"family": 4`, `"family": 5`, "family 5: want 4 or 6"},
 		{`"family": 4`, `"family": 6`, "its dst and src must be addresses of the family"},
-		{`"class": "new"`, `"class": "old"`, `class "old": want new`},
+		{`"class": "new"`, `"class": "old"`, `class "old": want new, established, replying, related, invalid or untracked`},
 		{`"weight":"1/3"`, `"weight":"2/6"`, `"2/6": want a probability`},
 		{`"weight":"1/3"`, `"weight":"1/0"`, `"1/0": want a probability`},
 		{`"weight":"1/3"`, `"weight":"1/4"`, "the weights add up to 11/12, want 1"},

@@ -84,12 +84,12 @@ func (d *draws) next() bool {
 const mostWays = 1 << 16
 
 // fatesOf are the exact fates of one packet, with what it has at the end though nothing translated it.
-func fatesOf(h *packetsim.Host, in inet.Input, chance Chance, ignore []Part) (map[Fate]*big.Rat, error) {
+func fatesOf(h *packetsim.Host, state packetsim.PacketState, in inet.Input, chance Chance, ignore []Part) (map[Fate]*big.Rat, error) {
 	d := &draws{ideal: chance == Ideal}
 	out := map[Fate]*big.Rat{}
 	for range mostWays {
 		d.used, d.weight = 0, big.NewRat(1, 1)
-		o, err := h.Verdict(in, d)
+		o, err := h.VerdictIn(state, in, d)
 		if err != nil {
 			return nil, err
 		}
@@ -145,10 +145,14 @@ func (f Fate) Of(in *inet.Input, ignore []Part) Fate {
 	return f.without(ignore)
 }
 
-// Measure gives the fates of a packet their exact weights, as a walk of it finds them. Two fates that are the same for the packet cannot
-// be told apart, which is an error, and so is a packet that has other fates.
-func Measure(h *packetsim.Host, in inet.Input, fates []Fate, chance Chance, ignore []Part) (Distribution, error) {
-	found, err := fatesOf(h, in, chance, ignore)
+// Measure gives the fates of a packet of a class, by its name, their exact weights, as a walk of it finds them. Two fates that are the
+// same for the packet cannot be told apart, which is an error, and so is a packet that has other fates.
+func Measure(h *packetsim.Host, class string, in inet.Input, fates []Fate, chance Chance, ignore []Part) (Distribution, error) {
+	of := classes[class]
+	if of == nil {
+		return nil, fmt.Errorf("class %q: want %s", class, classNames)
+	}
+	found, err := fatesOf(h, of.state, in, chance, ignore)
 	if err != nil {
 		return nil, err
 	}

@@ -12,16 +12,18 @@ import (
 // reader follows the walk of one packet of a cell, and asks of each thing that the host looked at whether it is the same for all packets
 // of the cell. The first that is not is where the cell has to be cut.
 type reader struct {
-	host *host
-	cell *cell
-	six  bool
-	cut  *cut
+	host  *host
+	class *class
+	cell  *cell
+	six   bool
+	cut   *cut
 
 	// Of the packet where the walk is:
 	moved [fields]bool // what is no longer the packet's own, but at
 	at    [fields]value
 	hook  string
 	mark  uint32
+	state string // what conntrack has found, as events say it; empty: that is not known
 	out   string
 	hop   netip.Addr
 	// came says that packets of the host are back by lo.
@@ -72,9 +74,10 @@ func (r *reader) step(s *packetsim.Step) error {
 	return r.ipt(s.Dialect, s.Table, s.Chain, s.Number, true)
 }
 
-// at0 notes the hook.
+// at0 notes the hook. A packet of the host is at those of what comes in, if it is back by lo.
 func (r *reader) at0(hook string) {
-	if r.hook == netfilter.PostRouting.String() && hook == netfilter.PreRouting.String() {
+	comesIn := hook == netfilter.PreRouting.String() || hook == netfilter.Input.String()
+	if comesIn && r.cell.in[0] == Host && !r.came {
 		r.came, r.out = true, ""
 	}
 	r.hook = hook
@@ -96,7 +99,9 @@ func (r *reader) event(e *packetsim.Event) error {
 		r.route(e.Route)
 	case packetsim.EventRewrite, packetsim.EventMark:
 		r.changed(e)
-	case packetsim.EventConntrack, packetsim.EventEntry, packetsim.EventConnmark:
+	case packetsim.EventConntrack:
+		r.state = e.State
+	case packetsim.EventEntry, packetsim.EventConnmark:
 	default:
 		return fmt.Errorf("it cannot be checked what %s does", e.Kind)
 	}

@@ -20,6 +20,9 @@ func (r *reader) ipt(dialect netfilter.Dialect, table, chain string, number int,
 	}
 	q := iptReading{reader: r}
 	q.rule(rule)
+	if q.unread == "" && !isHarmless(rule) {
+		q.unread = q.unsaid
+	}
 	if err := r.judge(q.failed, q.unread, met); err != nil || !met || r.cut != nil {
 		return err
 	}
@@ -33,6 +36,7 @@ func (r *reader) judge(failed bool, unread string, met bool) error {
 		return fmt.Errorf("%s: the walk meets it, but no packet does by its conditions (please report this mistake of chainwalk)", r.by)
 	case failed:
 		r.cut = nil
+	case r.cut != nil: // its parts are looked at, for some of which another condition may fail
 	case unread != "":
 		return fmt.Errorf("%s: it cannot be checked what %s", r.by, unread)
 	}
@@ -44,6 +48,28 @@ type iptReading struct {
 	*reader
 	failed bool
 	unread string // what cannot be read
+	unsaid string // what the class does not say
+}
+
+// isHarmless says whether it makes no difference to a packet's fate whether it meets a rule.
+func isHarmless(r *xtables.Rule) bool {
+	for _, m := range r.Matches {
+		if _, remembers := m.(*match.Recent); remembers {
+			return false
+		}
+	}
+	switch r.Target.(type) {
+	case nil, *target.Log, *target.NFLOG, *target.Audit:
+		return true
+	}
+	return false
+}
+
+// says notes that the class does not say something.
+func (q *iptReading) says(nothingOf string) {
+	if q.unsaid == "" {
+		q.unsaid = q.class.unsaid(nothingOf)
+	}
 }
 
 func (q *iptReading) take(a answer) { q.failed = q.failed || a == fails }
@@ -108,14 +134,20 @@ func (q *iptReading) ports(f field, m xtables.PortRange, invert bool) {
 
 func (q *iptReading) proto(n uint64) { q.take(q.test(proto, []span{one(number(n))}, false)) }
 
-// match reads a match. Those of which nothing is said are the same for all first packets: marks, what conntrack knows, draws, what
-// nobody has counted or remembered before.
+// match reads a match. Those of which nothing is said are the same for all packets of a class: marks, what conntrack knows of a first
+// packet, draws, what nobody has counted or remembered before.
 func (q *iptReading) match(m xtables.Match) {
 	switch m := m.(type) {
 	case *match.TCP:
 		q.proto(6)
 		q.ports(srcPort, m.SrcPorts, m.InvSrc)
 		q.ports(dstPort, m.DstPorts, m.InvDst)
+		if !q.class.hasFlags && (m.FlagMask != 0 || m.FlagComp != 0 || m.InvFlags) {
+			q.says("the flags of TCP packets are")
+		}
+		if !q.class.whole && (m.Option != 0 || m.InvOption) {
+			q.says("the options of TCP packets are")
+		}
 	case *match.UDP:
 		q.proto(17)
 		q.ports(srcPort, m.SrcPorts, m.InvSrc)
@@ -126,8 +158,13 @@ func (q *iptReading) match(m xtables.Match) {
 		q.ports(dstPort, m.DstPorts, m.InvDst)
 	case *match.ICMP:
 		q.take(q.test(proto, []span{one(number(1)), one(number(58))}, false))
+		if !m.Any && !q.class.pings {
+			q.says("the type of ICMP packets is")
+		}
 	case *match.Multiport:
 		q.multiport(m)
+	case *match.State:
+		q.state(m)
 	case *match.Conntrack:
 		q.conntrack(m)
 	case *match.IPRange:
@@ -139,9 +176,16 @@ func (q *iptReading) match(m xtables.Match) {
 		q.rpfilter(m)
 	case *match.Devgroup, *match.Physdev:
 		q.take(q.oneDevice())
-	case *match.Comment, *match.State, *match.Mark, *match.Connmark, *match.Statistic, *match.NFAcct, *match.Recent, *match.Limit,
-		*match.Hashlimit, *match.Connlimit, *match.Quota, *match.Policy, *match.Time, *match.TTL, *match.Length, *match.TOS, *match.DSCP,
-		*match.Owner, *match.Helper, *match.Connbytes, *match.Connlabel:
+	case *match.Connmark, *match.Helper, *match.Connbytes, *match.Connlabel, *match.Connlimit:
+		if q.mayHaveConn() {
+			q.says("the match " + m.Name() + " says")
+		}
+	case *match.Length:
+		if !q.class.whole {
+			q.says("the length of packets is")
+		}
+	case *match.Comment, *match.Mark, *match.Statistic, *match.NFAcct, *match.Recent, *match.Limit, *match.Hashlimit,
+		*match.Quota, *match.Policy, *match.Time, *match.TTL, *match.TOS, *match.DSCP, *match.Owner:
 	default:
 		q.cannot("the match " + m.Name() + " says")
 	}
@@ -175,34 +219,6 @@ func (q *iptReading) addrRange(f field, m *match.AddrRange) {
 	if m != nil {
 		q.take(q.test(f, []span{{valueOf(m.Min), valueOf(m.Max)}}, m.Invert))
 	}
-}
-
-// conntrack reads what is asked of the packet as it came. Of its answer nothing is read.
-func (q *iptReading) conntrack(m *match.Conntrack) {
-	now := q.moved
-	q.moved = [fields]bool{}
-	q.cutBy(dst, m.OrigDst)
-	q.cutBy(src, m.OrigSrc)
-	for f, p := range map[field]*match.PortRangeInv{dstPort: m.OrigDstPort, srcPort: m.OrigSrcPort} {
-		if p != nil {
-			_ = q.oneProto()
-			_ = q.test(f, []span{{number(uint64(p.Min)), number(uint64(p.Max))}}, false)
-		}
-	}
-	q.moved = now
-	if m.Proto != nil && m.Proto.Number != 0 && m.Proto.Number < 256 {
-		_ = q.test(proto, []span{one(number(uint64(m.Proto.Number)))}, false)
-	}
-	if m.ReplSrc != nil || m.ReplDst != nil || m.ReplSrcPort != nil || m.ReplDstPort != nil {
-		q.cannot("is expected in answer")
-	}
-}
-
-// cutBy cuts where an address is asked for, whatever comes of it: a packet may have no connection.
-func (q *iptReading) cutBy(f field, m *xtables.AddrMatch) {
-	failed := q.failed
-	q.addr(f, m)
-	q.failed = failed
 }
 
 // addrtype asks for the types of addresses.
@@ -254,9 +270,17 @@ func (q *iptReading) rpfilter(m *match.RPFilter) {
 // iptTarget reads what a target asks of the packets that meet it.
 func (r *reader) iptTarget(t xtables.Target) error {
 	switch t := t.(type) {
-	case nil, *xtables.TargetVerdict, *xtables.Jump, *xtables.Queue, *target.Mark, *target.Connmark, *target.Reject, *target.Notrack,
-		*target.CT, *target.Log, *target.NFLOG, *target.Trace, *target.TEE, *target.Checksum, *target.Audit, *target.Classify, *target.Set,
-		*target.TCPMSS, *target.TOS, *target.DSCP, *target.NFQUEUE, *target.Idletimer, *target.Rateest:
+	case *target.Notrack, *target.CT:
+		r.state = "" // it may be another one now
+		return nil
+	case *target.Connmark:
+		if t.Mode == target.ConnmarkRestore && r.mayHaveConn() {
+			return fmt.Errorf("%s: it cannot be checked what %s", r.by, r.class.unsaid("the mark of the connection is"))
+		}
+		return nil
+	case nil, *xtables.TargetVerdict, *xtables.Jump, *xtables.Queue, *target.Mark, *target.Reject, *target.Log, *target.NFLOG,
+		*target.Trace, *target.TEE, *target.Checksum, *target.Audit, *target.Classify, *target.Set, *target.TCPMSS,
+		*target.TOS, *target.DSCP, *target.NFQUEUE, *target.Idletimer, *target.Rateest:
 		return nil
 	case *target.DNAT:
 		return r.translation(&t.Range, t.BasePort != 0)

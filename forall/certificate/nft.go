@@ -23,6 +23,10 @@ func (r *reader) native(family, table, chain string, handle uint64, met bool) er
 		if q.failed || q.unread != "" {
 			break
 		}
+		if q.unsaid != "" && hasEffect(e) {
+			q.cannot(q.unsaid)
+			break
+		}
 		q.expr(e)
 	}
 	return r.judge(q.failed, q.unread, met)
@@ -53,6 +57,31 @@ type nftReading struct {
 	regs   [expr.RegisterBytes]octet
 	failed bool
 	unread string
+	unsaid string // what the class does not say; a rule without an effect may ask for it
+}
+
+// hasEffect says whether an expression makes a difference to a packet's fate, beside whether the rule goes on.
+func hasEffect(e expr.Expr) bool {
+	switch e := e.(type) {
+	case *expr.Immediate:
+		return e.Data.Verdict != nil
+	case *expr.Payload:
+		return e.Writes
+	case *expr.Meta:
+		return e.Writes
+	case *expr.CT:
+		return e.Writes
+	case *expr.Cmp, *expr.Range, *expr.Bitwise, *expr.Byteorder, *expr.Lookup, *expr.Fib, *expr.Counter, *expr.Log, *expr.Last, *expr.Limit:
+		return false
+	}
+	return true
+}
+
+// says notes that the class does not say something.
+func (q *nftReading) says(nothingOf string) {
+	if q.unsaid == "" {
+		q.unsaid = q.class.unsaid(nothingOf)
+	}
 }
 
 func (q *nftReading) take(a answer) { q.failed = q.failed || a == fails }
@@ -63,7 +92,7 @@ func (q *nftReading) cannot(what string) {
 	}
 }
 
-// expr reads an expression. Those of which nothing is said are the same for all first packets.
+// expr reads an expression. Those of which nothing is said are the same for all packets of a class.
 func (q *nftReading) expr(e expr.Expr) {
 	switch e := e.(type) {
 	case *expr.Immediate:
@@ -94,7 +123,9 @@ func (q *nftReading) expr(e expr.Expr) {
 	case *expr.Byteorder:
 		q.turn(e)
 	case *expr.Lookup:
-		q.lookup(e)
+		if q.lookup(e); q.unsaid != "" && e.Dreg == expr.RegVerdict && e.Map {
+			q.cannot(q.unsaid)
+		}
 	default:
 		q.exprMore(e)
 	}
@@ -125,7 +156,13 @@ func (q *nftReading) exprMore(e expr.Expr) {
 		if e.Set != "" {
 			q.cannot("a map of objects says")
 		}
-	case *expr.Counter, *expr.Log, *expr.Last, *expr.Limit, *expr.Quota, *expr.Connlimit, *expr.Dynset, *expr.Notrack:
+	case *expr.Notrack:
+		q.state = "" // it may be another one now
+	case *expr.Counter, *expr.Log, *expr.Last, *expr.Limit, *expr.Quota, *expr.Dynset:
+	case *expr.Connlimit:
+		if q.mayHaveConn() {
+			q.says(expr.Text(e) + " says")
+		}
 	default:
 		q.cannot("the expression " + expr.Text(e) + " says")
 	}
@@ -365,6 +402,9 @@ func (q *nftReading) fib(e *expr.Fib) {
 	}
 	what := fib{e.Result, e.Flags, hook, out}
 	_ = q.fixedBy(&asked{what: what, mark: mark, in: true, src: true, of: func(dst, src netip.Addr, in string) any {
+		if in == Host && !local {
+			return nil // nobody asks of packets of the host here
+		}
 		p := packetsim.Place{Hook: hook, In: in, Out: out, Local: local}
 		p.Packet = inet.Packet{Proto: inet.TCP, Dst: dst, Src: src, Mark: mark}
 		data, ok, err := t.Load(e, e.Dreg, size, &p)

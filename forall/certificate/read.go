@@ -55,21 +55,25 @@ func (c *Certificate) validate() error {
 			return fmt.Errorf("fates %d: %w", i, err)
 		}
 	}
-	known := map[netfilter.Family]bool{}
+	type of struct {
+		family netfilter.Family
+		class  *class
+	}
+	known := map[of]bool{}
 	for i := range c.Parts {
 		part := &c.Parts[i]
 		switch {
 		case part.Family != netfilter.IPv4 && part.Family != netfilter.IPv6:
 			return fmt.Errorf("family %d: want 4 or 6", part.Family)
-		case part.Class != New:
-			return fmt.Errorf("class %q: want new", part.Class)
-		case known[part.Family]:
-			return fmt.Errorf("family %d: it is there twice", part.Family)
+		case part.class() == nil:
+			return fmt.Errorf("class %q: want %s", part.Class, classNames)
+		case known[of{part.Family, part.class()}]:
+			return fmt.Errorf("family %d, class %s: it is there twice", part.Family, part.class().name)
 		}
-		known[part.Family] = true
+		known[of{part.Family, part.class()}] = true
 		for n := range part.Boxes {
 			if err := c.validateBox(part, &part.Boxes[n]); err != nil {
-				return fmt.Errorf("IPv%d: box %d: %w", part.Family, n, err)
+				return fmt.Errorf("%s: box %d: %w", part.name(), n, err)
 			}
 		}
 	}
@@ -105,15 +109,15 @@ func (c *Certificate) validateBox(part *Boxes, b *Box) error {
 		if err != nil {
 			return fmt.Errorf("witness: %w", err)
 		}
-		if !b.has(&in) {
-			return fmt.Errorf("witness %s: it is no first packet of the box", b.Witness)
+		if !b.has(part.class(), &in) {
+			return fmt.Errorf("witness %s: it is no %s packet of the box", b.Witness, part.class().name)
 		}
 	}
 	return nil
 }
 
-// has says whether a packet is a first packet of the box.
-func (b *Box) has(in *inet.Input) bool {
+// has says whether a packet is one of a class of the box.
+func (b *Box) has(of *class, in *inet.Input) bool {
 	six := b.Dst.First.Is6()
 	if !in.Src.IsValid() || in.Src.Is6() != six || in.Dst.Is6() != six {
 		return false
@@ -127,7 +131,7 @@ func (b *Box) has(in *inet.Input) bool {
 			return false
 		}
 	}
-	usual, possible := packet(six, at, in.In)
+	usual, possible := of.packet(six, at, in.In)
 	return possible && usual.Full() == in.Full() && slices.Contains(b.In, in.In)
 }
 
@@ -153,7 +157,7 @@ func (c *Certificate) Write(w io.Writer) error {
 		if i > 0 {
 			l.text(",")
 		}
-		l.text(fmt.Sprintf("\n  {\"family\": %d, \"class\": %q, \"boxes\": [", part.Family, part.Class))
+		l.text(fmt.Sprintf("\n  {\"family\": %d, \"class\": %q, \"boxes\": [", part.Family, part.class().name))
 		each(&l, part.Boxes, "\n   ")
 		l.text("]}")
 	}

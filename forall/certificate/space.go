@@ -145,22 +145,6 @@ func (at *cut) text(six bool) string {
 	return fmt.Sprintf("%s cuts it at %s %s", at.by, fieldNames[at.field], at.field.text(at.from, six))
 }
 
-// packet is a packet of the cell's values: a first packet as most programs send it. It is false if there is no such packet.
-func packet(six bool, at [fields]value, in string) (inet.Input, bool) {
-	p := inet.Packet{Proto: inet.Proto(at[proto].low), Dst: at[dst].addr(six), Src: at[src].addr(six)}
-	if !isFirst(six, p.Proto) || p.Dst.Is4In6() || p.Src.Is4In6() {
-		return inet.Input{}, false
-	}
-	if p.Proto.HasPorts() {
-		p.DstPort, p.SrcPort = uint16(at[dstPort].low), uint16(at[srcPort].low)
-	}
-	if p.Proto == inet.TCP {
-		p.TCPFlags = inet.SYN
-	}
-	p.ICMPType = p.Proto.EchoRequestType()
-	return inet.Input{Packet: p, In: in, Local: in == Host}, true
-}
-
 // isFirst says whether a protocol is one that a packet of the family may have behind its header: not that of the other family, nor a
 // header of IPv6 behind which another one comes.
 func isFirst(six bool, p inet.Proto) bool {

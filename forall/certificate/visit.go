@@ -12,6 +12,7 @@ import (
 type visit struct {
 	k      *checker
 	h      *host
+	class  *class
 	six    bool
 	claim  Distribution
 	box    *cell
@@ -51,13 +52,13 @@ func (v *visit) cell(c cell) error {
 	if !possible {
 		return nil // there are no such packets
 	}
-	outcomes, err := v.h.host.WalkWith(first, packetsim.WalkOptions{Missed: true})
+	outcomes, err := v.h.host.WalkWith(first, packetsim.WalkOptions{Missed: true, State: v.class.state})
 	if err != nil {
 		return err
 	}
 	v.k.report.Walks++
 	for i := range outcomes {
-		r := reader{host: v.h, cell: &c, six: v.six}
+		r := reader{host: v.h, class: v.class, cell: &c, six: v.six, state: unseen}
 		if err := r.follow(&outcomes[i]); err != nil {
 			return err
 		}
@@ -104,7 +105,7 @@ func (v *visit) uniform(c *cell, first inet.Input, way string) error {
 		return err
 	}
 	for _, in := range v.samples(c) {
-		outcomes, err := v.h.host.Walk(in)
+		outcomes, err := v.h.host.WalkWith(in, packetsim.WalkOptions{State: v.class.state})
 		if err != nil {
 			return err
 		}
@@ -120,7 +121,7 @@ func (v *visit) uniform(c *cell, first inet.Input, way string) error {
 
 // exactly compares the fates of a packet with those that are said, weights exactly.
 func (v *visit) exactly(in inet.Input) error {
-	found, err := fatesOf(v.h.host, in, v.k.c.Chance, v.k.c.Ignore)
+	found, err := fatesOf(v.h.host, v.class.state, in, v.k.c.Chance, v.k.c.Ignore)
 	if err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (v *visit) corner(c *cell, last bool) (inet.Input, bool) {
 	if p, possible := v.anyProto(c, at[proto]); possible {
 		at[proto] = p
 	}
-	return packet(v.six, at, in)
+	return v.class.packet(v.six, at, in)
 }
 
 func (c *cell) first() (at [fields]value) {
@@ -196,7 +197,7 @@ var usualProtos = [...]inet.Proto{inet.TCP, inet.UDP, inet.SCTP, inet.ICMP, inet
 func (v *visit) samples(c *cell) []inet.Input {
 	var out []inet.Input
 	add := func(at [fields]value, in string) {
-		if p, possible := packet(v.six, at, in); possible {
+		if p, possible := v.class.packet(v.six, at, in); possible {
 			out = append(out, p)
 		}
 	}

@@ -22,10 +22,12 @@ import (
 type Options struct {
 	// Families are those of the packets; empty: both.
 	Families []netfilter.Family
-	Chance   forall.Chance
+	// Classes are those of the packets; empty: forall.New.
+	Classes []forall.Class
+	Chance  forall.Chance
 	// Ignore is what fates do not say.
 	Ignore forall.Part
-	// MostBoxes is how many boxes it may have; 0: DefaultMostBoxes.
+	// MostBoxes is how many boxes it may have for each family and class; 0: DefaultMostBoxes.
 	MostBoxes int
 }
 
@@ -35,20 +37,32 @@ const DefaultMostBoxes = 200_000
 // TooManyError says that a certificate would have too many boxes.
 type TooManyError struct {
 	Family netfilter.Family
+	Class  forall.Class
 	Boxes  float64
 	Most   int
 }
 
 // Error says how many.
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("certificate: IPv%d has %.0f boxes of packets, more than %d: allow more of them, or compare hosts with fewer rules",
-		e.Family, e.Boxes, e.Most)
+	return fmt.Sprintf("certificate: %s has %.0f boxes of packets, more than %d: allow more of them, or compare hosts with fewer rules",
+		nameOf(e.Family, e.Class), e.Boxes, e.Most)
+}
+
+// nameOf is how messages call the packets of a family and class.
+func nameOf(family netfilter.Family, class forall.Class) string {
+	if class == forall.New {
+		return fmt.Sprintf("IPv%d", family)
+	}
+	return fmt.Sprintf("IPv%d, %s", family, class)
 }
 
 // Of is the certificate of two hosts.
 func Of(before, after certificate.Input, o Options) (*certificate.Certificate, error) {
 	if len(o.Families) == 0 {
 		o.Families = []netfilter.Family{netfilter.IPv4, netfilter.IPv6}
+	}
+	if len(o.Classes) == 0 {
+		o.Classes = []forall.Class{forall.New}
 	}
 	if o.MostBoxes == 0 {
 		o.MostBoxes = DefaultMostBoxes
@@ -88,7 +102,7 @@ type writer struct {
 }
 
 func (w *writer) family(family netfilter.Family, o *Options) error {
-	options := forall.Options{Families: []netfilter.Family{family}, Chance: o.Chance, Ignore: o.Ignore}
+	options := forall.Options{Families: []netfilter.Family{family}, Classes: o.Classes, Chance: o.Chance, Ignore: o.Ignore}
 	var fates [2]*forall.Fates
 	for side, h := range w.hosts {
 		var err error
@@ -97,32 +111,30 @@ func (w *writer) family(family netfilter.Family, o *Options) error {
 		}
 		options.Beside = fates[0]
 	}
-	both := fates[0].Both(fates[1], family, forall.New, holdsAtFirst)
-	if n := both.Count(); n > float64(o.MostBoxes) {
-		return &TooManyError{family, n, o.MostBoxes}
+	for _, class := range o.Classes {
+		if err := w.class(fates[0].Both(fates[1], family, class, saysOf(class)), family, class, o.MostBoxes); err != nil {
+			return err
+		}
 	}
-	part := certificate.Boxes{Family: family, Class: certificate.New, Boxes: []certificate.Box{}}
+	return nil
+}
+
+// class writes the boxes of a family and class.
+func (w *writer) class(both *forall.Both, family netfilter.Family, class forall.Class, most int) error {
+	if n := both.Count(); n > float64(most) {
+		return &TooManyError{family, class, n, most}
+	}
+	part := certificate.Boxes{Family: family, Class: class.String(), Boxes: []certificate.Box{}}
 	w.known = map[int]int{}
 	for p := range both.Boxes() {
 		box, err := w.box(&p)
 		if err != nil {
-			return fmt.Errorf("certificate: IPv%d: %w", family, err)
+			return fmt.Errorf("certificate: %s: %w", nameOf(family, class), err)
 		}
 		part.Boxes = append(part.Boxes, box)
 	}
 	w.c.Parts = append(w.c.Parts, part)
 	return nil
-}
-
-// holdsAtFirst says whether a condition with a name holds for the first packet that a host sees: nobody has used a limit up, and nobody
-// is remembered.
-func holdsAtFirst(name string) bool {
-	for _, limit := range [...]string{"-m limit", "-m hashlimit --hashlimit-upto", "-m quota", "-m connlimit --connlimit-upto", "limit rate"} {
-		if strings.HasPrefix(name, limit) {
-			return true
-		}
-	}
-	return false
 }
 
 func (w *writer) box(p *forall.Pair) (certificate.Box, error) {
@@ -144,10 +156,25 @@ func (w *writer) box(p *forall.Pair) (certificate.Box, error) {
 	case p.Numbers[0] == p.Numbers[1]:
 		b.Fates = &before
 	default:
-		b.Before, b.After, b.Witness = &before, &after, p.Witness.Full()
+		witness, possible := witnessOf(p)
+		if !possible {
+			b.Open = errNone.Error()
+			return b, nil
+		}
+		b.Before, b.After, b.Witness = &before, &after, witness.Full()
 		w.c.Same = false
 	}
 	return b, nil
+}
+
+// witnessOf is a packet of a pair, as likely a one as there is, of those that can be sent; false if none was found.
+func witnessOf(p *forall.Pair) (in inet.Input, possible bool) {
+	in = p.Witness
+	random := rand.New(rand.NewPCG(0, 0))
+	for n := 0; !walked.Possible(&in) && n < tries; n++ {
+		in, _ = walked.Draw(&p.Space, random)
+	}
+	return in, walked.Possible(&in)
 }
 
 // errNone says that a box has no packets that can be sent.
@@ -198,7 +225,7 @@ func (w *writer) measure(p *forall.Pair, side int, d forall.Distribution) (certi
 	in, err := p.Witness, error(nil)
 	for range tries {
 		var found certificate.Distribution
-		if found, err = w.measured(side, in, d, fates); err == nil {
+		if found, err = w.measured(p, side, in, d, fates); err == nil {
 			return found, nil
 		}
 		drawn, possible := walked.Draw(&p.Space, random)
@@ -213,8 +240,9 @@ func (w *writer) measure(p *forall.Pair, side int, d forall.Distribution) (certi
 	return nil, fmt.Errorf("of %s: %w", p.Space.String(), err)
 }
 
-func (w *writer) measured(side int, in inet.Input, d forall.Distribution, fates []certificate.Fate) (certificate.Distribution, error) {
-	found, err := certificate.Measure(w.hosts[side], in, fates, w.c.Chance, w.c.Ignore)
+func (w *writer) measured(p *forall.Pair, side int, in inet.Input, d forall.Distribution, fates []certificate.Fate,
+) (certificate.Distribution, error) {
+	found, err := certificate.Measure(w.hosts[side], p.Space.Class.String(), in, fates, w.c.Chance, w.c.Ignore)
 	if err != nil {
 		return nil, err
 	}

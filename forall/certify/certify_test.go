@@ -43,6 +43,13 @@ const (
 `
 )
 
+// looped asks for a device at a hook to which packets of the host come by lo only.
+const looped = "*filter\n:INPUT DROP [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n-A INPUT -i lo -j ACCEPT\nCOMMIT\n"
+
+// reverse asks at a hook to which packets of the host come by lo only.
+const reverse = "table ip fw {\n\tchain input {\n\t\ttype filter hook input priority filter; policy accept;\n" +
+	"\t\tfib saddr . iif oif missing drop\n\t}\n}\n"
+
 func input(name, text string) certificate.Input { return certificate.Input{Name: name, Text: text} }
 
 // certified is the certificate of two texts, as it is read again, with what Check says of it.
@@ -70,6 +77,14 @@ func TestCertificatesHold(t *testing.T) {
 		"endpoints":              {balanced, balanced, true},
 		"endpoints, in nftables": {balanced, nativeBalanced, true},
 		"services":               {firewall, balanced, false},
+		"a limit":                {limited("limit rate 10/second accept"), limited("accept"), true},
+		"above a limit":          {limited("limit rate over 10/second accept"), limited("accept"), false},
+		"a quota":                {limited("quota 10 mbytes accept"), limited("accept"), true},
+		"above a quota":          {limited("quota over 10 mbytes accept"), limited("accept"), false},
+		"a reverse path":         {reverse, reverse, true},
+		"what comes by lo":       {looped, looped, true},
+		"few connections":        {limited("ct count 3 accept"), limited("accept"), true},
+		"many connections":       {limited("ct count over 3 accept"), limited("accept"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, r := certified(t, input("before", row.before), input("after", row.after), certify.Options{})
@@ -78,6 +93,11 @@ func TestCertificatesHold(t *testing.T) {
 			t.Logf("%+v", r)
 		})
 	}
+}
+
+// limited is a chain that accepts some packets and drops the others.
+func limited(rule string) string {
+	return "table ip fw {\n\tchain forward {\n\t\ttype filter hook forward priority filter; policy drop;\n\t\t" + rule + "\n\t}\n}\n"
 }
 
 func dump(t testing.TB, tools, node string) certificate.Input {

@@ -117,7 +117,12 @@ func Draw(s *forall.Space, r *rand.Rand) (in inet.Input, possible bool) {
 	}
 	in = inet.Input{Packet: forall.Usual(p, s.Class), In: s.In[r.IntN(len(s.In))]}
 	in.Local = in.In == ""
-	return in, !noPacket(p.Dst.Is6(), p.Proto) && !p.Dst.Is4In6() && !p.Src.Is4In6()
+	return in, Possible(&in)
+}
+
+// Possible says whether a packet of given addresses and protocol can be sent.
+func Possible(in *inet.Input) bool {
+	return !noPacket(in.Dst.Is6(), in.Proto) && !in.Dst.Is4In6() && !in.Src.Is4In6()
 }
 
 // noPacket says whether a protocol is none of a family's packets: that of the other family, or a header of IPv6 behind which another one

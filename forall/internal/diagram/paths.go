@@ -264,6 +264,33 @@ func (s *Store) Fix(root ID, value func(Var) (Value, bool)) ID {
 	return fix(root)
 }
 
+// Close is a function with a leaf in the place of each node of some variables, behind which no others come.
+func (s *Store) Close(root ID, leaf func(Var) (ID, bool)) ID {
+	known := map[ID]ID{}
+	var closed func(ID) ID
+	closed = func(id ID) ID {
+		if s.IsLeaf(id) {
+			return id
+		}
+		if made, is := known[id]; is {
+			return made
+		}
+		v := s.nodes[id].v
+		made, is := leaf(v)
+		if !is {
+			kids := slices.Clone(s.Kids(id))
+			last := make([]Value, len(kids))
+			for i := range kids {
+				kids[i], last[i] = closed(kids[i]), s.Last(id, i)
+			}
+			made = s.Node(v, last, kids)
+		}
+		known[id] = made
+		return made
+	}
+	return closed(root)
+}
+
 // PathsOfTwo calls each for every way through two functions at once, with the leaves to which it leads in either, until it is false.
 func (s *Store) PathsOfTwo(a, b ID, each func(path []Edge, a, b ID) bool) {
 	s.pathsOfTwo(a, b, nil, each)
