@@ -114,7 +114,7 @@ func (o *diffOptions) options() (out forall.Options, err error) {
 	if o.output != "text" && o.output != "json" && o.output != "html" {
 		return out, fmt.Errorf("-o %s: want text, json or html", o.output)
 	}
-	return out, o.checkCertificate(out.Classes)
+	return out, o.checkCertificate()
 }
 
 func runDiff(s streams, o diffOptions, paths []string) error {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -19,16 +18,14 @@ import (
 func addCertificateFlags(cmd *cobra.Command, o *diffOptions) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.certificate, "certificate", "", "file to write a certificate to, which chainwalk verify checks")
-	flags.IntVar(&o.mostBoxes, "most-boxes", certify.DefaultMostBoxes, "how many boxes of packets a certificate may have in each family")
+	flags.IntVar(&o.mostBoxes, "most-boxes", certify.DefaultMostBoxes,
+		"how many boxes of packets a certificate may have in each family and class")
 }
 
-// checkCertificate says why there can be no certificate of some classes.
-func (o *diffOptions) checkCertificate(classes []forall.Class) error {
-	switch {
-	case o.mostBoxes < 1:
+// checkCertificate says what is wrong with the flags of certificates.
+func (o *diffOptions) checkCertificate() error {
+	if o.mostBoxes < 1 {
 		return fmt.Errorf("--most-boxes %d: want 1 or more", o.mostBoxes)
-	case o.certificate != "" && !slices.Equal(classes, []forall.Class{forall.New}):
-		return errors.New("--certificate: it is about the first packets of connections, so that --class must be new")
 	}
 	return nil
 }
@@ -42,7 +39,7 @@ func writeCertificate(o *diffOptions, sides [2]*hostSource, families []netfilter
 		return errors.New("--certificate: neither side has any rules")
 	}
 	c, err := certify.Of(sides[0].input, sides[1].input, certify.Options{
-		Families: families, Chance: options.Chance, Ignore: options.Ignore, MostBoxes: o.mostBoxes,
+		Families: families, Classes: options.Classes, Chance: options.Chance, Ignore: options.Ignore, MostBoxes: o.mostBoxes,
 	})
 	var many *certify.TooManyError
 	if errors.As(err, &many) {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +28,8 @@ func newVerifyCommand(s streams) *cobra.Command {
 		Long: `CERTIFICATE is a file that "chainwalk diff --certificate" has written. It has both sides, and all packets in boxes with
 their fates on either side. verify builds both hosts again, and checks that the boxes are disjoint and contain all packets. It
 reads the bounds of each rule, set and route that the packets of a box meet, cuts the box there, walks packets of each part, and
-compares their fates and exact probabilities. It shares only the walk of single packets with diff.
+compares their fates and exact probabilities. It shares only the walk of single packets with diff. The answer says of which classes
+of packets the certificate is (diff --class).
 
 It prints the checksums of both sides; compare them with those of your files.
 
@@ -123,16 +126,16 @@ func runVerify(s streams, o *verifyOptions, path string) error {
 func toolError(err error) error { return fmt.Errorf("%s", err) }
 
 func (r *verifyResult) conclude(c *certificate.Certificate, report *certificate.Report, wrong *certificate.Problem) {
-	before, after, families := c.Before.Name, c.After.Name, certifiedFamilies(c)
+	before, after, packets := c.Before.Name, c.After.Name, certifiedPackets(c)
 	switch {
 	case wrong != nil:
 		r.Answer = "the certificate does not hold: " + wrong.Error()
 		return
 	case c.Same:
-		r.Answer = fmt.Sprintf("the certificate holds: %s and %s treat all new packets of %s alike", before, after, families)
+		r.Answer = fmt.Sprintf("the certificate holds: %s and %s treat all %s alike", before, after, packets)
 	default:
-		r.Answer = fmt.Sprintf("the certificate holds: of new packets of %s, %s and %s treat those of %d of %d boxes otherwise",
-			families, before, after, report.Differ, report.Boxes)
+		r.Answer = fmt.Sprintf("the certificate holds: of %s, %s and %s treat those of %d of %d boxes otherwise",
+			packets, before, after, report.Differ, report.Boxes)
 	}
 	for _, p := range c.Ignore {
 		r.Answer += ", but for the " + map[certificate.Part]string{
@@ -148,13 +151,39 @@ func (r *verifyResult) conclude(c *certificate.Certificate, report *certificate.
 	}
 }
 
-// certifiedFamilies are the families that a certificate is about.
-func certifiedFamilies(c *certificate.Certificate) string {
-	var names []string
+// certifiedPackets are the packets that a certificate is about: "new packets of IPv4 and IPv6".
+func certifiedPackets(c *certificate.Certificate) string {
+	families := map[string][]string{}
+	var classes []string
 	for i := range c.Parts {
-		names = append(names, fmt.Sprintf("IPv%d", c.Parts[i].Family))
+		class := cmp.Or(c.Parts[i].Class, certificate.New)
+		if families[class] == nil {
+			classes = append(classes, class)
+		}
+		families[class] = append(families[class], fmt.Sprintf("IPv%d", c.Parts[i].Family))
 	}
-	return strings.Join(names, " and ")
+	var like []string // classes of the same families
+	for _, class := range classes {
+		if slices.Equal(families[class], families[classes[0]]) {
+			like = append(like, class)
+		}
+	}
+	if len(like) == len(classes) {
+		return inWords(like) + " packets of " + inWords(families[classes[0]])
+	}
+	var packets []string
+	for _, class := range classes {
+		packets = append(packets, class+" packets of "+inWords(families[class]))
+	}
+	return inWords(packets)
+}
+
+// inWords is a list as people write it.
+func inWords(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
 func (r *verifyResult) write(s streams, output string) error {

@@ -76,7 +76,6 @@ func TestCertificatesThatCannotBe(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{rules, rules, "--class", "established"}, "--class must be new"},
 		{[]string{rules, rules, "--most-boxes", "0"}, "--most-boxes 0: want 1 or more"},
 		{[]string{rules, rules, "--most-boxes", "10"}, "boxes of packets, more than 10"},
 		{[]string{none, none}, "neither side has any rules"},
@@ -87,6 +86,47 @@ func TestCertificatesThatCannotBe(t *testing.T) {
 		assert.Contains(t, errOut, row.want)
 		assert.NoFileExists(t, file)
 	}
+}
+
+// TestCertificatesOfEachClass certifies a firewall that lets answers in beside one that does not. Only answers differ.
+func TestCertificatesOfEachClass(t *testing.T) {
+	chain := func(states string) string {
+		return "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n" +
+			"-A FORWARD -m conntrack --ctstate " + states + " -j ACCEPT\n-A FORWARD -p tcp -m tcp --dport 80 -j ACCEPT\nCOMMIT\n"
+	}
+	before, after := write(t, "before", chain("RELATED,ESTABLISHED")), write(t, "after", chain("RELATED"))
+	file := filepath.Join(t.TempDir(), "change.json")
+	for _, row := range []struct {
+		classes string
+		status  int
+		want    string
+	}{
+		{"new", exitHeld, "treat all new packets of IPv4 alike"},
+		{"established", exitNotHeld, "the certificate holds: of established packets of IPv4, "},
+		{"replying", exitNotHeld, "the certificate holds: of replying packets of IPv4, "},
+		{"related", exitHeld, "treat all related packets of IPv4 alike"},
+		{"invalid", exitHeld, "treat all invalid packets of IPv4 alike"},
+		{"untracked", exitHeld, "treat all untracked packets of IPv4 alike"},
+		{"new,related,invalid", exitHeld, "treat all new, related and invalid packets of IPv4 alike"},
+		{"new,established", exitNotHeld, "the certificate holds: of new and established packets of IPv4, "},
+	} {
+		status, out, errOut := call("", "diff", before, after, "--certificate", file, "--class", row.classes)
+		require.Equal(t, row.status, status, "%s: %s%s", row.classes, out, errOut)
+		status, out, errOut = call("", "verify", file)
+		require.Equal(t, exitHeld, status, "%s: %s%s", row.classes, out, errOut)
+		assert.Contains(t, out, row.want)
+	}
+	status, _, errOut := call("", "diff", before, before, "--certificate", file, "--class", "established")
+	require.Equal(t, exitHeld, status, errOut)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	exchanged := strings.Replace(string(text), `"class": "established"`, `"class": "untracked"`, 1)
+	status, out, errOut := call(exchanged, "verify", "-")
+	assert.Equal(t, exitNotHeld, status, out+errOut)
+	assert.Contains(t, out, "the certificate does not hold: IPv4, untracked: box ")
+	status, out, errOut = call(strings.Replace(string(text), `"class": "established"`, `"class": "old"`, 1), "verify", "-")
+	assert.Equal(t, exitUsage, status, out)
+	assert.Contains(t, errOut, `class "old": want new, established, replying, related, invalid or untracked`)
 }
 
 // TestShippedCertificateSchema compares the schema that is printed with that of docs.
