@@ -22,7 +22,10 @@ import (
 
 var certificates = flag.Int("certificates", 3, "random rulesets of each language and family of which certificates are checked")
 
-// TestCertificatesOfRandomRulesets checks certificates of random rulesets, each beside the one before.
+var certified = []forall.Class{forall.New, forall.Established, forall.Replying, forall.Related, forall.Invalid, forall.Untracked}
+
+// TestCertificatesOfRandomRulesets checks certificates of random rulesets, each beside the one before: one of new packets and one of those
+// of another class, which rulesets take in turn.
 func TestCertificatesOfRandomRulesets(t *testing.T) {
 	if race.Enabled && *certificates > 1 {
 		*certificates = 1
@@ -32,8 +35,7 @@ func TestCertificatesOfRandomRulesets(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", language, family), func(t *testing.T) {
 				g := &gen{r: rand.New(rand.NewPCG(*forallSeed, uint64(family)+7)), w: worlds[family]}
 				var before certificate.Input
-				var all certificate.Report
-				issued, checked, reasons := 0, 0, map[string]int{}
+				checks := certificateChecks{reasons: map[string]int{}}
 				for n := range *certificates {
 					h, text := drawnHost(t, g, language)
 					if h == nil {
@@ -46,30 +48,58 @@ func TestCertificatesOfRandomRulesets(t *testing.T) {
 					if before.Text == "" {
 						before = after
 					}
-					c, err := certify.Of(before, after, certify.Options{Families: []netfilter.Family{family}, Chance: forall.Exact, MostBoxes: 20000})
-					if before = after; err != nil {
-						reasons[err.Error()]++
-						continue
+					other := certified[1+(n+int(family)+len(language))%(len(certified)-1)]
+					for _, class := range []forall.Class{forall.New, other} {
+						if !checks.one(t, before, after, family, class, text) {
+							return
+						}
 					}
-					issued++
-					r, err := certificate.Check(c, certificate.Options{MostParts: 200000})
-					var wrong *certificate.Problem
-					if !assert.False(t, errors.As(err, &wrong), "%v\n%s", err, text) {
-						return
-					}
-					if err != nil {
-						reasons[err.Error()]++
-						continue
-					}
-					checked, all.Boxes, all.Parts, all.Walks = checked+1, all.Boxes+r.Boxes, all.Parts+r.Parts, all.Walks+r.Walks
+					before = after
 				}
-				t.Logf("%d certificates, %d of them checked: %d boxes in %d parts, %d walks", issued, checked, all.Boxes, all.Parts, all.Walks)
-				for reason, n := range reasons {
+				t.Log(&checks)
+				for reason, n := range checks.reasons {
 					t.Logf("%d: %.300s", n, reason)
 				}
 			})
 		}
 	}
+}
+
+// certificateChecks are numbers of certificates, and why some were not issued or not checked.
+type certificateChecks struct {
+	issued, checked int
+	all             certificate.Report
+	reasons         map[string]int
+}
+
+// String is the numbers.
+func (c *certificateChecks) String() string {
+	return fmt.Sprintf("%d certificates, %d of them checked: %d boxes in %d parts, %d walks", c.issued, c.checked, c.all.Boxes, c.all.Parts,
+		c.all.Walks)
+}
+
+// one issues and checks a certificate; false if it does not hold.
+func (c *certificateChecks) one(t *testing.T, before, after certificate.Input, family netfilter.Family, class forall.Class, text string,
+) bool {
+	t.Helper()
+	made, err := certify.Of(before, after, certify.Options{Families: []netfilter.Family{family}, Classes: []forall.Class{class},
+		Chance: forall.Exact, MostBoxes: 20000})
+	if err != nil {
+		c.reasons[err.Error()]++
+		return true
+	}
+	c.issued++
+	r, err := certificate.Check(made, certificate.Options{MostParts: 200000})
+	var wrong *certificate.Problem
+	if !assert.False(t, errors.As(err, &wrong), "%s: %v\n%s", class, err, text) {
+		return false
+	}
+	if err != nil {
+		c.reasons[err.Error()]++
+		return true
+	}
+	c.checked, c.all.Boxes, c.all.Parts, c.all.Walks = c.checked+1, c.all.Boxes+r.Boxes, c.all.Parts+r.Parts, c.all.Walks+r.Walks
+	return true
 }
 
 func snapshotOf(t *testing.T, h *packetsim.Host) string {
