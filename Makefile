@@ -188,8 +188,8 @@ PEER_CASES ?= 1000
 UPSTREAM     ?= 1.37
 PEER_MOD      = $(if $(filter-out 1.37,$(UPSTREAM)),-modfile=versions/$(UPSTREAM).mod)
 PEER_FLAGS    = $(PEER_MOD) $(if $(PEER_MOD),-tags=upstream_$(subst .,_,$(UPSTREAM)))
-# Of v1.35 only what the peer compares is held: which findings it has, and which feature gates, nobody has written down.
-PEER_TESTS   ?= $(if $(filter 1.35,$(UPSTREAM)),./cases ./judge ./cmd/peer,./...)
+# Of v1.35 only what the peer compares, and what it wrote, is held: which findings it has, and which feature gates, nobody has written down.
+PEER_TESTS   ?= $(if $(filter 1.35,$(UPSTREAM)),./cases ./judge ./cmd/peer ./cmd/rules,./...)
 # KUBERNETES is a checkout of kubernetes to take kube-proxy from. UPSTREAM says then whose interfaces it has, where that cannot be told.
 ifdef KUBERNETES
 FROM_CHECKOUT = flags=$$($(GO) run ./internal/checkout/modfile -kubernetes "$(KUBERNETES)" $(if $(filter-out file,$(origin UPSTREAM)),-line $(UPSTREAM))) &&

@@ -77,6 +77,9 @@ func New(name string, kernel Kernel, clock *clocktesting.FakeClock) *Node {
 	return &Node{name: name, kernel: kernel, clock: clock, tools: proxied, make: Chainwalk}
 }
 
+// RunBy has another proxier than this project's own started on the node.
+func (n *Node) RunBy(p Proxier) { n.make = p }
+
 // Start starts an empty proxier, as a new process would, and feeds
 // it; one that ran before is told nothing any more. The object is the node's own.
 // The warnings say what in the configuration is likely to be a mistake.

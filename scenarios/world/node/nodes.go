@@ -60,7 +60,7 @@ func Start(
 	for name, kernel := range kernels {
 		n := New(name, kernel, clock)
 		if o.Proxier != nil {
-			n.make = o.Proxier
+			n.RunBy(o.Proxier)
 		}
 		if o.OneFamily {
 			n.process.family = familyOf(cluster)

@@ -36,6 +36,8 @@ type RulesInput struct {
 	Host *packetsim.Host
 	// StartOnly says that the proxier starts, which removes what the other mode has left, and does not sync.
 	StartOnly bool
+	// Proxier is who writes the rules; nil: node.Chainwalk.
+	Proxier node.Proxier
 }
 
 // NodeRules are the rules that a proxier has written.
@@ -66,6 +68,9 @@ func Rules(in RulesInput) (*NodeRules, error) {
 	}
 	n := node.New(in.Node.Name, kernel, clock)
 	n.KeepInputs()
+	if in.Proxier != nil {
+		n.RunBy(in.Proxier)
+	}
 	warnings, err := n.Start(ctx, kube, in.Configuration, in.Node)
 	if err != nil {
 		return nil, err
