@@ -46,7 +46,7 @@ const (
 	SlicesMove
 	// OwnFamilyOnly leaves out addresses of the other family that a slice has.
 	OwnFamilyOnly
-	// AddressesNoticed asks for a sync when the node has got other addresses.
+	// AddressesNoticed asks for a sync when the node has got other addresses for node ports.
 	AddressesNoticed
 	// LoopbackClosed takes back route_localnet where node ports are not served at localhost.
 	LoopbackClosed
@@ -215,18 +215,33 @@ func (k *process) mendBefore(f *processFamily) {
 	}
 }
 
-// mendAddresses asks for a full sync if the node has other addresses than when it was asked for one last.
+// mendAddresses asks for a full sync if kube-proxy would find other addresses of the node than when it was asked for one last.
 func (k *process) mendAddresses(f *processFamily) error {
 	if !k.mends.has(AddressesNoticed) {
 		return nil
 	}
-	now, err := k.process.Kernel.Network.NodeAddresses()
+	now, err := k.nodePortIPs(f)
 	if err == nil && !slices.Equal(now, f.addresses) {
 		f.addresses = now
 		f.forceFullSync()
 		f.proxier.Sync()
 	}
 	return err
+}
+
+// nodePortIPs are the node's addresses that rules of node ports name, sorted; none if node ports are at all addresses, which rules find out
+// for each packet. Other addresses come and go with pods: a device has that of the pods' gateway.
+func (k *process) nodePortIPs(f *processFamily) (out []string, err error) {
+	ranges := *field[*proxyutil.NodePortAddresses](f.proxier, "nodePortAddresses")
+	if ranges.MatchAll() {
+		return nil, nil
+	}
+	ips, err := ranges.GetNodeIPs(processNetwork{k.process.Kernel.Network})
+	for _, ip := range ips {
+		out = append(out, ip.String())
+	}
+	slices.Sort(out)
+	return out, err
 }
 
 // mendLoopback closes loopback behind a sync that ended well, after which no rule sends anybody there.

@@ -55,7 +55,7 @@ func (k *process) newFamily(c *kubeproxyconfig.KubeProxyConfiguration, family v1
 		return nil, err
 	}
 	f.loop = newSyncLoop(f.runner(), k.process.Clock.Now())
-	if f.addresses, err = k.process.Kernel.Network.NodeAddresses(); err != nil {
+	if f.addresses, err = k.nodePortIPs(f); err != nil {
 		return nil, err
 	}
 	f.flows.nothingNew = func() bool { return k.nothingNew(f) }
@@ -85,8 +85,8 @@ type processFamily struct {
 	virtual virtualTimes
 	flows   *processConntrack
 	mended  mendedFlows
-	// addresses are the node's, as they were at the start, or as the mend has seen them last.
-	addresses []netip.Addr
+	// addresses are those of the node that rules of node ports name, as they were at the start, or as the mend has seen them last.
+	addresses []string
 }
 
 func (k *process) surroundings(

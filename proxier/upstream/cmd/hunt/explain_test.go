@@ -234,6 +234,45 @@ func TestMendsBreakNothing(t *testing.T) {
 	assert.Empty(t, clauses(peers.Mended(peers.AllMends())), "all of them")
 }
 
+// podGone is a case of mode nftables in which a pod goes, and with it a device that had the address of the pods' gateway. No rule names it.
+const podGone = `name: a pod that goes
+topology: {nodes: 1, pods: [{name: client1, node: node1}]}
+kubeProxy: {mode: nftables}
+objects:
+- apiVersion: v1
+  kind: Service
+  metadata: {name: web}
+  spec: {clusterIP: 172.30.0.2, ports: [{name: http, port: 80}]}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{name: http, port: 80}]
+  endpoints: [{addresses: [10.244.1.10], nodeName: node1}]
+steps:
+- apply:
+  - apiVersion: discovery.k8s.io/v1
+    kind: EndpointSlice
+    metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}
+    addressType: IPv4
+    ports: [{name: http, port: 80}]
+    endpoints: []
+- stop: [10.244.1.10]
+- sync: true
+`
+
+// TestMendsWriteNothingForPodsThatGo has the mend of addresses leave alone those that no rule names: a full sync would write for nothing.
+func TestMendsWriteNothingForPodsThatGo(t *testing.T) {
+	s := scenario(t, podGone)
+	for _, set := range []peers.Mends{peers.MendsOf(peers.AddressesNoticed, peers.SameNotRestored), peers.AllMends()} {
+		report, err := trial.Run(t.Context(), s, trial.Options{Proxier: peers.Mended(set), Stop: all})
+		require.NoError(t, err)
+		for _, f := range report.Violations {
+			assert.NotEqual(t, oracle.SecondSyncWritesNothing, f.Clause, "%s: %s", set, f.Got)
+		}
+	}
+}
+
 // TestThePlaceboExplainsNothing has the placebo hold none of the findings.
 func TestThePlaceboExplainsNothing(t *testing.T) {
 	for name, s := range judgedFindings(t) {
