@@ -32,6 +32,23 @@ func inNewest(t *testing.T) map[string]bool {
 	return out
 }
 
+// plays is how often a finding is played. Chance decides one of them, by the order of Go maps: kube-proxy passes its steps in every twentieth
+// play.
+var plays = map[string]int{"nft-shared-address": 10}
+
+// fails says whether a backend fails a scenario of the findings in any play.
+func fails(t *testing.T, s *scenarios.Scenario, backend scenarios.Backend) bool {
+	t.Helper()
+	for range max(plays[strings.TrimSuffix(filepath.Base(s.Pos.File), ".yaml")], 1) {
+		result := scenarios.Run(t.Context(), s, backend)
+		require.Empty(t, result.Skipped)
+		if result.Failed() {
+			return true
+		}
+	}
+	return false
+}
+
 // TestFindings holds that each finding is one: kube-proxy does not do what the scenario expects, v1.37 as far as the docs say so, and this
 // project's proxier does.
 func TestFindings(t *testing.T) {
@@ -44,8 +61,8 @@ func TestFindings(t *testing.T) {
 		still, ok := stated[name]
 		assert.True(t, ok, "docs/findings.md does not say whether v1.37.2 has %s", name)
 		delete(stated, name)
-		theirs := scenarios.Run(t.Context(), s, sim.Backend{Options: sim.Options{Proxier: Process}})
-		assert.Equal(t, still || Minor < 37, theirs.Failed(), "%s with kube-proxy v1.%d", s.Pos.File, Minor)
+		assert.Equal(t, still || Minor < 37, fails(t, s, sim.Backend{Options: sim.Options{Proxier: Process}}), "%s with kube-proxy v1.%d",
+			s.Pos.File, Minor)
 		ours := scenarios.Run(t.Context(), s, sim.Backend{})
 		assert.False(t, ours.Failed(), "%s: %+v", s.Pos.File, ours.Checks)
 	}
