@@ -72,6 +72,8 @@ const (
 	CIDRsFollowed
 	// EmptyChainsDeleted has mode nftables delete chains that are out of use at once, and not in the sync after the next change.
 	EmptyChainsDeleted
+	// CommentsFollow has elements of mode nftables have the name that their service port has now as their comment.
+	CommentsFollow
 
 	mends // how many there are
 )
@@ -108,6 +110,7 @@ var findings = [mends]finding{
 	TableWatched:         {"deleted-table-not-noticed", late},
 	CIDRsFollowed:        {"service-cidrs-wait", late},
 	EmptyChainsDeleted:   {"empty-chains-wait", among(oracle.NoStaleChain, oracle.SecondSyncWritesNothing)},
+	CommentsFollow:       {"comment-kept", among(oracle.RestartEqualsFresh, oracle.PartialEqualsFull, oracle.OrderDoesNotMatter)},
 	SameNotRestored:      {"restores-for-nothing", among(oracle.SecondSyncWritesNothing, oracle.CostByChange)},
 	SameNotLookedFor:     {"looks-for-nothing", among(oracle.CostByChange)},
 	SameNotTold:          {"syncs-for-nothing", among(oracle.NoSyncForNothing)},

@@ -278,7 +278,7 @@ func (k *process) timed(family v1.IPFamily, sync func() error) error {
 		return err
 	}
 	k.process.Health.Updated(family)
-	return errors.Join(k.mendLoopback(), k.mendFlows(f, family))
+	return errors.Join(k.mendLoopback(), k.mendFlows(f, family), k.mendComments(f, family))
 }
 
 // virtualTimes translate the times that kube-proxy remembers, which come from the machine's

@@ -32,6 +32,7 @@ var sameCause = map[string]string{
 	"nft-deleted-table":                    "deleted-table-not-noticed",
 	"nft-node-addresses-wait":              "node-addresses-not-noticed", // until v1.36
 	"nft-endpoint-without-node-name":       "endpoint-without-node-name",
+	"nft-comment-kept":                     "comment-kept",
 	"nft-failed-start-forgotten":           "failed-start-forgotten",
 }
 
