@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race race-all flaky kernel kernel-nft kernel-cases kernel-long ailments lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page playground playground-test browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e gather-e2e kind-join kind-remove kind-engine-stop programs examples goiptables pages release-snapshot
+.PHONY: help build run test test-all race race-all flaky kernel kernel-nft kernel-cases kernel-long ailments lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page playground playground-test browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e gather-e2e kind-join kind-remove kind-engine-stop programs examples goiptables pages release-snapshot
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ test: ## run the tests, those of packages that start goroutines with the race de
 
 race: ## run the tests of the packages that start goroutines with the race detector
 	packages=$$($(GO) run ./internal/race/packages ./...) && $(RACE) $(GO) test -vet=off -timeout 20m $$packages
+
+test-all: ## run the tests with all cases of those that take a part of them otherwise (internal/sample)
+	CHAINWALK_ALL=1 $(GO) test ./...
 
 race-all: ## run all tests with the race detector
 	$(RACE) $(GO) test ./...
@@ -168,7 +171,7 @@ fuzz-targets: ## run every Go fuzz target for FUZZTIME (20s), a time or a number
 
 EXPLORE_DEPTH ?= 6
 explore: ## try every sequence of up to EXPLORE_DEPTH (6) events of a flow, in each mode (MODE=nftables or iptables: in one); about half an hour a mode
-	$(addprefix CHAINWALK_EXPLORE_MODE=,$(MODE)) CHAINWALK_EXPLORE_DEPTH=$(EXPLORE_DEPTH) $(GO) test -count=1 -timeout 6h -v -run 'TestExplore$$' ./scenarios/search/explore
+	$(addprefix CHAINWALK_EXPLORE_MODE=,$(MODE)) CHAINWALK_ALL=1 CHAINWALK_EXPLORE_DEPTH=$(EXPLORE_DEPTH) $(GO) test -count=1 -timeout 6h -v -run 'TestExplore$$' ./scenarios/search/explore
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -1,5 +1,7 @@
 package race
 
+import "github.com/chainwalk/chainwalk/internal/sample"
+
 // Every is n if the race detector is in this build, and 1 if it is not: of every so many cases a test takes one.
 func Every(n int) int {
 	if Enabled {
@@ -9,10 +11,4 @@ func Every(n int) int {
 }
 
 // Some are every nth of the cases, with the first one, if the race detector is in this build, and all of them if it is not.
-func Some[T any](all []T, n int) []T {
-	var out []T
-	for i := 0; i < len(all); i += Every(n) {
-		out = append(out, all[i])
-	}
-	return out
-}
+func Some[T any](all []T, n int) []T { return sample.Nth(all, Every(n)) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
@@ -18,7 +19,7 @@ import (
 // TestNoDeadRuleIsMet walks random packets through random rulesets: no rule that any of them matches is called dead.
 func TestNoDeadRuleIsMet(t *testing.T) {
 	race.OneGoroutine(t)
-	rulesets := max(12, *forallPackets/5000)
+	rulesets := max(12/sample.Every(3), *forallPackets/5000)
 	for _, language := range []string{"legacy", "nft", "nftables"} {
 		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			t.Run(fmt.Sprintf("%s/%d", language, family), func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -163,7 +164,7 @@ func (s *foretoldSession) compare(f *Forecast, seen *scenarios.Observed) error {
 func TestASnapshotForetellsTheSimulator(t *testing.T) {
 	all, err := scenarios.Load("../../../scenarios/testdata")
 	require.NoError(t, err)
-	for _, s := range race.Some(all, 12) {
+	for _, s := range race.Some(sample.Some(all, 3), 4) {
 		t.Run(s.Name, func(t *testing.T) {
 			b := &foretold{t: t, law: true}
 			for _, c := range scenarios.Run(t.Context(), s, b).Checks {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -43,7 +44,7 @@ func TestExplore(t *testing.T) {
 	for _, mode := range modes(t) {
 		all = append(all, allExplorations(depth(t), netfilter.Legacy, mode)...)
 	}
-	for _, e := range race.Some(all, 5) {
+	for _, e := range race.Some(sample.Some(all, 3), 2) {
 		t.Run(e.String(), func(t *testing.T) {
 			t.Parallel()
 			report, err := e.run(t.Context())
