@@ -69,6 +69,9 @@ NFT_OUT      ?= bin/nftdiffer
 KERNEL_TESTS := $(GO) test -vet=off -count=1 -timeout 20m -p 4 -run Kernel -json
 kernel: SHELL := /bin/bash
 kernel: ## compare the fake kernel and the walk with the real kernel and tools, and print the numbers; root on Linux, no test may be skipped
+	@max=$$(cat /proc/sys/net/netfilter/nf_conntrack_max 2>/dev/null || echo 262144); test $$max -ge 4096 || { \
+		echo "net.netfilter.nf_conntrack_max is $$max: a test that fills the table was ended before it set it back; sysctl net.netfilter.nf_conntrack_max=262144"; \
+		exit 1; }
 	@set -o pipefail; export CHAINWALK_KERNEL=1; { \
 		$(KERNEL_TESTS) -parallel 8 ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=$(KERNEL_CHECKS) -rapid.nofailfile && \
 		$(KERNEL_TESTS) -race ./internal/namespace ./proxier/iptables ./kindtest/probe ./cmd/chainwalk && \
