@@ -28,16 +28,44 @@ func (f *Fates) rootAgain(p *part) (diagram.ID, bool) {
 	if slices.ContainsFunc(found, func(t touched) bool { return t.dst == nil }) {
 		return 0, false
 	}
+	again := newAgain(p.world.store, was.root)
+	for _, some := range byPorts(found) {
+		if !again.take(f.builderOf(p, onlyOf(some)), some) {
+			return 0, false
+		}
+	}
+	return again.root(), true
+}
+
+// builderOf is a builder of some packets.
+func (f *Fates) builderOf(p *part, packets only) *builder {
 	of := func(known diagram.Set) *builder {
 		b := newBuilder(p.world, p.world.newStore(), p.terrain, p.class, &f.options)
-		b.only, b.sight.known = onlyOf(found), known
+		b.only, b.sight.known = packets, known
 		return b
 	}
-	first := of(onlyOf(found).dst)
+	first := of(packets.dst)
 	scanHooks(first, false, map[*chain]bool{})
-	b := of(diagram.SetOf(slices.Concat(first.only.dst, first.goals)...))
-	root, known := rootBut(b, p.world.store, was.root, found)
-	return root, known && !b.sight.strayed
+	return of(diagram.SetOf(slices.Concat(packets.dst, first.goals)...))
+}
+
+// byPorts are those of which some destination ports are known, and those of all ports: the first need few elements of sets that have
+// one for each port of the host.
+func byPorts(found []touched) (lists [][]touched) {
+	var some, all []touched
+	for _, t := range found {
+		if t.ports == nil {
+			all = append(all, t)
+		} else {
+			some = append(some, t)
+		}
+	}
+	for _, list := range [][]touched{some, all} {
+		if len(list) > 0 {
+			lists = append(lists, list)
+		}
+	}
+	return lists
 }
 
 // only is the packets that a builder works out; nil: all.
@@ -48,8 +76,59 @@ type only struct{ dst, ports diagram.Set }
 type sight struct {
 	known   diagram.Set // nil: all
 	strayed bool        // a packet got another one, or something was asked that depends on all destinations
+	early   bool        // what is scanned is met with the destination port that the packet came with
 	within  map[*expr.Lookup]*boxes
+	ports   map[*expr.Lookup]int // where in the key the destination port is by which elements were left out
 }
+
+// check notes if a look-up from which elements were left out by their port has another port than that of the packet.
+func (s *sight) check(e *expr.Lookup, runs []run) {
+	at, is := s.ports[e]
+	if !is {
+		return
+	}
+	for k := range runs {
+		if r := &runs[k]; r.at < at+2 && at < r.at+r.n && r.of.kind != loadUnknown && (r.of.kind != loadField || r.of.v != vDstPort) {
+			s.strayed = true
+		}
+	}
+}
+
+// dstRun is the destination among the bytes of a key; nil: it is not there.
+func dstRun(runs []run) *run {
+	for k := range runs {
+		if r := &runs[k]; r.whole() && r.of.kind == loadDst && r.of.view == 1 {
+			return r
+		}
+	}
+	return nil
+}
+
+// portRuns are the destination port and the protocol among the bytes of a key; nil: it is not there.
+func portRuns(runs []run) (port, proto *run) {
+	for k := range runs {
+		switch r := &runs[k]; {
+		case !r.whole() || r.of.kind != loadField:
+		case r.of.v == vDstPort:
+			port = r
+		case r.of.v == vProto:
+			proto = r
+		}
+	}
+	return port, proto
+}
+
+// hasPort says whether an element is met only by packets of a protocol that has ports, and with one destination port.
+func hasPort(port, proto *run, e *nftables.Element) bool {
+	return port != nil && proto != nil && e.Flags == 0 && len(e.KeyEnd) == 0 && max(port.at+port.n, proto.at+proto.n) <= len(e.Key) &&
+		portedProtos.Has(numberOf(proto.of1(e.Key)))
+}
+
+// whole says whether they are all bytes of a value.
+func (r *run) whole() bool { return r.of.mask == nil && r.from == 0 && r.n == r.of.size }
+
+// of1 is the bytes of one key.
+func (r *run) of1(key []byte) []byte { return key[r.at : r.at+r.n] }
 
 // boxesFor is the elements of a set that a look-up may meet, which has these bytes as its key.
 func boxesFor(b *builder, e *expr.Lookup, s *nftables.Set, runs []run) *boxes {
@@ -59,21 +138,24 @@ func boxesFor(b *builder, e *expr.Lookup, s *nftables.Set, runs []run) *boxes {
 	if known := b.sight.within[e]; known != nil {
 		return known
 	}
-	for k := range runs {
-		r := &runs[k]
-		if r.of.kind != loadDst || r.of.view != 1 || r.of.mask != nil || r.from != 0 || r.n != r.of.size {
-			continue
-		}
-		made := boxesIn(s, func(e *nftables.Element) bool {
-			return e.Flags != 0 || b.sight.known.Has(numberOf(e.Key[r.at:r.at+r.n]))
-		})
-		if b.sight.within == nil {
-			b.sight.within = map[*expr.Lookup]*boxes{}
-		}
-		b.sight.within[e] = made
-		return made
+	dst := dstRun(runs)
+	port, proto := portRuns(runs)
+	byPort := b.sight.early && b.only.ports != nil && port != nil && proto != nil
+	if dst == nil && !byPort {
+		return b.boxesOf(s)
 	}
-	return b.boxesOf(s)
+	if b.sight.within == nil {
+		b.sight.within, b.sight.ports = map[*expr.Lookup]*boxes{}, map[*expr.Lookup]int{}
+	}
+	if byPort {
+		b.sight.ports[e] = port.at
+	}
+	made := boxesIn(s, func(e *nftables.Element) bool {
+		return e.Flags != 0 || (dst == nil || b.sight.known.Has(numberOf(dst.of1(e.Key)))) &&
+			(!byPort || !hasPort(port, proto, e) || b.only.ports.Has(numberOf(port.of1(e.Key))))
+	})
+	b.sight.within[e] = made
+	return made
 }
 
 // meets says whether a rule may match some of them, by their destinations.
@@ -106,12 +188,24 @@ func onlyOf(found []touched) (o only) {
 	return o
 }
 
-// rootBut is the fates of all packets: those of other rules, but for packets that may be treated otherwise. It is false if it cannot say.
-func rootBut(b *builder, kept *diagram.Store, other diagram.ID, found []touched) (diagram.ID, bool) {
+// again is the fates of all packets: those of other rules, but for packets that may be treated otherwise.
+type again struct {
+	kept  *diagram.Store
+	which diagram.ID   // of roots, by destinations and ports
+	roots []diagram.ID // the first is that of the other rules
+}
+
+func newAgain(kept *diagram.Store, other diagram.ID) *again {
+	return &again{kept: kept, which: kept.One(0), roots: []diagram.ID{other}}
+}
+
+// take works some packets out. It is false if it cannot say.
+func (g *again) take(b *builder, found []touched) bool {
 	b.scan()
+	kept := g.kept
 	c := diagram.Copier{To: kept, From: b.s, As: func(a diagram.Atom) diagram.Atom { return a }}
 	whole := diagram.Set{{Last: kept.Limit(vDstPort)}}
-	which, roots, numbers := kept.One(0), []diagram.ID{other}, map[int32]diagram.Atom{} // of views
+	numbers := map[int32]diagram.Atom{} // of views
 	for _, t := range found {
 		ports := t.ports
 		if ports == nil {
@@ -124,15 +218,15 @@ func rootBut(b *builder, kept *diagram.Store, other diagram.ID, found []touched)
 			case len(in) == 0:
 				continue
 			case b.leftOut && b.goalViews[view]:
-				return 0, false // whether a translation makes the destination another one is asked of all destinations
+				return false // whether a translation makes the destination another one is asked of all destinations
 			case numbers[view] == 0:
-				numbers[view] = diagram.Atom(len(roots))
-				roots = append(roots, c.Copy(b.walkFrom(view)))
+				numbers[view] = diagram.Atom(len(g.roots))
+				g.roots = append(g.roots, c.Copy(b.walkFrom(view)))
 				forget(b, &c)
 			}
 			here := kept.Choose(vDstPort, ports, kept.One(numbers[view]), kept.One(0))
-			others := which
-			which = kept.Replace(kept.Choose(vDst, in, here, kept.One(0)), func(a diagram.Atom) diagram.ID {
+			others := g.which
+			g.which = kept.Replace(kept.Choose(vDst, in, here, kept.One(0)), func(a diagram.Atom) diagram.ID {
 				if a == 0 {
 					return others
 				}
@@ -140,7 +234,11 @@ func rootBut(b *builder, kept *diagram.Store, other diagram.ID, found []touched)
 			})
 		}
 	}
-	made := kept.Replace(which, func(a diagram.Atom) diagram.ID { return roots[a] })
-	kept.Forget()
-	return made, true
+	return !b.sight.strayed
+}
+
+func (g *again) root() diagram.ID {
+	made := g.kept.Replace(g.which, func(a diagram.Atom) diagram.ID { return g.roots[a] })
+	g.kept.Forget()
+	return made
 }

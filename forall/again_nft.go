@@ -223,7 +223,8 @@ func (p *tablePair) chain(a, b *nftables.Chain, come touched, depth int) {
 func (p *tablePair) within(r *nftables.Rule, come touched, depth int) {
 	c := p.c
 	a := c.asking(p.now, r)
-	for _, x := range r.Exprs {
+	last := lastLeading(r)
+	for i, x := range r.Exprs[:last+1] {
 		here := a.narrow(come)
 		switch x := x.(type) {
 		case *expr.Immediate:
@@ -248,10 +249,24 @@ func (p *tablePair) within(r *nftables.Rule, come touched, depth int) {
 				}
 			}
 		}
+		if i == last { // to read a set takes long if it is large
+			return
+		}
 		if a.take(x); a.ended {
 			return
 		}
 	}
+}
+
+// lastLeading is the number of the last expression of a rule that may lead somewhere or ask for elements; -1: there is none.
+func lastLeading(r *nftables.Rule) int {
+	for i := len(r.Exprs) - 1; i >= 0; i-- {
+		switch r.Exprs[i].(type) {
+		case *expr.Immediate, *expr.Lookup:
+			return i
+		}
+	}
+	return -1
 }
 
 // asking is a rule that is read up to where it may be met.
@@ -282,14 +297,13 @@ func (a *nftAsking) narrow(t touched) touched {
 	return t
 }
 
-// ofElement are those of some packets that have the destination of an element's key.
+// ofElement are those of some packets that have the destination and the destination port of an element's key.
 func ofElement(t touched, e *nftables.Element, runs []run) touched {
-	for k := range runs {
-		r := &runs[k]
-		whole := r.of.mask == nil && r.from == 0 && r.n == r.of.size && r.at+r.n <= len(e.Key)
-		if whole && r.of.kind == loadDst && r.of.view == 1 {
-			t.dst = narrowed(t.dst, diagram.Set{diagram.Point(numberOf(e.Key[r.at : r.at+r.n]))})
-		}
+	if dst := dstRun(runs); dst != nil && dst.at+dst.n <= len(e.Key) {
+		t.dst = narrowed(t.dst, diagram.Set{diagram.Point(numberOf(dst.of1(e.Key)))})
+	}
+	if port, proto := portRuns(runs); hasPort(port, proto, e) {
+		t.ports = narrowed(t.ports, diagram.Set{diagram.Point(numberOf(port.of1(e.Key)))})
 	}
 	return t
 }

@@ -351,6 +351,7 @@ func (b *builder) scan() {
 
 // scanHooks scans the base chains that packets meet behind the translation of their destination, or the others.
 func scanHooks(b *builder, behind bool, late map[*chain]bool) {
+	b.sight.early = !behind
 	for at := range b.entries {
 		hook, early := netfilter.Hook(at), true
 		for _, e := range b.entries[at] {

@@ -139,6 +139,9 @@ func (a *nftAsking) payload(x *expr.Payload) {
 	to := x.Dreg.Offset()
 	for k := range int(x.Len) {
 		a.run.regs[to+k] = byteOf{other, uint8(k)}
+		if off := int(x.Offset) + k - 2; x.Base == expr.TransportHeader && (off == 0 || off == 1) {
+			a.run.regs[to+k] = byteOf{a.b.loads.field(vDstPort, 2), uint8(off)} // of protocols that have ports
+		}
 		if off := int(x.Offset) + k - at; x.Base == expr.NetworkHeader && off >= 0 && off < dst.size {
 			a.run.regs[to+k] = byteOf{dst, uint8(off)}
 		} else if off += src.size; x.Base == expr.NetworkHeader && off >= 0 && off < src.size {
@@ -154,6 +157,9 @@ func (a *nftAsking) meta(x *expr.Meta) {
 	}
 	size := 4
 	switch x.Key {
+	case expr.MetaL4proto:
+		a.run.regs.put(x.Dreg, protocol)
+		return
 	case expr.MetaIifname, expr.MetaOifname, expr.MetaIifkind, expr.MetaOifkind:
 		size = 16
 	}

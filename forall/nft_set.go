@@ -49,9 +49,9 @@ func boxesIn(s *nftables.Set, some func(*nftables.Element) bool) *boxes {
 	intervals := s.Flags&nftables.SetInterval != 0
 	var from *nftables.Element
 	greatest := bytes.Repeat([]byte{0xff}, int(s.KeyLen))
-	elements := slices.Values(s.Elements(time.Time{}))
-	if !intervals {
-		elements = s.Unsorted() // each has a key of its own
+	elements := s.Unsorted() // each has a key of its own
+	if intervals {
+		elements = slices.Values(s.Elements(time.Time{}))
 	}
 	for e := range elements {
 		switch {
@@ -163,6 +163,7 @@ func (x *nftRun) lookup(e *expr.Lookup, i int) diagram.ID {
 		return x.lookupChanging(e, set, i)
 	}
 	runs := x.regs.runs(e.Sreg.Offset(), int(set.KeyLen))
+	x.b.sight.check(e, runs)
 	for k := range runs { // a function is looked up value by value
 		if r := &runs[k]; r.of.kind == loadGiven {
 			return x.b.s.Replace(r.of.f, func(a diagram.Atom) diagram.ID {
