@@ -103,6 +103,7 @@ func changesOf(w *world, old, now *packetsim.Terrain, class Class) ([]touched, b
 	}
 	c := changes{places: places{s: w.store, six: w.six, typed: map[string]diagram.Set{}}, t: now, w: w, class: class}
 	c.terrain = cutsOf(now)
+	w.memory.trim()
 	if !c.hooks(old, now, true) || !c.moved(old, now) || !c.hooks(old, now, false) {
 		return nil, false
 	}

@@ -1,6 +1,7 @@
 package forall
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
@@ -121,14 +122,14 @@ func portRuns(runs []run) (port, proto *run) {
 // hasPort says whether an element is met only by packets of a protocol that has ports, and with one destination port.
 func hasPort(port, proto *run, e *nftables.Element) bool {
 	return port != nil && proto != nil && e.Flags == 0 && len(e.KeyEnd) == 0 && max(port.at+port.n, proto.at+proto.n) <= len(e.Key) &&
-		portedProtos.Has(numberOf(proto.of1(e.Key)))
+		portedProtos.Has(numberOf(proto.in(e.Key)))
 }
 
 // whole says whether they are all bytes of a value.
 func (r *run) whole() bool { return r.of.mask == nil && r.from == 0 && r.n == r.of.size }
 
-// of1 is the bytes of one key.
-func (r *run) of1(key []byte) []byte { return key[r.at : r.at+r.n] }
+// in is the bytes that one key has of them.
+func (r *run) in(key []byte) []byte { return key[r.at : r.at+r.n] }
 
 // boxesFor is the elements of a set that a look-up may meet, which has these bytes as its key.
 func boxesFor(b *builder, e *expr.Lookup, s *nftables.Set, runs []run) *boxes {
@@ -150,9 +151,21 @@ func boxesFor(b *builder, e *expr.Lookup, s *nftables.Set, runs []run) *boxes {
 	if byPort {
 		b.sight.ports[e] = port.at
 	}
-	made := boxesIn(s, func(e *nftables.Element) bool {
-		return e.Flags != 0 || (dst == nil || b.sight.known.Has(numberOf(dst.of1(e.Key)))) &&
-			(!byPort || !hasPort(port, proto, e) || b.only.ports.Has(numberOf(port.of1(e.Key))))
+	made := boxesIn(s, func(yield func(*nftables.Element) bool) {
+		some, few := iter.Seq[*nftables.Element](nil), false
+		if dst != nil {
+			some, few = b.w.memory.elementsTo(s, dst, b.sight.known)
+		}
+		if !few {
+			some = s.Unsorted()
+		}
+		for e := range some {
+			has := e.Flags != 0 || (few || dst == nil || b.sight.known.Has(numberOf(dst.in(e.Key)))) &&
+				(!byPort || !hasPort(port, proto, e) || b.only.ports.Has(numberOf(port.in(e.Key))))
+			if has && !yield(e) {
+				return
+			}
+		}
 	})
 	b.sight.within[e] = made
 	return made

@@ -135,6 +135,10 @@ func (p *tablePair) alike(name string) bool {
 	}
 	p.same[name] = true // a loop makes no difference
 	a, b := p.old.Chain(name), p.now.Chain(name)
+	if same, known := p.alikeByGist(a, b); known {
+		p.same[name] = same
+		return same
+	}
 	same := a == b
 	if a != nil && b != nil {
 		same = slices.EqualFunc(a.Rules, b.Rules, p.sameRule)
@@ -300,10 +304,10 @@ func (a *nftAsking) narrow(t touched) touched {
 // ofElement are those of some packets that have the destination and the destination port of an element's key.
 func ofElement(t touched, e *nftables.Element, runs []run) touched {
 	if dst := dstRun(runs); dst != nil && dst.at+dst.n <= len(e.Key) {
-		t.dst = narrowed(t.dst, diagram.Set{diagram.Point(numberOf(dst.of1(e.Key)))})
+		t.dst = narrowed(t.dst, diagram.Set{diagram.Point(numberOf(dst.in(e.Key)))})
 	}
 	if port, proto := portRuns(runs); hasPort(port, proto, e) {
-		t.ports = narrowed(t.ports, diagram.Set{diagram.Point(numberOf(port.of1(e.Key)))})
+		t.ports = narrowed(t.ports, diagram.Set{diagram.Point(numberOf(port.in(e.Key)))})
 	}
 	return t
 }
@@ -341,15 +345,20 @@ func (c *changes) translates(r *nftables.Rule, t *nftables.Table) bool {
 }
 
 func (c *changes) mayMove(r *nftables.Rule, t *nftables.Table) bool {
+	to, others := c.targetsOf(r, t)
+	return others || slices.ContainsFunc(to, c.moves.to.Has)
+}
+
+// targetsOf are the destinations to which a rule may translate, and whether it may translate to others, too.
+func (c *changes) targetsOf(r *nftables.Rule, t *nftables.Table) (to []diagram.Value, others bool) {
 	size := 4
 	if c.six {
 		size = 16
 	}
-	isNAT, isTo, some := false, false, false
+	isNAT := false
 	take := func(d *expr.Data) {
 		if d != nil && len(d.Bytes) >= size {
-			some = true
-			isTo = isTo || c.moves.to.Has(numberOf(d.Bytes[:size]))
+			to = append(to, numberOf(d.Bytes[:size]))
 		}
 	}
 	for _, x := range r.Exprs {
@@ -357,7 +366,7 @@ func (c *changes) mayMove(r *nftables.Rule, t *nftables.Table) bool {
 		case *expr.NAT:
 			isNAT = isNAT || !x.Source
 		case *expr.Redir:
-			return true
+			return nil, true
 		case *expr.Immediate:
 			take(&x.Data)
 		case *expr.Lookup:
@@ -368,7 +377,10 @@ func (c *changes) mayMove(r *nftables.Rule, t *nftables.Table) bool {
 			}
 		}
 	}
-	return isNAT && (isTo || !some)
+	if !isNAT {
+		return nil, false
+	}
+	return to, len(to) == 0
 }
 
 // movesByIPT says whether rules of iptables may translate a destination to one of those that are asked for.

@@ -3,6 +3,7 @@ package forall
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -38,24 +39,25 @@ func setChanges(s *nftables.Set) bool { return s.Flags&(nftables.SetEval|nftable
 // boxesOf is the elements of a set.
 func (b *builder) boxesOf(s *nftables.Set) *boxes {
 	if b.boxes[s] == nil {
-		b.boxes[s] = boxesIn(s, func(*nftables.Element) bool { return true })
+		b.boxes[s] = boxesIn(s, nil)
 	}
 	return b.boxes[s]
 }
 
-// boxesIn is some elements of a set: all, if it has intervals.
-func boxesIn(s *nftables.Set, some func(*nftables.Element) bool) *boxes {
+// boxesIn is some elements of a set, which then has no intervals; nil: all.
+func boxesIn(s *nftables.Set, elements iter.Seq[*nftables.Element]) *boxes {
 	made := &boxes{index: map[keyPart]map[string][]int32{}, ranged: map[keyPart][]int32{}}
 	intervals := s.Flags&nftables.SetInterval != 0
 	var from *nftables.Element
 	greatest := bytes.Repeat([]byte{0xff}, int(s.KeyLen))
-	elements := s.Unsorted() // each has a key of its own
-	if intervals {
+	switch {
+	case intervals:
 		elements = slices.Values(s.Elements(time.Time{}))
+	case elements == nil:
+		elements = s.Unsorted() // each has a key of its own
 	}
 	for e := range elements {
 		switch {
-		case !intervals && !some(e):
 		case e.Flags&nftables.ElementCatchall != 0:
 			made.catchall = e
 		case !intervals:

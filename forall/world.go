@@ -17,6 +17,7 @@ type world struct {
 	nameVar map[string]diagram.Var
 	ends    numbered[endFate]
 	rests   numbered[Fate] // of fates, but for what the destination is translated to
+	memory  memory
 }
 
 // endFate is a fate. There are as many as endpoints, and few that differ in more than these.

@@ -1,6 +1,9 @@
 package nftables
 
-import "iter"
+import (
+	"iter"
+	"sync/atomic"
+)
 
 // Unsorted are the elements of a set, expired ones too, in no order. To sort them takes longer than to look at each.
 func (s *Set) Unsorted() iter.Seq[*Element] {
@@ -8,6 +11,14 @@ func (s *Set) Unsorted() iter.Seq[*Element] {
 		more := true
 		s.members.Load().each(func(e *Element) { more = more && yield(e) })
 	}
+}
+
+// Frozen is the set as it is now. Elements that packets add and delete later do not change it.
+func (s *Set) Frozen() *Set {
+	same := *s
+	same.members = &atomic.Pointer[members]{}
+	same.members.Store(s.members.Load())
+	return &same
 }
 
 // Differing calls f for each key whose Element is not the same one in two sets, with both elements: nil stands for a set that has none.
