@@ -85,6 +85,7 @@ func TestFirstEndpointWorkedOutAgain(t *testing.T) {
 // drawnNFT are rules of nftables in chains, maps and sets of their own, with what services of kube-proxy have.
 type drawnNFT struct {
 	services, reject, hairpins []string
+	ports, sinks, bare         []string    // by ports alone: of the host in nat, in any hook, and without protocols
 	rules                      [3][]string // of prerouting, of filter, of postrouting
 	chains                     [4][]string
 }
@@ -98,7 +99,14 @@ func (d *drawnNFT) text() string {
 		return "\t\telements = { " + strings.Join(list, ", ") + " }\n"
 	}
 	key := "ipv4_addr . inet_proto . inet_service"
-	fmt.Fprintf(&b, "table ip t {\n\tmap services {\n\t\ttype %s : verdict\n%s\t}\n\n\tmap refused {\n\t\ttype %s : verdict\n%s\t}\n\n"+
+	b.WriteString("table ip t {\n")
+	for _, of := range []struct {
+		name, key string
+		list      []string
+	}{{"ports", "inet_proto . inet_service", d.ports}, {"sinks", "inet_proto . inet_service", d.sinks}, {"bare", "inet_service", d.bare}} {
+		fmt.Fprintf(&b, "\tmap %s {\n\t\ttype %s : verdict\n%s\t}\n\n", of.name, of.key, elements(of.list))
+	}
+	fmt.Fprintf(&b, "\tmap services {\n\t\ttype %s : verdict\n%s\t}\n\n\tmap refused {\n\t\ttype %s : verdict\n%s\t}\n\n"+
 		"\tset hairpin {\n\t\ttype ipv4_addr . %s\n%s\t}\n\n", key, elements(d.services), key, elements(d.reject), key, elements(d.hairpins))
 	for i, rules := range d.chains {
 		fmt.Fprintf(&b, "\tchain c%d {\n%s\t}\n\n", i, strings.Join(rules, ""))
@@ -106,7 +114,8 @@ func (d *drawnNFT) text() string {
 	b.WriteString("\tchain rejects {\n\t\treject\n\t}\n\n")
 	for i, head := range []string{"pre {\n\t\ttype nat hook prerouting priority dstnat;", "out {\n\t\ttype nat hook output priority dstnat;",
 		"forward {\n\t\ttype filter hook forward priority filter;", "post {\n\t\ttype nat hook postrouting priority srcnat;"} {
-		of, last := max(0, i-1), "\t\tip daddr . meta l4proto . th dport vmap @services\n"
+		of, last := max(0, i-1), "\t\tip daddr . meta l4proto . th dport vmap @services\n"+
+			"\t\tip daddr 172.18.0.3 meta l4proto . th dport vmap @ports\n"
 		switch of {
 		case 1:
 			last = "\t\tct state new ip daddr . meta l4proto . th dport vmap @refused\n"
@@ -138,8 +147,26 @@ func (d *drawnNFT) edit(t *rapid.T) {
 			*list = append(*list, key+to())
 		}
 	}
+	port := func(list *[]string, protocol bool, to func() string) {
+		key := one("port", "80", "443", "8080")
+		if protocol {
+			key = one("of", "tcp", "udp") + " . " + key
+		}
+		was := len(*list)
+		*list = slices.DeleteFunc(slices.Clone(*list), func(e string) bool { return strings.HasPrefix(e, key+" :") })
+		if len(*list) == was || rapid.Bool().Draw(t, "other") {
+			*list = append(*list, key+" : "+to())
+		}
+	}
+	sink := func() string { return one("verdict", "return", "accept", "continue") }
 	pod := func() string { return one("pod", "10.244.0.2", "10.244.0.3", "10.244.0.4", "172.18.0.3") }
-	switch rapid.IntRange(0, 6).Draw(t, "kind") {
+	switch rapid.IntRange(0, 9).Draw(t, "kind") {
+	case 7:
+		port(&d.ports, true, func() string { return one("verdict", "goto c0", "jump c1", "goto c2", "accept") })
+	case 8:
+		port(&d.sinks, true, sink)
+	case 9:
+		port(&d.bare, false, sink)
 	case 0:
 		element(&d.services, func() string { return " : " + one("verdict", "goto c0", "jump c1", "goto c2", "accept") })
 	case 1:
@@ -157,12 +184,14 @@ func (d *drawnNFT) edit(t *rapid.T) {
 		change(&d.rules[hook], func() string {
 			return "\t\t" + one("destination", "", "ip daddr 10.96.0.1 ", "ip daddr 10.96.0.0/24 ", "ip daddr 10.244.0.2 ",
 				"ip daddr { 10.96.0.2, 10.244.0.3 } ") + one("what", "ip saddr 10.0.0.0/8 ", "tcp dport 80 ", "") +
-				one("verdict", "mark set 0x1", "return", "limit rate 1/second return", "accept", "jump c3") + "\n"
+				one("verdict", "mark set 0x1", "return", "limit rate 1/second return", "accept", "jump c3",
+					"meta l4proto . th dport vmap @sinks", "th dport vmap @bare") + "\n"
 		})
 	default:
 		change(&d.chains[rapid.IntRange(0, 3).Draw(t, "chain")], func() string {
 			return "\t\t" + one("what", "", "", "ip saddr 10.244.0.0/16 ", "mark 0x1 ") +
-				one("action", "mark set 0x1", "return", "accept", "drop") + "\n"
+				one("action", "mark set 0x1", "return", "accept", "drop",
+					"meta l4proto . th dport vmap @sinks", "th dport vmap @bare") + "\n"
 		})
 		at := rapid.IntRange(0, 2).Draw(t, "service") // its endpoints
 		d.chains[at] = append(slices.DeleteFunc(slices.Clone(d.chains[at]), func(r string) bool { return strings.Contains(r, "dnat") }),
