@@ -160,7 +160,13 @@ func (d *drawnNFT) edit(t *rapid.T) {
 	}
 	sink := func() string { return one("verdict", "return", "accept", "continue") }
 	pod := func() string { return one("pod", "10.244.0.2", "10.244.0.3", "10.244.0.4", "172.18.0.3") }
-	switch rapid.IntRange(0, 9).Draw(t, "kind") {
+	switch rapid.IntRange(0, 10).Draw(t, "kind") {
+	case 10:
+		rest := func(e string) bool { return strings.HasPrefix(e, "*") }
+		was := len(d.services)
+		if d.services = slices.DeleteFunc(slices.Clone(d.services), rest); len(d.services) == was {
+			d.services = append(d.services, "* : "+one("verdict", "goto c0", "jump c1", "return"))
+		}
 	case 7:
 		port(&d.ports, true, func() string { return one("verdict", "goto c0", "jump c1", "goto c2", "accept") })
 	case 8:
