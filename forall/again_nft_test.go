@@ -150,7 +150,7 @@ func (d *drawnNFT) edit(t *rapid.T) {
 	port := func(list *[]string, protocol bool, to func() string) {
 		key := one("port", "80", "443", "8080")
 		if protocol {
-			key = one("of", "tcp", "udp") + " . " + key
+			key = one("of", "tcp", "udp", "icmp") + " . " + key
 		}
 		was := len(*list)
 		*list = slices.DeleteFunc(slices.Clone(*list), func(e string) bool { return strings.HasPrefix(e, key+" :") })
