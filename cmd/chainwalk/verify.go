@@ -28,8 +28,8 @@ func newVerifyCommand(s streams) *cobra.Command {
 		Long: `CERTIFICATE is a file that "chainwalk diff --certificate" has written. It has both sides, and all packets in boxes with
 their fates on either side. verify builds both hosts again, and checks that the boxes are disjoint and contain all packets. It
 reads the bounds of each rule, set and route that the packets of a box meet, cuts the box there, walks packets of each part, and
-compares their fates and exact probabilities. It shares only the walk of single packets with diff. The answer says of which classes
-of packets the certificate is (diff --class).
+compares their fates and exact probabilities. It shares only the walk of single packets with diff. The answer names the classes of
+packets (diff --class) that the certificate is about.
 
 It prints the checksums of both sides; compare them with those of your files.
 

@@ -237,58 +237,44 @@ func (s *Store) Leaves(root ID, each func(leaf ID)) {
 
 // Fix is a function with values put in of those variables that have one, so that it no longer depends on these.
 func (s *Store) Fix(root ID, value func(Var) (Value, bool)) ID {
-	known := map[ID]ID{}
-	var fix func(ID) ID
-	fix = func(id ID) ID {
-		if s.IsLeaf(id) {
-			return id
+	return s.instead(root, func(id ID, rest func(ID) ID) (ID, bool) {
+		at, is := value(s.nodes[id].v)
+		if !is {
+			return 0, false
 		}
-		if made, is := known[id]; is {
-			return made
-		}
-		v := s.nodes[id].v
-		if at, is := value(v); is {
-			made := fix(s.Kid(id, at))
-			known[id] = made
-			return made
-		}
-		kids := slices.Clone(s.Kids(id))
-		last := make([]Value, len(kids))
-		for i := range kids {
-			kids[i], last[i] = fix(kids[i]), s.Last(id, i)
-		}
-		made := s.Node(v, last, kids)
-		known[id] = made
-		return made
-	}
-	return fix(root)
+		return rest(s.Kid(id, at)), true
+	})
 }
 
 // Close is a function with a leaf in the place of each node of some variables, behind which no others come.
 func (s *Store) Close(root ID, leaf func(Var) (ID, bool)) ID {
+	return s.instead(root, func(id ID, _ func(ID) ID) (ID, bool) { return leaf(s.nodes[id].v) })
+}
+
+// instead is a function with others in the place of some nodes, if of says so. rest is the same of what comes behind a node.
+func (s *Store) instead(root ID, of func(id ID, rest func(ID) ID) (ID, bool)) ID {
 	known := map[ID]ID{}
-	var closed func(ID) ID
-	closed = func(id ID) ID {
+	var made func(ID) ID
+	made = func(id ID) ID {
 		if s.IsLeaf(id) {
 			return id
 		}
-		if made, is := known[id]; is {
-			return made
+		if done, is := known[id]; is {
+			return done
 		}
-		v := s.nodes[id].v
-		made, is := leaf(v)
+		done, is := of(id, made)
 		if !is {
 			kids := slices.Clone(s.Kids(id))
 			last := make([]Value, len(kids))
 			for i := range kids {
-				kids[i], last[i] = closed(kids[i]), s.Last(id, i)
+				kids[i], last[i] = made(kids[i]), s.Last(id, i)
 			}
-			made = s.Node(v, last, kids)
+			done = s.Node(s.nodes[id].v, last, kids)
 		}
-		known[id] = made
-		return made
+		known[id] = done
+		return done
 	}
-	return closed(root)
+	return made(root)
 }
 
 // PathsOfTwo calls each for every way through two functions at once, with the leaves to which it leads in either, until it is false.
