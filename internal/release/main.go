@@ -48,9 +48,11 @@ func writeImage(program, tag, file string) error {
 	if err != nil {
 		return err
 	}
-	if packed.Reference, err = name.NewTag(registry + base + ":" + tag); err != nil {
+	reference, err := name.NewTag(registry + base + ":" + tag)
+	if err != nil {
 		return err
 	}
+	packed.Reference = reference.String()
 	out, err := os.Create(file) //nolint:gosec // it is the file that was asked for
 	if err != nil {
 		return err

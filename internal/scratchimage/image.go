@@ -5,26 +5,20 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"debug/elf"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
-
-	"github.com/google/go-containerregistry/pkg/name"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/static"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
-	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // Image is one FROM scratch with one static program at its root, as kindtest/onkind/cluster/Dockerfile makes it.
 type Image struct {
 	// Reference names it: localhost/PROGRAM, with a tag that is made of what is in it.
-	Reference name.Tag
-	Content   v1.Image
+	Reference string
+
+	layer, config []byte // a file system as tar, and what the image says of itself as JSON
 }
 
 // New packs a static binary for Linux, of any architecture; an error says why an image without a library cannot run it. The tag is made of
@@ -34,47 +28,74 @@ func New(program string, binary []byte) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	digest := sha256.Sum256(binary)
-	reference, err := name.NewTag(fmt.Sprintf("localhost/%s:%x", program, digest[:8]))
+	var layer bytes.Buffer
+	if err := archive(&layer, []file{{program, 0o755, binary}}); err != nil {
+		return nil, err
+	}
+	var c config
+	c.Architecture, c.OS = architecture, "linux"
+	c.Config.Entrypoint = []string{path.Join("/", program)}
+	c.RootFS.Type, c.RootFS.DiffIDs = "layers", []string{"sha256:" + digest(layer.Bytes())}
+	described, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
 	}
-	layer, err := layerOf(program, binary)
-	if err != nil {
-		return nil, err
-	}
-	content, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
-		OS: "linux", Architecture: architecture,
-		Config: v1.Config{Entrypoint: []string{path.Join("/", program)}},
-		RootFS: v1.RootFS{Type: "layers"},
-	})
-	if err != nil {
-		return nil, err
-	}
-	content, err = mutate.AppendLayers(content, layer)
-	return &Image{Reference: reference, Content: content}, err
+	return &Image{Reference: fmt.Sprintf("localhost/%s:%.16s", program, digest(binary)), layer: layer.Bytes(), config: described}, nil
+}
+
+// config is what an image says of itself, as far as one from scratch does (opencontainers/image-spec, config.md).
+type config struct {
+	Architecture string `json:"architecture"`
+	OS           string `json:"os"`
+	Config       struct {
+		Entrypoint []string
+	} `json:"config"`
+	RootFS struct {
+		Type    string   `json:"type"`
+		DiffIDs []string `json:"diff_ids"`
+	} `json:"rootfs"`
+}
+
+// manifest says which files of an archive are an image (moby, image/tarexport).
+type manifest struct {
+	Config   string
+	RepoTags []string
+	Layers   []string
 }
 
 // String is what a pod's specification calls the image.
-func (i *Image) String() string { return i.Reference.String() }
+func (i *Image) String() string { return i.Reference }
 
-// Archive writes the image as `docker save` does.
-func (i *Image) Archive(w io.Writer) error { return tarball.Write(i.Reference, i.Content, w) }
+// Archive writes the image as `docker save` does. The layer is not compressed: it goes no farther than to a container of this machine.
+func (i *Image) Archive(w io.Writer) error {
+	m := manifest{Config: digest(i.config) + ".json", RepoTags: []string{i.Reference}, Layers: []string{digest(i.layer) + ".tar"}}
+	listed, err := json.Marshal([]manifest{m})
+	if err != nil {
+		return err
+	}
+	return archive(w, []file{{m.Config, 0o644, i.config}, {m.Layers[0], 0o644, i.layer}, {"manifest.json", 0o644, listed}})
+}
 
-// layerOf is a file system that holds a program. It is not compressed: it goes no farther than to a container of this machine.
-func layerOf(program string, binary []byte) (v1.Layer, error) {
-	var layer bytes.Buffer
-	files := tar.NewWriter(&layer)
-	if err := files.WriteHeader(&tar.Header{Name: program, Mode: 0o755, Size: int64(len(binary)), Typeflag: tar.TypeReg}); err != nil {
-		return nil, err
+func digest(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
+
+type file struct {
+	name    string
+	mode    int64
+	content []byte
+}
+
+// archive packs files as tar.
+func archive(to io.Writer, files []file) error {
+	packed := tar.NewWriter(to)
+	for _, f := range files {
+		if err := packed.WriteHeader(&tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.content)), Typeflag: tar.TypeReg}); err != nil {
+			return err
+		}
+		if _, err := packed.Write(f.content); err != nil {
+			return err
+		}
 	}
-	if _, err := files.Write(binary); err != nil {
-		return nil, err
-	}
-	if err := files.Close(); err != nil {
-		return nil, err
-	}
-	return static.NewLayer(layer.Bytes(), types.DockerUncompressedLayer), nil
+	return packed.Close()
 }
 
 // architectures are Docker's names for those of programs.

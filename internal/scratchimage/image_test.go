@@ -8,6 +8,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,7 +38,9 @@ func TestImageHasOneProgram(t *testing.T) {
 
 	var archive bytes.Buffer
 	require.NoError(t, packed.Archive(&archive))
-	read, err := tarball.Image(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil }, &packed.Reference)
+	tag, err := name.NewTag(packed.Reference)
+	require.NoError(t, err)
+	read, err := tarball.Image(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil }, &tag)
 	require.NoError(t, err)
 	config, err := read.ConfigFile()
 	require.NoError(t, err)
@@ -46,6 +49,12 @@ func TestImageHasOneProgram(t *testing.T) {
 	layers, err := read.Layers()
 	require.NoError(t, err)
 	require.Len(t, layers, 1)
+	said, err := read.RawConfigFile()
+	require.NoError(t, err)
+	assert.JSONEq(t, string(packed.config), string(said))
+	held, err := layers[0].DiffID()
+	require.NoError(t, err)
+	assert.Equal(t, config.RootFS.DiffIDs[0], held, "the image's name for its layer is of the layer's content")
 	content, err := layers[0].Uncompressed()
 	require.NoError(t, err)
 	files := tar.NewReader(content)
@@ -53,9 +62,9 @@ func TestImageHasOneProgram(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "chainwalk", file.Name)
 	assert.EqualValues(t, 0o755, file.Mode)
-	held, err := io.ReadAll(files)
+	found, err := io.ReadAll(files)
 	require.NoError(t, err)
-	assert.Equal(t, binary, held)
+	assert.Equal(t, binary, found)
 	_, err = files.Next()
 	assert.ErrorIs(t, err, io.EOF)
 }
