@@ -1,13 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+	"sigs.k8s.io/kind/pkg/log"
 
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/kind"
@@ -43,10 +48,20 @@ func (o *kindOptions) startKind(ctx context.Context, s streams) (backend scenari
 	if err != nil {
 		return nil, nil, fmt.Errorf("--on kind: find this program, which goes into the cluster: %w", err)
 	}
-	c, err := cluster.Start(ctx, cluster.Config{
+	config := cluster.Config{
 		Name: o.existing, Existing: o.existing != "", Keep: o.keep, Image: o.image, Dialect: netfilter.Dialect(o.tool), Proxy: o.proxy,
 		Binary: binary, Progress: s.errOut,
-	})
+	}
+	if !config.Existing {
+		companion, err := findCompanion(binary)
+		if err != nil {
+			return nil, nil, err
+		}
+		config.Provision = func(config []byte, logger log.Logger) error {
+			return provision(context.WithoutCancel(ctx), companion, config, logger)
+		}
+	}
+	c, err := cluster.Start(ctx, config)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -63,4 +78,40 @@ func (o *kindOptions) startKind(ctx context.Context, s streams) (backend scenari
 		return nil, nil, errors.Join(err, closeAll())
 	}
 	return b, closeAll, nil
+}
+
+// companionName is the program that makes the nodes of kind clusters (cmd/chainwalk-kind).
+const companionName = "chainwalk-kind"
+
+// findCompanion finds that program in the folder of this one, or on PATH.
+func findCompanion(self string) (path string, err error) {
+	if linked, err := filepath.EvalSymlinks(self); err == nil {
+		self = linked
+	}
+	if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), companionName)); err == nil {
+		return path, nil
+	}
+	if path, err = exec.LookPath(companionName); err != nil {
+		return "", fmt.Errorf("--on kind: the program %[1]s makes clusters, and is neither beside chainwalk nor on PATH: take it from the "+
+			"archive of the release, or run go install github.com/chainwalk/chainwalk/cmd/%[1]s@latest; --cluster NAME uses a cluster that exists", companionName)
+	}
+	return path, nil
+}
+
+// provision has the companion make the nodes of a cluster. It ends early if somebody deletes their containers.
+func provision(ctx context.Context, companion string, config []byte, logger log.Logger) error {
+	cmd := exec.CommandContext(ctx, companion)
+	var reason, warnings bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(config), &reason, &warnings
+	err := cmd.Run()
+	for line := range strings.Lines(warnings.String()) {
+		logger.Warn(line)
+	}
+	if err != nil && reason.Len() > 0 {
+		return errors.New(strings.TrimSpace(reason.String()))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", companion, err)
+	}
+	return nil
 }

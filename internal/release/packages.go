@@ -119,12 +119,12 @@ func (t *trial) archive(path string) error {
 
 // unpacked tries the program that an archive or an image has put into the folder.
 func (t *trial) unpacked() error {
-	for _, name := range []string{"chainwalk", "chainwalk.exe", collector} {
+	for _, name := range []string{"chainwalk", "chainwalk.exe", collector, provisioner} {
 		if _, err := os.Stat(filepath.Join(t.folder, name)); err == nil {
 			return t.program(filepath.Join(t.folder, name))
 		}
 	}
-	return errors.New("it has no program chainwalk or " + collector)
+	return fmt.Errorf("it has no program chainwalk, %s or %s", collector, provisioner)
 }
 
 func (t *trial) untar(path string) error {
@@ -241,6 +241,9 @@ func (t *trial) installed() error {
 		if info.Mode()&others == 0 {
 			return fmt.Errorf("%s: nobody but its owner can read it", name)
 		}
+	}
+	if err := t.program(filepath.Join(t.folder, "usr/bin", provisioner)); err != nil {
+		return err
 	}
 	return t.program(filepath.Join(t.folder, "usr/bin/chainwalk"))
 }

@@ -46,10 +46,29 @@ func (t *trial) program(path string) error {
 		return nil
 	}
 	command := slices.Concat(before, []string{path})
-	if filepath.Base(path) == collector {
+	switch filepath.Base(path) {
+	case collector:
 		return t.collect(command)
+	case provisioner:
+		return t.provision(command)
 	}
 	return t.start(command)
+}
+
+// provisioner is the program that makes the nodes of kind clusters.
+const provisioner = "chainwalk-kind"
+
+// provision starts the provisioner without a configuration that it could make nodes of: the trial makes no containers.
+func (t *trial) provision(command []string) error {
+	const refused = "unknown apiVersion: v1"
+	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec // it is a program that was built
+	cmd.Stdin = strings.NewReader("kind: Pod\napiVersion: v1\n")
+	out, err := cmd.Output()
+	if err == nil || !strings.Contains(string(out), refused) {
+		return fmt.Errorf("it takes a pod for a cluster: %q", out)
+	}
+	t.did("%s: refuses what is no cluster", started(command))
+	return nil
 }
 
 // collector is the program that runs on nodes alone.

@@ -33,7 +33,7 @@ func main() {
 	(&command.Command{
 		Name: "weight",
 		Flags: func(set *flag.FlagSet) {
-			set.Float64Var(&o.limit, "limit", 54, "the size, in millions of bytes and without symbols, from which on it fails")
+			set.Float64Var(&o.limit, "limit", 45, "the size, in millions of bytes and without symbols, from which on it fails")
 			set.Float64Var(&o.collector, "collector", 8, "the same for the collector")
 			set.IntVar(&o.runs, "runs", 20, "how often each command is started")
 		},
@@ -151,7 +151,7 @@ func commands(folder string) []started {
 	return []started{
 		{"version", []string{"version"}, nil, 30},
 		{"trace", []string{"trace", "--node", "internal/dumps/kind-v1.34/legacy/demo-worker.yaml", "--summary",
-			"tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba"}, nil, 33},
+			"tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba"}, nil, 30},
 		{"check", []string{"check", "scenarios/testdata/cases/hairpin.yaml"}, nil, 30},
 		{"tool", []string{"tool", "iptables-save"}, []string{"CHAINWALK_STATE=" + filepath.Join(folder, "state")}, 30},
 	}

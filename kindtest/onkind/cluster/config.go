@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 
+	"sigs.k8s.io/kind/pkg/log"
+
 	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -34,6 +36,9 @@ type Config struct {
 	Pool int
 	// Binary is the path of chainwalk's binary for Linux, which must be static.
 	Binary string
+	// Provision makes the containers of the nodes, as provision.Nodes does: that function, or a program that calls it. An existing cluster
+	// needs none.
+	Provision func(config []byte, logger log.Logger) error
 	// Artifacts is the folder that Start exports to before it takes away what it could not bring to an end. Empty: nothing is exported.
 	Artifacts string
 	// Progress is told what happens, line by line. Nil: nobody is.
@@ -108,6 +113,9 @@ func (c Config) validate() error {
 	}
 	if mode := c.Proxy.Mode; mode != "iptables" && mode != "nftables" {
 		refuse("the mode of %s is %q: want iptables or nftables", c.Proxy.Name, mode)
+	}
+	if c.Provision == nil && !c.Existing {
+		refuse("nothing makes the nodes: set Provision, or use an existing cluster")
 	}
 	if c.Workers < 0 || c.Workers > 9 {
 		refuse("%d workers: want 1 to 9", c.Workers)

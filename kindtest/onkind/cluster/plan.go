@@ -67,7 +67,8 @@ func spellingPatch(version, arguments string) string {
 func kindConfig(c Config) *v1alpha4.Cluster {
 	pods, services := ranges(c.Family)
 	cluster := &v1alpha4.Cluster{
-		Name: c.Name,
+		TypeMeta: v1alpha4.TypeMeta{Kind: "Cluster", APIVersion: "kind.x-k8s.io/v1alpha4"},
+		Name:     c.Name,
 		Networking: v1alpha4.Networking{
 			IPFamily:          v1alpha4.ClusterIPFamily(c.Family),
 			PodSubnet:         pods,

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
+	"sigs.k8s.io/kind/pkg/log"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -99,7 +100,7 @@ func TestConfigIsCheckedBeforeAnythingIsMade(t *testing.T) {
 			assert.ErrorContains(t, err, row.want)
 		})
 	}
-	got, err := Config{Binary: binary}.withDefaults()
+	got, err := Config{Binary: binary, Provision: func([]byte, log.Logger) error { return nil }}.withDefaults()
 	require.NoError(t, err)
 	assert.Equal(t, Proxy{Name: "chainwalk", Mode: "iptables", Binary: binary}, got.Proxy)
 	assert.Equal(t, []any{"chainwalk", scenarios.FamilyDual, netfilter.NFT, 3, 8},

@@ -2,12 +2,12 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
-	kind "sigs.k8s.io/kind/pkg/cluster"
 	"sigs.k8s.io/kind/pkg/cluster/nodes"
 
 	"github.com/chainwalk/chainwalk/kindtest/onkind/nodeimage"
@@ -20,13 +20,16 @@ func (c *Cluster) provision(ctx context.Context) error {
 		return err
 	}
 	c.chooseImage(ctx)
+	config, err := json.Marshal(kindConfig(c.config))
+	if err != nil {
+		return err
+	}
 	c.made = true
 	var failed error
 	made := make(chan struct{})
 	go func() {
 		defer close(made)
-		failed = c.provider.Create(c.config.Name, kind.CreateWithV1Alpha4Config(kindConfig(c.config)),
-			kind.CreateWithStopBeforeSettingUpKubernetes(true))
+		failed = c.config.Provision(config, c.progress)
 	}()
 	select {
 	case <-made:

@@ -10,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/onkind/beside"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/kind"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/provision"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -39,7 +40,8 @@ func (r *run) clusters(own, proxy string) ([]cluster.Config, error) {
 	first := cluster.Config{
 		Name: r.options.cluster, Existing: r.options.cluster != "", Keep: r.keep, Image: r.image, Family: scenarios.IPFamily(r.family),
 		Workers: r.workers, Dialect: netfilter.Dialect(r.tool), Binary: own, Progress: r.out, Artifacts: r.artifacts(0),
-		Proxy: cluster.Proxy{Name: r.proxy, Mode: r.mode, Binary: proxy},
+		Provision: provision.Nodes,
+		Proxy:     cluster.Proxy{Name: r.proxy, Mode: r.mode, Binary: proxy},
 	}
 	if r.single || r.only == partChanges {
 		return []cluster.Config{first}, nil

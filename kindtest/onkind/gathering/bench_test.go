@@ -23,6 +23,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/overlay"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/provision"
 )
 
 const (
@@ -62,7 +63,8 @@ func newBench(t *testing.T) *bench {
 	b := &bench{root: root, chainwalk: built(t, root, "chainwalk")}
 	collector := built(t, root, "chainwalk-collect")
 	b.Cluster, err = cluster.Start(t.Context(), cluster.Config{Name: name, Binary: b.chainwalk, Workers: 2, Pool: 2,
-		Image: os.Getenv("NODE_IMAGE"), Progress: t.Output()})
+		Provision: provision.Nodes,
+		Image:     os.Getenv("NODE_IMAGE"), Progress: t.Output()})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, done := context.WithTimeout(context.Background(), 2*time.Minute)
