@@ -20,6 +20,8 @@ type doctorOptions struct {
 	out     string
 	shrinks int
 	verbose bool
+
+	allPackets, anySize bool
 }
 
 func newDoctorCommand(s streams) *cobra.Command {
@@ -32,6 +34,10 @@ ports, and to addresses of no service) through the rules of the given nodes, and
 for the given objects. It prints one finding for each repair: its code, how many services and ways suffer, the repair, the rules at fault,
 and an example packet. The first line is the whole answer. It judges rules by what they do, not by who wrote them.
 
+It also looks at all replies that the rules of each node stop: to a packet that the node lets through and that the objects promise, this is
+a finding, too. --all-packets=false leaves it out. A node with more than 300 devices is left out, and the report says so, unless
+--all-packets is given.
+
 Run "chainwalk snapshot" on a node to get its NodeSnapshot. Connections that depend on a node without a snapshot count as not judged.
 With -A, --context or --kubeconfig it gathers the objects and the snapshots from the cluster itself, as "chainwalk gather" does.`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml > objects.yaml
@@ -41,6 +47,7 @@ With -A, --context or --kubeconfig it gathers the objects and the snapshots from
 		Args:    noArgs,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return o.live.checkSources(cmd, true) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.anySize = cmd.Flags().Changed("all-packets")
 			return runDoctor(cmd.Context(), s, o)
 		},
 	}
@@ -49,6 +56,8 @@ With -A, --context or --kubeconfig it gathers the objects and the snapshots from
 	cmd.Flags().StringVar(&o.out, "out", "", "folder for a scenario of each finding")
 	cmd.Flags().IntVar(&o.shrinks, "shrinks", 300, "how many smaller scenarios to try for each finding; 0: none")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "print all findings, with the way of every packet rule by rule")
+	cmd.Flags().BoolVar(&o.allPackets, "all-packets", true,
+		"also look at all replies on each node, and not only at those to one packet of each class")
 	completeWords(cmd, "output", "text", "json", "html")
 	return cmd
 }
@@ -62,6 +71,9 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 		return err
 	}
 	defer collect(collectOften)()
+	if cluster.AllPackets = o.allPackets; !o.anySize {
+		cluster.MostDevices = mostDevices
+	}
 	report, err := cluster.Examine(ctx)
 	if errors.Is(err, live.ErrBothDialects) {
 		return fmt.Errorf("%w (--tools)", err)

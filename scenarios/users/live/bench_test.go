@@ -16,7 +16,7 @@ func largeCluster(tb testing.TB, services int, fault large.Fault) *Cluster {
 	c, err := large.New(services, 5)
 	require.NoError(tb, err)
 	require.NoError(tb, c.Break(fault))
-	return &Cluster{Objects: c.Objects, Config: c.Config, Snapshots: c.Snapshots}
+	return &Cluster{Objects: c.Objects, Config: c.Config, Snapshots: c.Snapshots, AllPackets: true, MostDevices: 300}
 }
 
 // One thing that breaks a large cluster is one screen.

@@ -34,6 +34,10 @@ type Cluster struct {
 	// Backend is the backend of iptables that kube-proxy writes, legacy or nft, where a node has rules of both. Packets are
 	// walked through both.
 	Dialect netfilter.Dialect
+	// AllPackets has an examination look at all packets of each node too, for those that it lets through and whose replies it stops.
+	// MostDevices is how many devices a node may have for that; 0: any number.
+	AllPackets  bool
+	MostDevices int
 
 	// ends are addresses of which the topology has who has them, found those of pods that snapshots alone tell of, and only is the one family
 	// that the topology is of; see View.

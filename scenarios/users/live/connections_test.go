@@ -99,6 +99,7 @@ func TestLiveConnectionsAreJudged(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cluster := recorded(t, "legacy", "demo-worker")
+			cluster.AllPackets = false // some of the rules stop replies to others too
 			cluster.Snapshots[0].Conntrack = []snapshot.Connection{tc.entry}
 			edit(t, cluster.Snapshots[0], netfilter.IPv4, "-A FORWARD -m comment", tc.rule+"\n[0:0] -A FORWARD -m comment")
 			e, err := cluster.exam()
@@ -133,4 +134,73 @@ func TestRecordedConnectionsGoOn(t *testing.T) {
 	suffer, err := e.look(t.Context(), errands)
 	require.NoError(t, err)
 	assert.Zero(t, suffer)
+}
+
+// withRule is the recorded cluster with a rule in FORWARD of one node, of whose packets all are looked at.
+func withRule(t *testing.T, rule string) *Cluster {
+	t.Helper()
+	cluster := recorded(t, "legacy", dumpNodes...)
+	edit(t, cluster.Snapshots[1], netfilter.IPv4, "-A FORWARD -m comment", rule+"\n[0:0] -A FORWARD -m comment")
+	return cluster
+}
+
+// Rules that stop replies to some of all packets, and not those to the packets of each class that are walked anyway.
+func TestRulesThatStopRepliesAreFoundAmongAllPackets(t *testing.T) {
+	for _, row := range []struct{ name, rule, replies, service string }{
+		{"by the port of the client", "-A FORWARD -p tcp -m tcp --dport 41000:41099 -j DROP", "port 41000-41099", "shop/web"},
+		{"by the state of the connection", "-A FORWARD -p udp -m udp --dport 45000:45999 -m conntrack --ctstate ESTABLISHED -j DROP",
+			"port 45000-45999", ""},
+		{"by the port of the server", "-A FORWARD -s 10.244.2.3/32 -p tcp -m tcp --sport 8080 --dport 41000:41099 -j REJECT " +
+			"--reject-with tcp-reset",
+			"from 10.244.2.3 source port 8080", "shop/web"},
+		{"by an address outside", "-A FORWARD -d 203.0.113.128/25 -m conntrack --ctstate ESTABLISHED -j DROP",
+			"to 203.0.113.128-203.0.113.255", "shop/np-local"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			cluster := withRule(t, row.rule)
+			f := finding(t, cluster)
+			assert.Equal(t, cause.ForeignDrop, f.Code)
+			assert.Equal(t, []string{"demo-worker"}, f.Nodes)
+			require.Len(t, f.Foreign, 1)
+			assert.Equal(t, row.rule, f.Foreign[0].Text)
+			require.NotEmpty(t, f.Stopped)
+			text := textOf(t, examined(t, cluster))
+			t.Log(text)
+			assert.Contains(t, text, row.replies)
+			if row.service != "" {
+				assert.Contains(t, f.Services, row.service)
+			}
+			if f.Outside { // no machine of the scenario has the address
+				_, _, err := cluster.Witness(t.Context(), f, 0)
+				require.ErrorIs(t, err, ErrNoWitness)
+			} else {
+				assert.Contains(t, witnessed(t, cluster, f), strings.TrimPrefix(row.rule, "-A FORWARD"))
+			}
+			cluster.AllPackets = false
+			assert.Empty(t, examined(t, cluster).Findings, "no packet of a class meets it")
+		})
+	}
+}
+
+// What is stopped of set purpose, or only perhaps, is no finding.
+func TestRepliesThatNobodyIsPromised(t *testing.T) {
+	for name, row := range map[string]struct{ rule, says string }{
+		"the port of a server":                   {"-A FORWARD -p tcp -m tcp --dport 3306 -j DROP", ""},
+		"a port that nobody serves":              {"-A FORWARD -s 10.244.2.3/32 -p tcp -m tcp --sport 9999 -j DROP", ""},
+		"a source that nobody has":               {"-A FORWARD -s 10.99.0.0/16 -j DROP", ""},
+		"an address outside that is blocked":     {"-A FORWARD -d 203.0.113.128/25 -j DROP", ""},
+		"the packets themselves are stopped too": {"-A FORWARD -s 192.0.2.0/24 -j DROP", ""},
+		"only if a list has the client": {"-A FORWARD -p tcp -m tcp --dport 50000:60000 -m recent --rcheck --name seen --mask 255.255.255.255 " +
+			"--rdest -j DROP", "only if [-m recent --rcheck --name seen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if row.says == "" {
+				row.says = "where a packet gets through, the reply does"
+			}
+			report := examined(t, withRule(t, row.rule))
+			assert.Empty(t, report.Findings, textOf(t, report))
+			require.Len(t, report.AllPackets, 3)
+			assert.Contains(t, report.AllPackets[1].Answer, row.says)
+		})
+	}
 }

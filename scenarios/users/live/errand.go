@@ -30,6 +30,7 @@ const (
 	actInvalid act = "an answer that conntrack rejects" // a segment of the server out of the window
 	actReply   act = "a later packet of the connection" // data from the server
 	actLive    act = "data of a connection that a node remembers"
+	actReplied act = "one of all packets"
 )
 
 // The client's ports for a first and a second connection.
@@ -43,7 +44,7 @@ type errand struct {
 	attempt oracle.Attempt
 	act     act
 	pick    netip.AddrPort // the endpoint of the first connection, for acts after one
-	live    *live          // for actLive
+	live    *live          // for actLive and actReplied
 }
 
 // String is the errand in a few words.
@@ -248,6 +249,8 @@ func (l *lab) try(spec *oracle.Spec, p errand, tell bool) (wrong []oracle.Violat
 		return l.inject(spec, p)
 	case actLive:
 		return l.goOn(spec, p)
+	case actReplied:
+		return l.thereAndBack(spec, p)
 	}
 	defer l.Network.CheckpointOnTheWay()()
 	flow, way, err := l.keep(p)

@@ -21,8 +21,10 @@ type live struct {
 	input inet.Input
 	// src and dst are the packet's addresses when it leaves the node.
 	src, dst netip.AddrPort
-	// first is what became of the first packet.
+	// first is what became of the first packet; not of actReplied, of which input is the first packet.
 	first oracle.Way
+	// replies are those that fare as the one to this packet, of actReplied.
+	replies *PacketRange
 }
 
 // established are a packet of each end for every TCP connection that a node remembers as made. Those of pods that are gone are left
@@ -75,8 +77,8 @@ func (e *exam) packetsOf(node string, c *snapshot.Connection) []errand {
 	}
 	var out []errand
 	for _, l := range []live{
-		{node, scenarios.SideClient, segment(from, a.To), back, to, first},
-		{node, scenarios.SideServer, segment(to, back), a.To, from, first},
+		{node: node, side: scenarios.SideClient, input: segment(from, a.To), src: back, dst: to, first: first},
+		{node: node, side: scenarios.SideServer, input: segment(to, back), src: a.To, dst: from, first: first},
 	} {
 		if e.arrive(node, &l.input) {
 			out = append(out, errand{attempt: a, act: actLive, pick: to, live: &l})

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -20,6 +21,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 	labs "github.com/chainwalk/chainwalk/scenarios/world/lab"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 // Examine judges what the nodes with a snapshot do with packets by what the objects promise.
@@ -45,6 +47,9 @@ func (e *exam) look(ctx context.Context, errands []errand) (suffer int, err erro
 	})
 	if err == nil {
 		err = e.doubt(errands)
+	}
+	if err == nil {
+		err = g.allPackets(ctx)
 	}
 	if err != nil {
 		return suffer, err
@@ -372,6 +377,22 @@ func (e *exam) judge(ctx context.Context, errands []errand, suffers func(*suffer
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// heal lets our proxier start and sync over the rules of a host: what is kube-proxy's is then as it should be, and
+// what is not is left as it was.
+func (c *Cluster) heal(host *packetsim.Host, node *corev1.Node, config *kubeproxyconfig.KubeProxyConfiguration) error {
+	own := config.DeepCopy()
+	own.HostnameOverride = node.Name
+	objects := slices.DeleteFunc(slices.Clone(c.Objects), func(o manifest.Object) bool { // most of them, and kube-proxy asks for none
+		_, is := o.Object.(*corev1.Pod)
+		return is
+	})
+	_, err := sim.Rules(sim.RulesInput{Objects: objects, Configuration: own, Node: node, Host: host})
+	if err != nil {
+		return fmt.Errorf("what kube-proxy would write on %s: %w", node.Name, err)
 	}
 	return nil
 }

@@ -32,10 +32,13 @@ func (f *group) isTwin(o *group) bool {
 
 // join adds the fault in the other family. The finding is told as that of IPv4.
 func (f *group) join(o *group) {
-	six := o.Cause
+	six, stopped := o.Cause, slices.Concat(f.Stopped, o.Stopped)
 	if f.Family == netfilter.IPv6 {
 		f.Cause, six = six, f.Cause
+		stopped = slices.Concat(o.Stopped, f.Stopped)
 	}
+	shown := min(len(stopped), shownRules)
+	f.Stopped, f.MoreStopped = stopped[:shown], f.MoreStopped+o.MoreStopped+len(stopped)-shown
 	f.Also = six
 	f.Says = strings.TrimSuffix(f.Says, ".") + " (IPv4 and IPv6)."
 	for _, rules := range []struct{ into, from map[Rule]*factRule }{

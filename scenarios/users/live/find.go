@@ -206,6 +206,13 @@ func (e *exam) stopOf(s *story, toService bool) (out stop) {
 			return out
 		}
 		hops := s.journeys[0].Hops
+		if there := &hops[0]; there.Outcome.Back != nil { // this host has stopped the reply
+			of := cause.OfOutcomes(there.Host, there.Input, []packetsim.Outcome{there.Outcome}, e.world().Node(there.Host))
+			if len(of) > 0 {
+				out.cause = of[0]
+			}
+			return out
+		}
 		last := &hops[len(hops)-1]
 		out.cause, _ = cause.OfOutcome(last.Host, last.Input, &last.Outcome, e.world().Node(last.Host))
 	}

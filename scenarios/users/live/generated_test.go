@@ -35,7 +35,7 @@ func simulatedOf(t *testing.T, s *scenarios.Scenario) *Cluster {
 	resolved = resolved.With(netfilter.Legacy)
 	world, err := sim.NewWorld(t.Context(), resolved, sim.Options{Direct: true})
 	require.NoError(t, err)
-	c := &Cluster{Objects: resolved.Objects, NodeConfigs: resolved.Configs}
+	c := &Cluster{Objects: resolved.Objects, NodeConfigs: resolved.Configs, AllPackets: true}
 	if !slices.ContainsFunc(s.Topology.Nodes, func(n scenarios.Node) bool { return !reflect.ValueOf(n.KubeProxy).IsZero() }) {
 		c.Config, c.NodeConfigs = resolved.Configs[resolved.Nodes[0].Name], nil
 	}

@@ -277,6 +277,13 @@ func (f *group) suffers(e *exam, s *suffering) {
 		}
 		f.Packets = append(f.Packets, packet)
 	}
+	if s.live != nil && s.live.replies != nil && !slices.Contains(f.Stopped, *s.live.replies) {
+		if len(f.Stopped) < shownRules {
+			f.Stopped = append(f.Stopped, *s.live.replies)
+		} else {
+			f.MoreStopped++
+		}
+	}
 	if len(f.attempts) < maxWitnesses {
 		f.attempts = append(f.attempts, s)
 	}

@@ -30,7 +30,7 @@ var recordedObjects = sync.OnceValues(func() ([]manifest.Object, error) {
 
 // recorded is the recorded cluster, with the rules of a variant of the tools.
 func recorded(t testing.TB, tools string, nodes ...string) *Cluster {
-	c := &Cluster{Config: &kubeproxyconfig.KubeProxyConfiguration{ClusterCIDR: "10.244.0.0/16,fd00:10:244::/56"}}
+	c := &Cluster{Config: &kubeproxyconfig.KubeProxyConfiguration{ClusterCIDR: "10.244.0.0/16,fd00:10:244::/56"}, AllPackets: true}
 	objects, err := recordedObjects()
 	require.NoError(t, err)
 	c.Objects = slices.Clone(objects)

@@ -54,6 +54,7 @@ func (r *Report) body() dom.Part {
 			return dom.Element("li", dom.Textf("%d connections, %s", u.Connections, u.Why))
 		}),
 		page.Listed("Notes", r.Notes, page.Item),
+		page.Listed("All packets", r.AllPackets, func(a *AllPackets) dom.Part { return dom.Element("li", dom.Text(a.Node+": "+a.Answer)) }),
 		page.Listed("Nodes", r.Nodes, func(n *NodeReport) dom.Part { return dom.Element("li", dom.Text(n.Name+": "+n.Text())) }))
 }
 
@@ -71,6 +72,7 @@ func (d *drawing) finding(f *Finding, id string) dom.Part {
 			dom.If(f.Remedy != "", page.Fact("fix it", page.Code(f.Remedy))),
 			dom.If(f.Also.Remedy != "" && f.Also.Remedy != f.Remedy, page.Fact("and of IPv6", page.Code(f.Also.Remedy))),
 			held("missing", f.Missing), held("foreign", f.Foreign), held("moved", f.Moved), held("decided", f.Deciding),
+			dom.Each(f.Stopped, func(r *PacketRange) dom.Part { return page.Fact("replies", dom.Text(r.Node+": "+r.Replies)) }),
 			dom.Each(f.Remembered, func(r *string) dom.Part { return page.Fact("forget", page.Code(*r)) })),
 		dom.Parts(packets...))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -32,6 +33,8 @@ type Report struct {
 	// Findings are what is wrong, the worst first: what pods and nodes suffer from before what clients outside do, then by the number of
 	// services and of connections.
 	Findings []Finding `json:"findings"`
+	// AllPackets is what becomes of the replies to all packets of each node, if that was asked for.
+	AllPackets []AllPackets `json:"allPackets,omitempty"`
 	// Doubts are what was taken for granted, and may be otherwise.
 	Doubts []Doubt `json:"doubts,omitempty"`
 	// Unjudged are the packet classes that could not be judged.
@@ -103,6 +106,9 @@ type Finding struct {
 	Remembered []string `json:"remembered,omitempty"`
 	// Packets are the first of the connections that suffer.
 	Packets []Packet `json:"packets"`
+	// Stopped are, of all packets, replies that the cause stops, the first sets of them; MoreStopped counts the others.
+	Stopped     []PacketRange `json:"stopped,omitempty"`
+	MoreStopped int           `json:"moreStopped,omitempty"`
 
 	attempts []*suffering
 }
@@ -124,6 +130,51 @@ type Packet struct {
 	Way  []string `json:"way,omitempty"`
 
 	told []story // the same for a page
+}
+
+// PacketRange is replies that fare alike on a node.
+type PacketRange struct {
+	Node string `json:"node"`
+	// Replies is one range of them.
+	Replies string `json:"replies"`
+}
+
+// AllPackets is what becomes of all replies on a node, to the ports that Linux gives to clients. It says nothing of those that a rule stops
+// only since NAT translates their connection.
+type AllPackets struct {
+	Node string `json:"node"`
+	// Answer is all of it in one line.
+	Answer string `json:"answer"`
+	// Stopped counts the sets of replies that the node stops to packets that it lets through, and that somebody is promised. They are in
+	// the findings.
+	Stopped int `json:"stopped,omitempty"`
+	// Unknown says why it cannot be said of some replies.
+	Unknown []string `json:"unknown,omitempty"`
+	// Skipped says why the packets of the node were not looked at; empty: they were.
+	Skipped string `json:"skipped,omitempty"`
+}
+
+// open notes that something cannot be said.
+func (a *AllPackets) open(why string) {
+	if !slices.Contains(a.Unknown, why) {
+		a.Unknown = append(a.Unknown, why)
+	}
+}
+
+// conclude puts the answer into words.
+func (a *AllPackets) conclude() {
+	switch {
+	case a.Skipped != "":
+		a.Answer = "not looked at: " + a.Skipped
+		return
+	case a.Stopped > 0:
+		a.Answer = plural(a.Stopped, "set") + " of replies to packets that get through are stopped (see the findings)"
+	default:
+		a.Answer = "where a packet gets through, the reply does"
+	}
+	if len(a.Unknown) > 0 {
+		a.Answer += "; of some it cannot be said: " + strings.Join(a.Unknown, "; ")
+	}
 }
 
 // Doubt is something that was taken for granted, with the number of the connections that meet it.

@@ -19,8 +19,9 @@ type story struct {
 // result is how it ends, in words.
 func (s *story) result() string {
 	switch c := s.connection; {
-	case c == nil && s.journeys[0].End == "": // in one host alone
-		return string(s.journeys[0].Hops[0].Outcome.Verdict)
+	case c == nil && s.journeys[0].End == "": // in one host alone, there or there and back
+		hops := s.journeys[0].Hops
+		return string(hops[len(hops)-1].Outcome.Verdict)
 	case c == nil:
 		return s.journeys[0].String()
 	case c.Made:
@@ -68,6 +69,13 @@ func (s story) lines() []string {
 
 // summary tells a way by its hosts.
 func (s story) summary() string {
+	if s.connection == nil && s.journeys[0].End == "" {
+		var hops []string
+		for i := range s.journeys[0].Hops {
+			hops = append(hops, s.journeys[0].Hops[i].Outcome.Summary())
+		}
+		return fmt.Sprintf("%.4g: %s: %s", s.probability, s.journeys[0].Hops[0].Host, strings.Join(hops, "; the reply: "))
+	}
 	text := fmt.Sprintf("%.4g: %s", s.probability, s.journeys[0])
 	if s.journeys[0].End == network.EndDelivered {
 		text += "; " + s.result()

@@ -35,6 +35,9 @@ func (r *Report) WriteText(w io.Writer, verbose bool) error {
 		p.printf("not judged: %s, %s\n", plural(u.Connections, "connection"), u.Why)
 	})
 	some(p, "notes", r.Notes, func(note string) { p.printf("note: %s\n", note) })
+	some(p, "kinds of nodes", packetLines(r.AllPackets, verbose), func(n nodeLine) {
+		p.printf("all packets of %s: %s\n", p.names(n.nodes), n.text)
+	})
 	some(p, "kinds of nodes", nodeLines(r.Nodes), func(n nodeLine) { p.printf("%s: %s\n", p.names(n.nodes), n.text) })
 	return p.err
 }
@@ -159,6 +162,7 @@ func (p *printer) finding(f *Finding) {
 		p.field("", f.Also.Remedy)
 	}
 	p.evidence(f)
+	p.stopped(f)
 	for i := range f.Packets {
 		if i > 0 && !p.verbose {
 			return
@@ -203,6 +207,20 @@ func (p *printer) evidence(f *Finding) {
 	}
 }
 
+// stopped prints which of all replies suffer.
+func (p *printer) stopped(f *Finding) {
+	more := len(f.Stopped) + f.MoreStopped
+	for i := range f.Stopped {
+		p.field("replies", f.Stopped[i].Node+": "+f.Stopped[i].Replies)
+		if more--; !p.verbose {
+			break
+		}
+	}
+	if more > 0 {
+		p.field("", "and "+plural(more, "more set"))
+	}
+}
+
 func (p *printer) packet(packet *Packet) {
 	p.field("packet", packet.Packet)
 	p.field("  want", packet.Want)
@@ -242,6 +260,23 @@ func nodeLines(nodes []NodeReport) []nodeLine {
 		if nodes[i].Judged && !nodes[i].Proxy.Walked {
 			out[at].runs = nodes[i].Proxy.Name
 		}
+	}
+	return out
+}
+
+// packetLines are what is said of all packets of nodes, those of which the same is said together: unless verbose, of those where a reply is
+// stopped, or may be.
+func packetLines(all []AllPackets, verbose bool) []nodeLine {
+	var out []nodeLine
+	for i := range all {
+		if a := &all[i]; !verbose && a.Stopped+len(a.Unknown) == 0 && a.Skipped == "" {
+			continue
+		}
+		at := slices.IndexFunc(out, func(l nodeLine) bool { return l.text == all[i].Answer })
+		if at < 0 {
+			at, out = len(out), append(out, nodeLine{text: all[i].Answer})
+		}
+		out[at].nodes = append(out[at].nodes, all[i].Node)
 	}
 	return out
 }

@@ -159,7 +159,7 @@ func (w *witness) scenario(ctx context.Context, narrow bool) (*scenarios.Scenari
 // checks are the steps that fail.
 func (w *witness) checks(expect scenarios.Expect) []scenarios.Step {
 	connect := connectStep(w.attempt, expect)
-	if w.act == actConnect {
+	if w.act == actConnect || w.act == actReplied {
 		return []scenarios.Step{{Connect: &connect}}
 	}
 	if w.act == actMartian {

@@ -1,0 +1,98 @@
+// Package replies finds the replies that the rules of a host stop.
+package replies
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
+
+// clientPorts are the ports to which replies are looked at: those that Linux gives to clients by default (ip_local_port_range). A firewall
+// that stops packets to the port of a server also stops the replies to a client with this port, and no client has it.
+var clientPorts = forall.Ports{First: 32768, Last: 60999}
+
+// MostSets is how many sets of replies Stopped gives.
+const MostSets = 1000
+
+// Set is replies that fare alike: from the servers Src and SrcPorts of its space to the clients Dst and DstPorts.
+type Set struct {
+	forall.Space
+	// Client is a likely one.
+	Client netip.Addr
+	// Unknown says why it cannot be said whether they are stopped; empty: they are.
+	Unknown string
+}
+
+// Stopped are all replies of a family that the rules of a host stop, in packets that come to it as answers of connections that NAT does not
+// translate. bare is the host without rules: what it stops is left out. more says that there are more than MostSets.
+func Stopped(h, bare *packetsim.Host, family netfilter.Family) (sets []Set, more bool, err error) {
+	o := forall.Options{Families: []netfilter.Family{family}, Classes: []forall.Class{forall.Replying}, Ignore: forall.Detail}
+	without, err := forall.Of(bare, o)
+	if err != nil {
+		return nil, false, err
+	}
+	o.Beside = without
+	with, err := forall.Of(h, o)
+	if err != nil || with.Equal(without) {
+		return nil, false, err
+	}
+	for a := range with.Apart(without, &forall.Comparison{Family: family, Class: forall.Replying}) {
+		set := Set{Space: a.Space}
+		likely, _ := a.Witness()
+		set.Client = likely.Dst
+		if !arrives(a.There) || !set.toClients() {
+			continue
+		}
+		for i := range a.Here {
+			if f := &a.Here[i].Fate; f.Unmodelled != "" {
+				set.Unknown = f.Unmodelled
+			}
+		}
+		if set.Unknown == "" && arrives(a.Here) {
+			continue
+		}
+		if names := holding(&a.Space); len(names) > 0 && set.Unknown == "" {
+			set.Unknown = fmt.Sprintf("replies are stopped only if [%s]", strings.Join(names, "] and ["))
+		}
+		if len(sets) == MostSets {
+			return sets, true, nil
+		}
+		sets = append(sets, set)
+	}
+	return sets, false, nil
+}
+
+// arrives says whether packets get through, whatever happens by chance.
+func arrives(d forall.Distribution) bool {
+	return !slices.ContainsFunc(d, func(s forall.Share) bool { return !s.Fate.Arrives() })
+}
+
+// holding are the conditions that must hold.
+func holding(s *forall.Space) (names []string) {
+	for _, n := range s.Names {
+		if n.Holds {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+// toClients says whether the replies are to ports of clients, or of a protocol without ports.
+func (s *Set) toClients() bool {
+	ported := s.Protos.First == s.Protos.Last && inet.Proto(s.Protos.First).HasPorts()
+	return !ported || s.DstPorts.First <= clientPorts.Last && s.DstPorts.Last >= clientPorts.First
+}
+
+// ClientPort is a port of a client to which the replies are, port if that is one.
+func (s *Set) ClientPort(port uint16) uint16 {
+	if s.DstPorts.Has(port) {
+		return port
+	}
+	return max(s.DstPorts.First, clientPorts.First)
+}
