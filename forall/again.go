@@ -35,10 +35,8 @@ func (c *changes) within(t touched, r *xtables.Rule) touched {
 		t.dst = narrowed(t.dst, set)
 	}
 	for _, m := range r.Matches {
-		if m, is := m.(*match.Addrtype); is && m.DstTypes != 0 && !m.InvDst && !m.LimitIfaceIn && !m.LimitIfaceOut {
-			t.dst = narrowed(t.dst, c.where(string(rune(m.DstTypes)), func(v diagram.Value) bool {
-				return c.t.HasType(addrOf(v, c.six), "", m.DstTypes)
-			}))
+		if set, known := c.typesOf(c.t, m); known {
+			t.dst = narrowed(t.dst, set)
 		}
 	}
 	if set := destinationPorts(r); set != nil {
@@ -79,21 +77,16 @@ func destinationPorts(r *xtables.Rule) diagram.Set {
 // changes are what is not the same in two tables.
 type changes struct {
 	places
-	t        *packetsim.Terrain // of both
-	old, now *ruleset.Table
-	same     map[[2]*ruleset.Chain]bool // with the chains that they lead to
-	// differing are the names of the chains that are not one Chain in both tables, and reaches the chains of both that lead to such a one.
-	differing map[string]bool
-	reaches   map[*ruleset.Chain]bool
-	last      string // that does not lead to one
-	found     []touched
-	tooMany   bool
+	t       *packetsim.Terrain // of both
+	found   []touched
+	tooMany bool
 
-	w      *world
-	class  Class
-	tables map[[2]*nftables.Table]*tablePair
-	moves  moves
-	b      *builder // reads rules of nftables
+	w         *world
+	class     Class
+	iptTables map[[2]*ruleset.Table]*iptPair
+	tables    map[[2]*nftables.Table]*tablePair
+	moves     moves
+	b         *builder // reads rules of nftables
 }
 
 // changesOf are the packets that may meet rules which are not the same in two terrains. It is false if that is not known.
@@ -120,10 +113,12 @@ func (c *changes) moved(old, now *packetsim.Terrain) bool {
 		}
 		to = append(to, c.found[i].dst...)
 	}
-	c.moves.to, c.tables = diagram.SetOf(to...), nil
 	if len(to) == 0 || c.class != New {
-		c.moves.to = nil
 		return true
+	}
+	c.moves.to = diagram.SetOf(to...)
+	for _, p := range c.tables {
+		p.touch()
 	}
 	for _, t := range []*packetsim.Terrain{old, now} {
 		for at := range netfilter.NumHooks {
@@ -182,14 +177,7 @@ func (c *changes) at(a, b *packetsim.HookChain) bool {
 		a.Rules.Family() != b.Rules.Family() || a.Rules.Dialect() != b.Rules.Dialect():
 		return false
 	}
-	if c.old != a.Table || c.now != b.Table {
-		c.old, c.now, c.same, c.differing = a.Table, b.Table, map[[2]*ruleset.Chain]bool{}, map[string]bool{}
-		c.reaches, c.last = map[*ruleset.Chain]bool{}, ""
-		for _, name := range c.now.Differing(c.old) {
-			c.differing[name] = true
-		}
-	}
-	c.chain(a.Chain, b.Chain, touched{}, 0)
+	c.iptPairOf(a, b).chain(a.Chain, b.Chain, touched{}, 0)
 	return true
 }
 
@@ -201,102 +189,4 @@ func (c *changes) add(t touched) {
 	if c.tooMany = c.tooMany || len(c.found) >= mostTouched; !c.tooMany {
 		c.found = append(c.found, t)
 	}
-}
-
-// chain adds what is not the same in two chains, of packets that come there.
-func (c *changes) chain(a, b *ruleset.Chain, come touched, depth int) {
-	switch {
-	case c.tooMany || c.alike(a, b):
-		return
-	case a == nil || b == nil || depth > deepest:
-		c.add(come)
-		return
-	}
-	for i, j := 0, 0; i < len(a.Rules) || j < len(b.Rules); {
-		gone, more := untilAlike(a.Rules[i:], b.Rules[j:], sameRule)
-		for _, r := range slices.Concat(a.Rules[i:i+gone], b.Rules[j:j+more]) {
-			c.add(c.within(come, r))
-		}
-		if i, j = i+gone, j+more; i == len(a.Rules) || j == len(b.Rules) {
-			continue
-		}
-		r := a.Rules[i]
-		if i != j && saysPlace(r) {
-			c.add(c.within(come, r))
-		}
-		if jump, is := r.Target.(*xtables.Jump); is {
-			if to, other := c.old.Chain(jump.Chain), c.now.Chain(jump.Chain); !c.alike(to, other) {
-				c.chain(to, other, c.within(come, r), depth+1)
-			}
-		}
-		i, j = i+1, j+1
-	}
-}
-
-// farthest is how far apart the rules may be in two chains that are the same.
-const farthest = 64
-
-// untilAlike is how many rules two lists begin with that are not in the other one.
-func untilAlike[R any](a, b []R, alike func(R, R) bool) (gone, more int) {
-	for far := 0; far <= farthest; far++ {
-		for gone := range far + 1 {
-			if more := far - gone; gone < len(a) && more < len(b) && alike(a[gone], b[more]) {
-				return gone, more
-			}
-		}
-	}
-	return len(a), len(b)
-}
-
-// alike says whether two chains are the same, with those that they lead to.
-func (c *changes) alike(a, b *ruleset.Chain) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	if a == b {
-		return !c.leads(a, 0)
-	}
-	key := [2]*ruleset.Chain{a, b}
-	if same, known := c.same[key]; known {
-		return same
-	}
-	c.same[key] = true // a loop makes no difference
-	same := slices.EqualFunc(a.Rules, b.Rules, sameRule)
-	for i := 0; same && i < len(a.Rules); i++ {
-		if jump, is := a.Rules[i].Target.(*xtables.Jump); is {
-			same = c.alike(c.old.Chain(jump.Chain), c.now.Chain(jump.Chain))
-		}
-	}
-	c.same[key] = same
-	return same
-}
-
-// fewRules is up to how many rules a chain is looked at sooner than it is remembered.
-const fewRules = 2
-
-// leads says whether a chain that both tables have leads to one that is not one Chain in both.
-func (c *changes) leads(a *ruleset.Chain, depth int) bool {
-	remembers := len(a.Rules) > fewRules || depth > fewRules
-	if remembers {
-		if does, known := c.reaches[a]; known {
-			return does
-		}
-		c.reaches[a] = false // a loop makes no difference
-	}
-	does := false
-	for _, r := range a.Rules {
-		jump, is := r.Target.(*xtables.Jump)
-		if !is || jump.Chain == c.last {
-			continue
-		}
-		if to := c.now.Chain(jump.Chain); c.differing[jump.Chain] || to != nil && c.leads(to, depth+1) {
-			does = true
-			break
-		}
-		c.last = jump.Chain
-	}
-	if remembers {
-		c.reaches[a] = does
-	}
-	return does
 }

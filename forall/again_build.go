@@ -1,6 +1,7 @@
 package forall
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -43,6 +44,7 @@ func (f *Fates) builderOf(p *part, packets only) *builder {
 	of := func(known diagram.Set) *builder {
 		b := newBuilder(p.world, p.world.newStore(), p.terrain, p.class, &f.options)
 		b.only, b.sight.known = packets, known
+		b.points, b.to, b.indexed = p.world.memory.pointIndexes(), packets.dst, cmp.Or(f.options.indexed, longIndexed)
 		return b
 	}
 	first := of(packets.dst)
@@ -180,7 +182,7 @@ func (o *only) meets(r rule) bool {
 // portsMeet says whether a rule may match some of them, by their destination ports.
 func (o *only) portsMeet(r rule) bool {
 	ipt, is := r.(*iptRule)
-	if !is {
+	if !is || o.ports == nil {
 		return true
 	}
 	of := destinationPorts(ipt.Rule)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakenft"
+	"github.com/chainwalk/chainwalk/forall"
 )
 
 // TestWorkedOutAgainAfterCommit changes rules of nftables by a transaction: the chains and sets that it leaves alone are the same ones.
@@ -23,6 +24,11 @@ func TestWorkedOutAgainAfterCommit(t *testing.T) {
 	map refused {
 		type ipv4_addr . inet_proto . inet_service : verdict
 		elements = { 10.96.0.9 . tcp . 80 : drop }
+	}
+
+	map moves {
+		type ipv4_addr : ipv4_addr
+		elements = { 10.96.0.3 : 10.244.0.4 }
 	}
 
 	map sinks {
@@ -51,6 +57,11 @@ func TestWorkedOutAgainAfterCommit(t *testing.T) {
 		type nat hook prerouting priority dstnat; policy accept;
 		jump both
 		ip daddr . meta l4proto . th dport vmap @services
+		jump moving
+	}
+
+	chain moving {
+		dnat to ip daddr map @moves
 	}
 
 	chain forward {
@@ -61,22 +72,30 @@ func TestWorkedOutAgainAfterCommit(t *testing.T) {
 	}
 }
 `
-	for name, commit := range map[string]string{
-		"what a service leads to behind its translation": "add element ip t refused { 10.244.0.3 . tcp . 9090 : drop }",
-		"a chain that the chain of a service leads to":   "flush chain ip t marks\nadd rule ip t marks meta mark set 0x2",
-		"a chain that is met before and behind": "delete element ip t services { 10.96.0.2 . tcp . 80 : goto c1 }\n" +
-			"add element ip t services { 10.96.0.2 . tcp . 80 : goto c0 }",
+	for name, commits := range map[string][]string{
+		"what a service leads to behind its translation": {"add element ip t refused { 10.244.0.3 . tcp . 9090 : drop }"},
+		"a chain that the chain of a service leads to":   {"flush chain ip t marks\nadd rule ip t marks meta mark set 0x2"},
+		"a chain that is met before and behind": {"delete element ip t services { 10.96.0.2 . tcp . 80 : goto c1 }\n" +
+			"add element ip t services { 10.96.0.2 . tcp . 80 : goto c0 }"},
+		"an element by which a rule translates, and what packets meet behind it": {
+			"add element ip t moves { 10.96.0.4 : 10.244.0.5 }", "add element ip t refused { 10.244.0.5 . tcp . 80 : drop }"},
+		"an element that leads to a chain, and that chain": {
+			"add element ip t services { 10.96.0.5 . tcp . 80 : goto c1 }", "flush chain ip t c1\nadd rule ip t c1 drop"},
+		"a chain that leads to another one, and that one": {
+			"add chain ip t more\nadd rule ip t more meta mark set 0x4\nadd rule ip t marks jump more", "add rule ip t more drop"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := hairpinHost(t, text)
 			f := fatesOf(t, h, nil)
-			for _, commit := range []string{"add rule ip t c1 counter", commit} {
+			for _, commit := range append([]string{"add rule ip t c1 counter"}, commits...) {
 				var errors bytes.Buffer
 				nft := fakenft.New(fakenft.Options{Namespace: h.Netfilter()})
 				require.Zero(t, nft.Run([]string{"nft", "-f", "-"}, strings.NewReader(commit+"\n"), io.Discard, &errors), &errors)
 				g, alone := fatesOf(t, h, f), fatesOf(t, h, nil)
-				assert.True(t, g.Equal(alone))
-				assert.Equal(t, commit != "add rule ip t c1 counter", !g.Equal(f))
+				assert.True(t, g.Equal(alone), commit)
+				assert.Equal(t, commit != "add rule ip t c1 counter", !g.Equal(f), commit)
+				_, known := forall.Touched(f, g)
+				assert.True(t, known, commit)
 				f = g
 			}
 		})

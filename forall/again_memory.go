@@ -4,17 +4,34 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
-	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// memory is what fates that are worked out beside others find again of rules of nftables. It depends on the sets and chains alone, not on
-// the hosts that have them: each use compares it with what is there now.
+// memory is what fates that are worked out beside others find again of rules. It depends on the tables, chains and sets alone, not on the
+// hosts that have them: each use compares it with what is there now.
 type memory struct {
-	sets   map[setPlace]*setIndex
-	chains map[*nftables.Chain]*gist
-	asked  int // for chains since the last trim
+	tables    map[iptName]*tableWays
+	points    map[*ruleset.Chain]*pointIndex
+	nftTables map[nftName]*nftWays
+	sets      map[setPlace]*setIndex
+}
+
+// nftName is what a table of nftables is called.
+type nftName struct {
+	family nftables.Family
+	name   string
+}
+
+// trim forgets the indexes of chains that were not asked since the last time.
+func (m *memory) trim() {
+	for c, x := range m.points {
+		if !x.asked {
+			delete(m.points, c)
+		}
+		x.asked = false
+	}
 }
 
 // setPlace is where in the keys of a set a destination is.
@@ -25,9 +42,10 @@ type setPlace struct {
 
 // setIndex is the elements of a set by their destination.
 type setIndex struct {
-	set  *nftables.Set // as it was
-	of   map[string][]*nftables.Element
-	rest []*nftables.Element // those that are no key
+	set  *nftables.Set                         // as it was
+	of   map[diagram.Value]*nftables.Element   // of each destination one
+	more map[diagram.Value][]*nftables.Element // and the others
+	rest []*nftables.Element                   // those that are no key
 }
 
 // fewPoints is up to how many destinations are looked up one by one.
@@ -36,9 +54,14 @@ const fewPoints = 1024
 // elementsTo are the elements of a set without intervals that have one of these destinations at a place of their key, or that are no key.
 // They are false if it is quicker to look at all.
 func (m *memory) elementsTo(s *nftables.Set, dst *run, known diagram.Set) (iter.Seq[*nftables.Element], bool) {
-	isRange := func(i diagram.Interval) bool { return i.First != i.Last }
-	if setChanges(s) || len(known) > fewPoints || slices.ContainsFunc(known, isRange) {
+	if setChanges(s) {
 		return nil, false
+	}
+	many := 0.0
+	for _, in := range known {
+		if many += in.Size(); many > fewPoints {
+			return nil, false
+		}
 	}
 	x := m.indexOf(s, dst)
 	return func(yield func(*nftables.Element) bool) {
@@ -47,10 +70,18 @@ func (m *memory) elementsTo(s *nftables.Set, dst *run, known diagram.Set) (iter.
 				return
 			}
 		}
-		for _, point := range known {
-			for _, e := range x.of[string(bytesOf(point.First, dst.n))] {
-				if !yield(e) {
+		for _, in := range known {
+			for to := in.First; ; to = to.Next() {
+				if e := x.of[to]; e != nil && !yield(e) {
 					return
+				}
+				for _, e := range x.more[to] {
+					if !yield(e) {
+						return
+					}
+				}
+				if to == in.Last {
+					break
 				}
 			}
 		}
@@ -62,7 +93,7 @@ func (m *memory) indexOf(s *nftables.Set, dst *run) *setIndex {
 	place := setPlace{name: s.Name, at: dst.at, n: dst.n}
 	x := m.sets[place]
 	if x == nil || x.set.KeyLen != s.KeyLen || x.set.Flags != s.Flags {
-		x = &setIndex{of: make(map[string][]*nftables.Element, s.Len())}
+		x = &setIndex{of: make(map[diagram.Value]*nftables.Element, s.Len()), more: map[diagram.Value][]*nftables.Element{}}
 		for e := range s.Unsorted() {
 			x.add(e, dst)
 		}
@@ -89,8 +120,12 @@ func (x *setIndex) add(e *nftables.Element, dst *run) {
 		x.rest = append(x.rest, e)
 		return
 	}
-	key := dst.in(e.Key)
-	x.of[string(key)] = append(x.of[string(key)], e)
+	to := numberOf(dst.in(e.Key))
+	if x.of[to] == nil {
+		x.of[to] = e
+	} else {
+		x.more[to] = append(x.more[to], e)
+	}
 }
 
 func (x *setIndex) remove(e *nftables.Element, dst *run) {
@@ -99,96 +134,12 @@ func (x *setIndex) remove(e *nftables.Element, dst *run) {
 		x.rest = slices.DeleteFunc(x.rest, same)
 		return
 	}
-	key := string(dst.in(e.Key))
-	if left := slices.DeleteFunc(x.of[key], same); len(left) > 0 {
-		x.of[key] = left
+	to := numberOf(dst.in(e.Key))
+	if x.of[to] == e {
+		delete(x.of, to)
+	} else if left := slices.DeleteFunc(x.more[to], same); len(left) > 0 {
+		x.more[to] = left
 	} else {
-		delete(x.of, key)
+		delete(x.more, to)
 	}
-}
-
-// gist is what the comparison of two tables needs of a chain that both have.
-type gist struct {
-	named bool            // it asks for a set that has a name
-	sets  []*nftables.Set // the others
-	leads []string        // chains
-	to    []diagram.Value // what it may translate destinations to
-	toAny bool            // it may translate to others, too
-}
-
-// fewChains is up to how many chains nothing is forgotten.
-const fewChains = 1024
-
-// trim forgets chains if most of them were not asked for since the last time.
-func (m *memory) trim() {
-	if len(m.chains) > 2*m.asked+fewChains {
-		m.chains = nil
-	}
-	m.asked = 0
-}
-
-// gistOf is the gist of a chain of a table.
-func (c *changes) gistOf(of *nftables.Chain, t *nftables.Table) *gist {
-	m := &c.w.memory
-	m.asked++
-	known := m.chains[of]
-	if known != nil {
-		return known
-	}
-	known = &gist{}
-	for _, r := range of.Rules {
-		for _, x := range r.Exprs {
-			switch x := x.(type) {
-			case *expr.Immediate:
-				if v := x.Data.Verdict; v != nil && leads(v) {
-					known.leads = append(known.leads, v.Chain)
-				}
-			case *expr.Lookup:
-				set := t.Set(x.Set)
-				if set == nil || set.Flags&nftables.SetAnonymous == 0 {
-					known.named = true
-					continue
-				}
-				known.sets = append(known.sets, set)
-				for e := range verdicts(set) {
-					if leads(e.Data.Verdict) {
-						known.leads = append(known.leads, e.Data.Verdict.Chain)
-					}
-				}
-			}
-		}
-		to, any := c.targetsOf(r, t)
-		known.to, known.toAny = append(known.to, to...), known.toAny || any
-	}
-	if m.chains == nil {
-		m.chains = map[*nftables.Chain]*gist{}
-	}
-	m.chains[of] = known
-	return known
-}
-
-// alikeByGist is alike for a chain that is one Chain in both tables and asks for no sets that have names. It is false if the chain is none.
-func (p *tablePair) alikeByGist(a, b *nftables.Chain) (same, known bool) {
-	if a != b || a == nil {
-		return false, false
-	}
-	of := p.c.gistOf(a, p.now)
-	if of.named {
-		return false, false
-	}
-	for _, set := range of.sets {
-		if p.old.Set(set.Name) != set || p.now.Set(set.Name) != set {
-			return false, false
-		}
-	}
-	to := p.c.moves.to
-	if len(to) > 0 && (of.toAny || slices.ContainsFunc(of.to, to.Has)) {
-		return false, true
-	}
-	for _, name := range of.leads {
-		if !p.alike(name) {
-			return false, true
-		}
-	}
-	return true, true
 }

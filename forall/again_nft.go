@@ -20,8 +20,13 @@ import (
 type tablePair struct {
 	c        *changes
 	old, now *nftables.Table
-	same     map[string]bool // chains that are the same, with those that they lead to
 	sets     map[string]*setPair
+	// chains and named are the names of the chains, and of the sets that have names, which are not the same in both.
+	chains, named []string
+	ways          *nftWays
+	// touched are the chains and sets that are not the same in both, or that translate to what packets are asked for, and all that lead to
+	// such a one.
+	touched map[spot]bool
 }
 
 // setPair is a set as it is in both tables. It is not comparable if more than elements differs.
@@ -37,7 +42,10 @@ func (c *changes) pairOf(old, now *nftables.Table) *tablePair {
 		if c.tables == nil {
 			c.tables = map[[2]*nftables.Table]*tablePair{}
 		}
-		c.tables[key] = &tablePair{c: c, old: old, now: now, same: map[string]bool{}, sets: map[string]*setPair{}}
+		p := &tablePair{c: c, old: old, now: now, sets: map[string]*setPair{}}
+		p.chains, p.named = p.changed()
+		p.touch()
+		c.tables[key] = p
 	}
 	return c.tables[key]
 }
@@ -129,26 +137,7 @@ func (p *tablePair) touchesSets(r *nftables.Rule) bool {
 }
 
 // alike says whether a chain is the same in both tables, with those that it leads to, and translates to nothing that packets are asked for.
-func (p *tablePair) alike(name string) bool {
-	if same, known := p.same[name]; known {
-		return same
-	}
-	p.same[name] = true // a loop makes no difference
-	a, b := p.old.Chain(name), p.now.Chain(name)
-	if same, known := p.alikeByGist(a, b); known {
-		p.same[name] = same
-		return same
-	}
-	same := a == b
-	if a != nil && b != nil {
-		same = slices.EqualFunc(a.Rules, b.Rules, p.sameRule)
-		for i := 0; same && i < len(b.Rules); i++ {
-			same = p.leadsAlike(b.Rules[i]) && !p.c.translates(a.Rules[i], p.old) && !p.c.translates(b.Rules[i], p.now)
-		}
-	}
-	p.same[name] = same
-	return same
-}
+func (p *tablePair) alike(name string) bool { return !p.touched[spot{chain: name}] }
 
 // leadsAlike says whether a rule has the same elements in both tables, and leads to chains that are alike.
 func (p *tablePair) leadsAlike(r *nftables.Rule) bool {
@@ -160,8 +149,11 @@ func (p *tablePair) leadsAlike(r *nftables.Rule) bool {
 			}
 		case *expr.Lookup:
 			set := p.now.Set(x.Set)
-			if of := p.set(x.Set); set.Flags&nftables.SetAnonymous == 0 && len(of.differing) > 0 {
-				return false
+			if set.Flags&nftables.SetAnonymous == 0 {
+				if p.touched[spot{set: x.Set}] {
+					return false
+				}
+				continue
 			}
 			for e := range verdicts(set) {
 				if leads(e.Data.Verdict) && !p.alike(e.Data.Verdict.Chain) {
@@ -243,14 +235,12 @@ func (p *tablePair) within(r *nftables.Rule, come touched, depth int) {
 					c.add(ofElement(here, e, runs))
 				}
 			}
-			for e := range verdicts(set) {
-				if v := e.Data.Verdict; leads(v) && !p.alike(v.Chain) {
-					to := here
-					if set.Flags&nftables.SetInterval == 0 && e.Flags == 0 {
-						to = ofElement(here, e, runs)
-					}
-					p.chain(p.old.Chain(v.Chain), p.now.Chain(v.Chain), to, depth+1)
+			for e := range p.leading(set) {
+				to, v := here, e.Data.Verdict
+				if set.Flags&nftables.SetInterval == 0 && e.Flags == 0 {
+					to = ofElement(here, e, runs)
 				}
+				p.chain(p.old.Chain(v.Chain), p.now.Chain(v.Chain), to, depth+1)
 			}
 		}
 		if i == last { // to read a set takes long if it is large
@@ -345,42 +335,8 @@ func (c *changes) translates(r *nftables.Rule, t *nftables.Table) bool {
 }
 
 func (c *changes) mayMove(r *nftables.Rule, t *nftables.Table) bool {
-	to, others := c.targetsOf(r, t)
+	to, others := targetsOf(r, t, c.six)
 	return others || slices.ContainsFunc(to, c.moves.to.Has)
-}
-
-// targetsOf are the destinations to which a rule may translate, and whether it may translate to others, too.
-func (c *changes) targetsOf(r *nftables.Rule, t *nftables.Table) (to []diagram.Value, others bool) {
-	size := 4
-	if c.six {
-		size = 16
-	}
-	isNAT := false
-	take := func(d *expr.Data) {
-		if d != nil && len(d.Bytes) >= size {
-			to = append(to, numberOf(d.Bytes[:size]))
-		}
-	}
-	for _, x := range r.Exprs {
-		switch x := x.(type) {
-		case *expr.NAT:
-			isNAT = isNAT || !x.Source
-		case *expr.Redir:
-			return nil, true
-		case *expr.Immediate:
-			take(&x.Data)
-		case *expr.Lookup:
-			if set := t.Set(x.Set); x.Map && set != nil {
-				for e := range set.Unsorted() {
-					take(e.Data)
-				}
-			}
-		}
-	}
-	if !isNAT {
-		return nil, false
-	}
-	return to, len(to) == 0
 }
 
 // movesByIPT says whether rules of iptables may translate a destination to one of those that are asked for.

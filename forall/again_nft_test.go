@@ -90,6 +90,13 @@ type drawnNFT struct {
 	chains                     [4][]string
 }
 
+// lastRules are behind the rules of prerouting and output, of filter, and of postrouting.
+var lastRules = [...]string{
+	"\t\tip daddr . meta l4proto . th dport vmap @services\n\t\tip daddr 172.18.0.3 meta l4proto . th dport vmap @ports\n",
+	"\t\tct state new ip daddr . meta l4proto . th dport vmap @refused\n",
+	"\t\tct status dnat ip saddr . ip daddr . meta l4proto . th dport @hairpin masquerade\n",
+}
+
 func (d *drawnNFT) text() string {
 	var b strings.Builder
 	elements := func(list []string) string {
@@ -114,15 +121,8 @@ func (d *drawnNFT) text() string {
 	b.WriteString("\tchain rejects {\n\t\treject\n\t}\n\n")
 	for i, head := range []string{"pre {\n\t\ttype nat hook prerouting priority dstnat;", "out {\n\t\ttype nat hook output priority dstnat;",
 		"forward {\n\t\ttype filter hook forward priority filter;", "post {\n\t\ttype nat hook postrouting priority srcnat;"} {
-		of, last := max(0, i-1), "\t\tip daddr . meta l4proto . th dport vmap @services\n"+
-			"\t\tip daddr 172.18.0.3 meta l4proto . th dport vmap @ports\n"
-		switch of {
-		case 1:
-			last = "\t\tct state new ip daddr . meta l4proto . th dport vmap @refused\n"
-		case 2:
-			last = "\t\tct status dnat ip saddr . ip daddr . meta l4proto . th dport @hairpin masquerade\n"
-		}
-		fmt.Fprintf(&b, "\tchain %s policy accept;\n%s%s\t}\n\n", head, strings.Join(d.rules[of], ""), last)
+		of := max(0, i-1)
+		fmt.Fprintf(&b, "\tchain %s policy accept;\n%s%s\t}\n\n", head, strings.Join(d.rules[of], ""), lastRules[of])
 	}
 	b.WriteString("}\n")
 	return b.String()

@@ -3,23 +3,17 @@
 package forall_test
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/fakenft"
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 var only4 = []netfilter.Family{netfilter.IPv4}
@@ -67,72 +61,6 @@ func perLanguage(b *testing.B, counts []int, run func(*testing.B, services)) {
 			b.Run(fmt.Sprintf("%s/services=%d", language, count), func(b *testing.B) { run(b, services{count: count, native: native}) })
 		}
 	}
-}
-
-// BenchmarkOneChangedService works out the fates of a node when one endpoint of a service has got another port, beside those before: when a
-// commit has changed its chain, and when all rules were read from another text.
-func BenchmarkOneChangedService(b *testing.B) {
-	for _, commit := range []bool{true, false} {
-		b.Run(map[bool]string{true: "commit", false: "text"}[commit], func(b *testing.B) {
-			perLanguage(b, []int{1000, 10000}, func(b *testing.B, s services) {
-				h := s.host(b)
-				f, err := forall.Of(h, forall.Options{Families: only4})
-				require.NoError(b, err)
-				switch s.port = 9090; {
-				case commit && s.native:
-					commitPortNFT(b, h, &s)
-				case commit:
-					commitPort(b, h, &s)
-				default:
-					h = s.host(b)
-				}
-				start := processorTime(b)
-				for b.Loop() {
-					g, err := forall.Of(h, forall.Options{Families: only4, Beside: f})
-					require.NoError(b, err)
-					require.False(b, g.Equal(f))
-				}
-				reportProcessorTime(b, start)
-			})
-		})
-	}
-}
-
-// commitPort gives the endpoint of the service in the middle its port, as kube-proxy does: it writes the endpoint's chain anew.
-func commitPort(b *testing.B, h *packetsim.Host, s *services) {
-	b.Helper()
-	chain := fmt.Sprintf("KUBE-SEP-%d-0 ", s.count/2)
-	text := "*nat\n:" + chain + "- [0:0]\n"
-	for line := range strings.Lines(s.text()) {
-		if strings.HasPrefix(line, "-A "+chain) {
-			text += line
-		}
-	}
-	kernel := fakeipt.First(h.Netfilter())
-	var errors bytes.Buffer
-	require.Zero(b, kernel.Run([]string{"iptables-restore", "--noflush"}, strings.NewReader(text+"COMMIT\n"), io.Discard, &errors), &errors)
-}
-
-// commitPortNFT gives the endpoint of the service in the middle its port, as kube-proxy's mode nftables does: it writes the service's chain
-// anew, and the element for its hairpin.
-func commitPortNFT(b *testing.B, h *packetsim.Host, s *services) {
-	b.Helper()
-	i := s.count / 2
-	was := services{count: s.count, native: true}
-	old, chain := was.hairpinOf(i), ""
-	for line := range strings.Lines(s.nft()) {
-		if strings.HasPrefix(line, fmt.Sprintf("\tchain service-%d {", i)) {
-			chain = "take"
-		} else if chain == "take" {
-			chain = strings.TrimSpace(line)
-		}
-	}
-	text := fmt.Sprintf("flush chain ip kube-proxy service-%d\nadd rule ip kube-proxy service-%d %s\n"+
-		"delete element ip kube-proxy hairpin-connections { %s }\nadd element ip kube-proxy hairpin-connections { %s }\n",
-		i, i, chain, old, s.hairpinOf(i))
-	var errors bytes.Buffer
-	nft := fakenft.New(fakenft.Options{Namespace: h.Netfilter()})
-	require.Zero(b, nft.Run([]string{"nft", "-f", "-"}, strings.NewReader(text), io.Discard, &errors), &errors)
 }
 
 // processorTime is what the process has had of the processors, which depends less on what else the machine does.

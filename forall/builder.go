@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -70,6 +71,7 @@ func newBuilder(w *world, store *diagram.Store, t *packetsim.Terrain, class Clas
 	}
 	b.terrain = cutsOf(t)
 	b.sortOrigins(t)
+	b.readChains.typesOf = func(m xtables.Match) (diagram.Set, bool) { return b.places.typesOf(t, m) }
 	return b
 }
 

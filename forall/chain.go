@@ -8,7 +8,6 @@ import (
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
-	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -20,8 +19,10 @@ type chain struct {
 	reads reads // with those of the chains that it leads to
 	asks  []asked
 	alike classes // of destinations by asks, if these are many
-	// partly says that rules were left out that match none of the packets that the builder works out.
-	partly bool
+	// partly says that rules were left out that match none of the packets that the builder works out. numbers are those of the rules that
+	// were read; nil: all were.
+	partly  bool
+	numbers []int32
 
 	table    *ruleset.Table
 	family   netfilter.Family
@@ -58,46 +59,6 @@ const longChain = 16
 
 // fewAsks is up to how many destinations that a chain asks for are asked for one by one.
 const fewAsks = 32
-
-// readChains are the chains of either language that were looked at.
-type readChains struct {
-	s      *diagram.Store
-	chains map[any]*chain
-}
-
-// baseOf is the chain of a hook.
-func (read *readChains) baseOf(h *packetsim.HookChain) *chain {
-	if h.Chain != nil {
-		c := read.iptChain(h.Rules, h.Table, h.Chain)
-		c.drops = h.Chain.Policy == ruleset.PolicyDrop
-		return c
-	}
-	c := read.nftChain(h.NFTTable, h.NFTChain)
-	c.drops = h.NFTChain.Policy != nil && *h.NFTChain.Policy == expr.Drop
-	return c
-}
-
-// jumpTo is the chain of a name that a rule of another chain leads to; nil: it is not there.
-func (read *readChains) jumpTo(c *chain, name string) *chain {
-	if c.table != nil {
-		if to := c.table.Chain(name); to != nil {
-			return read.iptChainOf(c.table, to, c.family, c.dialect)
-		}
-		return nil
-	}
-	if to := c.nftTable.Chain(name); to != nil {
-		return read.nftChain(c.nftTable, to)
-	}
-	return nil
-}
-
-// ledTo is jumpTo for the chain that a rule of iptables leads to.
-func (read *readChains) ledTo(c *chain, r *iptRule, name string) *chain {
-	if r.to == nil {
-		r.to = read.jumpTo(c, name)
-	}
-	return r.to
-}
 
 // sumKey is a chain and the state in which it is entered, without what it does not look at.
 type sumKey struct {
@@ -236,6 +197,7 @@ func (p *places) candidates(c *chain, st state) []int32 {
 	if !byPort && !c.partly {
 		return all
 	}
+	p.sight.strayed = p.sight.strayed || c.partly && p.only.ports != nil && !byPort // rules were left out by their ports
 	return slices.DeleteFunc(all, func(i int32) bool {
 		r := c.rules[i]
 		return c.partly && !p.only.meets(r) || byPort && !p.only.portsMeet(r)
@@ -305,7 +267,7 @@ func (b *builder) inTurn(c *chain, rules []int32, st state) diagram.ID {
 	case 0:
 		return b.is(fell, st)
 	case 1:
-		return c.rules[rules[0]].run(b, c, int(rules[0]), st)
+		return c.rules[rules[0]].run(b, c, c.numberOf(int(rules[0])), st)
 	}
 	half := len(rules) / 2
 	return b.s.Replace(b.inTurn(c, rules[:half], st), func(a diagram.Atom) diagram.ID {
@@ -351,7 +313,7 @@ func (b *builder) scan() {
 
 // scanHooks scans the base chains that packets meet behind the translation of their destination, or the others.
 func scanHooks(b *builder, behind bool, late map[*chain]bool) {
-	b.sight.early = !behind
+	b.sight.early, b.whole = !behind, behind
 	for at := range b.entries {
 		hook, early := netfilter.Hook(at), true
 		for _, e := range b.entries[at] {
@@ -393,8 +355,9 @@ func (b *builder) scanChain(c *chain, behind bool, late map[*chain]bool) {
 	first := !c.lookedAt
 	c.lookedAt = true
 	late[c] = late[c] || behind
+	b.leftOut = b.leftOut || c.partly
 	for _, r := range c.rules {
-		if !behind && !b.only.meets(r) {
+		if !behind && !(b.only.meets(r) && b.only.portsMeet(r)) {
 			c.partly, b.leftOut = true, true
 			continue
 		}
@@ -419,6 +382,14 @@ func (b *builder) scanChain(c *chain, behind bool, late map[*chain]bool) {
 			}
 		}
 	}
+}
+
+// numberOf is the number in the chain of one of the rules that were read.
+func (c *chain) numberOf(rule int) int {
+	if c.numbers == nil {
+		return rule
+	}
+	return int(c.numbers[rule])
 }
 
 // ask adds destinations that the chain asks for.

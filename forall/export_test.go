@@ -24,6 +24,12 @@ func (o Options) Alone() Options {
 	return o
 }
 
+// IndexedFrom are options with which chains of so many rules have an index by destinations.
+func (o Options) IndexedFrom(rules int) Options {
+	o.indexed = rules
+	return o
+}
+
 // Views are how many destinations of IPv4 are walked, and whether that failed with groups of endpoints.
 func Views(h *packetsim.Host, o Options) (int, bool) {
 	t, err := h.Terrain(netfilter.IPv4)

@@ -52,29 +52,54 @@ func (read *readChains) iptChainOf(table *ruleset.Table, c *ruleset.Chain, famil
 	if known := read.chains[c]; known != nil {
 		return known
 	}
-	made := &chain{name: table.Name() + " " + c.Name, table: table, family: family, dialect: dialect, rules: make([]rule, len(c.Rules))}
-	room, sets := make([]iptRule, len(c.Rules)), make(diagram.Set, 0, len(c.Rules))
-	for i, r := range c.Rules {
+	made := &chain{name: table.Name() + " " + c.Name, table: table, family: family, dialect: dialect}
+	rules := c.Rules
+	if read.points != nil && !read.whole && len(rules) >= read.indexed {
+		made.numbers = read.pointsOf(c).meeting(read.to)
+		made.partly = len(made.numbers) < len(rules)
+		rules = make([]*xtables.Rule, len(made.numbers))
+		for i, number := range made.numbers {
+			rules[i] = c.Rules[number]
+		}
+	}
+	made.rules = make([]rule, len(rules))
+	room, sets := make([]iptRule, len(rules)), make(diagram.Set, 0, len(rules))
+	for i, r := range rules {
 		room[i] = iptRule{Rule: r, any: true}
 		made.rules[i] = &room[i]
+		for _, m := range r.Matches {
+			if set, is := read.typesOf(m); is {
+				room[i].narrow(set)
+			}
+		}
 		if r.Dst == nil {
 			continue
 		}
 		in, known := addrInterval(r.Dst)
-		if !known {
-			continue
-		}
-		room[i].any, room[i].dst = false, diagram.Set{}
-		if in != nil {
+		switch {
+		case !known:
+		case r.Dst.Invert && in == nil:
+		case r.Dst.Invert:
+			room[i].narrow(diagram.Set{*in}.Not(read.s.Limit(vDst)))
+		case in == nil:
+			room[i].narrow(nil)
+		default:
 			sets = append(sets, *in)
-			room[i].dst = sets[len(sets)-1 : len(sets) : len(sets)]
-		}
-		if r.Dst.Invert {
-			room[i].dst = append(diagram.Set{}, room[i].dst.Not(read.s.Limit(vDst))...)
+			room[i].narrow(sets[len(sets)-1 : len(sets) : len(sets)])
 		}
 	}
 	read.chains[c] = made
 	return made
+}
+
+// narrow says that the rule may match these destinations only.
+func (r *iptRule) narrow(to diagram.Set) {
+	if !r.any {
+		to = r.dst.And(to)
+	}
+	if r.any, r.dst = false, to; to == nil {
+		r.dst = diagram.Set{}
+	}
 }
 
 // addrSet is the addresses of a match, without its inversion. It is false for a mask that is no prefix.

@@ -96,4 +96,5 @@ type Options struct {
 
 	generation int  // how many nodes a builder makes before it forgets them; 0: defaultGeneration
 	alone      bool // endpoints are not walked in groups
+	indexed    int  // from how many rules on a chain has an index by destinations; 0: longIndexed
 }

@@ -6,48 +6,61 @@ import (
 	"strings"
 )
 
-// hairpinOf is the element of the first endpoint of a service in the set of hairpins.
-func (s *services) hairpinOf(i int) string {
-	pod, port, proto := podOf(i, 0), 8080, "tcp"
-	if s.port != 0 && i == s.count/2 {
-		port = s.port
-	}
-	if i%11 == 0 {
-		proto = "udp"
-	}
-	return fmt.Sprintf("%s . %s . %s . %d", pod, pod, proto, port)
-}
-
 // podOf is the address of an endpoint.
 func podOf(service, endpoint int) string {
 	return fmt.Sprintf("10.244.%d.%d", (service*endpoints+endpoint)/250, (service*endpoints+endpoint)%250+2)
+}
+
+// hairpinsOf are the elements of a service's endpoints in the set of hairpins.
+func (s *services) hairpinsOf(i int) (elements []string) {
+	_, proto := s.addrOf(i)
+	for e := range endpoints {
+		elements = append(elements, fmt.Sprintf("%s . %s . %s . %d", podOf(i, e), podOf(i, e), proto, s.portOf(i, e)))
+	}
+	return elements
+}
+
+// elementOf is the element of a service in the map of services.
+func (s *services) elementOf(i int) string {
+	ip, proto := s.addrOf(i)
+	return fmt.Sprintf("%s . %s . 80 : goto service-%d", ip, proto, i)
+}
+
+// portElementOf is the element of a service in the map of node ports.
+func (s *services) portElementOf(i int) string {
+	_, proto := s.addrOf(i)
+	return fmt.Sprintf("%s . %d : goto external-%d", proto, 30000+i/10, i)
+}
+
+// externalOf are the rules of the chain of a service's node port.
+func (s *services) externalOf(i int) []string {
+	return []string{"meta mark set meta mark | 0x00004000", fmt.Sprintf("goto service-%d", i)}
+}
+
+// drawOf is the rule of a service's chain.
+func (s *services) drawOf(i int) string {
+	_, proto := s.addrOf(i)
+	var draws []string
+	for e := range endpoints {
+		draws = append(draws, fmt.Sprintf("%d : %s . %d", e, podOf(i, e), s.portOf(i, e)))
+	}
+	return fmt.Sprintf("meta l4proto %s dnat ip to numgen random mod %d map { %s }", proto, endpoints, strings.Join(draws, ", "))
 }
 
 // nft are the same services as kube-proxy's mode nftables has them.
 func (s *services) nft() string {
 	var ips, hairpins, addrs, ports, chains []string
 	for i := range s.count {
-		ip, proto := fmt.Sprintf("10.96.%d.%d", i/250, i%250+1), "tcp"
-		if i%11 == 0 {
-			proto = "udp"
+		if s.gone[i] {
+			continue
 		}
-		ips = append(ips, ip)
-		addrs = append(addrs, fmt.Sprintf("%s . %s . 80 : goto service-%d", ip, proto, i))
-		if i%10 == 0 {
-			ports = append(ports, fmt.Sprintf("%s . %d : goto external-%d", proto, 30000+i/10, i))
-			chains = append(chains, fmt.Sprintf("\tchain external-%d {\n\t\tmeta mark set meta mark | 0x00004000\n\t\tgoto service-%d\n\t}\n", i, i))
+		ip, _ := s.addrOf(i)
+		ips, addrs, hairpins = append(ips, ip), append(addrs, s.elementOf(i)), append(hairpins, s.hairpinsOf(i)...)
+		if s.hasNodePort(i) {
+			ports = append(ports, s.portElementOf(i))
+			chains = append(chains, fmt.Sprintf("\tchain external-%d {\n\t\t%s\n\t}\n", i, strings.Join(s.externalOf(i), "\n\t\t")))
 		}
-		var draws []string
-		for e := range endpoints {
-			pod, port := podOf(i, e), 8080
-			if s.port != 0 && i == s.count/2 && e == 0 {
-				port = s.port
-			}
-			hairpins = append(hairpins, fmt.Sprintf("%s . %s . %s . %d", pod, pod, proto, port))
-			draws = append(draws, fmt.Sprintf("%d : %s . %d", e, pod, port))
-		}
-		chains = append(chains, fmt.Sprintf("\tchain service-%d {\n\t\tmeta l4proto %s dnat ip to numgen random mod %d map { %s }\n\t}\n",
-			i, proto, endpoints, strings.Join(draws, ", ")))
+		chains = append(chains, fmt.Sprintf("\tchain service-%d {\n\t\t%s\n\t}\n", i, s.drawOf(i)))
 	}
 	if s.reversed {
 		for _, list := range [][]string{ips, hairpins, addrs, ports, chains} {

@@ -17,6 +17,9 @@ type services struct {
 	count int
 	// port is that of an endpoint of the service in the middle; 0: 8080, as of the others.
 	port int
+	// ports are those of the first endpoints of some services, whose chains have them in their names; and some services are gone.
+	ports map[int]int
+	gone  map[int]bool
 	// unmarked leaves the mark for masquerading out of that service.
 	unmarked bool
 	// reversed writes chains and disjoint rules in the other order.
@@ -27,39 +30,98 @@ type services struct {
 
 const endpoints = 5
 
+// addrOf is the cluster IP and the protocol of a service.
+func (s *services) addrOf(i int) (ip, proto string) {
+	ip, proto = fmt.Sprintf("10.96.%d.%d", i/250, i%250+1), "tcp"
+	if i%11 == 0 {
+		proto = "udp"
+	}
+	return ip, proto
+}
+
+// portOf is the port of an endpoint of a service.
+func (s *services) portOf(i, endpoint int) int {
+	switch port, is := s.ports[i]; {
+	case endpoint > 0:
+	case is:
+		return port
+	case s.port != 0 && i == s.count/2:
+		return s.port
+	}
+	return 8080
+}
+
+func (s *services) hasNodePort(i int) bool { return i%10 == 0 }
+
+// chainsOf are the names of the chains of a service.
+func (s *services) chainsOf(i int) []string {
+	names := []string{fmt.Sprintf("KUBE-SVC-%d", i)}
+	if s.hasNodePort(i) {
+		names = append(names, fmt.Sprintf("KUBE-EXT-%d", i))
+	}
+	for e := range endpoints {
+		names = append(names, s.endpointChain(i, e))
+	}
+	return names
+}
+
+func (s *services) endpointChain(i, e int) string {
+	name := fmt.Sprintf("KUBE-SEP-%d-%d", i, e)
+	if port, is := s.ports[i]; is && e == 0 {
+		name += fmt.Sprintf("-%d", port)
+	}
+	return name
+}
+
+// jumpTo is the rule that leads to a service by its address.
+func (s *services) jumpTo(i int) string {
+	ip, proto := s.addrOf(i)
+	return fmt.Sprintf("-A KUBE-SERVICES -d %s/32 -p %s -m %s --dport 80 -j KUBE-SVC-%d\n", ip, proto, proto, i)
+}
+
+// portJumpTo is the rule that leads to a service by its node port; empty: it has none.
+func (s *services) portJumpTo(i int) string {
+	_, proto := s.addrOf(i)
+	if !s.hasNodePort(i) {
+		return ""
+	}
+	return fmt.Sprintf("-A KUBE-NODEPORTS -p %s -m %s --dport %d -j KUBE-EXT-%d\n", proto, proto, 30000+i/10, i)
+}
+
+// rulesOf are the rules of a service's own chains.
+func (s *services) rulesOf(i int) string {
+	var b strings.Builder
+	ip, proto := s.addrOf(i)
+	if s.hasNodePort(i) {
+		fmt.Fprintf(&b, "-A KUBE-EXT-%d -j KUBE-MARK-MASQ\n-A KUBE-EXT-%d -j KUBE-SVC-%d\n", i, i, i)
+	}
+	if !s.unmarked || i != s.count/2 {
+		fmt.Fprintf(&b, "-A KUBE-SVC-%d ! -s 10.244.0.0/16 -d %s/32 -p %s -m %s --dport 80 -j KUBE-MARK-MASQ\n", i, ip, proto, proto)
+	}
+	for e := range endpoints {
+		chain, draw := s.endpointChain(i, e), ""
+		if left := endpoints - e; left > 1 {
+			draw = fmt.Sprintf(" -m statistic --mode random --probability %.11f", 1/float64(left))
+		}
+		fmt.Fprintf(&b, "-A KUBE-SVC-%d%s -j %s\n-A %s -s %s/32 -j KUBE-MARK-MASQ\n-A %s -p %s -m %s -j DNAT --to-destination %s:%d\n",
+			i, draw, chain, chain, podOf(i, e), chain, proto, proto, podOf(i, e), s.portOf(i, e))
+	}
+	return b.String()
+}
+
 func (s *services) text() string {
 	var heads, jumps, nodePorts, chains []string
 	for i := range s.count {
-		ip, proto := fmt.Sprintf("10.96.%d.%d", i/250, i%250+1), "tcp"
-		if i%11 == 0 {
-			proto = "udp"
+		if s.gone[i] {
+			continue
 		}
-		heads = append(heads, fmt.Sprintf(":KUBE-SVC-%d - [0:0]\n", i))
-		jumps = append(jumps, fmt.Sprintf("-A KUBE-SERVICES -d %s/32 -p %s -m %s --dport 80 -j KUBE-SVC-%d\n", ip, proto, proto, i))
-		if i%10 == 0 {
-			heads = append(heads, fmt.Sprintf(":KUBE-EXT-%d - [0:0]\n", i))
-			nodePorts = append(nodePorts, fmt.Sprintf("-A KUBE-NODEPORTS -p %s -m %s --dport %d -j KUBE-EXT-%d\n", proto, proto, 30000+i/10, i))
-			chains = append(chains, fmt.Sprintf("-A KUBE-EXT-%d -j KUBE-MARK-MASQ\n-A KUBE-EXT-%d -j KUBE-SVC-%d\n", i, i, i))
+		for _, name := range s.chainsOf(i) {
+			heads = append(heads, ":"+name+" - [0:0]\n")
 		}
-		var b strings.Builder
-		if !s.unmarked || i != s.count/2 {
-			fmt.Fprintf(&b, "-A KUBE-SVC-%d ! -s 10.244.0.0/16 -d %s/32 -p %s -m %s --dport 80 -j KUBE-MARK-MASQ\n", i, ip, proto, proto)
+		jumps, chains = append(jumps, s.jumpTo(i)), append(chains, s.rulesOf(i))
+		if s.hasNodePort(i) {
+			nodePorts = append(nodePorts, s.portJumpTo(i))
 		}
-		for e := range endpoints {
-			pod, port, draw := fmt.Sprintf("10.244.%d.%d", (i*endpoints+e)/250, (i*endpoints+e)%250+2), 8080, ""
-			if s.port != 0 && i == s.count/2 && e == 0 {
-				port = s.port
-			}
-			if left := endpoints - e; left > 1 {
-				draw = fmt.Sprintf(" -m statistic --mode random --probability %.11f", 1/float64(left))
-			}
-			heads = append(heads, fmt.Sprintf(":KUBE-SEP-%d-%d - [0:0]\n", i, e))
-			fmt.Fprintf(&b, "-A KUBE-SVC-%d%s -j KUBE-SEP-%d-%d\n", i, draw, i, e)
-			fmt.Fprintf(&b, "-A KUBE-SEP-%d-%d -s %s/32 -j KUBE-MARK-MASQ\n", i, e, pod)
-			fmt.Fprintf(&b, "-A KUBE-SEP-%d-%d -p %s -m %s -j DNAT --to-destination %s:%d\n", i, e,
-				proto, proto, pod, port)
-		}
-		chains = append(chains, b.String())
 	}
 	if s.reversed {
 		for _, list := range [][]string{heads, jumps, nodePorts, chains} {

@@ -164,6 +164,9 @@ func (s sortedChain) compare(other sortedChain) int {
 	return cmp.Compare(s.chain.Name, other.chain.Name)
 }
 
+// ChainCount is the number of chains.
+func (t *Table) ChainCount() int { return t.chains.count }
+
 // RuleCount is the number of rules in all chains.
 func (t *Table) RuleCount() int {
 	n := 0

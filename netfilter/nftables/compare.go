@@ -56,3 +56,19 @@ func (s *Set) Differing(other *Set, f func(here, there *Element)) {
 		}
 	})
 }
+
+// Differing are the names of the chains and sets that are not the same pointers in another table, in no order. If commits have made one
+// table out of the other, they are those that the commits changed, and it costs little more than these.
+func (t *Table) Differing(other *Table) (chains, sets []string) {
+	t.chains.Differing(other.chains, func(name string, here, there chainEntry) {
+		if here.chain != there.chain {
+			chains = append(chains, name)
+		}
+	})
+	t.sets.Differing(other.sets, func(name string, here, there setEntry) {
+		if here.set != there.set {
+			sets = append(sets, name)
+		}
+	})
+	return chains, sets
+}
