@@ -1,15 +1,10 @@
 package forall_test
 
 import (
-	"bytes"
-	"io"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakenft"
 	"github.com/chainwalk/chainwalk/forall"
 )
 
@@ -88,9 +83,7 @@ func TestWorkedOutAgainAfterCommit(t *testing.T) {
 			h := hairpinHost(t, text)
 			f := fatesOf(t, h, nil)
 			for _, commit := range append([]string{"add rule ip t c1 counter"}, commits...) {
-				var errors bytes.Buffer
-				nft := fakenft.New(fakenft.Options{Namespace: h.Netfilter()})
-				require.Zero(t, nft.Run([]string{"nft", "-f", "-"}, strings.NewReader(commit+"\n"), io.Discard, &errors), &errors)
+				transacts(t, h, commit+"\n")
 				g, alone := fatesOf(t, h, f), fatesOf(t, h, nil)
 				assert.True(t, g.Equal(alone), commit)
 				assert.Equal(t, commit != "add rule ip t c1 counter", !g.Equal(f), commit)

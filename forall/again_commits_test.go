@@ -39,15 +39,11 @@ func began(t require.TestingT, h *packetsim.Host, o forall.Options) *committing 
 // commit changes the rules by the input of a tool. The fates beside those of some time before are those that are worked out from nothing.
 func (c *committing) commit(t *rapid.T, text string) {
 	c.texts = append(c.texts, text)
-	var errors bytes.Buffer
-	status := 0
 	if strings.HasPrefix(text, "*") {
-		status = fakeipt.First(c.h.Netfilter()).Run([]string{"iptables-restore", "--noflush"}, strings.NewReader(text), io.Discard, &errors)
+		restores(t, c.h, text)
 	} else {
-		nft := fakenft.New(fakenft.Options{Namespace: c.h.Netfilter()})
-		status = nft.Run([]string{"nft", "-f", "-"}, strings.NewReader(text), io.Discard, &errors)
+		transacts(t, c.h, text)
 	}
-	require.Zero(t, status, "%s: %s", &errors, strings.Join(c.texts, "---\n"))
 	before := rapid.IntRange(max(0, len(c.fates)-2), len(c.fates)-1).Draw(t, "beside")
 	alone, err := forall.Of(c.h, c.o)
 	require.NoError(t, err)
@@ -60,6 +56,20 @@ func (c *committing) commit(t *rapid.T, text string) {
 		c.again++
 	}
 	c.fates = append(c.fates, g)
+}
+
+// restores gives a host the input of iptables-restore --noflush.
+func restores(t require.TestingT, h *packetsim.Host, text string) {
+	var errors bytes.Buffer
+	kernel := fakeipt.First(h.Netfilter())
+	require.Zero(t, kernel.Run([]string{"iptables-restore", "--noflush"}, strings.NewReader(text), io.Discard, &errors), "%s: %s", &errors, text)
+}
+
+// transacts gives a host the input of nft.
+func transacts(t require.TestingT, h *packetsim.Host, text string) {
+	var errors bytes.Buffer
+	nft := fakenft.New(fakenft.Options{Namespace: h.Netfilter()})
+	require.Zero(t, nft.Run([]string{"nft", "-f", "-"}, strings.NewReader(text), io.Discard, &errors), "%s: %s", &errors, text)
 }
 
 // transaction is the input of nft that makes other rules of these.
@@ -183,4 +193,35 @@ func TestLawOfRestores(t *testing.T) {
 		again += c.again
 	})
 	assert.NotZero(t, again, "all was worked out each time")
+}
+
+// TestWorkedOutAgainAfterRestore changes chains of iptables by restores: what a chain leads to that an earlier one has changed.
+func TestWorkedOutAgainAfterRestore(t *testing.T) {
+	const text = "*nat\n:PREROUTING ACCEPT [0:0]\n:INPUT ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n:A - [0:0]\n" +
+		":B - [0:0]\n:C - [0:0]\n-A PREROUTING -d 10.96.0.1/32 -j A\n-A A -p tcp -j B\n-A A -p udp -j RETURN\n" +
+		"-A PREROUTING -d 10.96.0.2/32 -j DNAT --to-destination 172.18.0.3\nCOMMIT\n"
+	for name, commits := range map[string][]string{
+		"a rule that leads to another chain, and that one": {"-A A -p icmp -j C\n", "-A C -j DNAT --to-destination 172.18.0.3\n"},
+		"a chain that is written anew, and one to which it leads now": {":A - [0:0]\n-A A -p tcp -j B\n-A A -p udp -j C\n-A A -p udp -j RETURN\n",
+			"-A C -j DNAT --to-destination 172.18.0.3\n"},
+		"a chain of a chain": {":D - [0:0]\n-A D -p tcp -j DNAT --to-destination 172.18.0.3:81\n-A B -j D\n",
+			"-I D -p tcp -j DNAT --to-destination 172.18.0.3:82\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := hostOfServices(t, text)
+			fates := []*forall.Fates{fatesOf(t, h, nil)}
+			for _, commit := range append([]string{"-A B -p udp -j RETURN\n"}, commits...) {
+				restores(t, h, "*nat\n"+commit+"COMMIT\n")
+				alone := fatesOf(t, h, nil)
+				for _, before := range fates { // those of each time before
+					g := fatesOf(t, h, before)
+					assert.True(t, g.Equal(alone), commit)
+					_, known := forall.Touched(before, g)
+					assert.True(t, known, commit)
+				}
+				fates = append(fates, fatesOf(t, h, fates[len(fates)-1]))
+			}
+			assert.False(t, fates[len(fates)-1].Equal(fates[len(fates)-2]))
+		})
+	}
 }

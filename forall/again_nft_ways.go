@@ -10,8 +10,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// nftWays are the ways of a table of nftables, as it was when it was asked for last: chains lead to others, and ask for sets, whose elements
-// lead to chains.
+// nftWays are the ways of a table of nftables, as it was when it was asked for last: chains lead to others, and ask for sets, whose
+// elements lead to chains.
 type nftWays struct {
 	ways
 	six     bool

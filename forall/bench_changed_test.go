@@ -3,9 +3,7 @@
 package forall_test
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -13,8 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/fakenft"
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -197,15 +193,11 @@ func (c *churn) textNFT(i int, adds bool) string {
 }
 
 func (c *churn) commit(text string) {
-	var errors bytes.Buffer
-	status := 0
 	if c.s.native {
-		nft := fakenft.New(fakenft.Options{Namespace: c.h.Netfilter()})
-		status = nft.Run([]string{"nft", "-f", "-"}, strings.NewReader(text), io.Discard, &errors)
+		transacts(c.b, c.h, text)
 	} else {
-		status = fakeipt.First(c.h.Netfilter()).Run([]string{"iptables-restore", "--noflush"}, strings.NewReader(text), io.Discard, &errors)
+		restores(c.b, c.h, text)
 	}
-	require.Zero(c.b, status, &errors)
 }
 
 // report prints the times, and checks that the fates are those that are worked out from nothing.
