@@ -30,11 +30,11 @@ func TestFatesOfRandomRulesets(t *testing.T) {
 	race.OneGoroutine(t)
 	languages, families := []string{"legacy", "nft", "nftables"}, []netfilter.Family{netfilter.IPv4, netfilter.IPv6}
 	packets := *forallPackets / len(languages) / len(families)
-	for _, language := range languages {
+	for l, language := range languages {
 		for _, family := range families {
 			t.Run(fmt.Sprintf("%s/%d", language, family), func(t *testing.T) {
 				var all walked.Report
-				g := &gen{r: rand.New(rand.NewPCG(*forallSeed, uint64(family))), w: worlds[family]}
+				g := &gen{r: rand.New(rand.NewPCG(*forallSeed, uint64(family)+uint64(l)<<8)), w: worlds[family]}
 				for n := 0; all.Asked < packets; n++ {
 					h, text := drawnHost(t, g, language)
 					if h == nil {
