@@ -75,7 +75,8 @@ func TestWorkedOutAgainAfterCommit(t *testing.T) {
 		"an element by which a rule translates, and what packets meet behind it": {
 			"add element ip t moves { 10.96.0.4 : 10.244.0.5 }", "add element ip t refused { 10.244.0.5 . tcp . 80 : drop }"},
 		"an element that leads to a chain, and that chain": {
-			"add element ip t services { 10.96.0.5 . tcp . 80 : goto c1 }", "flush chain ip t c1\nadd rule ip t c1 drop"},
+			"add chain ip t more\nadd rule ip t more drop\nadd element ip t services { 10.96.0.5 . tcp . 80 : goto more }",
+			"flush chain ip t more"},
 		"a chain that leads to another one, and that one": {
 			"add chain ip t more\nadd rule ip t more meta mark set 0x4\nadd rule ip t marks jump more", "add rule ip t more drop"},
 	} {

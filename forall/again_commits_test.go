@@ -61,8 +61,8 @@ func (c *committing) commit(t *rapid.T, text string) {
 // restores gives a host the input of iptables-restore --noflush.
 func restores(t require.TestingT, h *packetsim.Host, text string) {
 	var errors bytes.Buffer
-	kernel := fakeipt.First(h.Netfilter())
-	require.Zero(t, kernel.Run([]string{"iptables-restore", "--noflush"}, strings.NewReader(text), io.Discard, &errors), "%s: %s", &errors, text)
+	status := fakeipt.First(h.Netfilter()).Run([]string{"iptables-restore", "--noflush"}, strings.NewReader(text), io.Discard, &errors)
+	require.Zero(t, status, "%s: %s", &errors, text)
 }
 
 // transacts gives a host the input of nft.
