@@ -2,6 +2,7 @@ package nftables
 
 import (
 	"bytes"
+	"slices"
 	"syscall"
 	"time"
 
@@ -69,6 +70,9 @@ func (t *tableEdit) addElement(set *Set, spec *ElementSpec, e *Element, exclusiv
 	if old != nil && !old.Live(t.tx.now) {
 		t.removeElement(set, m, old)
 		old = nil
+	}
+	if errno == 0 && old != nil && m.isNull(e) {
+		return nil, 0
 	}
 	if errno == 0 && old != nil {
 		changed, errno := t.again(set, m, old, e, exclusive)
@@ -289,17 +293,41 @@ func (tx *transaction) deleteElements(c *DeleteElements) *fault {
 			return &fault{errno: syscall.EINVAL, part: PartElement, index: i}
 		}
 		old := m.exact(&set.SetSpec, &Element{ElementSpec: *spec})
-		if old != nil && !m.endsBegun(set, old) {
+		if old != nil && (set.hides(old) || !m.endsBegun(set, old)) {
 			old = nil
 		}
 		switch {
 		case old != nil && old.Live(tx.now):
 			t.removeElement(set, m, old)
+			tx.leave(set, old)
 		case !c.MayLack:
 			return &fault{errno: syscall.ENOENT, part: PartElement, index: i}
 		}
 	}
 	return nil
+}
+
+// leave notes that a bound of intervals stays in the tree of its set until the transaction ends.
+func (tx *transaction) leave(set *Set, e *Element) {
+	if set.members.Load().structure() != ordering || e.Flags&ElementCatchall != 0 {
+		return
+	}
+	if set.gone == nil {
+		tx.late = append(tx.late, func() { set.gone = nil })
+	}
+	if at, found := slices.BinarySearchFunc(set.gone, e, compareOrdered); !found {
+		set.gone = slices.Insert(set.gone, at, e)
+	}
+}
+
+// hides says that an element cannot be deleted since the transaction has deleted another one before it (nft_rbtree_deactivate): the beginning
+// at the same key, or, if it is the end of what is deleted, a bound of that interval.
+func (s *Set) hides(e *Element) bool {
+	at, found := slices.BinarySearchFunc(s.gone, e, compareOrdered)
+	if e.Flags&ElementIntervalEnd == 0 || s.ended == nil {
+		return found && e.Flags&ElementIntervalEnd == 0
+	}
+	return found || at > 0 && compareOrdered(s.gone[at-1], s.ended) > 0
 }
 
 // removeElement takes an element out that is there.
@@ -335,6 +363,9 @@ func (t *tableEdit) flushSet(set *Set) {
 	}
 	t.releaseElements(set)
 	set = t.ownSet(set.Name, 0)
+	for b := range set.members.Load().ordered.All() {
+		t.tx.leave(set, b.Element)
+	}
 	set.members.Store(newMembers(set.members.Load().structure()))
 	t.tx.changed = true
 }

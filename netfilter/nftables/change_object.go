@@ -38,6 +38,9 @@ func (tx *transaction) addObject(c *AddObject) *fault {
 	if quota, is := value.(*expr.Quota); is && quota.Used() > quota.Bytes {
 		return refuse(syscall.EINVAL, PartWhole)
 	}
+	if _, is := value.(*expr.Synproxy); is && c.Family != IPv4 && c.Family != IPv6 && c.Family != Inet {
+		return refuse(syscall.EPROTO, PartWhole)
+	}
 	if limit, is := value.(*expr.Limit); is {
 		taken, errno := takeLimit(limit)
 		if errno != 0 {
@@ -56,17 +59,21 @@ func (tx *transaction) addObject(c *AddObject) *fault {
 	return nil
 }
 
-// updateObject adds an object that is there: a quota gets its new limit (nft_quota_obj_update), all others stay as they are.
+// updateObject adds an object that is there: a quota gets its new limit (nft_quota_obj_update), a synproxy is what it is told to be
+// (nft_synproxy_obj_update), all others stay as they are.
 func (t *tableEdit) updateObject(entry *objectEntry, c *AddObject) {
-	quota, is := c.Object.Value.(*expr.Quota)
-	if !is {
-		return
-	}
 	old := entry.object
 	own := *old
-	value := *old.Value.(*expr.Quota)
-	value.Bytes, value.Over = quota.Bytes, quota.Over
-	own.Value = &value
+	switch is := c.Object.Value.(type) {
+	case *expr.Quota:
+		value := *old.Value.(*expr.Quota)
+		value.Bytes, value.Over = is.Bytes, is.Over
+		own.Value = &value
+	case *expr.Synproxy:
+		own.Value = copyOf(is)
+	default:
+		return
+	}
 	entry.object = &own
 	t.objectList.Set(t.objectPlace(own.Handle), &own)
 	t.tx.changed = true

@@ -300,6 +300,11 @@ func (m *members) clashOrdered(s *Set, e *Element) (*Element, syscall.Errno) {
 	return nil, 0
 }
 
+// isNull says that an element is the end at 0, which belongs to no interval and may be created again (nft_rbtree_interval_null).
+func (m *members) isNull(e *Element) bool {
+	return m.structure() == ordering && e.Flags&ElementIntervalEnd != 0 && len(bytes.Trim(e.Key, "\x00")) == 0
+}
+
 // endsBegun says that an element of intervals can be deleted: an end that follows a beginning in a change must be that interval's own.
 func (m *members) endsBegun(s *Set, e *Element) bool {
 	if m.structure() != ordering {

@@ -16,8 +16,10 @@ type Set struct {
 	// begun is the beginning of an interval that the transaction was to add and that was there already: if the next end is there as well, it
 	// must be that interval's own (start_rbe_cookie in net/netfilter/nft_set_rbtree.c). ended is the same for what is deleted.
 	begun, ended *Element
-	grows        bool  // packets can add elements (see SetSpec.resizable)
-	made         *edit // the transaction that may still write to it
+	// gone are the bounds of intervals that the transaction has deleted, in order: they stay in the tree until it ends.
+	gone  []*Element
+	grows bool  // packets can add elements (see SetSpec.resizable)
+	made  *edit // the transaction that may still write to it
 }
 
 // setID is what stays the same of a set as long as it lives, whatever is changed of it; its address is all that counts.
