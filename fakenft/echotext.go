@@ -91,7 +91,17 @@ func (r *run) objectText(t *nftables.Table, o *nftables.Object) string {
 	text, _ := print.AppendObjects(nil, []*syntax.TableDecl{table}, o.Type, r.plain())
 	_, head, _ := strings.Cut(string(text), "\n\t")
 	kind, _, _ := strings.Cut(head, " "+o.Name+" {")
-	return fmt.Sprintf("%s %s %s %s %s%s } ", kind, t.Family, t.Name, o.Name, r.opened(o.Handle), oneLine(o.Type, bodyOf(text)))
+	head = fmt.Sprintf("%s %s %s %s %s", kind, t.Family, t.Name, o.Name, r.opened(o.Handle))
+	if o.Type == expr.ObjectSynproxy {
+		head = strings.TrimSuffix(head, " ")
+		for line := range bytes.Lines(text) {
+			if inner, is := bytes.CutPrefix(line, []byte("\t\t")); is {
+				head += " " + strings.TrimSuffix(string(inner), "\n") // with the blanks that it has where flags are left out
+			}
+		}
+		return head + "; } "
+	}
+	return head + oneLine(o.Type, bodyOf(text)) + " } "
 }
 
 // oneLine is what an object has, in one line.
@@ -101,8 +111,7 @@ func oneLine(kind expr.ObjectType, lines []string) string {
 		for i, line := range lines {
 			lines[i] = strings.TrimSuffix(line, ";") + ";"
 		}
-	case expr.ObjectSynproxy:
-		return strings.Join(lines, " ") + ";"
+	default:
 	}
 	return strings.Join(lines, " ")
 }

@@ -98,7 +98,7 @@ func (r *run) list(c *syntax.Command) error {
 	case syntax.KindFlowtables, syntax.KindFlowtable:
 		out, err = print.AppendFlowtables(out, r.tables(c, shown{flows: true, flow: c.Handle.Name}), o)
 	case syntax.KindHooks:
-		return unsupported("list hooks")
+		return unsupported("list hooks, which nft asks of a module of the kernel (nfnetlink_hook)")
 	default:
 		kind, isObject := objectKinds[c.Kind]
 		if !isObject {

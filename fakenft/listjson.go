@@ -30,6 +30,8 @@ func (r *run) listJSON(c *syntax.Command) error {
 		out, err = print.AppendJSONSets(out, r.tables(c, shown{sets: true}), c.Kind, o)
 	case syntax.KindFlowtables, syntax.KindFlowtable:
 		out, err = print.AppendJSONFlowtables(out, r.tables(c, shown{flows: true, flow: c.Handle.Name}), o)
+	case syntax.KindSynproxy, syntax.KindSynproxies, syntax.KindHooks:
+		return unsupported("this listing as JSON, where nft 1.0.6 fails")
 	default:
 		kind, isObject := objectKinds[c.Kind]
 		if !isObject {

@@ -42,38 +42,39 @@ type ruleMark struct {
 	rule   *syntax.Rule
 }
 
-// members are the elements of a set with intervals.
+// members are the elements of a set with intervals, as nft keeps them while it evaluates.
 type members struct {
-	list []syntax.Expr
-	// declared are those of the list that stand in the set's declaration, and are told as if they stood in each command that adds others.
-	declared map[syntax.Expr]bool
-	// missing are elements that a deletion has not found, and those behind them: nft looks for them again with each deletion that follows.
-	missing []syntax.Expr
+	list []member
+	// sent is the set itself if the transaction adds it: nft sends with it what the list has in the end.
+	sent *syntax.SetDecl
+	// made says that the transaction makes the set, and begun that the kernel is not told of what is before its first interval any more.
+	made, begun bool
 }
 
-func (m *members) items() []syntax.Expr {
-	if m == nil {
-		return nil
-	}
-	return m.list
+// member is an element of a set.
+type member struct {
+	item syntax.Expr
+	// kernel: nft takes it for one that the kernel has; those that a set is declared with are not.
+	kernel bool
+	// missing: it was to be deleted and is not there. nft looks for it again with each deletion that follows.
+	missing bool
 }
 
-func (m *members) set(list []syntax.Expr) {
-	if m != nil {
-		m.list = list
-	}
-}
-
-// take makes members of elements that a command adds, in their order among those that the set has.
-func (m *members) take(all []member) {
-	list := make([]syntax.Expr, len(all))
-	for i, of := range all {
-		list[i] = of.item
-		if !of.kernel {
-			list[i] = syntax.Clone(of.item)
-		}
-	}
+// keep makes a list the elements that there are.
+func (m *members) keep(list []member) {
 	m.list = list
+	if m.sent == nil {
+		return
+	}
+	all := &syntax.Set{}
+	if declared, is := m.sent.Elements.(*syntax.Set); is {
+		*all = *declared
+	}
+	all.Items = nil
+	for _, of := range list {
+		all.Items = append(all.Items, of.item)
+	}
+	m.sent.Elements = all
 }
 
 func tableOf(h *syntax.Handle) TableName { return TableName{h.Family, h.Table} }
@@ -155,9 +156,14 @@ func (t *table) set(name string) *syntax.SetDecl {
 	return set
 }
 
-func (t *table) addSet(set *syntax.SetDecl) {
+// addSet adds a set, which is sent with its elements or, if it is created, without.
+func (t *table) addSet(set *syntax.SetDecl, sent bool) {
 	t.sets[set.Handle.Name] = set
-	t.members[set.Handle.Name] = &members{}
+	m := &members{made: true, begun: true}
+	if sent {
+		m.sent = set
+	}
+	t.members[set.Handle.Name] = m
 	t.extra = append(t.extra, set.Handle.Name)
 }
 
@@ -176,10 +182,15 @@ func (t *table) membersOf(name string) *members {
 	if !ok {
 		m = &members{}
 		if t.kernel {
-			m.list = t.world.Elements(t.name, name)
-			toRanges(m.list)
-			sortRanges(m.list)
-			shortenBeginnings(m.list)
+			items := t.world.Elements(t.name, name)
+			toRanges(items)
+			sortRanges(items)
+			shortenBeginnings(items)
+			for _, item := range items {
+				elementOf(item).Key.Info().Loc = syntax.Loc{In: syntax.Netlink}
+				m.list = append(m.list, member{item: item, kernel: true})
+			}
+			m.begun = len(items) > 0
 		}
 		t.members[name] = m
 	}

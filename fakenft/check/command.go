@@ -186,11 +186,9 @@ func (c *Checker) elements(cmd *syntax.Command) bool {
 	if !ok || !isInterval(set.Flags) || isConcatInterval(set.Flags) {
 		return true
 	}
-	cmd.Set = new(*set)
-	if have := c.tx.existing(set).items(); set.Elements == nil && len(have) > 0 {
-		cmd.Set.Elements = &syntax.Set{Items: have} // so that compile does not say again that its first interval does not begin at 0
-	}
-	return c.spans.intervals(set, elements) && c.tx.send(cmd, set, elements)
+	existing := c.tx.existing(set)
+	cmd.Begins = !existing.begun
+	return c.spans.intervals(set, elements)
 }
 
 func (c *Checker) deletes(cmd *syntax.Command) bool {
@@ -255,7 +253,8 @@ func (c *Checker) flushes(cmd *syntax.Command) bool {
 	if set == nil {
 		return false
 	}
-	t.members[set.Handle.Name] = &members{}
+	was := t.membersOf(set.Handle.Name)
+	t.members[set.Handle.Name] = &members{sent: was.sent, made: was.made, begun: was.made}
 	set.Elements = nil // nft does not even send those that the same transaction declares
 	cmd.Set = set
 	return true

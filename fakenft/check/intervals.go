@@ -119,29 +119,20 @@ func boolCompare(a, b bool) int {
 	return 1
 }
 
-// member is an element and whether the kernel has it.
-type member struct {
-	item   syntax.Expr
-	kernel bool
-}
-
-// withExisting puts new elements among those of the kernel, in order; of those that begin at the same place before those, so that a new
+// withExisting puts new elements among those that a set has, in order; of those that begin at the same place before those, so that a new
 // element takes the place of one of the kernel, with its comment, where elements are joined.
-func (c *intervalChecker) withExisting(set *syntax.SetDecl, elements *syntax.Set) []member {
+func withExisting(existing *members, elements *syntax.Set) []member {
 	toRanges(elements.Items)
 	sortRanges(elements.Items)
-	var all []member
-	for _, item := range elements.Items {
-		all = append(all, member{item, false})
+	news := make([]member, len(elements.Items))
+	for i, item := range elements.Items {
+		news[i] = member{item: item}
 	}
-	existing := c.tx.existing(set)
 	if existing == nil {
-		return all
+		return news
 	}
-	news := all
-	all = make([]member, 0, len(news)+len(existing.list))
-	for _, item := range existing.list { // which are not in order if there are beginnings of names
-		m := member{item, !existing.declared[item]}
+	all := make([]member, 0, len(news)+len(existing.list))
+	for _, m := range existing.list { // which are not in order if there are beginnings of names
 		for len(news) > 0 && byBeginning(news[0], m) <= 0 {
 			all, news = append(all, news[0]), news[1:]
 		}
@@ -160,27 +151,54 @@ func byBeginning(a, b member) int {
 	return fromA.Num.Cmp(fromB.Num)
 }
 
-// overlap refuses elements that overlap without being equal.
-func (c *intervalChecker) overlap(set *syntax.SetDecl, elements *syntax.Set) bool {
-	all := c.withExisting(set, elements)
-	ok := c.overlapping(all)
-	if existing := c.tx.existing(set); existing != nil {
-		existing.declared = nil
-		existing.take(all)
-		c.declares(set, elements, existing)
+// others are the elements that a set has already; nil for a set without a name, and for one that its elements are declared with.
+func (c *intervalChecker) others(set *syntax.SetDecl, elements *syntax.Set) *members {
+	if set.Elements == syntax.Expr(elements) && c.tx.known(set) == set {
+		return nil
 	}
-	return ok
+	return c.tx.existing(set)
 }
 
-// declares notes that the elements that a set is declared with are none of the kernel's.
-func (c *intervalChecker) declares(set *syntax.SetDecl, elements *syntax.Set, existing *members) {
-	if set.Elements != syntax.Expr(elements) || c.tx.known(set) != set {
-		return
+// settle leaves a command the elements that nft does not take for those of the kernel, and gives all to the set, where they are the
+// kernel's from now on. Those that a set is declared with are not, and go with the next command that adds some.
+func (c *intervalChecker) settle(set *syntax.SetDecl, elements *syntax.Set, all []member) bool {
+	elements.Items = nil
+	first := c.others(set, elements) == nil
+	list := slices.Clone(all)
+	for i, m := range all {
+		if m.kernel {
+			continue
+		}
+		elements.Items = append(elements.Items, m.item)
+		if first {
+			continue
+		}
+		if isCatchall(m.item) {
+			return c.wrong("chainwalk does not support adding an element for all other keys to the intervals of "+set.Handle.Name+
+				", where nft 1.0.6 fails", m.item.Info().Loc)
+		}
+		list[i].item, list[i].kernel = syntax.Clone(m.item), true
 	}
-	existing.declared = map[syntax.Expr]bool{}
-	for _, item := range existing.list {
-		existing.declared[item] = true
+	if existing := c.tx.existing(set); existing != nil {
+		existing.keep(list)
 	}
+	return true
+}
+
+func isCatchall(item syntax.Expr) bool {
+	el := elementOf(item)
+	if el == nil {
+		return false
+	}
+	_, is := el.Key.(*syntax.Catchall)
+	return is
+}
+
+// overlap refuses elements that overlap without being equal.
+func (c *intervalChecker) overlap(set *syntax.SetDecl, elements *syntax.Set) bool {
+	all := withExisting(c.others(set, elements), elements)
+	ok := c.overlapping(all)
+	return c.settle(set, elements, all) && ok
 }
 
 func (c *intervalChecker) overlapping(all []member) bool {
@@ -229,82 +247,53 @@ func (c *intervalChecker) autoMerge(set *syntax.SetDecl, elements *syntax.Set) b
 		sortRanges(elements.Items)
 		return true
 	}
-	existing := c.tx.existing(set)
-	all := c.withExisting(set, elements)
-	kept, gone := merge(all)
-	var stay []syntax.Expr
-	elements.Items = nil
-	for _, m := range kept {
-		if !m.kernel {
-			elements.Items = append(elements.Items, m.item)
-		}
-		stay = append(stay, m.item)
-	}
-	known := c.tx.known(set)
-	if _, made := c.tx.sent[known]; made && known.Elements != nil && len(gone) > 0 {
-		return c.wrong("chainwalk does not support joining elements of "+set.Handle.Name+
-			" with others again in the transaction that makes it with elements", elements.Loc)
-	}
-	if existing != nil {
-		if existing.declared != nil {
-			known.Elements = &syntax.Set{Common: known.Elements.(*syntax.Set).Common, Items: stay} // what it is sent with
-		}
-		existing.list, existing.declared = stay, nil
-		c.declares(set, elements, existing)
-	}
+	kept, gone := merge(withExisting(c.others(set, elements), elements))
 	if len(gone) > 0 {
-		c.cmd.Before = append(c.cmd.Before, &syntax.Command{
+		before := &c.cmd.Before
+		if set.Elements == syntax.Expr(elements) {
+			before = &set.Before
+		}
+		*before = append(*before, &syntax.Command{
 			Op: syntax.OpDelete, Kind: syntax.KindElements, Loc: elements.Loc, Handle: set.Handle, Set: set,
 			Elements: &syntax.Set{Common: elements.Common, Items: gone},
 		})
 	}
-	return true
+	return c.settle(set, elements, kept)
 }
 
-// merge joins what overlaps or touches. gone are elements of the kernel that were joined with others.
+// merge joins what overlaps or touches. gone are elements of the kernel that were joined with others. Of two of the kernel nft takes the
+// second one for both, and only the first one away.
 func merge(all []member) (kept []member, gone []syntax.Expr) {
+	last := -1 // of kept
 	for _, m := range all {
-		from, to, ok := endsOf(m.item)
-		if !ok || len(kept) == 0 {
+		from, to, isRange := endsOf(m.item)
+		if !isRange || last < 0 {
 			kept = append(kept, m)
-			continue
-		}
-		prev := &kept[len(kept)-1]
-		_, last, isRange := endsOf(prev.item)
-		switch begin, _, _ := endsOf(prev.item); {
-		case !isRange, from.Num.Cmp(last.Num) > 0 && last.Num.Next() != from.Num:
-			kept = append(kept, m)
-			continue
-		case prev.kernel && m.kernel && from.Num.Cmp(begin.Num) < 0: // the beginning of a name behind a whole one
-			gone = append(gone, prev.item)
-			from.Num = begin.Num
-			prev.item = m.item
-			continue
-		case last.Num.Cmp(to.Num) >= 0: // within
-			if m.kernel {
-				gone = append(gone, m.item)
+			if isRange {
+				last = len(kept) - 1
 			}
 			continue
 		}
-		// It goes on behind prev.
+		prev := &kept[last]
+		begin, end, _ := endsOf(prev.item)
 		switch {
+		case begin.Num.Cmp(from.Num) <= 0 && end.Num.Cmp(to.Num) >= 0: // within
+			if m.kernel {
+				gone = append(gone, m.item)
+			}
+		case from.Num.Cmp(end.Num) > 0 && end.Num.Next() != from.Num:
+			kept = append(kept, m)
+			last = len(kept) - 1
 		case prev.kernel:
 			gone = append(gone, prev.item)
-			begin, _, _ := endsOf(prev.item)
-			r := elementOf(m.item).Key.(*syntax.Range)
-			if m.kernel {
-				gone = append(gone, m.item)
-				joined := syntax.Clone(m.item)
-				r = elementOf(joined).Key.(*syntax.Range)
-				m = member{item: joined}
-			}
-			r.Min = new(*begin)
-			*prev = m
+			elementOf(m.item).Key.(*syntax.Range).Min = new(*begin)
+			kept = append(slices.Delete(kept, last, last+1), m)
+			last = len(kept) - 1
 		default:
+			elementOf(prev.item).Key.(*syntax.Range).Max = new(*to)
 			if m.kernel {
 				gone = append(gone, m.item)
 			}
-			elementOf(prev.item).Key.(*syntax.Range).Max = new(*to)
 		}
 	}
 	return kept, gone

@@ -31,13 +31,7 @@ func (c *setChecker) evalSetDecl(s *syntax.SetDecl) bool {
 			return c.tx.noTable()
 		}
 		if twin = t.set(s.Handle.Name); twin == nil {
-			t.addSet(s)
-			if c.cmd.Op == syntax.OpAdd && isInterval(s.Flags) {
-				if c.tx.sent == nil {
-					c.tx.sent = map[*syntax.SetDecl]int{}
-				}
-				c.tx.sent[s] = -1
-			}
+			t.addSet(s, c.cmd.Op == syntax.OpAdd)
 		}
 	}
 	if !isInterval(s.Flags) && s.AutoMerge {
@@ -71,11 +65,11 @@ func (c *setChecker) evalSetDecl(s *syntax.SetDecl) bool {
 		}
 		return true
 	}
-	return c.declared(s, twin)
+	return c.declared(s)
 }
 
-// declared evaluates the elements that a set is declared with. twin is what was declared before by its name.
-func (c *setChecker) declared(s, twin *syntax.SetDecl) bool {
+// declared evaluates the elements that a set is declared with.
+func (c *setChecker) declared(s *syntax.SetDecl) bool {
 	c.set = s
 	defer func() { c.set = nil }()
 	init, _ := s.Elements.(*syntax.Set)
@@ -91,7 +85,7 @@ func (c *setChecker) declared(s, twin *syntax.SetDecl) bool {
 		}
 	}
 	if isInterval(s.Flags) && !isConcatInterval(s.Flags) && init != nil {
-		return c.spans.intervals(s, init) && (twin == nil || c.tx.send(c.cmd, twin, init))
+		return c.spans.intervals(s, init)
 	}
 	return true
 }

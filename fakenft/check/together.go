@@ -50,11 +50,7 @@ func (c *Checker) together(commands []*syntax.Command) []*syntax.Mistake {
 	}
 	all.Items = own
 	for _, cmd := range commands[1:] {
-		cmd.Set = first.Set
-		if first.Set != nil && first.Op == syntax.OpCreate && len(own) > 0 {
-			cmd.Set = new(*first.Set)
-			cmd.Set.Elements = all // so that compile does not say again that its first interval does not begin at 0
-		}
+		cmd.Set, cmd.Begins = first.Set, first.Begins
 		cmd.Elements.(*syntax.Set).Common = all.Common
 	}
 	return mistakes

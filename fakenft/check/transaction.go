@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/chainwalk/chainwalk/fakenft/misspell"
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
@@ -17,9 +16,6 @@ type transaction struct {
 	ids   uint32
 	// placesRules: a rule of the transaction is placed by another one, so that nft follows what becomes of the rules of all chains.
 	placesRules bool
-	// sent are the sets of intervals that the transaction adds: nft sends elements that it adds to them with the set as well. They have the
-	// number of elements that they are declared with and that no command has said again, or -1 until it is asked for.
-	sent map[*syntax.SetDecl]int
 }
 
 // known is the set of that name as it was declared first; nil if there is none.
@@ -136,36 +132,4 @@ func (c *transaction) namedSet(cmd *syntax.Command, fits func(nftables.SetFlags)
 		return nil, nil
 	}
 	return t, set
-}
-
-// send puts elements that are added to a set of intervals of the same transaction among those that the set is sent with, and those that
-// it is declared with among those of the first command. That is why create says of them that they exist, and why a mistake in them is told
-// twice.
-func (c *transaction) send(cmd *syntax.Command, set *syntax.SetDecl, elements *syntax.Set) bool {
-	create := cmd.Op == syntax.OpCreate
-	declared, sent := c.sent[set]
-	if !sent || cmd.Op != syntax.OpAdd && !create || set.AutoMerge && !create {
-		return true
-	}
-	all := &syntax.Set{Common: elements.Common}
-	if have, ok := set.Elements.(*syntax.Set); ok {
-		*all = *have
-	}
-	if declared < 0 {
-		declared = len(all.Items)
-		c.sent[set] = declared
-	}
-	rest := all.Items
-	if declared > 0 {
-		// The first command says again what the set is declared with.
-		elements.Items = append(elements.Items, all.Items[:declared]...)
-		slices.SortStableFunc(elements.Items, func(a, b syntax.Expr) int { return byBeginning(member{item: a}, member{item: b}) })
-		c.sent[set], rest = 0, all.Items[declared:]
-	}
-	all.Items = append(slices.Clip(rest), elements.Items...)
-	set.Elements = all
-	if cmd.Set != nil && cmd.Set.Elements == nil {
-		cmd.Set.Elements = all // so that compile does not say again that its first interval does not begin at 0
-	}
-	return true
 }

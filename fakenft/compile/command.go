@@ -235,6 +235,7 @@ func policyOf(e syntax.Expr) expr.Code {
 
 // addSet adds a set with its elements; key is what is looked up in one of a rule.
 func (b *builder) addSet(s *syntax.SetDecl, key syntax.Expr, create bool) {
+	b.others(s.Before)
 	g := &generator{}
 	h := &s.Handle
 	spec := g.setSpec(s, key)
@@ -336,14 +337,13 @@ func (b *builder) addElements(create bool) {
 		return // check has joined them to those of a command before
 	}
 	g := &generator{}
-	first := len(itemsOf(c.Set.Elements)) == 0 || c.Set.Elements == c.Elements
-	elements := g.elements(c.Set, c.Elements, true, first, nil)
+	elements := g.elements(c.Set, c.Elements, true, c.Begins, nil)
 	if g.err != nil {
 		b.fail(g.err)
 		return
 	}
 	h := &c.Handle
-	places := elementPlaces(c.Set, c.Elements, h, c.Loc, true, first)
+	places := elementPlaces(c.Set, c.Elements, h, c.Loc, true, c.Begins)
 	b.requests = append(b.requests, Request{
 		&nftables.AddElements{Family: h.Family, Table: h.Table, Set: h.Name, Elements: elements, Exclusive: create},
 		unlessSet(c.Loc, places),

@@ -40,6 +40,12 @@ func (g *generator) objectValue(o *syntax.ObjectDecl, family nftables.Family) ex
 	switch o.Type {
 	case expr.ObjectCounter:
 		return g.stateful(&syntax.Counter{})
+	case expr.ObjectQuota:
+		return g.stateful(&syntax.QuotaStmt{})
+	case expr.ObjectLimit:
+		return g.stateful(&syntax.LimitStmt{}) // which the kernel refuses
+	case expr.ObjectSynproxy:
+		return g.stateful(&syntax.SynproxyStmt{})
 	case expr.ObjectCTHelper:
 		return &expr.Opaque{Kind: "ct helper", Data: w.helper()}
 	case expr.ObjectCTTimeout:

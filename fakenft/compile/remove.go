@@ -45,6 +45,9 @@ func (b *builder) removeElements() {
 		b.fail(err)
 		return
 	}
+	if len(elements) == 0 {
+		return // the kernel has none of them yet
+	}
 	places := elementPlaces(c.Set, c.Elements, h, c.Loc, false, false)
 	b.requests = append(b.requests, Request{
 		&nftables.DeleteElements{Family: h.Family, Table: h.Table, Set: h.Name, Elements: elements}, unlessSet(c.Loc, places),

@@ -96,6 +96,8 @@ type Command struct {
 	Describe Expr
 	// Before and After are commands that check adds: elements that go as others are merged, elements that stay of one that is deleted.
 	Before, After []*Command
+	// Begins: the set that gets elements has none, so that the kernel is told of what is before its first interval too.
+	Begins bool
 	// Word is the type word of "monitor" and "list hooks" and the like.
 	Word string
 }
@@ -175,6 +177,8 @@ type SetDecl struct {
 	Elements            Expr // a Set or nil
 	// Unsent are elements that nft forgets to send, but counts: those that stand in "create set".
 	Unsent Expr
+	// Before are deletions that check adds: of elements that its own are joined with.
+	Before []*Command
 	// ID is its number in the transaction, if it is anonymous.
 	ID uint32
 }

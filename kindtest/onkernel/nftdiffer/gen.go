@@ -117,9 +117,11 @@ func (g *gen) chain(t *genTable) string {
 
 // step makes one run of nft.
 func (g *gen) step() step {
-	switch g.n(10) {
+	switch g.n(11) {
 	case 0, 1:
 		return g.listing()
+	case 10:
+		return step{Args: g.options("-f", "-"), Stdin: g.intervals()}
 	case 2, 3, 4:
 		var b strings.Builder
 		for range 1 + g.n(6) {

@@ -1,0 +1,37 @@
+package fakenft_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestCatchallAmongIntervalsIsRefusedByName holds that an element for all other keys comes into a set of intervals only with its declaration,
+// and does not leave it: nft 1.0.6 ends by a signal where it copies such an element, and where it looks for others of a map beside one.
+func TestCatchallAmongIntervalsIsRefusedByName(t *testing.T) {
+	const (
+		set = "add table t\nadd set t s { type mark; flags interval; elements = { 5, * }; }\n"
+		dup = "add table t\nadd map t s { type mark : mark; flags interval; elements = { 5 : 6, * : 8 }; }\n"
+	)
+	for _, test := range []struct{ first, text, refused string }{
+		{set, "add element t s { 7 }\n", ""},
+		{set, "delete element t s { 5 }\n", ""},
+		{dup, "add element t s { 7 : 8 }\n", ""},
+		{"add table t\nadd set t s { type mark; elements = { 5, * }; }\n", "delete element t s { * }\n", ""},
+		{"", set + "add element t s { 7 }\n", "adding an element for all other keys to the intervals of s"},
+		{set, "add element t s { 7, * }\n", "adding an element for all other keys"},
+		{set, "delete element t s { 5, * }\n", "deleting an element for all other keys from the intervals of s"},
+		{dup, "delete element t s { 5 }\n", "deleting intervals from s, which has an element for all other keys"},
+	} {
+		nft := newFuzzed()
+		_, stderr, status := nft.nft(test.first, "-f", "-")
+		assert.Zero(t, status, stderr)
+		_, stderr, status = nft.nft(test.text, "-f", "-")
+		if test.refused == "" {
+			assert.Zero(t, status, "%s%s", test.text, stderr)
+			continue
+		}
+		assert.Equal(t, 1, status, test.text)
+		assert.Contains(t, stderr, "chainwalk does not support "+test.refused, test.text)
+	}
+}
