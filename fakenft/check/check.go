@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 )
@@ -54,6 +55,12 @@ func (c *Checker) Commands(commands []*syntax.Command) []*syntax.Mistake {
 			return []*syntax.Mistake{m}
 		}
 	}
+	for i, cmd := range commands[:max(0, len(commands)-1)] {
+		if besideVariable(cmd, commands[i+1]) {
+			return []*syntax.Mistake{syntax.Wrong("chainwalk does not support adding a variable to "+cmd.Handle.Name+
+				" beside other elements, where nft 1.0.6 fails: put it into braces", commands[i+1].Loc)}
+		}
+	}
 	for _, cmd := range commands {
 		if cmd.Kind != syntax.KindRule {
 			continue
@@ -70,6 +77,7 @@ func (c *Checker) Commands(commands []*syntax.Command) []*syntax.Mistake {
 	for len(commands) > 0 {
 		run := sameElements(commands)
 		found := c.together(commands[:run])
+		slices.Reverse(commands[1:run]) // as nft takes them apart again: each goes next to the first one
 		all = append(all, found...)
 		commands = commands[run:]
 		if syntax.Counted(found) == 0 {

@@ -211,7 +211,8 @@ func (c *intervalChecker) overlapping(all []member) bool {
 		if prev >= 0 {
 			before, last := endsOfMember(all[prev])
 			same := before == from.Num && last == to.Num
-			if !same && from.Num.Cmp(last) <= 0 {
+			within := before.Cmp(from.Num) <= 0 && last.Cmp(to.Num) >= 0 // an element that was cut may end before it begins
+			if !same && (within || from.Num.Cmp(last) <= 0) {
 				el := elementOf(m.item)
 				switch {
 				case all[prev].kernel:

@@ -16,6 +16,18 @@ func sameElements(commands []*syntax.Command) int {
 	return len(commands)
 }
 
+// besideVariable says that one of two commands adds all elements of a variable to a set, and the other one others to the same set: nft 1.0.6
+// ends by a signal, or never.
+func besideVariable(cmd, next *syntax.Command) bool {
+	isVariable := func(c *syntax.Command) bool {
+		_, is := c.Elements.(*syntax.Variable)
+		return is
+	}
+	return (cmd.Op == syntax.OpAdd || cmd.Op == syntax.OpCreate) && cmd.Kind == syntax.KindElements &&
+		next.Op == cmd.Op && next.Kind == cmd.Kind && (isVariable(cmd) || isVariable(next)) &&
+		tableOf(&cmd.Handle) == tableOf(&next.Handle) && cmd.Handle.Name == next.Handle.Name
+}
+
 func addsElements(cmd *syntax.Command) bool {
 	_, ok := cmd.Elements.(*syntax.Set)
 	return ok && (cmd.Op == syntax.OpAdd || cmd.Op == syntax.OpCreate) && cmd.Kind == syntax.KindElements
