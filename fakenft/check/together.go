@@ -16,8 +16,8 @@ func sameElements(commands []*syntax.Command) int {
 	return len(commands)
 }
 
-// besideVariable says that one of two commands adds all elements of a variable to a set, and the other one others to the same set: nft 1.0.6
-// ends by a signal, or never.
+// besideVariable says that one of two commands adds all elements of a variable to a set, and the other one others to the same set: nft
+// 1.0.6 ends by a signal, or never.
 func besideVariable(cmd, next *syntax.Command) bool {
 	isVariable := func(c *syntax.Command) bool {
 		_, is := c.Elements.(*syntax.Variable)

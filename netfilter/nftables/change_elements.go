@@ -320,8 +320,8 @@ func (tx *transaction) leave(set *Set, e *Element) {
 	}
 }
 
-// hides says that an element cannot be deleted since the transaction has deleted another one before it (nft_rbtree_deactivate): the beginning
-// at the same key, or, if it is the end of what is deleted, a bound of that interval.
+// hides says that an element cannot be deleted since the transaction has deleted another one before it (nft_rbtree_deactivate): the
+// beginning at the same key, or, if it is the end of what is deleted, a bound of that interval.
 func (s *Set) hides(e *Element) bool {
 	at, found := slices.BinarySearchFunc(s.gone, e, compareOrdered)
 	if e.Flags&ElementIntervalEnd == 0 || s.ended == nil {
