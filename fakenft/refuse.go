@@ -10,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
 // refused prints why the kernel has not taken a change, at the place of what it is about.
@@ -27,6 +28,7 @@ func (r *run) refused(all []*syntax.Command, change nftables.Change, refusal *nf
 type named struct {
 	table      tableName
 	name, word string
+	kind       expr.ObjectType // of an object
 }
 
 // tableName is a table.
@@ -101,26 +103,26 @@ func (r *run) known(commands []*syntax.Command) *names {
 	for _, t := range r.view.Tables() {
 		in := tableName{t.Family, t.Name}
 		if need.tables {
-			n.tables = append(n.tables, named{in, t.Name, "table"})
+			n.tables = append(n.tables, named{table: in, name: t.Name, word: "table"})
 		}
 		if need.chains {
 			for _, c := range t.Chains() {
 				if c.Flags&nftables.ChainBinding != 0 {
 					continue
 				}
-				n.chains = append(n.chains, named{in, c.Name, "chain"})
+				n.chains = append(n.chains, named{table: in, name: c.Name, word: "chain"})
 			}
 		}
 		if need.sets {
 			for _, s := range t.Sets() {
 				if s.Flags&nftables.SetAnonymous == 0 {
-					n.sets = append(n.sets, named{in, s.Name, setWord(s.Flags&(nftables.SetMap|nftables.SetObject) != 0)})
+					n.sets = append(n.sets, named{table: in, name: s.Name, word: setWord(s.Flags&(nftables.SetMap|nftables.SetObject) != 0)})
 				}
 			}
 		}
 		if need.objects {
 			for _, o := range t.Objects() {
-				n.objects = append(n.objects, named{in, o.Name, "obj"})
+				n.objects = append(n.objects, named{in, o.Name, "obj", o.Type})
 			}
 		}
 	}
@@ -170,6 +172,11 @@ func (n *names) remove(c *syntax.Command) {
 		n.chains = without(n.chains, c.Handle.Chain)
 	case syntax.KindSet, syntax.KindMap:
 		n.sets = without(n.sets, c.Handle.Name)
+	default:
+		if kind, is := objectKinds[c.Kind]; is {
+			gone := named{in, c.Handle.Name, "obj", kind}
+			n.objects = slices.DeleteFunc(n.objects, func(k named) bool { return k == gone })
+		}
 	}
 }
 
@@ -183,12 +190,16 @@ func setWord(isMap bool) string {
 // add notes what a command makes.
 func (n *names) add(c *syntax.Command) {
 	in := tableName{c.Handle.Family, c.Handle.Table}
-	chain := func(d *syntax.ChainDecl) { n.chains = append(n.chains, named{in, d.Handle.Chain, "chain"}) }
-	set := func(d *syntax.SetDecl) { n.sets = append(n.sets, named{in, d.Handle.Name, setWord(d.Map)}) }
-	object := func(d *syntax.ObjectDecl) { n.objects = append(n.objects, named{in, d.Handle.Name, "obj"}) }
+	chain := func(d *syntax.ChainDecl) {
+		n.chains = append(n.chains, named{table: in, name: d.Handle.Chain, word: "chain"})
+	}
+	set := func(d *syntax.SetDecl) {
+		n.sets = append(n.sets, named{table: in, name: d.Handle.Name, word: setWord(d.Map)})
+	}
+	object := func(d *syntax.ObjectDecl) { n.objects = append(n.objects, named{in, d.Handle.Name, "obj", d.Type}) }
 	switch {
 	case c.Kind == syntax.KindTable:
-		n.tables = append(n.tables, named{in, in.name, "table"})
+		n.tables = append(n.tables, named{table: in, name: in.name, word: "table"})
 		if c.Table == nil {
 			return
 		}
@@ -202,7 +213,7 @@ func (n *names) add(c *syntax.Command) {
 			object(d)
 		}
 	case c.Kind == syntax.KindChain && c.Chain == nil:
-		n.chains = append(n.chains, named{in, c.Handle.Chain, "chain"})
+		n.chains = append(n.chains, named{table: in, name: c.Handle.Chain, word: "chain"})
 	case c.Kind == syntax.KindChain:
 		chain(c.Chain)
 	case (c.Kind == syntax.KindSet || c.Kind == syntax.KindMap) && c.Set != nil:
