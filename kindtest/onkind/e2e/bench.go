@@ -123,6 +123,10 @@ func (b *bench) connect(ctx context.Context, place int, none string) error {
 	return nil
 }
 
+func (b *bench) export(ctx context.Context, folder string) error {
+	return b.cluster.Export(ctx, folder)
+}
+
 // close puts back what the backend has changed, and takes the cluster away.
 func (b *bench) close(ctx context.Context) error {
 	var errs []error

@@ -229,21 +229,36 @@ func (r *run) changes(ctx context.Context) error {
 }
 
 // end keeps what the nodes are like if something failed, and takes the clusters down, the first one last: with it goes the network that
-// all are on. Each cluster has time of its own for either.
+// all are on.
 func (r *run) end(ctx context.Context, held bool) error {
 	var errs []error
 	for i, b := range slices.Backward(r.benches) {
-		if b == nil {
-			continue
+		if b != nil {
+			errs = append(errs, r.endOne(ctx, held, i, b))
 		}
-		if !held && ctx.Err() == nil {
-			folder := r.artifacts(i)
-			errs = append(errs, os.RemoveAll(folder), cleanUp(ctx, func(ctx context.Context) error { return b.cluster.Export(ctx, folder) }))
-			r.say("what the nodes are like: %s", folder)
-		}
-		errs = append(errs, cleanUp(ctx, b.close))
 	}
 	return errors.Join(errs...)
+}
+
+// running is a cluster that has to be taken down.
+type running interface {
+	// export writes to a folder what the nodes are like.
+	export(ctx context.Context, folder string) error
+	close(ctx context.Context) error
+}
+
+// endOne ends the cluster of a number. To keep what it is like has time of its own, and so has taking it down. What could not be kept is
+// said and changes nothing else: the status says what the run has found, and a node that does not answer is often a part of that.
+func (r *run) endOne(ctx context.Context, held bool, number int, c running) error {
+	if !held && ctx.Err() == nil {
+		folder := r.artifacts(number)
+		err := errors.Join(os.RemoveAll(folder), cleanUp(ctx, func(ctx context.Context) error { return c.export(ctx, folder) }))
+		r.say("what the nodes are like: %s", folder)
+		if err != nil {
+			r.say("not all of it: %s", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+		}
+	}
+	return cleanUp(ctx, c.close)
 }
 
 // cleanUp does something that is to be done also after an interrupt, and may take a while.
