@@ -5,6 +5,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
+	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +18,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -279,4 +283,84 @@ func read(t *testing.T, text string) []manifest.Object {
 	objects, err := manifest.ReadObjects("objects.yaml", bytes.NewReader([]byte(text)))
 	require.NoError(t, err)
 	return objects
+}
+
+// TestMigrateNamesWhoIsSentBack: the services that are named for kubernetes#136499 are those whose packets the two recorded kube-proxies
+// treat otherwise in mode nftables: what an endpoint of another node sends to a node port here.
+func TestMigrateNamesWhoIsSentBack(t *testing.T) {
+	v := Versions{35, 37}
+	c := recorded(nil, "legacy", dumpNodes...)
+	says := func(m *Migration) *Moved {
+		i := slices.IndexFunc(m.Documented, func(d Moved) bool { return strings.Contains(d.Says, "sends back to itself") })
+		if i < 0 {
+			return nil
+		}
+		return &m.Documented[i]
+	}
+	up := says(migrated(t, c, Target{Versions: v, Mode: "nftables"}))
+	require.NotNil(t, up)
+	assert.Equal(t, []string{"shop/draining", "shop/lb-local", "shop/np-local", "shop/six"}, up.Services)
+	assert.Equal(t, "kubernetes#136499", up.Document)
+	down := says(migrated(t, c, Target{Versions: Versions{36, 35}, Mode: "nftables"}))
+	require.NotNil(t, down)
+	assert.Regexp(t, "^v1.36: A pod that another node sends back .* v1.35: A pod that calls a node port of another node", down.Says)
+	assert.Nil(t, says(migrated(t, c, Target{Versions: Versions{36, 37}, Mode: "nftables"})), "both have it")
+	assert.Nil(t, says(migrated(t, c, Target{Versions: v, Mode: "iptables"})), "the other mode does not")
+	for about, config := range map[string]*kubeproxyconfig.KubeProxyConfiguration{
+		"pods of other nodes are none of the node's own": {ClusterCIDR: c.Config.ClusterCIDR, DetectLocalMode: "NodeCIDR"},
+		"no pods are known": {},
+	} {
+		assert.Nil(t, says(migrated(t, c, Target{Versions: v, Mode: "nftables", Config: config})), about)
+	}
+
+	config := &kubeproxyconfig.KubeProxyConfiguration{Mode: "nftables", ClusterCIDR: c.Config.ClusterCIDR}
+	named, seen := []string{}, []string{}
+	for _, s := range c.services() {
+		name := s.Namespace + "/" + s.Name
+		if sendsBack(c, migratedNode, config, s) {
+			named = append(named, name)
+		}
+		if keepsSource(t, c, s, "v1.37") && !keepsSource(t, c, s, "v1.35") {
+			seen = append(seen, name)
+		}
+	}
+	assert.Equal(t, seen, named)
+	assert.Equal(t, []string{"shop/draining"}, seen, "the others have their endpoints on the node of the recording")
+}
+
+// keepsSource says whether an endpoint of another node that calls a node port of the service at the recorded node may be sent back to
+// itself with its own address as the source, by the rules of a recorded kube-proxy.
+func keepsSource(t *testing.T, c *Cluster, s *corev1.Service, version string) bool {
+	t.Helper()
+	text, err := fs.ReadFile(dumps.KubeProxy(), version+"/nftables.rules")
+	require.NoError(t, err)
+	nodes := map[bool]netip.Addr{false: netip.MustParseAddr("172.18.0.3"), true: netip.MustParseAddr("fc00:f853:ccd:e793::3")}
+	saved, err := snapshot.ReadSaved(version, bytes.NewReader(text), snapshot.RulesOptions{Local: slices.Collect(maps.Values(nodes))})
+	require.NoError(t, err)
+	for _, slice := range c.slices() {
+		for i := range slice.Endpoints {
+			e := &slice.Endpoints[i]
+			if serviceOf(slice) != s.Namespace+"/"+s.Name || e.NodeName != nil && *e.NodeName == migratedNode {
+				continue
+			}
+			pod, _ := parse(e.Addresses[0])
+			for _, port := range s.Spec.Ports {
+				if port.NodePort == 0 {
+					continue
+				}
+				to := netip.AddrPortFrom(nodes[pod.Is6()], uint16(port.NodePort))
+				protocol, from := strings.ToLower(string(port.Protocol)), netip.AddrPortFrom(pod, 40000)
+				in, err := inet.ParseInput(fmt.Sprintf("%s %s > %s in eth0", protocol, from, to))
+				require.NoError(t, err)
+				host, err := saved.Host(in)
+				require.NoError(t, err)
+				outcomes, err := host.Walk(in)
+				require.NoError(t, err)
+				if slices.ContainsFunc(outcomes, func(o packetsim.Outcome) bool { return o.Packet.Src == pod && o.Packet.Dst == pod }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

@@ -10,6 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+	"k8s.io/utils/ptr"
 
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -252,7 +254,7 @@ type versionChange struct {
 	// older and newer say what happens before that version, and from then on.
 	older, newer, document, set string
 	// meets gives the services whose packets meet it. One without is about nodes, and is met by every cluster.
-	meets func(*Cluster) []string
+	meets func(*migration) []string
 }
 
 // versionChanges are what a packet can notice, as make hunt and make peer have found it (docs/findings.md).
@@ -262,21 +264,21 @@ var versionChanges = []versionChange{
 		older: "Connections of UDP to a service that has lost its last endpoint go on to the endpoint that is gone until conntrack forgets them.",
 		newer: "Connections of UDP to the addresses of a service that has lost its last endpoint are deleted; those to its node ports go on.",
 		set:   "nothing; clients of UDP that go on sending see it",
-		meets: func(c *Cluster) []string { return servicesWith(c, hasUDP) },
+		meets: func(m *migration) []string { return servicesWith(m.cluster, hasUDP) },
 	},
 	{
 		since: 37, document: "kubernetes#138183",
 		older: "kube-proxy does not notice that the Node has other addresses: in mode nftables node ports are not served there for an hour.",
 		newer: "kube-proxy exits when the addresses of its Node object change, and is started again.",
 		set:   "let the node's agent start kube-proxy again",
-		meets: func(c *Cluster) []string { return servicesWith(c, hasNodePort) },
+		meets: func(m *migration) []string { return servicesWith(m.cluster, hasNodePort) },
 	},
 	{
 		since: 37, mode: provenance.ModeNFTables, document: "no thread found; proxier/upstream/testdata/findings/nft-long-name.yaml",
 		older: "Every sync fails while a service port whose name has more than 128 bytes has no endpoint: no change of any service is written.",
 		newer: "The comment of such a port is cut, and syncs go on.",
 		set:   "give ports shorter names before going back",
-		meets: func(c *Cluster) []string { return servicesWith(c, hasLongName) },
+		meets: func(m *migration) []string { return servicesWith(m.cluster, hasLongName) },
 	},
 	{
 		since: 37, mode: provenance.ModeIPTables, document: "proxier/upstream/README.md, old-tools",
@@ -289,7 +291,14 @@ var versionChanges = []versionChange{
 		older: "An endpoint that reaches itself is masqueraded by a rule of its own, on whichever node it is.",
 		newer: "Local endpoints alone are masqueraded where they reach themselves: one whose slice names no node loses its own connections.",
 		set:   "have slices name the nodes of endpoints",
-		meets: unplaced,
+		meets: func(m *migration) []string { return unplaced(m.cluster) },
+	},
+	{
+		since: 36, mode: provenance.ModeNFTables, document: "kubernetes#136499",
+		older: "A pod that calls a node port of another node (externalTrafficPolicy Local) and is sent back to itself there is masqueraded.",
+		newer: "A pod that another node sends back to itself keeps its own address as the source there: these connections fail.",
+		set:   "have pods call the service by its cluster IP, which their own node translates",
+		meets: (*migration).sentBack,
 	},
 }
 
@@ -306,7 +315,7 @@ func (m *migration) versions() {
 		}
 		d := Moved{Document: c.document, Set: c.set}
 		if c.meets != nil {
-			if d.Services = c.meets(m.cluster); len(d.Services) == 0 {
+			if d.Services = c.meets(m); len(d.Services) == 0 {
 				continue
 			}
 		}
@@ -357,4 +366,46 @@ func hasLongName(s *corev1.Service) bool {
 		}
 		return len(name) > longestComment
 	})
+}
+
+// sentBack are the services whose endpoints another node may send back to themselves.
+func (m *migration) sentBack() []string {
+	return servicesWith(m.cluster, func(s *corev1.Service) bool {
+		for name, config := range m.configs {
+			if config.Mode == kubeproxyconfig.ProxyMode(provenance.ModeNFTables) && sendsBack(m.cluster, name, config, s) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// sendsBack says whether a node may send a pod of another node back to the pod itself, and not masquerade what it sends. The pod calls a
+// node port of the node: its own node translates what it sends to other addresses of services. The service has externalTrafficPolicy
+// Local: by policy Cluster all clients of node ports are masqueraded. The node takes the pod for one of its own, as by clusterCIDR it does
+// with all pods: for others it has local endpoints alone, and the pod is none.
+func sendsBack(c *Cluster, node string, config *kubeproxyconfig.KubeProxyConfiguration, s *corev1.Service) bool {
+	if s.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal || !hasNodePort(s) ||
+		config.DetectLocalMode != "" && config.DetectLocalMode != "ClusterCIDR" {
+		return false
+	}
+	var pods []netip.Prefix
+	for text := range strings.SplitSeq(config.ClusterCIDR, ",") {
+		if cidr, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
+			pods = append(pods, cidr)
+		}
+	}
+	return slices.ContainsFunc(c.slices(), func(slice *discoveryv1.EndpointSlice) bool {
+		return serviceOf(slice) == s.Namespace+"/"+s.Name && slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool {
+			a, ok := parse(e.Addresses[0])
+			return ok && isServing(&e) && (e.NodeName == nil || *e.NodeName != node) &&
+				slices.ContainsFunc(pods, func(cidr netip.Prefix) bool { return cidr.Contains(a) })
+		})
+	})
+}
+
+// isServing says whether a service may lead to an endpoint. Conditions that are not said are those of one that is ready.
+func isServing(e *discoveryv1.Endpoint) bool {
+	ready := ptr.Deref(e.Conditions.Ready, true)
+	return ready || ptr.Deref(e.Conditions.Terminating, false) && ptr.Deref(e.Conditions.Serving, true)
 }
