@@ -91,6 +91,12 @@ func TestNFTablesIsNoticedMissing(t *testing.T) {
 	}
 }
 
+// marksOfV135 are how kube-proxy until v1.35 asks for masquerading.
+const marksOfV135 = `add chain ip kube-proxy mark-for-masquerade
+add rule ip kube-proxy mark-for-masquerade mark set mark or 0x00004000
+add chain ip kube-proxy external-Y6QD5CCT-ns/web/tcp/http
+add rule ip kube-proxy external-Y6QD5CCT-ns/web/tcp/http jump mark-for-masquerade`
+
 // What another version of kube-proxy has put elsewhere, or what keeps the table from being filled again, does not keep the rules away.
 func TestNFTablesTakesOverAnyTable(t *testing.T) {
 	for _, test := range []struct {
@@ -98,6 +104,7 @@ func TestNFTablesTakesOverAnyTable(t *testing.T) {
 		sticks       bool
 	}{
 		{"a chain at another priority", "add chain ip kube-proxy filter-forward { type filter hook forward priority -110 ; }", true},
+		{"the marks of v1.35", marksOfV135, true},
 		{"a chain that v1.30 had", "add chain ip kube-proxy filter-input-pre-dnat { type filter hook input priority -110 ; }", true},
 		{"a set of another type", "add set ip kube-proxy cluster-ips { type inet_service ; }", false},
 		{"a map for a set", "add map ip kube-proxy hairpin-connections { type ipv4_addr : verdict ; }", false},
@@ -120,7 +127,9 @@ func TestNFTablesTakesOverAnyTable(t *testing.T) {
 			machine.nft(t, "add table ip kube-proxy")
 			machine.nft(t, "add set ip kube-proxy "+set+" { type ipv4_addr ; flags dynamic,timeout ; timeout 10800s ; }")
 			machine.nft(t, "add element ip kube-proxy "+set+" { 10.0.0.9 }")
-			machine.nft(t, test.before)
+			for line := range strings.Lines(test.before) {
+				machine.nft(t, strings.TrimSpace(line))
+			}
 			config.Clock = clock
 			next, err := proxier.New(config)
 			require.NoError(t, err)

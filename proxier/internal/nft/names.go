@@ -33,6 +33,9 @@ const (
 	masqueradingChain           = "masquerading"
 )
 
+// formerMarkChain is the chain that kube-proxy until v1.35 marks packets by. Nothing leads to it any longer.
+const formerMarkChain = "mark-for-masquerade"
+
 // nodePortIPsSet has the addresses that serve node ports, where not all do.
 const nodePortIPsSet = "nodeport-ips"
 

@@ -177,6 +177,9 @@ func (r *renderer) appendStale(dst []byte, there *found, now time.Time) []byte {
 			r.stale.addSince(name, before, now)
 		}
 	}
+	if _, found := there.chains[formerMarkChain]; found { // only rules have led to it, which are gone at once
+		dst = r.speller.line(dst, "delete chain ", formerMarkChain, "")
+	}
 	r.marks.HitIf(mark.RenderStaleDeleted, len(r.stale) > 0)
 	for _, name := range r.staleSets(there) {
 		dst = r.speller.line(dst, "delete set ", name, "")
