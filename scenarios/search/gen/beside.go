@@ -3,10 +3,12 @@ package gen
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -38,10 +40,21 @@ func (b *beside) add() {
 	}
 	if b.in(1, 8) && !b.has.Has(SourceRanges) && !slices.ContainsFunc(b.out.Steps, reconfigures) {
 		b.renumber()
+	} else if b.in(1, 6) && b.has.Has(NodePortAddresses) {
+		b.serveAt(wideRanges)
 	}
-	if b.in(1, 4) {
+	damaged := b.in(1, 4)
+	if damaged {
 		b.insert(scenarios.Step{Fault: b.damage()})
 	}
+	without := b.options.Without
+	if !without.Has(Restart) && b.in(1, 4) {
+		b.startLater()
+	}
+	if !damaged && !without.Has(Reconfigure) && len(b.out.IPTables.Preload) == 0 && b.in(1, 4) {
+		b.otherModeForAWhile()
+	}
+	b.late()
 }
 
 func reconfigures(s scenarios.Step) bool { return s.Configure != nil }
@@ -92,8 +105,7 @@ func (b *beside) serviceCIDR(name string, ranges ...string) manifest.Object {
 
 // renumber gives a node another address in a range that node ports are served in, which its kube-proxy finds at its next sync.
 func (b *beside) renumber() {
-	b.settings.chosen["nodePortAddresses"] = b.nodeRanges()
-	b.out.KubeProxy = asKubeProxy(b.settings.chosen)
+	b.serveAt(nodeRanges)
 	n := pick(b.draw, b.cluster.nodes...)
 	change := &scenarios.NodeChange{Name: n.name}
 	place := len(b.cluster.nodes) + besideOthers + b.below(3)
@@ -103,18 +115,56 @@ func (b *beside) renumber() {
 	b.insert(scenarios.Step{Node: change, Sync: &scenarios.NodeSet{}}, scenarios.Step{Sync: everyNode()})
 }
 
+// startLater has kube-proxy not write a change, but start anew: it finds what it has written of what was there before.
+func (b *beside) startLater() {
+	var changes []int
+	for i := range b.out.Steps {
+		if s := &b.out.Steps[i]; len(s.Apply)+len(s.Delete) > 0 && s.Sync == nil {
+			changes = append(changes, i)
+		}
+	}
+	if len(changes) == 0 {
+		return
+	}
+	at := pick(b.draw, changes...)
+	b.out.Steps[at].Sync = &scenarios.NodeSet{}
+	b.out.Steps = slices.Insert(b.out.Steps, at+1, scenarios.Step{Restart: everyNode()})
+}
+
+// otherModeForAWhile has kube-proxy of one node or all run in mode iptables from some step on, or between two.
+func (b *beside) otherModeForAWhile() {
+	nodes := everyNode()
+	if b.in(1, 2) {
+		nodes = &scenarios.NodeSet{Names: []string{pick(b.draw, b.cluster.nodes...).name}}
+	}
+	start := func(mode kubeproxyconfig.ProxyMode) scenarios.Step {
+		k := asKubeProxy(fields{"mode": string(mode)})
+		return scenarios.Step{Restart: nodes, Configure: &k}
+	}
+	at := b.below(len(b.out.Steps))
+	b.out.Steps = slices.Insert(b.out.Steps, at, start(manifest.ModeIPTables))
+	if b.in(3, 4) {
+		b.out.Steps = slices.Insert(b.out.Steps, at+1+b.below(len(b.out.Steps)-at-1), start(manifest.ModeNFTables))
+	}
+}
+
 // besideOthers is how far the places of such nodes are from those that other steps take.
 const besideOthers = 4
 
-func (b *beside) nodeRanges() (ranges []string) {
+// nodeRanges have the main address of each node, and wideRanges each other one as well.
+var (
+	nodeRanges = map[corev1.IPFamily]string{corev1.IPv4Protocol: "192.168.0.0/24", corev1.IPv6Protocol: "2001:db8::/64"}
+	wideRanges = map[corev1.IPFamily]string{corev1.IPv4Protocol: "192.168.0.0/16", corev1.IPv6Protocol: "2001:db8::/32"}
+)
+
+// serveAt has node ports be served at addresses in ranges.
+func (b *beside) serveAt(of map[corev1.IPFamily]string) {
+	var ranges []string
 	for _, family := range b.cluster.families {
-		if family == corev1.IPv6Protocol {
-			ranges = append(ranges, "2001:db8::/64")
-		} else {
-			ranges = append(ranges, "192.168.0.0/24")
-		}
+		ranges = append(ranges, of[family])
 	}
-	return ranges
+	b.settings.chosen["nodePortAddresses"] = ranges
+	b.out.KubeProxy = asKubeProxy(b.settings.chosen)
 }
 
 // damage is what somebody else does to kube-proxy's table: deletes it, or empties a chain or a map of it, which is there or is made before.
@@ -199,13 +249,16 @@ var closedTables = []string{
 }
 
 // formerTables are what a kube-proxy of another version left: chains at other places of the hooks, which cannot be moved
-// (https://issue.k8s.io/123162), a service that is gone, and clients of its endpoint.
+// (https://issue.k8s.io/123162), a service that is gone, clients of its endpoint, how v1.35 marked packets, and what v1.37 has for loopback
+// addresses.
 func formerTables(family corev1.IPFamily) []string {
-	of, address, cluster, endpoint, to := "ip", "ipv4_addr", "172.30.0.9", "10.244.1.99", "10.244.1.99:80"
+	of, address, cluster, self, endpoint, to := "ip", "ipv4_addr", "172.30.0.9", "10.244.1.99", "10.244.1.99", "10.244.1.99:80"
 	if family == corev1.IPv6Protocol {
-		of, address, cluster, endpoint, to = "ip6", "ipv6_addr", "fd00:30::9", "fd00.10.244.1..99", "[fd00:10:244:1::99]:80"
+		of, address, cluster, self = "ip6", "ipv6_addr", "fd00:30::9", "fd00:10:244:1::99"
+		endpoint, to = "fd00.10.244.1..99", "[fd00:10:244:1::99]:80"
 	}
-	bases := `	chain filter-input { type filter hook input priority -110; policy accept; }
+	bases := `	chain filter-input-pre-dnat { type filter hook input priority -110; policy accept; }
+	chain filter-input { type filter hook input priority -110; policy accept; }
 	chain filter-forward { type filter hook forward priority -110; policy accept; ct state new jump service-endpoints-check; }
 	chain filter-output { type filter hook output priority -110; policy accept; ct state new jump service-endpoints-check; }
 	chain nat-prerouting { type nat hook prerouting priority -100; policy accept; jump services; }
@@ -216,7 +269,9 @@ func formerTables(family corev1.IPFamily) []string {
 	sticky := fmt.Sprintf(`table %[1]s kube-proxy {
 	comment "%[9]s"
 	set affinity-%[2]s__%[4]s/80 { type %[3]s; flags dynamic,timeout; timeout 3h; }
+	chain mark-for-masquerade { mark set mark or 0x00004000; }
 	chain endpoint-%[2]s__%[4]s/80 {
+		%[1]s saddr %[10]s jump mark-for-masquerade
 		update @affinity-%[2]s__%[4]s/80 { %[1]s saddr }
 		meta l4proto tcp dnat to %[5]s
 	}
@@ -229,6 +284,7 @@ func formerTables(family corev1.IPFamily) []string {
 	chain service-endpoints-check { }
 	chain services { %[1]s daddr . meta l4proto . th dport vmap @service-ips; }
 %[7]s}
-`, of, name, address, endpoint, to, cluster, bases, mapComment, tableComment)
-	return []string{sticky, plain}
+`, of, name, address, endpoint, to, cluster, bases, mapComment, tableComment, self)
+	loopback := strings.Replace(sticky, "\tchain services {", "\tchain localhost-nodeport-reject-tcp { reject; }\n\tchain services {", 1)
+	return []string{sticky, loopback, plain}
 }

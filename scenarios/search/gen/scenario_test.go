@@ -138,10 +138,19 @@ func TestWhatOnlyModeNFTablesMeets(t *testing.T) {
 		require.NoError(t, err, "%s", text)
 		for _, word := range []string{
 			"kind: ServiceCIDR", "servicecidr ", "nft delete table", "nft flush chain", "nft flush map", "table inet other", "policy drop",
-			"chain service-endpoints-check", "192.168.0.0/24",
+			"chain service-endpoints-check", "192.168.0.0/24", "mark-for-masquerade", "localhost-nodeport-reject",
+			"filter-input-pre-dnat", "mode: iptables", "name: rival-2", "timeoutSeconds: 40", "192.168.0.0/16",
 		} {
 			if strings.Contains(text, word) {
 				found[word]++
+			}
+		}
+		for i, step := range s.Steps {
+			if step.Restart != nil && i > 0 && len(s.Steps[i-1].Apply)+len(s.Steps[i-1].Delete) > 0 && s.Steps[i-1].Sync != nil {
+				found["a start with a change that is not written"]++
+			}
+			if step.Fault != nil && step.Fault.RestoreFails > 0 && i > 0 && s.Steps[i-1].Delete != nil && s.Steps[i+1].Advance != nil {
+				found["a deletion that fails"]++
 			}
 		}
 		plain := Example(Options{NFTables: true}, seed)
@@ -150,5 +159,5 @@ func TestWhatOnlyModeNFTablesMeets(t *testing.T) {
 			require.Equal(t, plain.Objects[i].Object, s.Objects[i].Object)
 		}
 	}
-	require.Len(t, found, 9, "%v", found)
+	require.Len(t, found, 18, "%v", found)
 }
