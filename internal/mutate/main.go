@@ -30,6 +30,7 @@ type options struct {
 	only      string
 	every     int
 	list      bool
+	reach     bool
 	with      string
 	seed      int
 	cases     int
@@ -53,6 +54,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.only, "only", "", "try the mutants whose names hold this text")
 	flags.IntVar(&o.every, "every", 1, "try one mutant of so many")
 	flags.BoolVar(&o.list, "list", false, "print the names of the mutants and end")
+	flags.BoolVar(&o.reach, "reach", false, "print the names of the mutants that nobody comes by, and end")
 	flags.StringVar(&o.with, "with", withTests, "who is to notice: tests, or fuzz")
 	flags.IntVar(&o.seed, "seed", 1, "with fuzz: chooses the cases")
 	flags.IntVar(&o.cases, "cases", 1000, "with fuzz: about how many cases a mutant meets")
@@ -99,6 +101,10 @@ func mutate(ctx context.Context, o options, out io.Writer) (held bool, err error
 	programs, err := prepare(ctx, o, root, dir, out)
 	if err != nil {
 		return false, err
+	}
+	if o.reach {
+		s.writeUnreached(out, programs, list, o)
+		return true, nil
 	}
 	journal, err := openJournal(o.journal, o.again)
 	if err != nil {

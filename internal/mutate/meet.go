@@ -64,6 +64,17 @@ func meet(ctx context.Context, s *schemata, programs []*program, j *journal, lis
 	return results, errors.Join(append(failures, ctx.Err())...)
 }
 
+// writeUnreached prints the mutants that no program comes by, without those that meet would not ask it of.
+func (s *schemata) writeUnreached(out io.Writer, programs []*program, list *argued, o options) {
+	for number, m := range s.mutants {
+		asked := strings.Contains(m.name, o.only) && number%o.every == 0 &&
+			!(o.with == withFuzz && (has(list.Survivors, m.name) || has(list.Unjudged, m.name)))
+		if asked && len(inOrder(number+1, path.Dir(m.file), programs)) == 0 {
+			fmt.Fprintln(out, m.name)
+		}
+	}
+}
+
 // meetOne asks the tests of the mutant's own package first: they are made to notice. Then those that cost least.
 func meetOne(ctx context.Context, number int, file string, programs []*program, prove int) (result, error) {
 	r := result{number: number}

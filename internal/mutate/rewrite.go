@@ -168,7 +168,8 @@ func (r *rewriter) ignored(e ast.Expr) bool {
 	}
 	text := r.original(call.Fun)
 	switch {
-	case strings.HasPrefix(text, "mark."), strings.Contains(text, "ogger."), text == "make", text == "slices.Grow":
+	case strings.HasSuffix(text, "arks.Hit"), strings.HasSuffix(text, "arks.HitIf"), strings.Contains(text, "ogger."), text == "make",
+		text == "slices.Grow":
 		return true
 	case strings.HasSuffix(text, "ock.Lock"), strings.HasSuffix(text, "ock.Unlock"), strings.HasSuffix(text, "hitMarks"):
 		return true
