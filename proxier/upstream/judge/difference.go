@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 )
 
@@ -24,7 +25,8 @@ type Difference struct {
 	Explanation string
 
 	entry     conntrack.Entry // of kind "conntrack"
-	contested bool            // a packet to what several service ports claim
+	packet    inet.Input      // of kind "packets"
+	contested bool            // to what several service ports claim
 	fresh     *bool           // a kube-proxy that starts now agrees with ours
 }
 

@@ -189,6 +189,11 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 			}
 		}
 	}
+	end, err := r.besideFresh(fresh)
+	if err != nil {
+		return false
+	}
+	defer end()
 	_, differences := compareRules(ours, theirs)
 	return !slices.ContainsFunc(differences, func(d *Difference) bool {
 		return !d.onlyComments && !r.explainedNatively(d, family, differences)
@@ -199,7 +204,7 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 func (r *run) explainedNatively(d *Difference, family v1.IPFamily, all []*Difference) bool {
 	d.family = family
 	return r.settings.Mode == cases.NFTables &&
-		slices.ContainsFunc(nativeExplanations(), func(e Explanation) bool { return e.holds(r, d, all) })
+		slices.ContainsFunc(Explanations(cases.NFTables), func(e Explanation) bool { return e.native && e.holds(r, d, all) })
 }
 
 // deliver tells a proxier that starts of all objects, with these slices.

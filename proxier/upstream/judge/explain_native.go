@@ -41,7 +41,36 @@ func nativeExplanations() []Explanation {
 			Why: "An endpoint without nodeName may be a pod of this node. kube-proxy takes it for another node's: a pod that reaches itself " +
 				"through the service gets its own address as the client, and no answer. Ours masquerades it.",
 			native: true,
+			since:  36,
 			holds:  func(r *run, d *Difference, _ []*Difference) bool { return r.unplacedHairpin(d) },
+		},
+		{
+			Name: "hairpin-of-other-nodes",
+			Case: "nftables/hairpin-of-other-nodes.yaml",
+			Why: "Until v1.35 kube-proxy masquerades every endpoint that reaches itself through a service, on whichever node it is. Ours " +
+				"does so for those that may be pods of this node, as kube-proxy does for its own since v1.36 (kubernetes#136499).",
+			native: true,
+			until:  35,
+			holds: func(r *run, d *Difference, _ []*Difference) bool {
+				return d.Kind == "packets" && r.returnsElsewhere(d.packet)
+			},
+		},
+		{
+			Name: "written-as-until-v1.35",
+			Case: "nftables/written-as-until-v1.35.yaml",
+			Why: "Until v1.35 kube-proxy has a chain for each endpoint, writes into it and into the chains of services what is masqueraded, " +
+				"and marks that by a jump to the chain mark-for-masquerade. Since v1.36 (kubernetes#135800, kubernetes#136499), as in ours, " +
+				"chain services and the set hairpin-connections say so for all services. Where this is so, the fates of all packets are " +
+				"compared, not the rules. What is sent to a port of a cluster IP that no service has is marked by ours before it is refused.",
+			native:     true,
+			everywhere: true,
+			until:      35,
+			holds: func(r *run, d *Difference, _ []*Difference) bool {
+				if d.Kind == "packets" {
+					return r.sameButMark(d.packet)
+				}
+				return d.Kind == "rules" && writtenOtherwise(d.where) && r.treatedAlike(d.family)
+			},
 		},
 		{
 			Name: "cleanup-in-deleted-table",
@@ -128,7 +157,7 @@ func (r *run) unplacedHairpin(d *Difference) bool {
 		other, also := hairpinOf(d.theirs)
 		return masqueraded && !also && address == other && r.unplaced(address)
 	}
-	if d.Kind != "rules" || d.where != "set hairpin-connections" {
+	if d.Kind != "rules" || d.where != hairpinSet {
 		return false
 	}
 	ours, theirs := hairpins(d.ours), hairpins(d.theirs)

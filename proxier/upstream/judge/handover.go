@@ -135,7 +135,7 @@ func (h *handedOver) differences(family v1.IPFamily, fresh peers.Peer, errs map[
 	// address that several claim is chance in it.
 	differences = slices.DeleteFunc(differences, func(d *Difference) bool {
 		native := h.back && h.settings.Mode == cases.NFTables
-		return native && (d.onlyComments && strings.HasPrefix(d.where, "map ") || contestedParts(h.objects, family, d))
+		return native && (d.onlyComments && strings.HasPrefix(d.where, "map ") || contestedParts(h.objects, family, d) || takenForWritten(d))
 	})
 	if fmt.Sprint(h.errs[family]) != fmt.Sprint(errs[family]) {
 		differences = append(differences, &Difference{
@@ -164,7 +164,9 @@ func (h *handedOver) packets(family v1.IPFamily, fresh peers.Peer, report *Repor
 	}
 	count, differences := comparePackets(sides[0].host, sides[1].host, h.objects, family, mostPackets)
 	report.Packets += count
-	return slices.DeleteFunc(differences, func(d *Difference) bool { return h.back && d.contested }), nil
+	return slices.DeleteFunc(differences, func(d *Difference) bool {
+		return h.back && (d.contested || h.settings.Mode == cases.NFTables && returnsOtherwise(d, sides))
+	}), nil
 }
 
 // written are the rules that a peer's kernel holds, without empty chains of the kernel's own, whose tables something has looked into.

@@ -170,7 +170,8 @@ func comparePacket(ours, theirs *packetsim.Host, in inet.Input, client string) *
 	if errA == nil && errB == nil && sameEnds(a, b) {
 		return nil
 	}
-	return &Difference{Kind: "packets", where: client + ": " + in.String(), ours: endLines(a, errA), theirs: endLines(b, errB)}
+	where := client + ": " + in.String()
+	return &Difference{Kind: "packets", where: where, packet: in, ours: endLines(a, errA), theirs: endLines(b, errB)}
 }
 
 func endLines(all map[end]float64, err error) []string {

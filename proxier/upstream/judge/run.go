@@ -31,6 +31,9 @@ type run struct {
 	report   *Report
 	step     int
 	flows    flows
+	alike    map[alike]bool
+	// fresh is the host of a kube-proxy that started after the last sync, while that is compared.
+	fresh *packetsim.Host
 	// known are the explanations of the differences after the last sync.
 	known map[v1.IPFamily]map[string]string
 }
@@ -92,7 +95,7 @@ func start(c *cases.Case, report *Report) (*run, error) {
 	}
 	r := &run{settings: &c.Settings, objects: cases.NewObjects(), history: newHistory(),
 		kube: kube, own: chainwalk, report: report, flows: flows{},
-		known: map[v1.IPFamily]map[string]string{}}
+		known: map[v1.IPFamily]map[string]string{}, alike: map[alike]bool{}}
 	if r.ours, err = newSide(chainwalk); err != nil {
 		return nil, err
 	}
@@ -251,6 +254,7 @@ func (r *run) explainAll(family v1.IPFamily, differences []*Difference, failed b
 
 // compare compares what one family has after a sync.
 func (r *run) compare(family v1.IPFamily, ourError, theirError error) []*Difference {
+	clear(r.alike)
 	large := r.kube.Large(family)
 	r.history.large[family] = r.history.large[family] || large
 	r.report.count(large, theirError != nil, !r.history.wasFull[family])
