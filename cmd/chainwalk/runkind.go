@@ -93,7 +93,8 @@ func findCompanion(self string) (path string, err error) {
 	}
 	if path, err = exec.LookPath(companionName); err != nil {
 		return "", fmt.Errorf("--on kind: the program %[1]s makes clusters, and is neither beside chainwalk nor on PATH: take it from the "+
-			"archive of the release, or run go install github.com/chainwalk/chainwalk/cmd/%[1]s@latest; --cluster NAME uses a cluster that exists", companionName)
+			"archive of the release, or run go install github.com/chainwalk/chainwalk/cmd/%[1]s@latest; --cluster NAME uses a cluster that exists",
+			companionName)
 	}
 	return path, nil
 }
