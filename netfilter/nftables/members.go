@@ -291,13 +291,23 @@ func (m *members) clashOrdered(s *Set, e *Element) (*Element, syscall.Errno) {
 		}
 		return next, 0
 	case isEnd(e):
-		if before != nil && isEnd(before) || next != nil && isEnd(next) {
+		if before != nil && isEnd(before) || next != nil && isEnd(next) && !s.goneBetween(e, next) {
 			return nil, syscall.EEXIST
 		}
 	case before != nil && !isEnd(before) && s.Flags&SetAnonymous == 0:
 		return nil, syscall.EEXIST
 	}
 	return nil, 0
+}
+
+// goneBetween says that a bound which the transaction has deleted is between two others. The kernel begins its search for overlaps at the
+// first bound behind a new one, a deleted one too, and does not see those behind it (__nft_rbtree_insert).
+func (s *Set) goneBetween(e, next *Element) bool {
+	at, _ := slices.BinarySearchFunc(s.gone, e, compareOrdered)
+	for at < len(s.gone) && bytes.Equal(s.gone[at].Key, e.Key) {
+		at++
+	}
+	return at < len(s.gone) && bytes.Compare(s.gone[at].Key, next.Key) < 0
 }
 
 // isNull says that an element is the end at 0, which belongs to no interval and may be created again (nft_rbtree_interval_null).
