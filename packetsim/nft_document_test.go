@@ -251,8 +251,8 @@ to the fake tool, lists the result, and walks a packet to its rule
 		fmt.Fprintf(&out, "| `%s` | %s | %s |\n", strings.ReplaceAll(command, "@rule", "5"), yes(says == ""), cell(says))
 	}
 	out.WriteString("\n`nft list hooks` prints all functions that the kernel calls at its hooks, those of other parts of it too. " +
-		"A module says which they\nare (nfnetlink_hook): where the kernel has none, `nft` 1.0.6 prints nothing, and with `--json` it always ends " +
-		"by a signal. So chainwalk does\nnot answer it.\n")
+		"A module says which they\nare (nfnetlink_hook): where the kernel has none, `nft` 1.0.6 prints nothing, and with `--json` it always " +
+		"ends by a signal. So chainwalk does\nnot answer it.\n")
 	return out.String()
 }
 
