@@ -36,7 +36,8 @@ func began(t require.TestingT, h *packetsim.Host, o forall.Options) *committing 
 	return c
 }
 
-// commit changes the rules by the input of a tool. The fates beside those of some time before are those that are worked out from nothing.
+// commit changes the rules by the input of a tool. A build that starts from earlier fates must give what a build
+// from nothing gives.
 func (c *committing) commit(t *rapid.T, text string) {
 	c.texts = append(c.texts, text)
 	if strings.HasPrefix(text, "*") {

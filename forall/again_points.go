@@ -24,7 +24,7 @@ type pointRule struct {
 	number int32
 }
 
-// pointIndexes are those that are remembered.
+// pointIndexes gives the indexes that the memory keeps.
 func (m *memory) pointIndexes() map[*ruleset.Chain]*pointIndex {
 	if m.points == nil {
 		m.points = map[*ruleset.Chain]*pointIndex{}

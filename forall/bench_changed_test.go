@@ -200,7 +200,7 @@ func (c *churn) commit(text string) {
 	}
 }
 
-// report prints the times, and checks that the fates are those that are worked out from nothing.
+// report prints the times, and compares the last fates with a build from nothing.
 func (c *churn) report() {
 	c.b.StopTimer()
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }

@@ -57,8 +57,8 @@ func (s *Set) Differing(other *Set, f func(here, there *Element)) {
 	})
 }
 
-// Differing are the names of the chains and sets that are not the same pointers in another table, in no order. If commits have made one
-// table out of the other, they are those that the commits changed, and it costs little more than these.
+// Differing gives the names of the chains and sets that are not the same pointers in another table, in no order. If commits have made one
+// table out of the other, these are the chains and sets that the commits changed, and the cost grows with their number alone.
 func (t *Table) Differing(other *Table) (chains, sets []string) {
 	t.chains.Differing(other.chains, func(name string, here, there chainEntry) {
 		if here.chain != there.chain {

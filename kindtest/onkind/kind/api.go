@@ -113,7 +113,7 @@ type typed[T any] interface {
 
 // replace creates an object, or updates the one that is there. What cannot be changed in place is deleted and made again. The client is a
 // type parameter, and no value of the interface: for a method that is called through a generic interface, Go's linker keeps the methods of
-// this name of all types. kind's Create is one, and 6 MB hang on it (package provision).
+// this name of all types. kind's Create is one, and much hangs on it (package provision).
 func replace[T metav1.Object, C typed[T]](ctx context.Context, c C, o T) error {
 	before, err := c.Get(ctx, o.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -1,7 +1,7 @@
 // Package provision makes the containers of a kind cluster's nodes, by kind's library.
 //
 // The library makes texts by package text/template, which finds methods by their names. Whatever links it keeps every exported method of
-// every type that it links, which are 6 MB of chainwalk. So chainwalk does not link this package, but starts the program chainwalk-kind.
+// every type that it links. So chainwalk does not link this package, but starts the program chainwalk-kind.
 package provision
 
 import (

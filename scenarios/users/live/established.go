@@ -23,7 +23,7 @@ type live struct {
 	src, dst netip.AddrPort
 	// first is what became of the first packet; not of actReplied, of which input is the first packet.
 	first oracle.Way
-	// replies are those that fare as the one to this packet, of actReplied.
+	// replies is, of actReplied, the range of replies that have the same fate as the reply to this packet.
 	replies *PacketRange
 }
 
