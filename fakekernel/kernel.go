@@ -51,10 +51,8 @@ func Of(n *netfilter.Namespace) *Kernel {
 
 // Add puts the tools of a dialect beside those that are there. It does nothing if the namespace has them.
 func (k *Kernel) Add(d netfilter.Dialect) {
-	for _, there := range fakeipt.Kernels(k.Namespace()) {
-		if there.Dialect() == d {
-			return
-		}
+	if k.toolsOf(d) != nil {
+		return
 	}
 	fakeipt.New(fakeipt.Options{Dialect: d, Namespace: k.Namespace()})
 }
@@ -89,6 +87,23 @@ func (k *Kernel) NFTables() *fakenft.Tools {
 
 // Rules are what the kernel holds now of a family for its Dialect.
 func (k *Kernel) Rules(f netfilter.Family) netfilter.RulesetView { return k.tools.Ruleset(f).View() }
+
+// RulesOf are what the kernel holds now of a family for the tools of a dialect; empty if it has none of it.
+func (k *Kernel) RulesOf(f netfilter.Family, d netfilter.Dialect) netfilter.RulesetView {
+	if tools := k.toolsOf(d); tools != nil {
+		return tools.Ruleset(f).View()
+	}
+	return netfilter.RulesetView{}
+}
+
+func (k *Kernel) toolsOf(d netfilter.Dialect) *fakeipt.Kernel {
+	for _, tools := range fakeipt.Kernels(k.Namespace()) {
+		if tools.Dialect() == d {
+			return tools
+		}
+	}
+	return nil
+}
 
 // Load puts the tables of what iptables-save has printed, with or without counters, in the place of those that the kernel has of them for
 // its Dialect. Errors call the text by its name and say the line.

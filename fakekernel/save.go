@@ -30,6 +30,16 @@ func LoadTexts(name string, texts []SaveText, family netfilter.Family) (*Kernel,
 	return &Kernel{tools}, nil
 }
 
+// RuleEdit is a rule of iptables-save that becomes another one.
+type RuleEdit = fakeipt.RuleEdit
+
+// ReplaceRule puts a rule in the place of one that LoadTexts has read, as if the text had had its line there. It is false, and nothing has
+// changed, if more than this rule may change with the line, or the tools refuse it: read the text then.
+func (k *Kernel) ReplaceRule(f netfilter.Family, d netfilter.Dialect, e RuleEdit) bool {
+	tools := k.toolsOf(d)
+	return tools != nil && tools.ReplaceRule(f, e)
+}
+
 // ReadSave reads what iptables-save of a family has printed, with or without counters. Errors call the text by its name and say the line.
 func ReadSave(name, save string, family netfilter.Family, dialect netfilter.Dialect) (netfilter.RulesetView, error) {
 	k := New(Options{Dialect: dialect})

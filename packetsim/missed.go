@@ -1,6 +1,9 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/netfilter/nftables"
+import (
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+)
 
 // missedLooks are the rules that a host's packets did not match, as traces have them, by what K says of a rule and of what in it failed.
 // The next packet misses most of them in the same way, and to spell a rule takes far longer than to ask it. The zero value has none.
@@ -22,9 +25,9 @@ func (m *missedLooks[K]) keep(key K, look *RuleLook) {
 	m.known[key] = look
 }
 
-// missedRule is a rule of a table of iptables, and what in it failed.
+// missedRule is a rule of a table of iptables, and what in it failed. A commit that changes another rule of its chain leaves it.
 type missedRule struct {
-	at    position
+	rule  *xtables.Rule
 	part  rulePart
 	kind  rulesKind
 	table string

@@ -182,10 +182,11 @@ func (e *ruleError) Unwrap() error { return e.cause }
 
 // missed tells the rule that was looked at and does not match.
 func (t *tableWalk) missed() {
-	part := t.match.failedPart(t.s, t.rule())
-	key := missedRule{t.at, part, rulesKind{t.match.rules.Family(), t.match.rules.Dialect()}, t.match.table.Name(), t.s.hooks.mixed}
+	rule := t.rule()
+	part := t.match.failedPart(t.s, rule)
+	key := missedRule{rule, part, rulesKind{t.match.rules.Family(), t.match.rules.Dialect()}, t.match.table.Name(), t.s.hooks.mixed}
 	look := t.values.missed.known[key]
-	if look == nil {
+	if look == nil || look.Number != t.at.next+1 || look.Chain != t.at.program.chain.Name {
 		look = t.missedLook(part)
 		t.values.missed.keep(key, look)
 	}

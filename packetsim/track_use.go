@@ -21,9 +21,11 @@ func tableUserOf(rules *ruleset.Ruleset, before tableUser) tableUser {
 			return before
 		}
 	}
+	var reads xtables.Reads // one for all rules: there are many
+	asks := func(rule *xtables.Rule) bool { return ruleAsksForConntrack(rule, &reads) }
 	for _, table := range rules.Tables() {
 		for chain := range table.Unsorted() {
-			if slices.ContainsFunc(chain.Rules, ruleAsksForConntrack) {
+			if slices.ContainsFunc(chain.Rules, asks) {
 				return tableUser{table.Name(), chain}
 			}
 		}
@@ -31,13 +33,14 @@ func tableUserOf(rules *ruleset.Ruleset, before tableUser) tableUser {
 	return tableUser{}
 }
 
-func ruleAsksForConntrack(rule *xtables.Rule) bool {
+// ruleAsksForConntrack writes to reads what the matches look at.
+func ruleAsksForConntrack(rule *xtables.Rule, reads *xtables.Reads) bool {
 	if rule.Target != nil && rule.Target.Reads().Has(netfilter.ReadsConnection) {
 		return true
 	}
-	var reads xtables.Reads
+	*reads = xtables.Reads{Dst: reads.Dst[:0], DstMasks: reads.DstMasks[:0], DstPorts: reads.DstPorts[:0]}
 	for _, m := range rule.Matches {
-		m.AddReads(&reads)
+		m.AddReads(reads)
 	}
 	return reads.Has(netfilter.ReadsConnection)
 }

@@ -7,25 +7,38 @@ import (
 	"github.com/chainwalk/chainwalk/fakekernel"
 )
 
-// Edit has the rules become those of another text, as ReadSaved would read it, if it differs from theirs in one line of a listing of nft
-// alone: a rule that is another one now, or a remark. Hosts of the rules have the new ones from then on. It is false, and nothing has
+// Edit has the rules become those of another text, as ReadSaved would read it, if it differs from theirs in one line alone: a rule that is
+// another one now, or a remark in a listing of nft. Hosts of the rules have the new ones from then on. It is false, and nothing has
 // changed, if there is more to do: read the text then. One who types changes one line at a time, and to read a thousand takes far longer.
 func (s *Saved) Edit(text string) bool {
 	if text == s.text {
 		return true
 	}
-	if s.native == nil || len(s.native.places) == 0 || !endsInLines(s.text) {
-		return false
-	}
 	number, was, is, one := changedLine(s.text, text)
-	if !one || !endsInLine(is) || handleIn(was) != handleIn(is) || listedDevice().MatchString(was) || listedDevice().MatchString(is) {
-		return false
-	}
-	if !s.native.edit(number, was, is) {
+	if !one || !s.editSave(number, was, is) && !s.editListing(number, was, is) {
 		return false
 	}
 	s.text = text
 	return true
+}
+
+// editSave has a line of iptables-save become another one.
+func (s *Saved) editSave(number int, was, is string) bool {
+	for at, line := range s.places {
+		if line == number {
+			return s.kernel.ReplaceRule(at.Family, at.Dialect, fakekernel.RuleEdit{Table: at.Table, Number: at.Number, Was: was, Is: is})
+		}
+	}
+	return false
+}
+
+// editListing has a line of a listing of nft become another one.
+func (s *Saved) editListing(number int, was, is string) bool {
+	if s.native == nil || len(s.native.places) == 0 || !endsInLines(s.text) || !endsInLine(is) || handleIn(was) != handleIn(is) ||
+		listedDevice().MatchString(was) || listedDevice().MatchString(is) {
+		return false
+	}
+	return s.native.edit(number, was, is)
 }
 
 // edit has the line of a number become another one.

@@ -19,6 +19,7 @@ type Saved struct {
 	known  RulesOptions
 	native *listing // what nft has printed; nil without any
 	text   string
+	places map[RulePlace]int // the lines of the rules of iptables
 }
 
 // ReadSaved reads what iptables-save and ip6tables-save have printed, of both families and backends one after the other: their head lines
@@ -31,34 +32,28 @@ func ReadSaved(name string, r io.Reader, o RulesOptions) (*Saved, error) {
 	}
 	native, rest := splitListing(string(text))
 	saves := native == "" || IsSave([]byte(rest))
-	kernel := fakekernel.New(fakekernel.Options{Dialect: o.Dialect})
+	saved := &Saved{kernel: fakekernel.New(fakekernel.Options{Dialect: o.Dialect}), text: string(text)}
 	if saves {
 		texts, err := textsOf(name, rest, o.Family)
 		if err != nil {
 			return nil, err
 		}
-		if kernel, err = fakekernel.LoadTexts(name, OfBackend(texts, o.Dialect), cmp.Or(o.Family, netfilter.IPv4)); err != nil {
+		texts = OfBackend(texts, o.Dialect)
+		family := cmp.Or(o.Family, netfilter.IPv4)
+		if saved.kernel, err = fakekernel.LoadTexts(name, texts, family); err != nil {
 			return nil, err
 		}
+		saved.places = placesIn(saved.kernel, texts, family)
 	}
-	saved := &Saved{kernel: kernel, text: string(text)}
 	if native != "" {
 		o.Devices = append(slices.Clone(o.Devices), devicesIn(native)...)
-		if saved.native, err = addListing(kernel, name, native, o.Devices); err != nil {
+		if saved.native, err = addListing(saved.kernel, name, native, o.Devices); err != nil {
 			return nil, err
 		}
 		saved.native.alone = !saves
 	}
 	saved.known = o
 	return saved, nil
-}
-
-// NativePlaces say where in the text the rules stand that nft has printed. There are none of JSON.
-func (s *Saved) NativePlaces() []fakekernel.RulePlace {
-	if s.native == nil {
-		return nil
-	}
-	return s.native.places
 }
 
 // Host is a new host with the rules, by whose device a packet can come.

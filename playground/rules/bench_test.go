@@ -62,7 +62,7 @@ func TestKeySpellsNoRuleAgain(t *testing.T) {
 	for _, c := range []struct {
 		nft                 bool
 		packet, rules, edit float64 // of each rule
-	}{{false, 15, 40, 40}, {true, 15, 140, 16}} {
+	}{{false, 15, 40, 16}, {true, 15, 140, 16}} {
 		tab, text := &Tab{}, thousand(c.nft)
 		read := testing.AllocsPerRun(3, func() { tab = &Tab{}; tab.Read(Paste{Text: text}) })
 		const packet = "tcp 10.0.0.1:40000 > 10.3.200.1:80 in eth0"

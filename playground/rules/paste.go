@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -75,7 +74,7 @@ type Tab struct {
 type base struct {
 	saved *snapshot.Saved
 	given Paste                      // without its text
-	lines map[place]int              // by the rule that is written there
+	lines map[snapshot.RulePlace]int // by the rule that is written there
 	hosts map[string]*packetsim.Host // by the device that packets come by; at least that of none
 }
 
@@ -128,10 +127,7 @@ func (b *base) with(p Paste, local []netip.Addr) (*base, error) {
 	if _, err := read.host(inet.Input{}); err != nil {
 		return nil, err
 	}
-	read.lines = placesOf(snapshot.OfBackend(fakekernel.SaveTexts(text), known.Dialect))
-	for _, at := range read.saved.NativePlaces() {
-		read.lines[place{native: at.Table.Family.String(), table: at.Table.Name, chain: at.Chain, number: at.Number}] = at.Line
-	}
+	read.lines = saved.Places()
 	return read, nil
 }
 
@@ -213,54 +209,4 @@ func noteConditions(c *netfilter.Conditions, devices map[string]bool, named map[
 	if c.DstPorts.Min > 0 {
 		ports[int(c.DstPorts.Min)] = true
 	}
-}
-
-// place is a rule: its number in its chain, from 1.
-type place struct {
-	native  string // the family of a table of nft, which has neither of the next two
-	family  netfilter.Family
-	dialect netfilter.Dialect
-	table   string
-	chain   string
-	number  int
-}
-
-// placesOf finds the lines of rules, from 1. Of a table that other commands than -A fill, the lines are not known.
-func placesOf(texts []fakekernel.SaveText) map[place]int {
-	out := map[place]int{}
-	for _, text := range texts {
-		at := place{family: cmp.Or(text.Family, netfilter.IPv4), dialect: cmp.Or(text.Dialect, netfilter.Legacy)}
-		last := map[string]int{}
-		number := 0
-		for line := range strings.Lines(text.Text) {
-			number++
-			if table, is := strings.CutPrefix(line, "*"); is {
-				at.table, last = strings.TrimSpace(table), map[string]int{}
-				maps.DeleteFunc(out, func(p place, _ int) bool {
-					return p.dialect == at.dialect && p.family == at.family && p.table == at.table
-				})
-				continue
-			}
-			if strings.HasPrefix(line, "[") {
-				_, line, _ = strings.Cut(line, "] ")
-			}
-			switch rest, is := strings.CutPrefix(line, "-A "); {
-			case is:
-				words := strings.Fields(rest)
-				if len(words) == 0 || last == nil {
-					continue
-				}
-				at.chain = strings.Trim(words[0], `"`)
-				last[at.chain]++
-				at.number = last[at.chain]
-				out[at] = number
-			case strings.HasPrefix(line, "-"):
-				last = nil // numbers are others than the order of the lines
-				maps.DeleteFunc(out, func(p place, _ int) bool {
-					return p.dialect == at.dialect && p.family == at.family && p.table == at.table
-				})
-			}
-		}
-	}
-	return out
 }

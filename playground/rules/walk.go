@@ -97,14 +97,14 @@ func (t *Tab) note(met map[int]bool, family netfilter.Family, o *packetsim.Outco
 // lineOf is the line of the rule of a step; 0 if it is not known. A step tells its backend only where there are two.
 func (t *Tab) lineOf(family netfilter.Family, step *packetsim.Step) int {
 	if step.Family != "" {
-		return t.lines[place{native: step.Family, table: step.Table, chain: step.Chain, number: step.Number}]
+		return t.lines[snapshot.RulePlace{Native: step.Family, Table: step.Table, Chain: step.Chain, Number: step.Number}]
 	}
-	at := place{family: family, table: step.Table, chain: step.Chain, number: step.Number}
+	at := snapshot.RulePlace{Family: family, Table: step.Table, Chain: step.Chain, Number: step.Number}
 	for _, dialect := range netfilter.Dialects() {
 		if step.Dialect != "" && step.Dialect != dialect {
 			continue
 		}
-		at.dialect = dialect
+		at.Dialect = dialect
 		if line := t.lines[at]; line > 0 {
 			return line
 		}
