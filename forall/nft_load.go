@@ -293,25 +293,33 @@ func (x *nftRun) fib(e *expr.Fib, i int) diagram.ID {
 	key := fibKey{e, state{hook: st.hook, origin: st.origin, out: st.out, mark: st.mark, src: st.src}, view.place}
 	f, known := b.looked.get(key)
 	if !known {
-		of := func(src netip.Addr) diagram.ID {
-			ask := func(in *packetsim.Device) diagram.ID {
-				p := b.placeOf(&st, in)
-				p.Packet.Src, p.Packet.Proto = src, inet.TCP
-				return x.asked(e, e.Dreg, size, p)
-			}
-			if e.Result == expr.FibType && e.Flags&expr.FibIif == 0 && !b.six {
-				return ask(nil)
-			}
-			return b.eachIn(&st, ask)
-		}
-		if st.src != 0 {
-			f = of(b.sources.at(st.src))
-		} else {
-			f = b.bySource(of)
+		f = x.routed(e, size, inet.TCP)
+		if b.six && e.Result != expr.FibType { // the kernel takes some ICMPv6 from no address for that of neighbours
+			f = b.s.Choose(vProto, protoSet(inet.ICMPv6), x.routed(e, size, inet.ICMPv6), f)
 		}
 		b.looked.put(key, f)
 	}
 	return x.given(f, e.Dreg, size, i)
+}
+
+// routed is what fib says of packets of a protocol.
+func (x *nftRun) routed(e *expr.Fib, size int, proto inet.Proto) diagram.ID {
+	b, st := x.b, x.st
+	of := func(src netip.Addr) diagram.ID {
+		ask := func(in *packetsim.Device) diagram.ID {
+			p := b.placeOf(&st, in)
+			p.Packet.Src, p.Packet.Proto = src, proto
+			return x.asked(e, e.Dreg, size, p)
+		}
+		if e.Result == expr.FibType && e.Flags&expr.FibIif == 0 && !b.six {
+			return ask(nil)
+		}
+		return b.eachIn(&st, ask)
+	}
+	if st.src != 0 {
+		return of(b.sources.at(st.src))
+	}
+	return b.bySource(of)
 }
 
 // mostDrawn is up to how many numbers a drawn one may be of.

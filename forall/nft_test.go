@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
@@ -54,5 +56,35 @@ func TestALookUpOfOtherBytesOfAKey(t *testing.T) {
 		d, err := f.At(in)
 		require.NoError(t, err)
 		assert.Equal(t, want, d.String(), packet)
+	}
+}
+
+// TestICMPv6FromNoAddress: to a link-local address it comes from a neighbour, for the kernel, whatever the routes say.
+func TestICMPv6FromNoAddress(t *testing.T) {
+	kernel := fakekernel.New(fakekernel.Options{})
+	nft := kernel.Exec().Command("nft", "-f", "-")
+	nft.SetStdin(strings.NewReader(`table ip6 t {
+	chain pre { type filter hook prerouting priority filter; policy accept; fib daddr oif 0 accept; drop; }
+}
+`))
+	require.NoError(t, nft.Run())
+	h, err := packetsim.NewHost(packetsim.HostConfig{
+		Name: "node", Devices: []packetsim.Device{{Name: "eth0", Up: true}}, Netfilter: kernel.Namespace(),
+	})
+	require.NoError(t, err)
+	f, err := forall.Of(h, forall.Options{Families: []netfilter.Family{netfilter.IPv6}})
+	require.NoError(t, err)
+	for packet, walked := range map[string]string{
+		"icmpv6 :: > fe80::1 in eth0": "drop", "tcp [::]:1000 > [fe80::1]:80 in eth0": "reject with icmp6-no-route",
+		"icmpv6 fe80::2 > fe80::1 in eth0": "reject with icmp6-no-route",
+	} {
+		in, err := inet.ParseInput(packet)
+		require.NoError(t, err)
+		d, err := f.At(in)
+		require.NoError(t, err)
+		assert.Equal(t, walked, d.String(), packet)
+		otherwise, err := f.Confirm(forall.New, in, d, 1e-9)
+		require.NoError(t, err)
+		assert.Empty(t, otherwise, packet)
 	}
 }

@@ -13,8 +13,7 @@ import (
 )
 
 // The variables of packets, in the order in which they are decided. Destinations come first: of a cluster they make one wide node with a
-// small function
-// below each service. Conditions with names come behind these.
+// small function below each service. Conditions with names come behind these.
 const (
 	vDst diagram.Var = iota
 	vDstPort

@@ -179,7 +179,8 @@ func (b *Back) judge(in *inet.Input) {
 		b.Why = "the answer of " + b.Input.Src.String() + ": " + o.Summary()
 	case comes != called:
 		b.Why = fmt.Sprintf("the answer comes from %s, and %s was called", portText(comes), portText(called))
-	case in.Src.IsValid() && !in.Src.IsUnspecified() && netip.AddrPortFrom(final.Dst, final.DstPort) != netip.AddrPortFrom(in.Src, in.SrcPort):
+	case in.Src.IsValid() && !(in.Local && in.Src.IsUnspecified()) &&
+		netip.AddrPortFrom(final.Dst, final.DstPort) != netip.AddrPortFrom(in.Src, in.SrcPort):
 		b.Why = fmt.Sprintf("the answer goes to %s, and %s called", portText(netip.AddrPortFrom(final.Dst, final.DstPort)),
 			portText(netip.AddrPortFrom(in.Src, in.SrcPort)))
 	default:

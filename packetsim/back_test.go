@@ -110,3 +110,19 @@ func TestNobodyRepliesTo(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodyAtNoAddressHearsAReply: a packet from :: whose source NAT has changed is answered to the address that it got.
+func TestNobodyAtNoAddressHearsAReply(t *testing.T) {
+	own := netip.MustParseAddr("fd00::3")
+	h, err := NewHost(HostConfig{
+		Name: "node", Devices: []Device{{Name: "eth0", Up: true, Addresses: []Address{{Prefix: netip.PrefixFrom(own, 64)}}}},
+		Netfilter: restored(t, netfilter.IPv6, "*raw\n:OUTPUT ACCEPT [0:0]\n-A OUTPUT -j CT --notrack\nCOMMIT\n"+
+			"*nat\n:INPUT ACCEPT [0:0]\n-A INPUT -s ::/128 -j SNAT --to-source fd00::9\nCOMMIT\n").Namespace(),
+	})
+	require.NoError(t, err)
+	outcomes, err := h.WalkWith(parse(t, "tcp [::]:1000 > [fd00::3]:80 in eth0"), WalkOptions{Back: true})
+	require.NoError(t, err)
+	require.Len(t, outcomes, 1)
+	assert.Equal(t, "the answer goes to [fd00::9]:1000, and [::]:1000 called", outcomes[0].Back.Why)
+	assert.False(t, outcomes[0].Back.Heard)
+}
