@@ -194,7 +194,7 @@ func (h *sctpHost) take(c *raw.Capture, data []byte) {
 	switch {
 	case c.Chunk == inet.SCTPInit && !here:
 		_ = sendChunk(at, from, raw.Tell{Seq: c.Ack, Chunk: inet.SCTPAbort}) // whoever called hears nothing then
-	case served == nil:
+	case served == nil, c.Chunk != inet.SCTPInit && c.Seq != served.own: // of an association that was before
 	case c.Chunk == inet.SCTPInit:
 		_ = sendChunk(at, from, raw.Tell{Seq: served.peer, Ack: served.own, Chunk: inet.SCTPInitAck})
 	case c.Chunk == inet.SCTPCookieEcho:
@@ -271,7 +271,7 @@ func (p *peer) openSCTP(ctx context.Context, d Dial) (*peer, Result) {
 	}
 	port := bind.Port()
 	if port == 0 {
-		port = firstPort + p.agent.echoID()%ports
+		port = p.agent.clientPort() // a node remembers an association for some seconds after its end
 	}
 	p.local = netip.AddrPortFrom(localOf(fd).Addr(), port)
 	if err := socket.WantDestination(fd, d.To.Addr().Is6()); err != nil {
@@ -293,12 +293,6 @@ func (p *peer) openSCTP(ctx context.Context, d Dial) (*peer, Result) {
 	}
 	return p, Result{}
 }
-
-// The ports of clients that ask for none.
-const (
-	firstPort = 32768
-	ports     = 28000
-)
 
 // associate makes the association: Answered says that it is there.
 func (w *sctpWay) associate(ctx context.Context) Result {
@@ -334,7 +328,7 @@ func (w *sctpWay) finish(r Result) {
 
 // take is what a client does with a packet.
 func (w *sctpWay) take(c *raw.Capture, data []byte) {
-	if c.Source() != w.p.remote || c.Destination() != w.p.local {
+	if c.Source() != w.p.remote || c.Destination() != w.p.local || c.Seq != w.own {
 		return
 	}
 	switch c.Chunk {

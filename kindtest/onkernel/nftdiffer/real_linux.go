@@ -2,12 +2,15 @@ package nftdiffer
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/chainwalk/chainwalk/internal/namespace"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
@@ -42,14 +45,22 @@ func (m *realMachine) write(name, text string) error {
 	return os.WriteFile(path, []byte(text), 0o600)
 }
 
+// longestRun is how long a run of nft may take. Most take milliseconds; some input has nft 1.0.6 loop for ever.
+const longestRun = time.Minute
+
 func (m *realMachine) run(args []string, stdin string) (run toolrun.Run, err error) {
 	var stdout, stderr bytes.Buffer
+	ctx, cancel := context.WithTimeout(context.Background(), longestRun)
+	defer cancel()
 	err = m.ns.Do(func() error {
-		cmd := exec.Command("nft", args...)
+		cmd := exec.CommandContext(ctx, "nft", args...)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = strings.NewReader(stdin), &stdout, &stderr, m.folder
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		return cmd.Run()
 	})
+	if ctx.Err() != nil {
+		return run, fmt.Errorf("nft did not end in %s: %s\n%s", longestRun, joinWords(args), stdin)
+	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		run.Status, err = exit.ExitCode(), nil
