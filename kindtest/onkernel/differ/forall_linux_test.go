@@ -45,7 +45,7 @@ func TestFatesOfRandomRulesets(t *testing.T) {
 					r := walked.Compare(f, rand.New(rand.NewPCG(*forallSeed, uint64(n))), min(850, max(200, packets/100)))
 					all.Add(r)
 					if !assert.Empty(t, r.Wrong, "ruleset %d: %s\n%s", n, r.Text(), text) {
-						return
+						break
 					}
 				}
 				t.Log(&all)
