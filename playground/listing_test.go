@@ -61,7 +61,7 @@ func thousand(nft bool) string {
 }
 
 // keyTime is how many milliseconds may pass from a key to its trace at 1,000 rules: twice the goal, which is printed beside each time,
-// since other machines are slower. Keys in a listing of nftables do not reach the goal everywhere.
+// since other machines are slower.
 const keyGoal, keyTime = 50, 2 * keyGoal
 
 // keystroke prints what a key costs at 1,000 rules: in the packet, and in the rules. The fastest of several has to be in time, where nobody

@@ -303,3 +303,12 @@ func TestEditsThatAreMoreThanTheyLook(t *testing.T) {
 		equal(t, said(&Tab{}, p), got, p.Text)
 	}
 }
+
+// TestNoLineIsMarkedInsteadOfAnother: the second address of a list makes the second rule of the chain, which is not that of its second line.
+func TestNoLineIsMarkedInsteadOfAnother(t *testing.T) {
+	tab := &Tab{}
+	require.Empty(t, tab.Read(Paste{Text: savedRules, Local: "192.168.0.1"}).Problems)
+	walked := tab.Walk("tcp 192.0.2.10:40000 > 192.168.0.1:22 in eth0")
+	require.Nil(t, walked.Problem)
+	assert.Empty(t, walked.Lines)
+}
