@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"encoding/binary"
 	"errors"
 	"net"
 	"net/netip"
@@ -105,12 +106,22 @@ func (w *datagramWay) listen() {
 		switch {
 		case err != nil:
 			return
+		case trouble != nil && !w.isOwn(trouble):
 		case trouble != nil:
 			w.p.fail(troubleOf(*trouble, w.p.remote.Addr().Is6()))
 		case n > 0:
 			w.take(buf[:n])
 		}
 	}
+}
+
+// isOwn says whether an error is about what this socket sent, as far as it tells.
+func (w *datagramWay) isOwn(t *socket.Trouble) bool {
+	if !w.p.proto.IsICMP() {
+		return t.IsAbout(w.p.remote.Addr(), 0, nil)
+	}
+	const identifier = 4 // behind type, code and checksum
+	return t.IsAbout(w.p.remote.Addr(), identifier, binary.BigEndian.AppendUint16(nil, w.id))
 }
 
 func (w *datagramWay) take(b []byte) {

@@ -128,6 +128,31 @@ func (w *world) refusals(proto inet.Proto, to netip.AddrPort, v6 bool) {
 	client.Must(tool + "-nft -F OUTPUT")
 }
 
+// TestKernelErrorsOfOthers: each raw socket hears of the errors of all others, and every second question is refused.
+func TestKernelErrorsOfOthers(t *testing.T) {
+	w := newWorld(t)
+	for _, c := range []struct {
+		proto inet.Proto
+		first string // of the packets of a question
+	}{{inet.ICMP, "-p icmp --icmp-type echo-request"}, {inet.SCTP, "-p sctp --chunk-types any INIT"}} {
+		to := netip.AddrPortFrom(address("s1", false), 80)
+		if c.proto == inet.ICMP {
+			to = netip.AddrPortFrom(to.Addr(), 0)
+		}
+		require.NoError(t, w.Serve(t.Context(), "s1", []Listener{listenerAt(c.proto, to)}))
+		w.rules("iptables", "-A FORWARD "+c.first+" -m statistic --mode nth --every 2 --packet 0 -j REJECT --reject-with icmp-admin-prohibited")
+		const times = 64
+		got, err := w.Dial(t.Context(), "client", Dial{Proto: c.proto, To: to, Times: times})
+		require.NoError(t, err)
+		ends := map[End]int{}
+		for i := range got {
+			ends[got[i].End]++
+		}
+		assert.Equal(t, map[End]int{Refused: times / 2, Answered: times / 2}, ends, c.proto)
+		w.flush()
+	}
+}
+
 // TestKernelAnswerThatIsLost: the server's agent still knows that it was asked.
 func TestKernelAnswerThatIsLost(t *testing.T) {
 	w := newWorld(t)

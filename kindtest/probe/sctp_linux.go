@@ -78,7 +78,7 @@ func (h *sctpHost) open(six bool) error {
 		h.sockets = map[bool]*socket.Polled{}
 	}
 	h.sockets[six] = s
-	go receiveSCTP(s, six, h.take, func(Result) {})
+	go receiveSCTP(s, six, h.take, func(*socket.Trouble) {})
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (h *sctpHost) forget() {
 }
 
 // receiveSCTP hands over packets with the payloads of their DATA chunks, and what the error queue tells, until the socket is closed.
-func receiveSCTP(s *socket.Polled, six bool, take func(c *raw.Capture, data []byte), fail func(Result)) {
+func receiveSCTP(s *socket.Polled, six bool, take func(c *raw.Capture, data []byte), fail func(*socket.Trouble)) {
 	buf, control := make([]byte, 4096), make([]byte, 128)
 	for {
 		var n, controlLen int
@@ -137,7 +137,7 @@ func receiveSCTP(s *socket.Polled, six bool, take func(c *raw.Capture, data []by
 		case err != nil:
 			return
 		case trouble != nil:
-			fail(troubleOf(*trouble, six))
+			fail(trouble)
 		case n > 0:
 			if c, data, ok := readSCTP(six, buf[:n], control[:controlLen], from); ok {
 				take(c, data)
@@ -315,8 +315,13 @@ func (w *sctpWay) settle(r Result) {
 	}
 }
 
-// fail tells of an ICMP error, after which an association goes on.
-func (w *sctpWay) fail(r Result) {
+// fail tells of an ICMP error about this association, after which it goes on.
+func (w *sctpWay) fail(t *socket.Trouble) {
+	ports := binary.BigEndian.AppendUint16(nil, w.p.local.Port())
+	if !t.IsAbout(w.p.remote.Addr(), 0, binary.BigEndian.AppendUint16(ports, w.p.remote.Port())) {
+		return
+	}
+	r := troubleOf(*t, w.p.remote.Addr().Is6())
 	w.settle(r)
 	w.p.fail(r)
 }

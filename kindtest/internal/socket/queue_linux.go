@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"bytes"
 	"encoding/binary"
 	"net/netip"
 
@@ -17,12 +18,31 @@ type Trouble struct {
 	Type, Code uint8
 	// Offender is who sent the ICMP error.
 	Offender netip.Addr
+	// To is where the packet went that the ICMP error is about, and Quoted what the error quotes of it behind its IP header, up to
+	// quotedBytes. A raw socket hears of other sockets' packets to the same address, and until it is connected of those to any.
+	To     netip.Addr
+	Quoted []byte
 }
+
+// IsAbout says whether it is an ICMP error about a packet to an address with these bytes in its header, or no ICMP error. Bytes that are
+// not quoted are taken for the same.
+func (t *Trouble) IsAbout(to netip.Addr, offset int, header []byte) bool {
+	if !t.ICMP {
+		return true
+	}
+	if t.To.IsValid() && t.To != to {
+		return false
+	}
+	return len(t.Quoted) < offset+len(header) || bytes.Equal(t.Quoted[offset:offset+len(header)], header)
+}
+
+// quotedBytes is how much is read of a packet that an ICMP error quotes: at least eight bytes are there (RFC 792).
+const quotedBytes = 64
 
 // NextTrouble takes the first entry out of a socket's error queue, if there is one.
 func NextTrouble(fd int) (t Trouble, there bool) {
-	control := make([]byte, 512)
-	_, n, _, _, err := unix.Recvmsg(fd, make([]byte, 64), control, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
+	control, quoted := make([]byte, 512), make([]byte, quotedBytes)
+	size, n, _, to, err := unix.Recvmsg(fd, quoted, control, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
 	if err != nil {
 		return t, false
 	}
@@ -34,7 +54,9 @@ func NextTrouble(fd int) (t Trouble, there bool) {
 		four := m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_RECVERR
 		six := m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_RECVERR
 		if (four || six) && len(m.Data) >= extendedError {
-			return parseTrouble(m.Data), true
+			t = parseTrouble(m.Data)
+			t.To, t.Quoted = AddrPort(to).Addr().Unmap().WithZone(""), quoted[:size]
+			return t, true
 		}
 	}
 	return t, false
