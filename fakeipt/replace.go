@@ -12,7 +12,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// RuleEdit is a rule that becomes another one: a line "-A CHAIN ..." of iptables-save and the line that stands there now, of the same chain.
+// RuleEdit is a rule that becomes another one: a line "-A CHAIN ..." of iptables-save, and the line that stands there now, of the same
+// chain.
 type RuleEdit struct {
 	Table   string
 	Number  int // in its chain, from 1
