@@ -32,16 +32,16 @@ func (e *echoing) nameOf(t *nftables.Table, chain *nftables.Chain) string {
 	return chain.Name
 }
 
-// echoed prints what requests have added, if that was asked for.
-func (r *run) echoed(requests []request, made *madeThings) {
+// echoed prints what changes have added, if that was asked for.
+func (r *run) echoed(changes []nftables.Change, made *madeThings) {
 	if !r.echo || r.check {
 		return
 	}
 	e := &echoing{run: r, before: r.view, after: r.tools.view(), made: made, renamed: map[*nftables.Table]map[uint64]bool{}}
-	for i := range requests {
-		e.change(requests[i].Change)
+	for _, change := range changes {
+		e.change(change)
 	}
-	if e.said && asksForEcho(requests[0].Change) {
+	if e.said && asksForEcho(changes[0]) {
 		fmt.Fprintf(&r.out, "# new generation %d by process %d (nft)\n", e.after.state.Generation, os.Getpid())
 	}
 }

@@ -30,11 +30,11 @@ func (t *Tools) ReplaceRule(at RulePlace, line string) bool {
 	if t.checkLoaded(&syntax.Input{}, []*syntax.Command{command}) != nil {
 		return false
 	}
-	requests, err := compile.Command(command)
-	if err != nil || len(requests) != 1 {
+	changes, err := compile.Command(command)
+	if err != nil || len(changes) != 1 {
 		return false
 	}
-	change, is := requests[0].Change.(*nftables.AddRule)
+	change, is := changes[0].(*nftables.AddRule)
 	return is && isAlone(change.Exprs) && len(t.kernel.Commit([]nftables.Change{change})) == 0
 }
 

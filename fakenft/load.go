@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakenft/check"
-	"github.com/chainwalk/chainwalk/fakenft/compile"
 	"github.com/chainwalk/chainwalk/fakenft/jsontext"
 	"github.com/chainwalk/chainwalk/fakenft/parse"
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
@@ -178,27 +177,23 @@ func (t *Tools) load(in *syntax.Input, commands []*syntax.Command) error {
 	if err := t.checkLoaded(in, commands); err != nil {
 		return err
 	}
-	requests := make([]compile.Request, 0, len(commands)+len(commands)/4)
+	asked := newAsked(commands)
 	for _, c := range commands {
-		var err error
-		if requests, err = compile.Append(requests, c); err != nil {
+		if err := asked.add(c); err != nil {
 			return loadError(in, []*syntax.Mistake{syntax.Wrong(err.Error(), c.Loc)})
 		}
 	}
-	changes := make([]nftables.Change, len(requests))
-	for i := range requests {
-		changes[i] = requests[i].Change
-		if object, is := changes[i].(*nftables.AddObject); is {
+	for _, change := range asked.changes {
+		if object, is := change.(*nftables.AddObject); is {
 			object.Elsewhere = true
 		}
 	}
-	refusals := t.kernel.Commit(changes)
+	refusals := t.kernel.Commit(asked.changes)
 	if len(refusals) == 0 {
 		return nil
 	}
 	first := &refusals[0]
-	at := requests[first.Change].Places(first.Part, first.Index)
-	return loadError(in, []*syntax.Mistake{syntax.Wrong("the kernel refuses this: "+first.Errno.Error(), at)})
+	return loadError(in, []*syntax.Mistake{syntax.Wrong("the kernel refuses this: "+first.Errno.Error(), asked.place(first))})
 }
 
 // checkLoaded evaluates the commands of a listing, of this version of nft or a newer one. The namespace is locked.

@@ -83,7 +83,7 @@ func (n *need) add(c *syntax.Command, echo bool) {
 		n.tables, n.chains, n.sets, n.elements, n.objects = true, true, true, true, true
 	case syntax.KindRule:
 		n.most()
-		n.rules = n.rules || c.Handle.Index != 0 || c.Handle.Position != 0
+		n.rules = n.rules || c.Handle.Placement().Index != 0 || c.Handle.Placement().Position != 0
 	case syntax.KindTable:
 		if c.Table != nil && c.Table.Loc.Written() { // with braces
 			n.most()

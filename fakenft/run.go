@@ -7,12 +7,10 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakenft/check"
-	"github.com/chainwalk/chainwalk/fakenft/compile"
 	"github.com/chainwalk/chainwalk/fakenft/jsontext"
 	"github.com/chainwalk/chainwalk/fakenft/parse"
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/internal/libc"
-	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
 
 // run is one run of nft.
@@ -172,16 +170,9 @@ func (r *run) read(in *syntax.Input) ([]*syntax.Command, []*syntax.Mistake) {
 	})
 }
 
-// request is a change that the kernel is asked for, and the command that it is of.
-type request struct {
-	compile.Request
-	command *syntax.Command
-}
-
 // carryOut answers the commands that only read at once, in their order, and then gives the kernel what the others change.
 func (r *run) carryOut(commands []*syntax.Command) int {
-	requests := make([]request, 0, len(commands)+len(commands)/4)
-	var compiled []compile.Request
+	asked := newAsked(commands)
 	for _, c := range commands {
 		if reads(c.Op) {
 			if !r.answer(c) {
@@ -192,26 +183,19 @@ func (r *run) carryOut(commands []*syntax.Command) int {
 		if c.Op == syntax.OpRename {
 			r.identify(&c.Handle)
 		}
-		var err error
-		if compiled, err = compile.Append(compiled[:0], c); err != nil {
+		if err := asked.add(c); err != nil {
 			r.mistake(syntax.Wrong(err.Error(), c.Loc))
 			return 1
 		}
-		for _, one := range compiled {
-			requests = append(requests, request{one, c})
-		}
 	}
-	return r.transact(commands, requests)
+	return r.transact(commands, asked)
 }
 
 // transact gives the kernel what commands change.
-func (r *run) transact(commands []*syntax.Command, requests []request) int {
-	if len(requests) == 0 {
+func (r *run) transact(commands []*syntax.Command, asked *asked) int {
+	changes := asked.changes
+	if len(changes) == 0 {
 		return 0
-	}
-	changes := make([]nftables.Change, len(requests))
-	for i, one := range requests {
-		changes[i] = one.Change
 	}
 	if lacks := r.unechoed(changes); lacks != "" {
 		fmt.Fprintf(&r.errors, "nft: chainwalk does not support %s\n", lacks)
@@ -224,13 +208,12 @@ func (r *run) transact(commands []*syntax.Command, requests []request) int {
 	}
 	refusals := commit(changes)
 	for _, refusal := range refusals {
-		one := requests[refusal.Change]
-		r.refused(commands, one.Change, &refusal, one.Places(refusal.Part, refusal.Index))
+		r.refused(commands, changes[refusal.Change], &refusal, asked.place(&refusal))
 	}
 	if len(refusals) > 0 {
 		return 1
 	}
-	r.echoed(requests, made)
+	r.echoed(changes, made)
 	return 0
 }
 

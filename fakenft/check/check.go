@@ -18,6 +18,7 @@ type Checker struct {
 
 	notes
 	state
+	nodes
 	tx    transaction
 	exprs exprChecker
 	keys  keyChecker
@@ -30,15 +31,22 @@ type Checker struct {
 // New returns a checker.
 func New(w World) *Checker {
 	c := &Checker{}
-	n, s := &c.notes, &c.state
+	n, s, made := &c.notes, &c.state, &c.nodes
 	c.tx = transaction{notes: n, state: s, cache: cache{world: w}}
-	c.exprs = exprChecker{notes: n, state: s, world: w, keys: &c.keys, sets: &c.sets}
-	c.keys = keyChecker{notes: n, state: s, exprs: &c.exprs}
+	c.exprs = exprChecker{notes: n, state: s, nodes: made, world: w, keys: &c.keys, sets: &c.sets}
+	c.keys = keyChecker{notes: n, state: s, nodes: made, exprs: &c.exprs}
 	c.spans = intervalChecker{notes: n, state: s, tx: &c.tx}
-	c.sets = setChecker{notes: n, state: s, tx: &c.tx, exprs: &c.exprs, keys: &c.keys, spans: &c.spans}
+	c.sets = setChecker{notes: n, state: s, nodes: made, tx: &c.tx, exprs: &c.exprs, keys: &c.keys, spans: &c.spans}
 	c.decls = declChecker{notes: n, state: s, tx: &c.tx}
 	c.stmts = stmtChecker{notes: n, state: s, tx: &c.tx, exprs: &c.exprs, keys: &c.keys, sets: &c.sets, spans: &c.spans}
 	return c
+}
+
+// nodes are the values that evaluation makes most of.
+type nodes struct {
+	values    syntax.Slab[syntax.Value]
+	relations syntax.Slab[syntax.Relational]
+	matches   syntax.Slab[syntax.Match]
 }
 
 // notes are the mistakes of a command.
@@ -68,7 +76,7 @@ func (c *Checker) Commands(commands []*syntax.Command) []*syntax.Mistake {
 		switch {
 		case cmd.Op == syntax.OpReplace:
 			c.tx.placesRules = false // so nft forgets it
-		case cmd.Handle.Index != 0 || cmd.Handle.Position != 0:
+		case cmd.Handle.Placement().Index != 0 || cmd.Handle.Placement().Position != 0:
 			c.tx.placesRules = true
 		}
 	}

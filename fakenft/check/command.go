@@ -101,11 +101,8 @@ func fillHandle(h, from *syntax.Handle) {
 	if h.Number == 0 {
 		h.Number, h.NumberLoc = from.Number, from.NumberLoc
 	}
-	if h.Position == 0 {
-		h.Position, h.PositionLoc = from.Position, from.PositionLoc
-	}
-	if h.Index == 0 {
-		h.Index, h.IndexLoc = from.Index, from.IndexLoc
+	if h.Placed == nil {
+		h.Placed = from.Placed
 	}
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 )
@@ -9,7 +10,8 @@ import (
 // evalConcat gives each part of a concatenation the type that is expected at its place.
 func (c *exprChecker) evalConcat(e *syntax.Concat) bool {
 	wanted := c.want
-	var types []*syntax.Datatype
+	var room [syntax.MaxConcat]*syntax.Datatype
+	types := room[:0]
 	bits := 0
 	for i := range e.Parts {
 		if wanted.key != nil && i >= len(wanted.key.Parts) {
@@ -36,7 +38,10 @@ func (c *exprChecker) evalConcat(e *syntax.Concat) bool {
 		bits += syntax.Padded(size)
 		types = append(types, k.Type)
 	}
-	e.Type, e.Order, e.Bits = syntax.ConcatType(types...), syntax.NoOrder, bits
+	if e.Type = wanted.typ; e.Type == nil || !slices.Equal(e.Type.Parts, types) {
+		e.Type = syntax.ConcatType(types...)
+	}
+	e.Order, e.Bits = syntax.NoOrder, bits
 	if wanted.typ != nil && len(wanted.typ.Parts) > len(e.Parts) {
 		return c.wrong(fmt.Sprintf("datatype mismatch, expected %s, expression has type %s", wanted.typ.Desc, e.Type.Desc), e.Loc)
 	}

@@ -76,7 +76,7 @@ func (c *declChecker) evalPriority(h *syntax.HookDecl, f nftables.Family) bool {
 // priorityWord reads a word such as "filter", or of a variable "filter - 10" or "-5".
 func (c *declChecker) priorityWord(h *syntax.HookDecl, e *syntax.Symbol, f nftables.Family) bool {
 	offset := h.PriorityNumber
-	name := e.Name
+	name := e.Text
 	if n, ok := signed(name); ok {
 		h.PriorityNumber = n
 		return true
@@ -210,7 +210,7 @@ func (c *declChecker) evalPolicy(ch *syntax.ChainDecl) bool {
 		return true
 	}
 	v := &syntax.Value{Common: syntax.Common{Loc: s.Loc, Type: syntax.TypeInteger, Order: syntax.HostOrder, Bits: 32}}
-	switch s.Name {
+	switch s.Text {
 	case "accept":
 		v.Num.Lo = uint64(expr.Accept)
 	case "drop":
@@ -225,7 +225,7 @@ func (c *declChecker) evalPolicy(ch *syntax.ChainDecl) bool {
 func deviceNames(e syntax.Expr) []string {
 	switch e := e.(type) {
 	case *syntax.Symbol:
-		return []string{e.Name}
+		return []string{e.Text}
 	case *syntax.Value:
 		return []string{e.Text}
 	case *syntax.Variable:

@@ -110,6 +110,7 @@ func isWildcard(e syntax.Expr) bool {
 type exprChecker struct {
 	*notes
 	*state
+	*nodes
 	world World
 	keys  *keyChecker
 	sets  *setChecker

@@ -12,20 +12,23 @@ import (
 type keyChecker struct {
 	*notes
 	*state
+	*nodes
 	exprs *exprChecker
 }
 
 // need makes a match that an expression needs: that something is a number.
 func (c *keyChecker) need(at syntax.Loc, left syntax.Expr, value uint64) (syntax.Stmt, bool) {
 	k := left.Info()
-	right := &syntax.Value{Common: syntax.Common{Loc: at, Type: k.Type, Order: k.Order, Bits: k.Bits}, Num: syntax.NumOf(value)}
-	var match syntax.Expr = &syntax.Relational{Common: syntax.Common{Loc: at}, Op: syntax.OpEq, Left: left, Right: right}
+	right, relation, match := c.values.New(), c.relations.New(), c.matches.New()
+	right.Common, right.Num = syntax.Common{Loc: at, Type: k.Type, Order: k.Order, Bits: k.Bits}, syntax.NumOf(value)
+	relation.Loc, relation.Op, relation.Left, relation.Right = at, syntax.OpEq, left, right
+	match.Loc, match.Expr = at, relation
 	saved := c.want
 	defer func() { c.want = saved }()
-	if !c.exprs.eval(&match) {
+	if !c.exprs.eval(&match.Expr) {
 		return nil, false
 	}
-	return &syntax.Match{At: syntax.At{Loc: at}, Expr: match}, true
+	return match, true
 }
 
 // needOneOf makes the match that something is one of two numbers.

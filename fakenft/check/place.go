@@ -23,17 +23,16 @@ func (c *transaction) placeRule(cmd *syntax.Command) bool {
 	if !ok {
 		return false
 	}
-	if h.Index != 0 {
+	if by := h.Placed; by != nil && by.Index != 0 {
 		beside := &ch.rules[at]
 		if beside.handle != 0 {
-			h.Position, h.PositionLoc = beside.handle, h.IndexLoc
+			by.Position, by.PositionLoc = beside.handle, by.IndexLoc
 		} else {
-			h.Beside = beside.rule
-			if h.Beside != nil && h.Beside.ID == 0 {
-				h.Beside.ID = c.nextID()
+			by.Beside = beside.rule
+			if by.Beside != nil && by.Beside.ID == 0 {
+				by.Beside.ID = c.nextID()
 			}
 		}
-		cmd.Handle.Position, cmd.Handle.PositionLoc, cmd.Handle.Beside = h.Position, h.PositionLoc, h.Beside
 	}
 	mark := ruleMark{rule: cmd.Rule}
 	switch cmd.Op {
@@ -57,16 +56,17 @@ func (c *transaction) placeOf(ch *chain, h *syntax.Handle) (int, bool) {
 	byHandle := func(handle uint64) int {
 		return slices.IndexFunc(ch.rules, func(r ruleMark) bool { return r.handle == handle })
 	}
-	at, said := -1, h.IndexLoc
+	by := h.Placement()
+	at, said := -1, by.IndexLoc
 	switch {
-	case h.Index != 0:
-		if h.Index <= uint64(len(ch.rules)) {
-			at = int(h.Index) - 1
+	case by.Index != 0:
+		if by.Index <= uint64(len(ch.rules)) {
+			at = int(by.Index) - 1
 		}
 	case h.Number != 0:
 		at, said = byHandle(h.Number), h.NumberLoc
-	case h.Position != 0:
-		at, said = byHandle(h.Position), h.PositionLoc
+	case by.Position != 0:
+		at, said = byHandle(by.Position), by.PositionLoc
 	default:
 		return -1, true
 	}

@@ -45,7 +45,7 @@ func (c *stmtChecker) rejectCode(s *syntax.Reject) bool {
 	}
 	switch e := code.(type) {
 	case *syntax.Symbol:
-		v, text := parseWord(c.exprs.world, e.Name, t)
+		v, text := parseWord(c.exprs.world, e.Text, t)
 		if text != "" {
 			return c.wrong(text, loc(s.Code))
 		}

@@ -106,12 +106,12 @@ func (o *ours) says(c *check.Checker, text string) string {
 		return b.String()
 	}
 	for _, cmd := range commands {
-		requests, err := compile.Command(cmd)
+		changes, err := compile.Command(cmd)
 		if err != nil {
 			return err.Error() + "\n"
 		}
-		for _, r := range requests {
-			writeChange(&b, r.Change)
+		for _, change := range changes {
+			writeChange(&b, change)
 		}
 	}
 	return b.String()

@@ -40,6 +40,7 @@ func keyLike(e syntax.Expr) syntax.Expr {
 type setChecker struct {
 	*notes
 	*state
+	*nodes
 	tx    *transaction
 	exprs *exprChecker
 	keys  *keyChecker
@@ -90,7 +91,7 @@ func (c *setChecker) evalSetRef(e *syntax.SetRef) bool {
 
 // evalSet evaluates what stands in braces. A single value that no map or set wants becomes that value.
 func (c *setChecker) evalSet(at *syntax.Expr, e *syntax.Set) bool {
-	var items, later []syntax.Expr
+	items, later := make([]syntax.Expr, 0, len(e.Items)), []syntax.Expr(nil)
 	for _, item := range e.Items {
 		if !c.exprs.eval(&item) {
 			return false

@@ -276,7 +276,7 @@ func plainText(e syntax.Expr) string {
 	case *syntax.Value:
 		return e.Text
 	case *syntax.Symbol:
-		return e.Name
+		return e.Text
 	case *syntax.Variable:
 		return plainText(e.To)
 	}

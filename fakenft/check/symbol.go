@@ -12,28 +12,29 @@ import (
 
 // evalSymbol makes a value of a word, by the type that is expected.
 func (c *exprChecker) evalSymbol(at *syntax.Expr, e *syntax.Symbol) bool {
-	v, text := parseWord(c.world, e.Name, c.want.typ)
+	v, text := parseWord(c.world, e.Text, c.want.typ)
 	if text != "" {
 		return c.wrong(text, e.Loc)
 	}
 	v.Loc = e.Loc
-	*at = v
-	return c.evalValue(at, v)
+	e.Value = v
+	*at = &e.Value
+	return c.evalValue(at, &e.Value)
 }
 
 // parseWord is what a word means as a value of a type, or else nft's message.
-func parseWord(w World, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func parseWord(w World, word string, t *syntax.Datatype) (syntax.Value, string) {
 	if t == nil {
-		return nil, "No symbol type information"
+		return syntax.Value{}, "No symbol type information"
 	}
 	if len(t.Parts) > 0 {
-		return nil, "invalid data type, expected " + t.Desc
+		return syntax.Value{}, "invalid data type, expected " + t.Desc
 	}
 	for at := t; at != nil; at = at.Base {
 		if read := readers[at.ID]; read != nil {
 			v, text := read(w, word, t)
 			if text != "" {
-				return nil, text
+				return syntax.Value{}, text
 			}
 			if v.Type == nil {
 				v.Type = t
@@ -44,28 +45,28 @@ func parseWord(w World, word string, t *syntax.Datatype) (*syntax.Value, string)
 			return symbolic(w, word, t, at.Symbols)
 		}
 	}
-	return nil, "Can't parse symbolic " + t.Desc + " expressions"
+	return syntax.Value{}, "Can't parse symbolic " + t.Desc + " expressions"
 }
 
 // symbolic is the value of a name in a table, or a number.
-func symbolic(w World, word string, t *syntax.Datatype, names *syntax.Symbols) (*syntax.Value, string) {
+func symbolic(w World, word string, t *syntax.Datatype, names *syntax.Symbols) (syntax.Value, string) {
 	if n, ok := names.Value(word); ok {
-		return &syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOf(n)}, ""
+		return syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOf(n)}, ""
 	}
 	for at := t.Base; at != nil; at = at.Base {
 		if read := readers[at.ID]; read != nil {
 			v, text := read(w, word, t)
 			if text != "" {
-				return nil, text
+				return syntax.Value{}, text
 			}
 			v.Type = t
 			return v, ""
 		}
 	}
-	return nil, "Could not parse " + t.Desc
+	return syntax.Value{}, "Could not parse " + t.Desc
 }
 
-type reader = func(w World, word string, t *syntax.Datatype) (*syntax.Value, string)
+type reader = func(w World, word string, t *syntax.Datatype) (syntax.Value, string)
 
 var readers [64]reader
 
@@ -81,20 +82,20 @@ func init() {
 	}
 }
 
-func num(n uint64) *syntax.Value { return &syntax.Value{Num: syntax.NumOf(n)} }
+func num(n uint64) syntax.Value { return syntax.Value{Num: syntax.NumOf(n)} }
 
 // readTable reads a word of a table that the machine has in /etc.
-func readTable(w World, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readTable(w World, word string, t *syntax.Datatype) (syntax.Value, string) {
 	return symbolic(w, word, t, t.Symbols)
 }
 
 // readInteger reads a number as libgmp does with base 0: decimal, 0x, 0b, or octal behind a 0.
-func readInteger(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readInteger(_ World, word string, t *syntax.Datatype) (syntax.Value, string) {
 	n, ok := number(word)
 	if !ok {
-		return nil, "Could not parse " + t.Desc
+		return syntax.Value{}, "Could not parse " + t.Desc
 	}
-	return &syntax.Value{Num: n}, ""
+	return syntax.Value{Num: n}, ""
 }
 
 func number(word string) (syntax.Num, bool) {
@@ -132,40 +133,49 @@ func multiplied(n syntax.Num, by, plus uint64) syntax.Num {
 	return sum.Plus(syntax.NumOf(plus))
 }
 
-func readText(_ World, word string, _ *syntax.Datatype) (*syntax.Value, string) {
-	return &syntax.Value{Common: syntax.Common{Type: syntax.TypeString}, Text: word}, ""
+func readText(_ World, word string, _ *syntax.Datatype) (syntax.Value, string) {
+	return syntax.Value{Common: syntax.Common{Type: syntax.TypeString}, Text: word}, ""
 }
 
 // readLLAddr reads hexadecimal numbers of a byte with any character between them.
-func readLLAddr(_ World, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+func readLLAddr(_ World, word string, _ *syntax.Datatype) (syntax.Value, string) {
 	var n syntax.Num
 	for rest := []byte(word); ; {
 		part, after := libc.CutHex(rest)
 		if len(after) == len(rest) || part > 0xff {
-			return nil, "Invalid LL address"
+			return syntax.Value{}, "Invalid LL address"
 		}
 		n = n.Left(8)
 		n.Lo |= part
 		if len(after) == 0 {
-			return &syntax.Value{Num: n}, ""
+			return syntax.Value{Num: n}, ""
 		}
 		rest = after[1:]
 	}
 }
 
 // readAddr reads an address, or the name of a host.
-func readAddr(w World, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readAddr(w World, word string, t *syntax.Datatype) (syntax.Value, string) {
 	if a, err := netip.ParseAddr(word); err == nil && a.BitLen() == t.Bits && a.Zone() == "" {
-		return &syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOfBytes(a.AsSlice())}, ""
+		return syntax.Value{Common: syntax.Common{Type: t}, Num: numOfAddr(a)}, ""
 	}
 	all, err := w.Names().GetAddrInfo([]byte(word), t.Bits)
 	if err != nil {
-		return nil, "Could not resolve hostname: " + err.Error()
+		return syntax.Value{}, "Could not resolve hostname: " + err.Error()
 	}
 	if len(all) > 1 {
-		return nil, "Hostname resolves to multiple addresses"
+		return syntax.Value{}, "Hostname resolves to multiple addresses"
 	}
-	return &syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOfBytes(all[0].AsSlice())}, ""
+	return syntax.Value{Common: syntax.Common{Type: t}, Num: numOfAddr(all[0])}, ""
+}
+
+func numOfAddr(a netip.Addr) syntax.Num {
+	if a.Is4() {
+		four := a.As4()
+		return syntax.NumOfBytes(four[:])
+	}
+	all := a.As16()
+	return syntax.NumOfBytes(all[:])
 }
 
 // cNumber reads a number as strtoumax of C does with base 0; ok is false if it is not all of the word. A number too great is the greatest.
@@ -174,15 +184,15 @@ func cNumber(word string) (uint64, bool) {
 	return n, ok && len(rest) == 0
 }
 
-func readProtocol(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readProtocol(_ World, word string, t *syntax.Datatype) (syntax.Value, string) {
 	n, ok := cNumber(word)
 	switch {
 	case ok && n > 0xff:
-		return nil, "Protocol out of range"
+		return syntax.Value{}, "Protocol out of range"
 	case !ok:
 		named, known := libc.ProtocolByName([]byte(word))
 		if !known {
-			return nil, "Could not resolve protocol name"
+			return syntax.Value{}, "Could not resolve protocol name"
 		}
 		n = uint64(named)
 	}
@@ -191,15 +201,15 @@ func readProtocol(_ World, word string, t *syntax.Datatype) (*syntax.Value, stri
 	return v, ""
 }
 
-func readService(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readService(_ World, word string, t *syntax.Datatype) (syntax.Value, string) {
 	n, ok := cNumber(word)
 	switch {
 	case ok && n > 0xffff:
-		return nil, "Service out of range"
+		return syntax.Value{}, "Service out of range"
 	case !ok:
 		named, known := libc.Service([]byte(word), 0)
 		if !known {
-			return nil, "Could not resolve service: Servname not supported for ai_socktype"
+			return syntax.Value{}, "Could not resolve service: Servname not supported for ai_socktype"
 		}
 		n = uint64(named)
 	}
@@ -208,18 +218,18 @@ func readService(_ World, word string, t *syntax.Datatype) (*syntax.Value, strin
 	return v, ""
 }
 
-func readDevice(w World, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+func readDevice(w World, word string, _ *syntax.Datatype) (syntax.Value, string) {
 	if index, ok := w.Device(word); ok {
 		return num(uint64(index)), ""
 	}
 	n, err := strconv.ParseInt(strings.TrimLeft(word, " \t\n"), 10, 32)
 	if err != nil && word != "" || n < 0 {
-		return nil, "Interface does not exist"
+		return syntax.Value{}, "Interface does not exist"
 	}
 	return num(uint64(n)), ""
 }
 
-func readClassid(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readClassid(_ World, word string, t *syntax.Datatype) (syntax.Value, string) {
 	switch major, minor, ok := strings.Cut(word, ":"); {
 	case word == "root":
 		return num(0xffffffff), ""
@@ -234,21 +244,21 @@ func readClassid(_ World, word string, t *syntax.Datatype) (*syntax.Value, strin
 	return num(n & 0xffffffff), ""
 }
 
-func readUser(w World, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+func readUser(w World, word string, _ *syntax.Datatype) (syntax.Value, string) {
 	if n, ok := w.Names().User(word); ok {
 		return num(uint64(n)), ""
 	}
 	n, rest, _ := libc.CutDecimal([]byte(word))
 	switch {
 	case n > 0xffffffff:
-		return nil, "Value too large"
+		return syntax.Value{}, "Value too large"
 	case len(rest) > 0:
-		return nil, "User does not exist"
+		return syntax.Value{}, "User does not exist"
 	}
 	return num(n), ""
 }
 
-func readGroup(w World, word string, _ *syntax.Datatype) (*syntax.Value, string) {
+func readGroup(w World, word string, _ *syntax.Datatype) (syntax.Value, string) {
 	if n, ok := w.Names().Group(word); ok {
 		return num(uint64(n)), ""
 	}
@@ -258,25 +268,25 @@ func readGroup(w World, word string, _ *syntax.Datatype) (*syntax.Value, string)
 	}
 	switch {
 	case n > 0xffffffff:
-		return nil, "Value too large"
+		return syntax.Value{}, "Value too large"
 	case len(rest) > 0:
-		return nil, "Group does not exist"
+		return syntax.Value{}, "Group does not exist"
 	}
 	return num(n), ""
 }
 
 // readLabel reads the number of a bit, as there is no file of names.
-func readLabel(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readLabel(_ World, word string, t *syntax.Datatype) (syntax.Value, string) {
 	n, rest, ok := libc.CutNumber([]byte(word))
 	switch {
 	case !ok || len(rest) > 0:
-		return nil, fmt.Sprintf("%s: could not parse %s \"%s\"", "/etc/connlabel.conf", t.Desc, word)
+		return syntax.Value{}, fmt.Sprintf("%s: could not parse %s \"%s\"", "/etc/connlabel.conf", t.Desc, word)
 	case n >= 128:
-		return nil, fmt.Sprintf("%s: bit %d out of range (%d max)", "/etc/connlabel.conf", n, 128)
+		return syntax.Value{}, fmt.Sprintf("%s: bit %d out of range (%d max)", "/etc/connlabel.conf", n, 128)
 	}
-	return &syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOf(1).Left(uint(n))}, ""
+	return syntax.Value{Common: syntax.Common{Type: t}, Num: syntax.NumOf(1).Left(uint(n))}, ""
 }
 
-func readCgroup(_ World, word string, _ *syntax.Datatype) (*syntax.Value, string) {
-	return nil, "cgroupv2 path fails: No such file or directory"
+func readCgroup(_ World, word string, _ *syntax.Datatype) (syntax.Value, string) {
+	return syntax.Value{}, "cgroupv2 path fails: No such file or directory"
 }

@@ -16,13 +16,13 @@ var units = [...]struct {
 }{{"d", "Day", 86400000}, {"h", "Hour", 3600000}, {"ms", "Millisecond", 1}, {"m", "Minute", 60000}, {"s", "Second", 1000}}
 
 // readTime reads a time of units, or of seconds.
-func readTime(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readTime(_ World, word string, t *syntax.Datatype) (syntax.Value, string) {
 	ms, text := milliseconds(word)
 	switch {
 	case text != "":
-		return nil, text
+		return syntax.Value{}, text
 	case ms > 0xffffffff:
-		return nil, "value too large"
+		return syntax.Value{}, "value too large"
 	}
 	v := num(ms)
 	v.Type = t
@@ -68,7 +68,7 @@ func milliseconds(word string) (uint64, string) {
 }
 
 // readDate reads a day with or without a time of it, in the zone of the machine (UTC), or seconds since 1970. The value is in nanoseconds.
-func readDate(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readDate(_ World, word string, t *syntax.Datatype) (syntax.Value, string) {
 	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
 		if at, err := time.Parse(layout, word); err == nil {
 			return num(uint64(at.UnixNano())), ""
@@ -76,13 +76,13 @@ func readDate(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) 
 	}
 	n, rest, ok := libc.CutNumber([]byte(word))
 	if !ok || len(rest) > 0 {
-		return nil, "Cannot parse date"
+		return syntax.Value{}, "Cannot parse date"
 	}
 	return num(n * 1e9), ""
 }
 
 // readHour reads a time of day, in the zone of the machine (UTC), or seconds.
-func readHour(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) {
+func readHour(_ World, word string, t *syntax.Datatype) (syntax.Value, string) {
 	for _, layout := range []string{"15:04:05", "15:04"} {
 		if at, err := time.Parse(layout, word); err == nil {
 			return num(uint64(at.Hour()*3600 + at.Minute()*60 + at.Second())), ""
@@ -90,7 +90,7 @@ func readHour(_ World, word string, t *syntax.Datatype) (*syntax.Value, string) 
 	}
 	n, rest, ok := libc.CutNumber([]byte(word))
 	if !ok || len(rest) > 0 || strings.Contains(word, ":") {
-		return nil, fmt.Sprintf("Can't parse trailing input: \"%s\"\n", string(rest))
+		return syntax.Value{}, fmt.Sprintf("Can't parse trailing input: \"%s\"\n", string(rest))
 	}
 	return num(n), ""
 }

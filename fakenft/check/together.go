@@ -1,6 +1,10 @@
 package check
 
-import "github.com/chainwalk/chainwalk/fakenft/syntax"
+import (
+	"slices"
+
+	"github.com/chainwalk/chainwalk/fakenft/syntax"
+)
 
 // sameElements is how many commands from the first one on add elements to the same set; at least 1.
 func sameElements(commands []*syntax.Command) int {
@@ -41,29 +45,54 @@ func (c *Checker) together(commands []*syntax.Command) []*syntax.Mistake {
 		return c.Command(first)
 	}
 	all := first.Elements.(*syntax.Set)
-	from := map[syntax.Expr]*syntax.Command{}
-	for _, cmd := range commands[1:] {
+	joined := joined{commands: commands, ends: make([]int, len(commands))}
+	for i, cmd := range commands {
 		set := cmd.Elements.(*syntax.Set)
-		for _, item := range set.Items {
-			from[item] = cmd
-		}
-		all.Items = append(all.Items, set.Items...)
-		set.Items = nil
+		joined.items = append(joined.items, set.Items...)
+		joined.ends[i], set.Items = len(joined.items), nil
 	}
+	all.Items = joined.items
 	mistakes := c.Command(first)
-	own := all.Items[:0]
-	for _, item := range all.Items {
-		if cmd := from[item]; cmd != nil {
-			set := cmd.Elements.(*syntax.Set)
-			set.Items = append(set.Items, item)
-		} else {
-			own = append(own, item)
-		}
-	}
-	all.Items = own
+	joined.part(all.Items)
 	for _, cmd := range commands[1:] {
 		cmd.Set, cmd.Begins = first.Set, first.Begins
 		cmd.Elements.(*syntax.Set).Common = all.Common
 	}
 	return mistakes
+}
+
+// joined are the elements of several commands, and where among them those of each command end.
+type joined struct {
+	commands []*syntax.Command
+	items    []syntax.Expr
+	ends     []int
+}
+
+// part gives each command its own of the elements that evaluation has left, and the first one those that it has made.
+func (j *joined) part(left []syntax.Expr) {
+	if slices.Equal(left, j.items) { // as of all sets without intervals
+		begin := 0
+		for i, cmd := range j.commands {
+			cmd.Elements.(*syntax.Set).Items = left[begin:j.ends[i]:j.ends[i]]
+			begin = j.ends[i]
+		}
+		return
+	}
+	from := make(map[syntax.Expr]*syntax.Set, len(j.items))
+	begin := j.ends[0]
+	for i, cmd := range j.commands[1:] {
+		for _, item := range j.items[begin:j.ends[i+1]] {
+			from[item] = cmd.Elements.(*syntax.Set)
+		}
+		begin = j.ends[i+1]
+	}
+	first := j.commands[0].Elements.(*syntax.Set)
+	first.Items = nil
+	for _, item := range left {
+		set := first
+		if of := from[item]; of != nil {
+			set = of
+		}
+		set.Items = append(set.Items, item)
+	}
 }

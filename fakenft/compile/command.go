@@ -11,23 +11,25 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// Request is a change of the kernel's tables, and where its parts were written.
-type Request struct {
-	Change nftables.Change
-	// Places is where the part of the change was written that a refusal is about; the command as a whole if the part has no place.
-	Places func(part nftables.Part, index int) syntax.Loc
-}
-
 // Command is what a command changes, in the order in which nft sends it; nothing for one that only reads. A table's block is its chains,
 // objects and sets, and then the rules.
-func Command(c *syntax.Command) ([]Request, error) { return Append(nil, c) }
+func Command(c *syntax.Command) ([]nftables.Change, error) { return Append(nil, c) }
 
 // Append appends what Command gives.
-func Append(to []Request, c *syntax.Command) ([]Request, error) {
+func Append(to []nftables.Change, c *syntax.Command) ([]nftables.Change, error) {
 	b := builders.Get().(*builder)
 	defer b.free()
-	b.command, b.requests = c, to
+	b.changes = to
+	b.build(c)
+	return b.changes, b.err
+}
+
+// build adds what a command changes.
+func (b *builder) build(c *syntax.Command) {
+	outer := b.command
+	defer func() { b.command = outer }()
 	b.others(c.Before)
+	b.command = c
 	switch c.Op {
 	case syntax.OpAdd, syntax.OpCreate, syntax.OpInsert, syntax.OpReplace:
 		b.add()
@@ -44,7 +46,6 @@ func Append(to []Request, c *syntax.Command) ([]Request, error) {
 	case syntax.OpGet, syntax.OpList, syntax.OpReset, syntax.OpMonitor, syntax.OpDescribe, syntax.OpExport, syntax.OpImport:
 	}
 	b.others(c.After)
-	return b.requests, b.err
 }
 
 // noHandle is a handle that no chain has: nft knows none of a chain that the same transaction makes, and the kernel
@@ -57,27 +58,27 @@ var builders = sync.Pool{New: func() any { return new(builder) }}
 // free gives a builder back.
 func (b *builder) free() {
 	clear(b.scratch.exprs)
-	b.scratch = generator{exprs: b.scratch.exprs[:0]}
-	b.command, b.requests, b.err = nil, nil, nil
+	b.scratch, b.ofSet = generator{exprs: b.scratch.exprs[:0]}, generator{}
+	b.changes, b.err = nil, nil
 	builders.Put(b)
 }
 
-// builder collects the requests of a command.
+// builder collects the changes of a command.
 type builder struct {
-	command  *syntax.Command
-	requests []Request
-	err      error
-	// scratch is the generator of the last rule, whose room is used again.
-	scratch generator
+	command *syntax.Command
+	changes []nftables.Change
+	err     error
+	// places are where the parts of each change were written, if they are wanted.
+	places     []places
+	wantPlaces bool
+	// scratch is the generator of the last rule, whose room is used again, and ofSet that of the last set.
+	scratch, ofSet generator
 }
 
 // others are commands that check adds to one.
 func (b *builder) others(commands []*syntax.Command) {
 	for _, c := range commands {
-		var err error
-		if b.requests, err = Append(b.requests, c); err != nil {
-			b.fail(err)
-		}
+		b.build(c)
 	}
 }
 
@@ -97,26 +98,10 @@ func (b *builder) put(change nftables.Change, h *syntax.Handle) {
 }
 
 func (b *builder) putAt(change nftables.Change, h *syntax.Handle, whole syntax.Loc) {
-	b.requests = append(b.requests, Request{change, func(part nftables.Part, _ int) syntax.Loc { return placeOf(h, part, whole) }})
-}
-
-func placeOf(h *syntax.Handle, part nftables.Part, whole syntax.Loc) syntax.Loc {
-	var at syntax.Loc
-	switch part {
-	case nftables.PartTable:
-		at = h.TableLoc
-	case nftables.PartChain:
-		at = h.ChainLoc
-	case nftables.PartName:
-		at = h.NameLoc
-	case nftables.PartHandle:
-		at = h.NumberLoc
-	case nftables.PartPlace: // nft has noted no place of it
+	b.changes = append(b.changes, change)
+	if b.wantPlaces {
+		b.placedBy(func(part nftables.Part, _ int) syntax.Loc { return placeOf(h, part, whole) })
 	}
-	if !at.Written() {
-		return whole
-	}
-	return at
 }
 
 func (b *builder) add() {
@@ -206,16 +191,10 @@ func (b *builder) addChain(d *syntax.ChainDecl, h *syntax.Handle, create bool) {
 			whole = d.Loc
 		}
 	}
-	change := &nftables.AddChain{Family: h.Family, Table: h.Table, Chain: spec, Exclusive: create}
-	b.requests = append(b.requests, Request{change, func(part nftables.Part, _ int) syntax.Loc {
-		switch {
-		case part == nftables.PartHook && hook.Written():
-			return hook
-		case part == nftables.PartPolicy && policy.Written():
-			return policy
-		}
-		return placeOf(h, part, whole)
-	}})
+	b.changes = append(b.changes, &nftables.AddChain{Family: h.Family, Table: h.Table, Chain: spec, Exclusive: create})
+	if b.wantPlaces {
+		b.placedBy(chainPlaces(h, hook, policy, whole))
+	}
 }
 
 func policyOf(e syntax.Expr) expr.Code {
@@ -236,7 +215,8 @@ func policyOf(e syntax.Expr) expr.Code {
 // addSet adds a set with its elements; key is what is looked up in one of a rule.
 func (b *builder) addSet(s *syntax.SetDecl, key syntax.Expr, create bool) {
 	b.others(s.Before)
-	g := &generator{}
+	g := &b.ofSet
+	*g = generator{}
 	h := &s.Handle
 	spec := g.setSpec(s, key)
 	written := itemsOf(s.Elements)
@@ -256,17 +236,10 @@ func (b *builder) addSet(s *syntax.SetDecl, key syntax.Expr, create bool) {
 	}
 	b.putAt(&nftables.AddSet{Family: h.Family, Table: h.Table, Set: spec, Exclusive: create}, h, whole)
 	if len(elements) > 0 {
-		change := &nftables.AddElements{Family: h.Family, Table: h.Table, Set: spec.Name, SetID: s.ID, Elements: elements}
-		places := elementPlaces(s, s.Elements, h, whole, true, true)
-		b.requests = append(b.requests, Request{change, func(part nftables.Part, index int) syntax.Loc {
-			if s.Loc.Written() && (part == nftables.PartName || part == nftables.PartTable && isAnonymous(s)) {
-				return s.Loc // of a set that was refused itself
-			}
-			if part == nftables.PartElement && index == 0 && elements[0].Flags&nftables.ElementIntervalEnd != 0 && !isAnonymous(s) {
-				return unwritten // the end at 0
-			}
-			return places(part, index)
-		}})
+		b.changes = append(b.changes, &nftables.AddElements{Family: h.Family, Table: h.Table, Set: spec.Name, SetID: s.ID, Elements: elements})
+		if b.wantPlaces {
+			b.placedBy(declaredPlaces(s, elements, elementPlaces(s, s.Elements, h, whole, true, true)))
+		}
 	}
 	if g.err != nil {
 		b.fail(g.err)
@@ -299,34 +272,6 @@ func (b *builder) wholeOf(at syntax.Loc) syntax.Loc {
 	return b.command.Loc
 }
 
-// elementPlaces finds the place of an element when it is asked for.
-func elementPlaces(
-	s *syntax.SetDecl, written syntax.Expr, h *syntax.Handle, whole syntax.Loc, add, first bool,
-) func(nftables.Part, int) syntax.Loc {
-	return func(part nftables.Part, index int) syntax.Loc {
-		if part != nftables.PartElement {
-			return placeOf(h, part, whole)
-		}
-		var places []syntax.Loc
-		new(generator).elements(s, written, add, first, &places)
-		if index < len(places) && places[index].Written() {
-			return places[index]
-		}
-		return whole
-	}
-}
-
-// unlessSet are places but for that of the set: if it is not there it was refused itself, as nft would have missed it, and the whole
-// command is pointed at.
-func unlessSet(whole syntax.Loc, places func(nftables.Part, int) syntax.Loc) func(nftables.Part, int) syntax.Loc {
-	return func(part nftables.Part, index int) syntax.Loc {
-		if part == nftables.PartName {
-			return whole
-		}
-		return places(part, index)
-	}
-}
-
 func (b *builder) addElements(create bool) {
 	c := b.command
 	if c.Set == nil {
@@ -336,18 +281,19 @@ func (b *builder) addElements(create bool) {
 	if len(itemsOf(c.Elements)) == 0 {
 		return // check has joined them to those of a command before
 	}
-	g := &generator{}
+	g := &b.ofSet
+	*g = generator{}
 	elements := g.elements(c.Set, c.Elements, true, c.Begins, nil)
 	if g.err != nil {
 		b.fail(g.err)
 		return
 	}
 	h := &c.Handle
-	places := elementPlaces(c.Set, c.Elements, h, c.Loc, true, c.Begins)
-	b.requests = append(b.requests, Request{
-		&nftables.AddElements{Family: h.Family, Table: h.Table, Set: h.Name, Elements: elements, Exclusive: create},
-		unlessSet(c.Loc, places),
-	})
+	b.changes = append(b.changes,
+		&nftables.AddElements{Family: h.Family, Table: h.Table, Set: h.Name, Elements: elements, Exclusive: create})
+	if b.wantPlaces {
+		b.placedBy(unlessSet(c.Loc, elementPlaces(c.Set, c.Elements, h, c.Loc, true, c.Begins)))
+	}
 }
 
 func (b *builder) addObject(o *syntax.ObjectDecl, h *syntax.Handle, create bool) {
@@ -371,24 +317,12 @@ func (b *builder) addAnonymous(c *syntax.ChainDecl, h *syntax.Handle) {
 	b.inTable(unwritten)
 	for _, r := range c.Rules {
 		b.addRule(r, syntax.OpAdd)
-		if last := len(b.requests) - 1; last >= 0 {
-			if rule, isRule := b.requests[last].Change.(*nftables.AddRule); isRule {
+		if last := len(b.changes) - 1; last >= 0 {
+			if rule, isRule := b.changes[last].(*nftables.AddRule); isRule {
 				rule.Chain, rule.ChainID = "", c.ID
 				b.inTable(h.TableLoc)
 			}
 		}
-	}
-}
-
-// inTable says where the name of the table was written for the request that was put last.
-func (b *builder) inTable(at syntax.Loc) {
-	last := &b.requests[len(b.requests)-1]
-	places := last.Places
-	last.Places = func(part nftables.Part, index int) syntax.Loc {
-		if part == nftables.PartTable {
-			return at
-		}
-		return places(part, index)
 	}
 }
 
@@ -418,11 +352,11 @@ func (b *builder) addRule(r *syntax.Rule, op syntax.Op) {
 		b.addSet(s.SetDecl, s.key, false)
 	}
 	change := &nftables.AddRule{
-		Family: h.Family, Table: h.Table, Chain: h.Chain, Handle: h.Position, UserData: commentData(r.Comment, r.HasComment),
+		Family: h.Family, Table: h.Table, Chain: h.Chain, Handle: h.Placement().Position, UserData: commentData(r.Comment, r.HasComment),
 		ID: r.ID, Want: r.Want, Exprs: exprs,
 	}
-	if h.Beside != nil {
-		change.PlaceID = h.Beside.ID
+	if beside := h.Placement().Beside; beside != nil {
+		change.PlaceID = beside.ID
 	}
 	switch op {
 	case syntax.OpInsert:
@@ -434,15 +368,8 @@ func (b *builder) addRule(r *syntax.Rule, op syntax.Op) {
 	if b.command.Kind != syntax.KindRule {
 		whole = b.wholeOf(r.Loc)
 	}
-	b.requests = append(b.requests, Request{change, func(part nftables.Part, index int) syntax.Loc {
-		if part != nftables.PartExpr {
-			return placeOf(h, part, whole)
-		}
-		again := generator{wantPlaces: true}
-		again.stmts(r.Stmts)
-		if index < len(again.places) && again.places[index].Written() {
-			return again.places[index]
-		}
-		return whole
-	}})
+	b.changes = append(b.changes, change)
+	if b.wantPlaces {
+		b.placedBy(rulePlaces(r, h, whole))
+	}
 }

@@ -204,7 +204,7 @@ func (g *generator) verdict(v *syntax.Verdict) {
 func nameOf(e syntax.Expr) string {
 	switch e := e.(type) {
 	case *syntax.Symbol:
-		return e.Name
+		return e.Text
 	case *syntax.Value:
 		return e.Text
 	case *syntax.Variable:

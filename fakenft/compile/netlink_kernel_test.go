@@ -31,12 +31,12 @@ func netlink(text string) (string, error) {
 	}
 	var b strings.Builder
 	for _, c := range commands {
-		requests, err := compile.Command(c)
+		changes, err := compile.Command(c)
 		if err != nil {
 			return "", err
 		}
-		for _, r := range requests {
-			write(&b, r.Change)
+		for _, change := range changes {
+			write(&b, change)
 		}
 	}
 	return b.String(), nil

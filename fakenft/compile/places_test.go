@@ -35,19 +35,19 @@ func TestPlaces(t *testing.T) {
 		require.Empty(t, mistakes)
 		require.Empty(t, check.New(check.Empty{}).Commands(commands), row[0])
 		var all []nftables.Change
-		var requests []compile.Request
+		place := map[int]func(r *nftables.Refusal) syntax.Loc{} // by the number of the change
 		for _, c := range commands {
 			list, err := compile.Command(c)
 			require.NoError(t, err)
-			for _, r := range list {
-				all = append(all, r.Change)
+			for i := range list {
+				place[len(all)+i] = func(r *nftables.Refusal) syntax.Loc { return compile.Place(c, i, r.Part, r.Index) }
 			}
-			requests = append(requests, list...)
+			all = append(all, list...)
 		}
 		var turn uint64
 		refusals := nftables.New(clock.RealClock{}, func() uint64 { turn++; return turn }).Commit(all)
 		require.NotEmpty(t, refusals, row[0])
-		at := requests[refusals[0].Change].Places(refusals[0].Part, refusals[0].Index)
+		at := place[refusals[0].Change](&refusals[0])
 		assert.Equal(t, row[1], row[0][at.First-1:at.Last], row[0])
 	}
 }

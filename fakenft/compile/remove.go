@@ -48,10 +48,10 @@ func (b *builder) removeElements() {
 	if len(elements) == 0 {
 		return // the kernel has none of them yet
 	}
-	places := elementPlaces(c.Set, c.Elements, h, c.Loc, false, false)
-	b.requests = append(b.requests, Request{
-		&nftables.DeleteElements{Family: h.Family, Table: h.Table, Set: h.Name, Elements: elements}, unlessSet(c.Loc, places),
-	})
+	b.changes = append(b.changes, &nftables.DeleteElements{Family: h.Family, Table: h.Table, Set: h.Name, Elements: elements})
+	if b.wantPlaces {
+		b.placedBy(unlessSet(c.Loc, elementPlaces(c.Set, c.Elements, h, c.Loc, false, false)))
+	}
 }
 
 // Elements are the kernel's elements of those that are written, for a set that has some already: what "delete element" and "get element"
@@ -71,9 +71,9 @@ func (b *builder) flush() {
 	case syntax.KindTable, syntax.KindChain:
 		b.put(&nftables.DeleteRule{Family: h.Family, Table: h.Table, Chain: h.Chain}, h)
 	case syntax.KindSet, syntax.KindMap, syntax.KindMeter:
-		places := func(part nftables.Part, _ int) syntax.Loc { return placeOf(h, part, c.Loc) }
-		b.requests = append(b.requests, Request{
-			&nftables.DeleteElements{Family: h.Family, Table: h.Table, Set: h.Name}, unlessSet(c.Loc, places),
-		})
+		b.changes = append(b.changes, &nftables.DeleteElements{Family: h.Family, Table: h.Table, Set: h.Name})
+		if b.wantPlaces {
+			b.placedBy(unlessSet(c.Loc, func(part nftables.Part, _ int) syntax.Loc { return placeOf(h, part, c.Loc) }))
+		}
 	}
 }

@@ -63,10 +63,10 @@ func stored(t *testing.T, what, text string) {
 	sets := map[string][]nftables.SetSpec{}
 	rules := map[string][][]byte{}
 	for _, c := range commands {
-		requests, err := compile.Command(c)
+		changes, err := compile.Command(c)
 		require.NoError(t, err, text)
-		for _, r := range requests {
-			switch c := r.Change.(type) {
+		for _, change := range changes {
+			switch c := change.(type) {
 			case *nftables.AddSet:
 				sets[c.Table] = append(sets[c.Table], c.Set)
 			case *nftables.AddRule:

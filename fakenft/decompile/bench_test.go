@@ -27,11 +27,9 @@ func checked(tb testing.TB, text string) []*syntax.Command {
 func changes(tb testing.TB, commands []*syntax.Command) (all []nftables.Change) {
 	tb.Helper()
 	for _, c := range commands {
-		requests, err := compile.Command(c)
+		changes, err := compile.Command(c)
 		require.NoError(tb, err)
-		for _, r := range requests {
-			all = append(all, r.Change)
-		}
+		all = append(all, changes...)
 	}
 	return all
 }

@@ -76,13 +76,11 @@ func list(t *testing.T, text string) (string, error) {
 	}
 	var all []nftables.Change
 	for _, c := range commands {
-		requests, err := compile.Command(c)
+		changes, err := compile.Command(c)
 		if err != nil {
 			return "", err
 		}
-		for _, r := range requests {
-			all = append(all, r.Change)
-		}
+		all = append(all, changes...)
 	}
 	var turn uint64
 	kernel := nftables.New(clock.RealClock{}, func() uint64 { turn++; return turn })

@@ -242,7 +242,7 @@ func withFamily(rt *syntax.RT) *syntax.RT {
 func verdict(v *expr.Verdict) *syntax.Verdict {
 	e := &syntax.Verdict{Common: syntax.Common{Type: syntax.TypeVerdict}, Code: v.Code}
 	if v.Chain != "" {
-		e.Chain = &syntax.Symbol{Name: v.Chain}
+		e.Chain = &syntax.Symbol{Value: syntax.Value{Text: v.Chain}}
 	}
 	return e
 }

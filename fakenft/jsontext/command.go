@@ -162,7 +162,7 @@ func (r *reader) rule(v *value, c *syntax.Command) bool {
 	}
 	var index int64
 	if is(v, "{s:i}", "index", &index) {
-		h.Index = uint64(index + 1)
+		h.Placed = &syntax.Placement{Index: uint64(index + 1), IndexLoc: nowhere}
 	}
 	return r.ruleBody(v, stmts, c)
 }
@@ -202,7 +202,7 @@ func (r *reader) replace(v *value, c *syntax.Command) bool {
 	number64(of, "handle", &h.Number)
 	var index int64
 	if is(of, "{s:i}", "index", &index) {
-		h.Index = uint64(index + 1)
+		h.Placed = &syntax.Placement{Index: uint64(index + 1), IndexLoc: nowhere}
 	}
 	if c.Op == syntax.OpReplace && h.Number == 0 {
 		return r.wrong("Handle is required when replacing a rule.")
@@ -214,7 +214,9 @@ func (r *reader) replace(v *value, c *syntax.Command) bool {
 		return r.wrong(`Value of property "expr" must be an array.`)
 	}
 	if c.Op == syntax.OpInsert {
-		h.Position, h.Number = h.Number, 0
+		by := *h.Placement()
+		by.Position, by.PositionLoc = h.Number, nowhere
+		h.Placed, h.Number = &by, 0
 	}
 	return r.ruleBody(of, stmts, c)
 }

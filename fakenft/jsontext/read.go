@@ -106,5 +106,5 @@ func (r *reader) command(v *value, c *syntax.Command) bool {
 
 // places gives all parts of a handle the place that things of JSON have.
 func places(h *syntax.Handle) {
-	h.TableLoc, h.ChainLoc, h.NameLoc, h.NumberLoc, h.PositionLoc, h.IndexLoc = nowhere, nowhere, nowhere, nowhere, nowhere, nowhere
+	h.TableLoc, h.ChainLoc, h.NameLoc, h.NumberLoc = nowhere, nowhere, nowhere, nowhere
 }

@@ -30,7 +30,7 @@ func (p *parser) line(t token) {
 	if t == tokString && p.last.Written() {
 		from = p.nowhere() // that of the family, which is empty
 	}
-	c := p.cmds.new()
+	c := p.cmds.New()
 	p.command(c, t)
 	if p.bad {
 		return
@@ -39,19 +39,21 @@ func (p *parser) line(t token) {
 		p.separator(tokEOF)
 	}
 	c.Loc = p.since(from) // the end of the line is a part of it
-	p.keep(func() { p.commands = append(p.commands, c) })
+	if !p.bad {
+		p.commands = append(p.commands, c)
+	}
 }
 
-// verbs are the words that commands begin with.
-var verbs = map[token]syntax.Op{
-	tokAdd: syntax.OpAdd, tokReplace: syntax.OpReplace, tokCreate: syntax.OpCreate, tokInsert: syntax.OpInsert, tokDelete: syntax.OpDelete,
+// verbs are the words that commands begin with, but for "add".
+var verbs = [tokens]syntax.Op{
+	tokReplace: syntax.OpReplace, tokCreate: syntax.OpCreate, tokInsert: syntax.OpInsert, tokDelete: syntax.OpDelete,
 	tokGet: syntax.OpGet, tokList: syntax.OpList, tokReset: syntax.OpReset, tokFlush: syntax.OpFlush, tokRename: syntax.OpRename,
 	tokImport: syntax.OpImport, tokExport: syntax.OpExport, tokMonitor: syntax.OpMonitor, tokDescribe: syntax.OpDescribe,
 }
 
 func (p *parser) command(c *syntax.Command, t token) {
-	op, ok := verbs[t]
-	if !ok {
+	op := verbs[t]
+	if op == syntax.OpAdd && t != tokAdd {
 		c.Op = syntax.OpAdd
 		if !p.adds(c, t) {
 			p.bare(c, t)
@@ -169,20 +171,19 @@ func (p *parser) chain(c *syntax.Command) {
 func (p *parser) ruleAt(c *syntax.Command) {
 	c.Kind = syntax.KindRule
 	p.handles.chainSpec(&c.Handle)
-	h := &c.Handle
 	switch t := p.peek(); t {
 	case tokPosition, tokHandle:
 		from := p.here()
 		p.take()
-		h.Position = p.number()
-		if h.PositionLoc = p.last; t == tokPosition {
-			h.PositionLoc = p.since(from)
+		by := &syntax.Placement{Position: p.number(), PositionLoc: p.last}
+		if t == tokPosition {
+			by.PositionLoc = p.since(from)
 		}
+		c.Handle.Placed = by
 	case tokIndex:
 		from := p.here()
 		p.take()
-		h.Index = p.number() + 1
-		h.IndexLoc = p.since(from)
+		c.Handle.Placed = &syntax.Placement{Index: p.number() + 1, IndexLoc: p.since(from)}
 	}
 	c.Rule = p.stmts.rule()
 }
@@ -256,16 +257,20 @@ func (p *parser) deletes(c *syntax.Command) {
 	}
 }
 
+// flushed are the kinds of "flush".
+var flushed = [tokens]syntax.Kind{
+	tokTable: syntax.KindTable, tokChain: syntax.KindChain, tokSet: syntax.KindSet, tokMap: syntax.KindMap, tokFlow: syntax.KindMeter,
+	tokMeter: syntax.KindMeter, tokRuleset: syntax.KindRuleset,
+}
+
 func (p *parser) flushes(c *syntax.Command) {
 	t := p.peek()
-	kind, ok := map[token]syntax.Kind{tokTable: syntax.KindTable, tokChain: syntax.KindChain, tokSet: syntax.KindSet, tokMap: syntax.KindMap,
-		tokFlow: syntax.KindMeter, tokMeter: syntax.KindMeter, tokRuleset: syntax.KindRuleset}[t]
-	if !ok {
+	c.Kind = flushed[t]
+	if c.Kind == 0 {
 		p.unexpected(anything...)
 		return
 	}
 	p.take()
-	c.Kind = kind
 	switch t {
 	case tokRuleset:
 		p.handles.rulesetSpec(&c.Handle)

@@ -36,16 +36,17 @@ func (p *elementParser) setRest(from syntax.Loc) syntax.Expr {
 }
 
 func (p *elementParser) members(from syntax.Loc) syntax.Expr {
-	s := &syntax.Set{}
+	s := p.sets.New()
+	items := p.exprLists.Begin()
 	p.accept(tokNewline)
 	for {
-		s.Items = append(s.Items, p.member())
+		p.exprLists.Add(p.member())
 		p.accept(tokNewline)
 		if !p.moreMembers() {
 			break
 		}
 	}
-	s.Loc = p.since(from)
+	s.Loc, s.Items = p.since(from), p.exprLists.End(items)
 	return s
 }
 
@@ -77,8 +78,7 @@ func (p *elementParser) beginsMember() bool {
 		tokIp6, tokVlan, tokArp, tokDnat, tokSnat, tokReset, tokEcn, tokOriginal, tokReply, tokLabel, tokAsterisk, tokLBrace:
 		return true
 	default:
-		_, ok := protocols[t]
-		return ok
+		return protocols[t] != 0
 	}
 }
 
@@ -93,7 +93,7 @@ func (p *elementParser) member() syntax.Expr {
 	if !p.accept(tokColon) {
 		return e
 	}
-	m := p.mappings.new()
+	m := p.mappings.New()
 	m.Loc, m.Key = place, e
 	if v := p.verdict(p.peek(), false); v != nil {
 		m.Data = v
@@ -106,7 +106,7 @@ func (p *elementParser) member() syntax.Expr {
 
 // plainMember takes an element: its key, its statements, and its options.
 func (p *elementParser) plainMember() *syntax.Element {
-	e := p.elems.new()
+	e := p.elems.New()
 	from := p.here()
 	if p.accept(tokAsterisk) {
 		c := &syntax.Catchall{}
@@ -190,12 +190,13 @@ func (p *elementParser) verdictMap() syntax.Expr {
 	}
 	from := p.here()
 	p.take()
-	s := &syntax.Set{}
+	s := p.sets.New()
+	items := p.exprLists.Begin()
 	p.accept(tokNewline)
 	for {
 		from := p.here()
 		e := p.plainMember()
-		m := p.mappings.new()
+		m := p.mappings.New()
 		m.Loc, m.Key = p.since(from), e
 		p.expect(tokColon)
 		v := p.verdict(p.peek(), false)
@@ -203,13 +204,13 @@ func (p *elementParser) verdictMap() syntax.Expr {
 			p.unexpected(anything...)
 		}
 		m.Data = v
-		s.Items = append(s.Items, m)
+		p.exprLists.Add(m)
 		p.accept(tokNewline)
 		if !p.moreVerdicts() {
 			break
 		}
 	}
-	s.Loc = p.since(from)
+	s.Loc, s.Items = p.since(from), p.exprLists.End(items)
 	return s
 }
 
@@ -234,12 +235,12 @@ func (p *elementParser) moreVerdicts() bool {
 
 // verdict takes a verdict; it is nil if none comes. Statement says that "{" may follow jump and goto, which leaves the rest to the caller.
 func (p *elementParser) verdict(t token, statement bool) syntax.Expr {
-	code, ok := verdictCodes[t]
+	code, ok := verdictCode(t)
 	if !ok {
 		return nil
 	}
 	p.take()
-	v := p.verdicts.new()
+	v := p.verdicts.New()
 	v.Code = code
 	from := p.last
 	if t == tokJump || t == tokGoto {
@@ -263,7 +264,7 @@ func (p *elementParser) verdict(t token, statement bool) syntax.Expr {
 
 // elementKey takes the key, or the data, of an element that a packet makes, with its options.
 func (p *elementParser) elementKey() syntax.Expr {
-	e := p.elems.new()
+	e := p.elems.New()
 	from := p.here()
 	e.Key = p.exprs.key()
 	e.Loc = p.since(from)

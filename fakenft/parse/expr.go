@@ -67,21 +67,34 @@ func (p *exprParser) concatenation(first syntax.Expr, from syntax.Loc) syntax.Ex
 	if p.peek() != tokDot {
 		return first
 	}
-	c := &syntax.Concat{Parts: append(make([]syntax.Expr, 0, 4), first)}
+	parts := p.beginParts(first)
 	for p.accept(tokDot) {
 		dot := p.last
-		p.addPart(c, dot, p.basic())
+		p.addPart(parts, dot, p.basic())
 	}
-	c.Loc = p.since(from)
-	return c
+	return p.endParts(parts, from)
+}
+
+// beginParts begins a concatenation with its first part.
+func (p *exprParser) beginParts(first syntax.Expr) (begin int) {
+	begin = p.exprLists.Begin()
+	p.exprLists.Add(first)
+	return begin
 }
 
 // addPart adds a part that has just been read. From the third one on, nft counts the dot before a part to its place.
-func (p *exprParser) addPart(c *syntax.Concat, dot syntax.Loc, part syntax.Expr) {
-	if len(c.Parts) >= 2 && part != nil {
+func (p *exprParser) addPart(begin int, dot syntax.Loc, part syntax.Expr) {
+	if p.exprLists.Begin()-begin >= 2 && part != nil {
 		part.Info().Loc = p.since(dot)
 	}
-	c.Parts = append(c.Parts, part)
+	p.exprLists.Add(part)
+}
+
+// endParts is the concatenation.
+func (p *exprParser) endParts(begin int, from syntax.Loc) syntax.Expr {
+	c := p.concats.New()
+	c.Loc, c.Parts = p.since(from), p.exprLists.End(begin)
+	return c
 }
 
 // key takes a whole concatenation.
@@ -104,7 +117,8 @@ func (p *exprParser) mapped(key syntax.Expr, from syntax.Loc) syntax.Expr {
 	if !p.accept(tokMap) {
 		return key
 	}
-	m := &syntax.Map{Key: key, Mappings: p.right()}
+	m := p.maps.New()
+	m.Key, m.Mappings = key, p.right()
 	m.Loc = p.since(from)
 	return m
 }
@@ -195,9 +209,9 @@ func (p *exprParser) packet(t token) syntax.Expr {
 	case tokJhash, tokSymhash:
 		return p.hash(t)
 	}
-	if key, ok := bareKeys[t]; ok {
+	if key, ok := bareKey(t); ok {
 		p.take()
-		m := p.metas.new()
+		m := p.metas.New()
 		m.Loc, m.Key, m.Bare = p.last, key, true
 		return m
 	}

@@ -179,7 +179,7 @@ func (p *keyParser) ipsec() syntax.Expr {
 		p.take()
 		e.Dir = 1
 	default:
-		m := p.metas.new()
+		m := p.metas.New()
 		m.Key, m.Bare, m.Loc = expr.MetaSecpath, true, p.last
 		p.close(scopeIPsec)
 		return m
@@ -271,7 +271,7 @@ func (p *keyParser) metaNamed(key expr.MetaKey, name string, at syntax.Loc) expr
 // ipsecBare takes the bare key of meta.
 func (p *keyParser) ipsecBare() syntax.Expr {
 	p.take()
-	m := p.metas.new()
+	m := p.metas.New()
 	m.Key, m.Bare, m.Loc = expr.MetaSecpath, true, p.last
 	p.close(scopeIPsec)
 	return m

@@ -2,36 +2,30 @@ package parse
 
 import "github.com/chainwalk/chainwalk/fakenft/syntax"
 
-// slab hands out values of one type from blocks: there are so many small ones that the allocator would take longer than the parser.
-type slab[T any] struct{ rest []T }
-
-func (s *slab[T]) new() *T {
-	if len(s.rest) == 0 {
-		s.rest = make([]T, 32)
-	}
-	v := &s.rest[0]
-	s.rest = s.rest[1:]
-	return v
-}
-
 // nodes are the values that a text has most of.
 type nodes struct {
-	symbols   slab[syntax.Symbol]
-	payloads  slab[syntax.Payload]
-	metas     slab[syntax.Meta]
-	relations slab[syntax.Relational]
-	matches   slab[syntax.Match]
-	verdicts  slab[syntax.Verdict]
-	ends      slab[syntax.VerdictStmt]
-	elems     slab[syntax.Element]
-	mappings  slab[syntax.Mapping]
-	rules     slab[syntax.Rule]
-	cmds      slab[syntax.Command]
+	symbols   syntax.Slab[syntax.Symbol]
+	values    syntax.Slab[syntax.Value]
+	payloads  syntax.Slab[syntax.Payload]
+	metas     syntax.Slab[syntax.Meta]
+	relations syntax.Slab[syntax.Relational]
+	matches   syntax.Slab[syntax.Match]
+	verdicts  syntax.Slab[syntax.Verdict]
+	ends      syntax.Slab[syntax.VerdictStmt]
+	elems     syntax.Slab[syntax.Element]
+	mappings  syntax.Slab[syntax.Mapping]
+	maps      syntax.Slab[syntax.Map]
+	sets      syntax.Slab[syntax.Set]
+	concats   syntax.Slab[syntax.Concat]
+	rules     syntax.Slab[syntax.Rule]
+	cmds      syntax.Slab[syntax.Command]
+	exprLists syntax.Lists[syntax.Expr]
+	stmtLists syntax.Lists[syntax.Stmt]
 }
 
 // symbol makes a symbol.
 func (n *nodes) symbol(at syntax.Loc, name string) *syntax.Symbol {
-	s := n.symbols.new()
-	s.Loc, s.Name = at, name
+	s := n.symbols.New()
+	s.Loc, s.Text = at, name
 	return s
 }

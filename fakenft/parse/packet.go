@@ -6,8 +6,23 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// bareKeys are the keys of meta that are written without the word.
-var bareKeys = map[token]expr.MetaKey{
+// bareKey is the key of meta that is written without the word.
+func bareKey(t token) (key expr.MetaKey, ok bool) {
+	k := bareKeys[t]
+	return k.key, k.bare
+}
+
+var bareKeys = func() (table [tokens]struct {
+	key  expr.MetaKey
+	bare bool
+}) {
+	for t, key := range bareWords {
+		table[t].key, table[t].bare = key, true
+	}
+	return table
+}()
+
+var bareWords = map[token]expr.MetaKey{
 	tokMark: expr.MetaMark, tokIif: expr.MetaIif, tokIifname: expr.MetaIifname, tokIiftype: expr.MetaIiftype, tokOif: expr.MetaOif,
 	tokOifname: expr.MetaOifname, tokOiftype: expr.MetaOiftype, tokSkuid: expr.MetaSkuid, tokSkgid: expr.MetaSkgid,
 	tokNftrace: expr.MetaNftrace, tokRtclassid: expr.MetaRtclassid, tokIbriport: expr.MetaBriIifname, tokObriport: expr.MetaBriOifname,
@@ -30,7 +45,7 @@ const knownKeys = "length, protocol, priority, mark, iif, oif, iifname, oifname,
 // meta takes what follows the word: a *syntax.Meta; or with first, which says that a statement begins so, perhaps a *syntax.SetMeta.
 func (p *exprParser) meta(from syntax.Loc, first bool) any {
 	t := p.peek()
-	key, ok := bareKeys[t]
+	key, ok := bareKey(t)
 	name := ""
 	if !ok {
 		key, ok = qualifiedKeys[t]
@@ -63,7 +78,7 @@ func (p *exprParser) meta(from syntax.Loc, first bool) any {
 		return s
 	}
 	p.close(scopeMeta)
-	m := p.metas.new()
+	m := p.metas.New()
 	m.Loc = p.since(from)
 	m.Key = p.keys.metaNamed(key, name, m.Loc)
 	return m

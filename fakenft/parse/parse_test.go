@@ -120,13 +120,13 @@ func TestWhatACommandIsAbout(t *testing.T) {
 	c := commands[0]
 	require.Equal(t, syntax.OpInsert, c.Op)
 	require.Equal(t, syntax.KindRule, c.Kind)
-	require.Equal(t, []any{"ip6", "t", "c", uint64(3)}, []any{c.Handle.Family.String(), c.Handle.Table, c.Handle.Chain, c.Handle.Index})
+	require.Equal(t, []any{"ip6", "t", "c", uint64(3)}, []any{c.Handle.Family.String(), c.Handle.Table, c.Handle.Chain, c.Handle.Placed.Index})
 	require.Equal(t, []int32{1, 62}, []int32{c.Loc.First, c.Loc.Last})
-	require.Equal(t, []int32{21, 27}, []int32{c.Handle.IndexLoc.First, c.Handle.IndexLoc.Last})
+	require.Equal(t, []int32{21, 27}, []int32{c.Handle.Placed.IndexLoc.First, c.Handle.Placed.IndexLoc.Last})
 	require.Equal(t, "x", c.Rule.Comment)
 	require.Len(t, c.Rule.Stmts, 2)
 	relation := c.Rule.Stmts[0].(*syntax.Match).Expr.(*syntax.Relational)
-	require.Equal(t, "80", relation.Right.(*syntax.Symbol).Name)
+	require.Equal(t, "80", relation.Right.(*syntax.Symbol).Text)
 	require.Equal(t, "dport", relation.Left.(*syntax.Payload).Field.Name)
 	require.Equal(t, syntax.OpFlush, commands[1].Op)
 }

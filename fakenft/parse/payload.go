@@ -31,9 +31,8 @@ func fieldsOf(h *syntax.Header, words ...token) map[token]*syntax.Field {
 	return fields
 }
 
-func makeHeaders() map[token]headerOf {
-	table := map[token]headerOf{}
-	add := func(t token, h *syntax.Header, words ...token) { table[t] = headerOf{h, fieldsOf(h, words...)} }
+func makeHeaders() (table [tokens]*headerOf) {
+	add := func(t token, h *syntax.Header, words ...token) { table[t] = &headerOf{h, fieldsOf(h, words...)} }
 	add(tokEther, syntax.HeaderEther, tokSaddr, tokDaddr, tokType)
 	add(tokVlan, syntax.HeaderVLAN, tokId, tokCfi, tokDei, tokPcp, tokType)
 	add(tokArp, syntax.HeaderARP, tokHtype, tokPtype, tokHlen, tokPlen, tokOperation)
@@ -81,8 +80,8 @@ type keyParser struct {
 
 // payload takes a field of a header; it is nil if no header comes. Word says that the name of a header may also stand for itself.
 func (p *keyParser) payload(t token, word bool) syntax.Expr {
-	h, ok := headers[t]
-	if !ok {
+	h := headers[t]
+	if h == nil {
 		return nil
 	}
 	from := p.here()
@@ -102,7 +101,7 @@ func (p *keyParser) payload(t token, word bool) syntax.Expr {
 }
 
 // payloadField takes the field of a header whose name was taken; it is nil if none comes.
-func (p *keyParser) payloadField(t token, h headerOf, from syntax.Loc) syntax.Expr {
+func (p *keyParser) payloadField(t token, h *headerOf, from syntax.Loc) syntax.Expr {
 	next := p.peek()
 	switch {
 	case t == tokIp && next == tokOption:
@@ -124,13 +123,13 @@ func (p *keyParser) payloadField(t token, h headerOf, from syntax.Loc) syntax.Ex
 		p.close(scopeType)
 	}
 	p.close(opens[t])
-	e := p.payloads.new()
+	e := p.payloads.New()
 	e.Loc, e.Header, e.Field = p.since(from), h.header, f
 	return e
 }
 
 // unexpectedField says what fields a header has, and what else may follow its name.
-func (p *keyParser) unexpectedField(t token, h headerOf) {
+func (p *keyParser) unexpectedField(t token, h *headerOf) {
 	var expected []token
 	for f := range h.fields {
 		expected = append(expected, f)
@@ -159,7 +158,7 @@ func (p *keyParser) arpAddress(h *syntax.Header, from syntax.Loc) syntax.Expr {
 		return nil
 	}
 	p.close(scopeARP)
-	e := p.payloads.new()
+	e := p.payloads.New()
 	e.Loc, e.Header, e.Field = p.since(from), h, h.Field(name)
 	return e
 }
@@ -326,7 +325,7 @@ func (p *keyParser) extension(t token) syntax.Expr {
 	p.take()
 	h := extensions[t]
 	if _, ok := h.fields[p.peek()]; !ok {
-		p.unexpectedField(t, h)
+		p.unexpectedField(t, &h)
 		return nil
 	}
 	return p.extensionField(h.header, from, opens[t])

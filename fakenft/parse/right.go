@@ -3,7 +3,7 @@ package parse
 import "github.com/chainwalk/chainwalk/fakenft/syntax"
 
 // protocols are the words that are numbers of protocols on a right side; igmp leaves its scope open in nft 1.0.6.
-var protocols = map[token]uint64{
+var protocols = [tokens]uint64{
 	tokTcp: 6, tokUdp: 17, tokUdplite: 136, tokEsp: 50, tokAh: 51, tokIcmp: 1, tokIgmp: 2, tokIcmpv6: 58, tokComp: 108, tokDccp: 33,
 	tokSctp: 132,
 }
@@ -33,13 +33,13 @@ func (p *exprParser) primaryRight() syntax.Expr {
 	if s, ok := p.keyword(t); ok {
 		return s
 	}
-	if number, ok := protocols[t]; ok {
+	if number := protocols[t]; number != 0 {
 		p.take()
 		if t != tokIgmp {
 			p.close(opens[t])
 		}
-		v := &syntax.Value{Num: syntax.Num{Lo: number}}
-		v.Loc, v.Type, v.Order, v.Bits = p.last, syntax.TypeInetProto, syntax.HostOrder, 8
+		v := p.values.New()
+		v.Num.Lo, v.Loc, v.Type, v.Order, v.Bits = number, p.last, syntax.TypeInetProto, syntax.HostOrder, 8
 		return v
 	}
 	p.unexpected(anything...)
@@ -83,7 +83,7 @@ func (p *exprParser) moreParts(first syntax.Expr, from syntax.Loc) syntax.Expr {
 	if p.peek() != tokDot {
 		return first
 	}
-	c := &syntax.Concat{Parts: append(make([]syntax.Expr, 0, 4), first)}
+	parts := p.beginParts(first)
 	for p.accept(tokDot) {
 		dot, at := p.last, p.here()
 		part := p.basicRight()
@@ -95,10 +95,9 @@ func (p *exprParser) moreParts(first syntax.Expr, from syntax.Loc) syntax.Expr {
 			p.take()
 			part = p.rangeTo(part, at, p.basicRight())
 		}
-		p.addPart(c, dot, part)
+		p.addPart(parts, dot, part)
 	}
-	c.Loc = p.since(from)
-	return c
+	return p.endParts(parts, from)
 }
 
 func (p *exprParser) prefix(of syntax.Expr, from syntax.Loc, n uint64) syntax.Expr {
@@ -195,7 +194,7 @@ func (p *exprParser) relation(left syntax.Expr, from syntax.Loc) syntax.Expr {
 		}
 		right = p.moreParts(p.prefix(value, at, n), at)
 	}
-	r := p.relations.new()
+	r := p.relations.New()
 	r.Loc, r.Op, r.Left, r.Right = p.since(from), op, left, right
 	if ok {
 		r.Loc = sign

@@ -5,8 +5,23 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-var verdictCodes = map[token]expr.Code{
-	tokAccept: expr.Accept, tokDrop: expr.Drop, tokContinue: expr.Continue, tokJump: expr.Jump, tokGoto: expr.Goto, tokReturn: expr.Return,
+// verdictCode is the verdict of a word, if it is one.
+func verdictCode(t token) (code expr.Code, ok bool) {
+	switch t {
+	case tokAccept:
+		return expr.Accept, true
+	case tokDrop:
+		return expr.Drop, true
+	case tokContinue:
+		return expr.Continue, true
+	case tokJump:
+		return expr.Jump, true
+	case tokGoto:
+		return expr.Goto, true
+	case tokReturn:
+		return expr.Return, true
+	}
+	return 0, false
 }
 
 // stmtParser takes rules and their statements.
@@ -36,25 +51,23 @@ func (p *stmtParser) ruleOrNothing() *syntax.Rule {
 		return nil
 	}
 	from := p.here()
-	var r *syntax.Rule
+	begin := p.stmtLists.Begin()
 	for {
 		s := p.stmt(p.peek())
 		if s == nil || p.bad {
 			break
 		}
-		if r == nil {
-			r = p.rules.new()
-			r.Stmts = make([]syntax.Stmt, 0, 4)
-		}
-		r.Stmts = append(r.Stmts, s)
+		p.stmtLists.Add(s)
 	}
+	stmts := p.stmtLists.End(begin)
 	if p.bad {
 		return &syntax.Rule{}
 	}
-	if r == nil {
+	if len(stmts) == 0 {
 		return nil
 	}
-	r.Loc = p.since(from)
+	r := p.rules.New()
+	r.Loc, r.Stmts = p.since(from), stmts
 	if p.peek() == tokComment {
 		r.Comment, _ = p.comment()
 		r.HasComment = true
@@ -66,7 +79,7 @@ func (p *stmtParser) ruleOrNothing() *syntax.Rule {
 func (p *stmtParser) stmt(t token) syntax.Stmt {
 	switch t {
 	case tokAccept, tokDrop, tokContinue, tokReturn:
-		v := p.ends.new()
+		v := p.ends.New()
 		v.Expr = p.elements.verdict(t, true)
 		v.Loc = p.last
 		return v
@@ -155,9 +168,10 @@ func (p *stmtParser) exprStmt(t token) syntax.Stmt {
 	}
 	e = p.exprs.concatenation(e, from)
 	if p.accept(tokVmap) {
-		m := &syntax.Map{Key: e, Mappings: p.elements.verdictMap()}
+		m := p.maps.New()
+		m.Key, m.Mappings = e, p.elements.verdictMap()
 		m.Loc = p.since(from)
-		v := p.ends.new()
+		v := p.ends.New()
 		v.Loc, v.Expr = m.Loc, m
 		return v
 	}
@@ -165,7 +179,7 @@ func (p *stmtParser) exprStmt(t token) syntax.Stmt {
 }
 
 func (p *stmtParser) match(e syntax.Expr, from syntax.Loc) syntax.Stmt {
-	m := p.matches.new()
+	m := p.matches.New()
 	m.Loc, m.Expr = p.since(from), e
 	return m
 }
@@ -177,11 +191,10 @@ func beginsExpr(t token) bool {
 		tokDst, tokMh, tokExthdr, tokAt, tokRt, tokSocket, tokOsf, tokNumgen, tokJhash, tokSymhash:
 		return true
 	}
-	if _, ok := bareKeys[t]; ok {
+	if _, ok := bareKey(t); ok {
 		return true
 	}
-	_, ok := headers[t]
-	return ok
+	return headers[t] != nil
 }
 
 // setField takes "set" and a value, if what came before can be set. It is nil if not.
@@ -221,7 +234,7 @@ func (p *stmtParser) jump(t token) syntax.Stmt {
 	}
 	v, _ := e.(*syntax.Verdict)
 	if v.Chain != nil {
-		s := p.ends.new()
+		s := p.ends.New()
 		s.Loc, s.Expr = p.since(from), v
 		return s
 	}

@@ -105,6 +105,10 @@ func (s *scanner) next(l *lexeme) {
 			l.tok, l.text = tokEOF, ""
 			return
 		}
+		if classes[s.text[s.at]] >= classLetter { // it begins a lexeme, wherever it stands
+			s.match(l)
+			return
+		}
 		if n := s.commentLine(); n > 0 {
 			s.seenStart = s.lineStart
 			s.newline(n)

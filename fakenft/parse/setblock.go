@@ -256,7 +256,7 @@ func (p *setParser) setTypeof(s *syntax.SetDecl) {
 func (p *setParser) typeofExpr(kind string) syntax.Expr {
 	from := p.here()
 	first := p.exprs.primary()
-	if s, ok := first.(*syntax.Symbol); ok && kind == "map data" && s.Name == "verdict" {
+	if s, ok := first.(*syntax.Symbol); ok && kind == "map data" && s.Text == "verdict" {
 		return &syntax.Verdict{Common: syntax.Common{Loc: s.Loc, Type: syntax.TypeVerdict}, Code: expr.Accept}
 	}
 	if p.peek() == tokDot {
@@ -277,11 +277,10 @@ func (p *setParser) typeofExpr(kind string) syntax.Expr {
 	if p.peek() != tokDot {
 		return first
 	}
-	c := &syntax.Concat{Parts: []syntax.Expr{first}}
+	parts := p.exprs.beginParts(first)
 	for p.accept(tokDot) {
 		dot := p.last
-		p.exprs.addPart(c, dot, p.exprs.primary())
+		p.exprs.addPart(parts, dot, p.exprs.primary())
 	}
-	c.Loc = p.since(from)
-	return c
+	return p.exprs.endParts(parts, from)
 }

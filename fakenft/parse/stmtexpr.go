@@ -24,18 +24,18 @@ func (p *exprParser) stmtExprFrom(first syntax.Expr, from syntax.Loc) syntax.Exp
 		p.take()
 		return p.rangeTo(e, from, p.basicStmt())
 	case tokDot:
-		c := &syntax.Concat{Parts: append(make([]syntax.Expr, 0, 4), e)}
+		parts := p.beginParts(e)
 		for p.accept(tokDot) {
 			dot := p.last
-			p.addPart(c, dot, p.operandStmt())
+			p.addPart(parts, dot, p.operandStmt())
 		}
-		c.Loc = p.since(from)
-		e = c
+		e = p.endParts(parts, from)
 	}
 	if !p.accept(tokMap) {
 		return e
 	}
-	m := &syntax.Map{Key: e}
+	m := p.maps.New()
+	m.Key = e
 	switch p.peek() {
 	case tokLBrace:
 		m.Mappings = p.elements.setExpr()

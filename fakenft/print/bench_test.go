@@ -17,7 +17,7 @@ func num(t *syntax.Datatype, n uint64) *syntax.Value {
 	return &syntax.Value{Common: syntax.Common{Type: t, Order: t.Order, Bits: t.Bits}, Num: syntax.Num{Lo: n}}
 }
 
-func word(name string) *syntax.Symbol { return &syntax.Symbol{Name: name} }
+func word(name string) *syntax.Symbol { return &syntax.Symbol{Value: syntax.Value{Text: name}} }
 
 // services is a table such as kube-proxy's, with so many services of five endpoints each.
 func services(n int) *syntax.TableDecl {

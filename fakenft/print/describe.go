@@ -10,7 +10,7 @@ import (
 func AppendDescribe(dst []byte, e syntax.Expr) ([]byte, error) {
 	p := &buffer{dst}
 	if s, ok := e.(*syntax.Symbol); ok {
-		t := syntax.TypeNamed(s.Name)
+		t := syntax.TypeNamed(s.Text)
 		if t == nil || s.Quoted {
 			p.str("symbol expression, datatype invalid (invalid)")
 			return p.b, nil

@@ -70,7 +70,7 @@ func (p *exprPrinter) expr(e syntax.Expr) {
 func (p *exprPrinter) rarerExpr(e syntax.Expr) {
 	switch e := e.(type) {
 	case *syntax.Symbol:
-		p.str(e.Name)
+		p.str(e.Text)
 	case *syntax.Variable:
 		p.b = append(p.b, '$')
 		p.str(e.Name)

@@ -76,7 +76,7 @@ func (p *jsonExprPrinter) rarer(e syntax.Expr) {
 		p.expr(e.Right)
 		p.str("]}")
 	case *syntax.Symbol:
-		p.jsonStr(e.Name)
+		p.jsonStr(e.Text)
 	case *syntax.Variable:
 		p.expr(e.To)
 	case *syntax.Relational:

@@ -176,7 +176,7 @@ func verdictWord(code expr.Code) string {
 func chainName(e syntax.Expr) string {
 	switch e := e.(type) {
 	case *syntax.Symbol:
-		return e.Name
+		return e.Text
 	case *syntax.Value:
 		return e.Text
 	case *syntax.Variable:
@@ -346,7 +346,7 @@ func prefixText(e syntax.Expr) string {
 	case *syntax.Value:
 		return e.Text
 	case *syntax.Symbol:
-		return e.Name
+		return e.Text
 	case *syntax.Variable:
 		return prefixText(e.To)
 	case *syntax.List:

@@ -153,7 +153,7 @@ func objectName(e syntax.Expr) (string, bool) {
 	case *syntax.Value:
 		return e.Text, true
 	case *syntax.Symbol:
-		return e.Name, true
+		return e.Text, true
 	}
 	return "", false
 }

@@ -169,7 +169,7 @@ func policyWord(c *syntax.ChainDecl) string {
 	case *syntax.Verdict:
 		return verdictWord(e.Code)
 	case *syntax.Symbol:
-		return e.Name
+		return e.Text
 	case *syntax.Value:
 		if e.Text != "" {
 			return e.Text

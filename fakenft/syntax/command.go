@@ -68,20 +68,38 @@ const (
 
 // Handle names what a command is about. Each part has its place; the Loc of one that was not written has In nil.
 type Handle struct {
-	Family                                                        nftables.Family
-	FamilyGiven                                                   bool
-	Table, Chain, Name                                            string // Name: of a set, map, object or flowtable
-	Number                                                        uint64 // of a rule, or of a table, chain, set and so on by handle
-	Position, Index                                               uint64 // of the rule that another is placed by; Index counts from 1, 0: none
-	TableLoc, ChainLoc, NameLoc, NumberLoc, PositionLoc, IndexLoc Loc
+	Family                                 nftables.Family
+	FamilyGiven                            bool
+	Table, Chain, Name                     string // Name: of a set, map, object or flowtable
+	Number                                 uint64 // of a rule, or of a table, chain, set and so on by handle
+	TableLoc, ChainLoc, NameLoc, NumberLoc Loc
+	Placed                                 *Placement // of a rule that is placed by another one; nil: of one that is not
+}
+
+// Placement is by which other rule a rule is placed.
+type Placement struct {
+	Position, Index       uint64 // of the other rule; Index counts from 1; 0: none
+	PositionLoc, IndexLoc Loc
 	// Beside is the rule of the same transaction that Index means, once check has found it; of one of the kernel it sets Position.
 	Beside *Rule
 }
 
+// Placement is by which other rule the rule is placed, none if it is not. It is not to be written to.
+func (h *Handle) Placement() *Placement {
+	if h.Placed == nil {
+		return &unplaced
+	}
+	return h.Placed
+}
+
+var unplaced Placement
+
 // Command is one command. The declaration that it is about is in one of the pointers.
 type Command struct {
-	Op     Op
-	Kind   Kind
+	Op   Op
+	Kind Kind
+	// Begins: the set that gets elements has none, so that the kernel is told of what is before its first interval too.
+	Begins bool
 	Loc    Loc
 	Handle Handle
 
@@ -96,8 +114,6 @@ type Command struct {
 	Describe Expr
 	// Before and After are commands that check adds: elements that go as others are merged, elements that stay of one that is deleted.
 	Before, After []*Command
-	// Begins: the set that gets elements has none, so that the kernel is told of what is before its first interval too.
-	Begins bool
 	// Word is the type word of "monitor" and "list hooks" and the like.
 	Word string
 }
@@ -161,18 +177,18 @@ type SetDecl struct {
 	Handle              Handle
 	Flags               nftables.SetFlags
 	Map                 bool
-	Key                 Expr // whose type the keys have; a Value of no number for "type X"
 	Typeof              bool // the key was written as typeof
-	Data                Expr
 	IntervalData        bool // the data may be ranges: "type X : interval Y"
+	PolicyGiven         bool
+	AutoMerge           bool
+	HasComment          bool
+	Key                 Expr // whose type the keys have; a Value of no number for "type X"
+	Data                Expr
 	Object              expr.ObjectType
 	Timeout, GCInterval uint64 // ms
 	Policy              uint32
-	PolicyGiven         bool
 	Size                uint32
-	AutoMerge           bool
 	Comment             string
-	HasComment          bool
 	Stmts               []Stmt
 	Elements            Expr // a Set or nil
 	// Unsent are elements that nft forgets to send, but counts: those that stand in "create set".

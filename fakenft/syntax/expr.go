@@ -30,10 +30,10 @@ type (
 		Code  expr.Code
 		Chain Expr
 	}
-	// Symbol is a word whose meaning depends on the type that is expected. Quoted: it was written in quotes.
+	// Symbol is a word, the Text, whose meaning depends on the type that is expected. Once that is known, it is evaluated in its place: its
+	// Value becomes what it means. Quoted: it was written in quotes.
 	Symbol struct {
-		Common
-		Name   string
+		Value
 		Quoted bool
 	}
 	// Variable is $name; To is what it was defined as.
@@ -66,8 +66,8 @@ type (
 		Common
 		Header *Header
 		Field  *Field
-		Base   expr.PayloadBase
 		Offset int
+		Base   expr.PayloadBase
 		Raw    bool
 	}
 	// Exthdr is an optional header or TCP option, or a field of it; Field is nil for "exists".
@@ -168,10 +168,10 @@ type (
 		Common
 		Key        Expr   // not nil
 		Timeout    uint64 // ms; valid if HasTimeout
-		HasTimeout bool
 		Expires    uint64 // ms
-		HasExpires bool
 		Comment    string
+		HasTimeout bool
+		HasExpires bool
 		HasComment bool
 		Stmts      []Stmt
 	}
