@@ -20,7 +20,8 @@ type owner struct{ _ byte }
 const (
 	pageBits       = 7
 	pageSize       = 1 << pageBits
-	bucketLoad     = 4 // mean number of entries of a bucket at which the map grows
+	bucketLoad     = 4 // mean number of entries of a bucket of a map that has just grown
+	fewEntries     = 8 // mean number of entries of a bucket at which the map grows
 	minimumBuckets = 4
 )
 
@@ -107,14 +108,24 @@ func (m *Map[V]) bucket(hash uint32) *mapBucket[V] {
 // Edit is an equal map that may be changed without changing this one, with room for some entries more.
 func (m *Map[V]) Edit(extra int) *Map[V] {
 	n := &Map[V]{pages: slices.Clone(m.pages), mask: m.mask, count: m.count, owner: &owner{}}
-	n.grow(m.count + extra)
+	n.Reserve(extra)
 	return n
 }
 
-// grow makes room for count entries, moving all of them if it must.
+// Reserve makes room for some entries more. Only for a map that Edit gave.
+func (m *Map[V]) Reserve(extra int) {
+	if m.count+extra > 0 {
+		m.grow(m.count + extra)
+	}
+}
+
+// grow makes room for count entries, at least one, moving all of them if it must. A few entries have one bucket, of just their number.
 func (m *Map[V]) grow(count int) {
 	buckets := uint32(minimumBuckets)
-	for int(buckets)*bucketLoad < count {
+	if count <= fewEntries {
+		buckets = 1
+	}
+	for int(buckets)*bucketLoad < count && count > fewEntries {
 		buckets *= 2
 	}
 	if len(m.pages) > 0 && buckets <= m.mask+1 {
@@ -125,6 +136,9 @@ func (m *Map[V]) grow(count int) {
 	m.pages = make([]*mapPage[V], (buckets+pageSize-1)/pageSize)
 	for i := range m.pages {
 		m.pages[i] = &mapPage[V]{owner: m.owner, buckets: make([]mapBucket[V], min(buckets, pageSize))}
+	}
+	if buckets == 1 {
+		m.pages[0].buckets[0] = mapBucket[V]{owner: m.owner, entries: make([]mapEntry[V], 0, count)}
 	}
 	for _, p := range old {
 		for _, b := range p.buckets {
@@ -154,6 +168,9 @@ func (m *Map[V]) writable(hash uint32) *mapBucket[V] {
 
 // Put gives a key a value. Only for a map that Edit gave.
 func (m *Map[V]) Put(key string, v V) {
+	if len(m.pages) == 0 {
+		m.grow(1)
+	}
 	h := hash(key)
 	b := m.writable(h)
 	for i := range b.entries {
@@ -162,7 +179,7 @@ func (m *Map[V]) Put(key string, v V) {
 			return
 		}
 	}
-	if m.count++; m.count > int(m.mask+1)*bucketLoad*2 {
+	if m.count++; m.count > int(m.mask+1)*fewEntries {
 		m.grow(m.count)
 		b = m.writable(h)
 	}

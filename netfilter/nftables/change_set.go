@@ -173,6 +173,7 @@ func (t *tableEdit) ownSet(name string, extra int) *Set {
 	entry := t.sets.Ref(name)
 	old := entry.set
 	if old.made == t.tx.edit {
+		old.members.Load().reserve(extra)
 		return old
 	}
 	own := &Set{SetSpec: old.SetSpec, Handle: old.Handle, members: &atomic.Pointer[members]{}, id: old.id, made: t.tx.edit,

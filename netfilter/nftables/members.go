@@ -103,6 +103,13 @@ func (m *members) edit(extra int) *members {
 	return n
 }
 
+// reserve makes room for the first elements.
+func (m *members) reserve(count int) {
+	if m.hashed != nil && m.hashed.Len() == 0 {
+		m.hashed.Reserve(count)
+	}
+}
+
 // len is the number of elements without the catch-all one.
 func (m *members) len() int { return m.hashed.Len() + m.ordered.Len() + m.boxes.len() }
 

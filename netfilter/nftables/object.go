@@ -102,10 +102,10 @@ type ElementSpec struct {
 	Data        *expr.Data
 	Exprs       []expr.Expr
 	Key, KeyEnd []byte // KeyEnd: of a concatenation with intervals
-	Flags       ElementFlags
 	Object      string // of a map of objects
 	Timeout     time.Duration
 	HasTimeout  bool
+	Flags       ElementFlags
 	Expires     time.Duration // of an element that is given its rest of life; 0: its timeout
 	UserData    []byte
 }
