@@ -63,6 +63,7 @@ func (g *generator) elements(s *syntax.SetDecl, written syntax.Expr, add, first 
 	size := int(keyBytes(s.Key))
 	withEnds := s.Flags&nftables.SetInterval != 0
 	room := make([]byte, 0, len(list)*size)
+	g.mapped.left = len(list)
 	for i, e := range list {
 		it := itemOf(e)
 		spec := &specs[i]
@@ -122,12 +123,13 @@ func (g *generator) describe(s *syntax.SetDecl, it *item, spec *nftables.Element
 }
 
 func (g *generator) datum(s *syntax.SetDecl, data syntax.Expr) *expr.Data {
+	to := g.mapped.datum()
 	if v, isVerdict := data.(*syntax.Verdict); isVerdict {
-		verdict := &expr.Verdict{Code: v.Code}
+		to.Verdict = &expr.Verdict{Code: v.Code}
 		if v.Chain != nil {
-			verdict.Chain = nameOf(v.Chain)
+			to.Verdict.Chain = nameOf(v.Chain)
 		}
-		return &expr.Data{Verdict: verdict}
+		return to
 	}
 	size := 0
 	if s.Data != nil {
@@ -135,9 +137,40 @@ func (g *generator) datum(s *syntax.SetDecl, data syntax.Expr) *expr.Data {
 	}
 	if hasIntervals(s) && isInterval(data) {
 		b := g.appendKey(nil, data, lowerEnd, size)
-		return &expr.Data{Bytes: g.appendKey(b, data, upperEnd, size)}
+		to.Bytes = g.appendKey(b, data, upperEnd, size)
+		return to
 	}
-	return &expr.Data{Bytes: g.appendKey(nil, data, exact, size)}
+	room := g.mapped.room(size)
+	start := len(room)
+	room = g.appendKey(room, data, exact, size)
+	to.Bytes, g.mapped.bytes = room[start:len(room):len(room)], room
+	return to
+}
+
+// dataRoom is room for what the elements of one change map to: it is kept together, as the elements are.
+type dataRoom struct {
+	data  []expr.Data
+	bytes []byte
+	left  int // elements that may still want some
+}
+
+// datum is what an element maps to.
+func (r *dataRoom) datum() *expr.Data {
+	if len(r.data) == 0 {
+		r.data = make([]expr.Data, max(r.left, 1))
+	}
+	d := &r.data[0]
+	r.data = r.data[1:]
+	r.left--
+	return d
+}
+
+// room is where so many bytes can be appended.
+func (r *dataRoom) room(size int) []byte {
+	if cap(r.bytes)-len(r.bytes) < size {
+		r.bytes = make([]byte, 0, size*max(r.left+1, 1))
+	}
+	return r.bytes
 }
 
 // end says which end of an interval is meant.

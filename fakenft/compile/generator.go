@@ -36,6 +36,7 @@ type generator struct {
 	// chains are those without a name that the rule leads to.
 	chains []*syntax.ChainDecl
 	err    error
+	mapped dataRoom
 }
 
 // anonymousSet is a set that is written in a rule, and what is looked up in it.

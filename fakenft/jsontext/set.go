@@ -11,7 +11,9 @@ import (
 // here is what every expression of JSON begins as.
 func here() syntax.Common { return syntax.Common{Loc: nowhere} }
 
-func symbol(name string) *syntax.Symbol { return &syntax.Symbol{Value: syntax.Value{Common: here(), Text: name}} }
+func symbol(name string) *syntax.Symbol {
+	return &syntax.Symbol{Value: syntax.Value{Common: here(), Text: name}}
+}
 
 // numeral is a number as a word, whose type the checker finds out.
 func numeral(n int64) *syntax.Symbol { return symbol(strconv.FormatInt(n, 10)) }
