@@ -135,6 +135,9 @@ func (b *natBinder) sourceInUse(c *Conn, now Tuple, to *Range) (Tuple, bool) {
 
 // takenBy is another connection that has the answer to the tuple (nf_conntrack_tuple_taken), or nil.
 func (b *natBinder) takenBy(t *Tuple, c *Conn) *Conn {
+	if b.conns.tracked.size() == 0 {
+		return nil
+	}
 	answer := t.Inverse()
 	if other, _ := b.conns.findBy(&answer, answer.hash(), c.Zone, Reply); other != c {
 		return other

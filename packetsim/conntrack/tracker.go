@@ -183,6 +183,9 @@ func (k *Tracker) All() iter.Seq[*Conn] { return k.tracked.all() }
 // Find returns the connection that a packet with the tuple belongs to in the zone, and its direction: the packet may be of either
 // (resolve_normal_ct).
 func (k *Tracker) Find(t *Tuple, z Zone) (*Conn, Direction) {
+	if k.tracked.size() == 0 {
+		return nil, Original
+	}
 	hash := t.hash()
 	c, dir := k.findBy(t, hash, z, Original)
 	if c == nil && z.Original != z.Reply {
