@@ -61,7 +61,7 @@ type nftWalk struct {
 // run takes the packet through a base chain. It is false if the packet goes no further.
 func (t *nftWalk) run(s *skb, base *nftBase) bool {
 	t.s, t.base, t.depth, t.wire = s, base, 0, nil
-	t.at = nftPosition{nftProgramOf(base.chain), 0}
+	t.at = nftPosition{nftProgramOf(base.table, base.chain), 0}
 	for t.err == nil {
 		if t.at.next == len(t.at.program.rules) {
 			if t.tells() && t.at.program.chain != base.chain {
@@ -141,7 +141,7 @@ func (t *nftWalk) pop() bool {
 func (t *nftWalk) policy() bool {
 	drops := t.base.chain.Policy != nil && *t.base.chain.Policy == expr.Drop
 	if t.tells() {
-		t.at = nftPosition{nftProgramOf(t.base.chain), len(t.base.chain.Rules)}
+		t.at = nftPosition{nftProgramOf(t.base.table, t.base.chain), len(t.base.chain.Rules)}
 		if drops {
 			t.step(Step{Kind: StepPolicy, Policy: netfilter.Drop, Verdict: "drop"})
 		} else {
@@ -190,7 +190,7 @@ func (t *nftWalk) target() *nftProgram {
 		t.blame()
 		return nil
 	}
-	to := nftProgramOf(chain)
+	to := nftProgramOf(t.base.table, chain)
 	to.table.Store(t.base.table)
 	switch {
 	case t.element == nil:

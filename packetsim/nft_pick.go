@@ -17,7 +17,7 @@ type nftQuick [8]uint64
 
 // pick draws a number and looks it up.
 func (t *nftRun) pick(op *nftOp) {
-	if quick := op.quick.Load(); quick != nil && !t.tells() {
+	if quick := op.quick; quick != nil && !t.tells() {
 		t.regs.put8(op.dreg, quick[drawOneOf(t.chance, op.want)%uint32(len(quick))])
 		return
 	}
@@ -43,35 +43,61 @@ func (t *nftRun) pick(op *nftOp) {
 
 // newChoices are the choices of a map; nil if it may change, or the walk has failed.
 func (t *nftRun) newChoices(op *nftOp) *nftFound {
-	const constant = nftables.SetAnonymous | nftables.SetConstant
 	n, set := t.expr(op).(*expr.Numgen), t.setOf(t.lookupOf(op), t.lookupOf(op).Set)
-	if set == nil || set.Flags&constant != constant || set.KeyLen != 4 {
+	if !isConstantChoice(set) {
 		return nil
 	}
 	found := &nftFound{choices: make([]*nftables.Element, n.Modulus)}
 	for i := range found.choices {
-		found.choices[i] = set.Find(binary.LittleEndian.AppendUint32(nil, uint32(i)+n.Offset), time.Time{})
-	}
-	if quick := newNFTQuick(found.choices, set.DataLen); quick != nil {
-		op.quick.Store(quick)
+		found.choices[i] = choiceOf(set, n, uint32(i))
 	}
 	op.found.Store(found)
 	return found
 }
 
-// newNFTQuick is nil if there are many choices, or one that has something else or nothing.
-func newNFTQuick(choices []*nftables.Element, size uint32) *nftQuick {
-	quick := &nftQuick{}
-	if len(choices) > len(quick) || size <= 4 || size > 8 {
-		return nil
+// isConstantChoice says that a set is one without a name, which nobody changes, and that its keys are numbers.
+func isConstantChoice(set *nftables.Set) bool {
+	const constant = nftables.SetAnonymous | nftables.SetConstant
+	return set != nil && set.Flags&constant == constant && set.KeyLen == 4
+}
+
+// choiceOf is what a set has for a number that is drawn; nil for nothing.
+func choiceOf(set *nftables.Set, n *expr.Numgen, drawn uint32) *nftables.Element {
+	var key [4]byte
+	binary.LittleEndian.PutUint32(key[:], drawn+n.Offset)
+	return set.Find(key[:], time.Time{})
+}
+
+// choose gives the rule's operations that pick one of a few choices what they pick from. The first has the room for it, if there is any.
+func (r *nftRule) choose(table *nftables.Table, room *nftQuick) {
+	for i := range r.ops {
+		op := &r.ops[i]
+		if op.kind != nftPick {
+			continue
+		}
+		n, set := r.rule.Exprs[op.from].(*expr.Numgen), table.Set(r.rule.Exprs[op.end-1].(*expr.Lookup).Set)
+		if room == nil {
+			room = &nftQuick{}
+		}
+		if isConstantChoice(set) && room.fill(set, n) {
+			op.quick, room = room, nil
+		}
 	}
-	for i, e := range choices {
+}
+
+// fill fills in the choices. It is false if there are many, or if one has something else or nothing.
+func (q *nftQuick) fill(set *nftables.Set, n *expr.Numgen) bool {
+	if int(n.Modulus) > len(q) || set.DataLen <= 4 || set.DataLen > 8 {
+		return false
+	}
+	for i := range n.Modulus {
+		e := choiceOf(set, n, i)
 		if e == nil || e.Data == nil || e.Data.Verdict != nil || len(e.Exprs) > 0 {
-			return nil
+			return false
 		}
 		var eight [8]byte
 		copy(eight[:], e.Data.Bytes)
-		quick[i] = binary.LittleEndian.Uint64(eight[:])
+		q[i] = binary.LittleEndian.Uint64(eight[:])
 	}
-	return quick
+	return true
 }

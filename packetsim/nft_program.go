@@ -31,47 +31,65 @@ type nftCompiled struct{ ops []nftOp }
 // longNFTChain is from how many rules on those that a commit has not changed are not compiled again.
 const longNFTChain = 32
 
-// nftProgramOf is the chain's program. Several goroutines may ask at once.
-func nftProgramOf(chain *nftables.Chain) *nftProgram {
+// nftProgramOf is the program of a chain of a table. Several goroutines may ask at once.
+func nftProgramOf(table *nftables.Table, chain *nftables.Chain) *nftProgram {
 	if known, _ := chain.Memo.Load().(*nftProgram); known != nil && known.chain == chain {
 		return known
 	}
-	x := newNFTProgram(chain)
+	x := newNFTProgram(table, chain)
 	chain.Memo.Store(x)
 	return x
 }
 
-func newNFTProgram(chain *nftables.Chain) *nftProgram {
+func newNFTProgram(table *nftables.Table, chain *nftables.Chain) *nftProgram {
 	var x *nftProgram
-	if len(chain.Rules) == 1 {
+	switch n := len(chain.Rules); {
+	case n == 1:
 		room := &struct {
 			nftProgram
-			rule [1]nftRule
-			ops  [3]nftOp
+			rule  [1]nftRule
+			ops   [3]nftOp
+			quick nftQuick
 		}{}
 		x, room.rules = &room.nftProgram, room.rule[:]
 		room.rule[0] = nftRule{chain.Rules[0], compileNFT(chain.Rules[0].Exprs, room.ops[:])}
-	} else {
-		x = &nftProgram{rules: make([]nftRule, len(chain.Rules))}
+		room.rule[0].choose(table, &room.quick)
+	case n < longNFTChain:
+		x = &nftProgram{rules: make([]nftRule, n)}
+		room := make([]nftOp, countNFTOpsOf(chain.Rules))
 		for i, rule := range chain.Rules {
-			if len(chain.Rules) < longNFTChain {
-				x.rules[i] = nftRule{rule, compileNFT(rule.Exprs, nil)}
-			} else {
-				x.rules[i] = nftRule{rule, nftOpsOf(rule)}
-			}
+			x.rules[i] = nftRule{rule, compileNFT(rule.Exprs, room)}
+			x.rules[i].choose(table, nil)
+			room = room[len(x.rules[i].ops):]
+		}
+	default:
+		x = &nftProgram{rules: make([]nftRule, n)}
+		for i, rule := range chain.Rules {
+			x.rules[i] = nftOpsOf(table, rule)
 		}
 	}
 	x.chain, x.jumped, x.gone = chain, nftLeads{x, expr.Jump}, nftLeads{x, expr.Goto}
 	return x
 }
 
-func nftOpsOf(rule *nftables.Rule) []nftOp {
-	if known, _ := rule.Memo.Load().(*nftCompiled); known != nil {
-		return known.ops
+// nftOpsOf is a rule of a long chain.
+func nftOpsOf(table *nftables.Table, rule *nftables.Rule) nftRule {
+	known, _ := rule.Memo.Load().(*nftCompiled)
+	if known == nil {
+		known = &nftCompiled{ops: compileNFT(rule.Exprs, nil)}
+		(&nftRule{rule, known.ops}).choose(table, nil)
+		rule.Memo.Store(known)
 	}
-	c := &nftCompiled{ops: compileNFT(rule.Exprs, nil)}
-	rule.Memo.Store(c)
-	return c.ops
+	return nftRule{rule, known.ops}
+}
+
+// countNFTOpsOf is of how many operations rules are.
+func countNFTOpsOf(rules []*nftables.Rule) int {
+	n := 0
+	for _, rule := range rules {
+		n += countNFTOps(rule.Exprs)
+	}
+	return n
 }
 
 // nftKind is what an operation does.
@@ -95,8 +113,8 @@ const (
 type nftOp struct {
 	to    atomic.Pointer[nftProgram]
 	found atomic.Pointer[nftFound]
-	quick atomic.Pointer[nftQuick]
-	mask  uint32 // of the four bytes, as a little-endian number
+	quick *nftQuick // of nftPick, nil if the choices are others
+	mask  uint32    // of the four bytes, as a little-endian number
 	xor   uint32
 	want  uint32 // with nftVerdict the code, with nftPick how many numbers there are
 	kind  nftKind
