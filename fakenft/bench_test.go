@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 // services is what kube-proxy writes for so many services of five endpoints, as its first transaction has it.
@@ -46,6 +48,17 @@ add rule ip kube-proxy services ip daddr . meta l4proto . th dport vmap @service
 		}
 	}
 	return strings.Join(first, "") + strings.Join(then, "")
+}
+
+// TestAllocationsOfALoad holds that the parts of a text are made together: without that a service takes twice as many allocations.
+func TestAllocationsOfALoad(t *testing.T) {
+	race.OneGoroutine(t)
+	const most = 110 // of a service
+	text := services(200)
+	per := testing.AllocsPerRun(3, func() {
+		require.Zero(t, New(Options{}).Run([]string{"nft", "-f", "-"}, strings.NewReader(text), io.Discard, io.Discard))
+	}) / 200
+	require.Less(t, per, float64(most))
 }
 
 // BenchmarkServices loads, lists and changes what kube-proxy writes.

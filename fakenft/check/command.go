@@ -65,7 +65,7 @@ func (c *Checker) adds(cmd *syntax.Command) bool {
 		}
 		return ok
 	case syntax.KindRule:
-		fillHandle(&cmd.Rule.Handle, &cmd.Handle)
+		cmd.Rule.Handle = &cmd.Handle
 		return c.stmts.evalRule(cmd.Rule) && (!c.tx.placesRules || c.tx.placeRule(cmd))
 	case syntax.KindChain:
 		if cmd.Chain != nil {
@@ -148,10 +148,10 @@ func (c *Checker) evalTable(cmd *syntax.Command) bool {
 func (c *Checker) evalRules(ch *syntax.ChainDecl) bool {
 	ok := true
 	for _, r := range ch.Rules {
-		inherit(&r.Handle, &ch.Handle)
+		r.Handle = &ch.Handle
 		done := c.stmts.evalRule(r)
 		if done && c.tx.placesRules {
-			done = c.tx.placeRule(&syntax.Command{Op: syntax.OpAdd, Kind: syntax.KindRule, Handle: r.Handle, Rule: r})
+			done = c.tx.placeRule(&syntax.Command{Op: syntax.OpAdd, Kind: syntax.KindRule, Handle: ch.Handle, Rule: r})
 		}
 		ok = ok && done
 	}

@@ -10,7 +10,7 @@ const ruleNotFound = "Could not process rule: No such file or directory"
 
 // placeRule finds the rule that another one is placed by, and follows which rules the chain has.
 func (c *transaction) placeRule(cmd *syntax.Command) bool {
-	h := &cmd.Rule.Handle
+	h := cmd.Rule.Handle
 	t := c.cache.table(tableOf(h))
 	if t == nil {
 		return c.noTable()

@@ -53,7 +53,7 @@ func (c *setChecker) implicitSet(name string, key, data syntax.Expr, elements *s
 		Loc: elements.Loc, Flags: nftables.SetAnonymous | elements.Flags | flags, Key: key, Data: data, Elements: elements, ID: c.tx.nextID(),
 	}
 	set.Map = isMap(set.Flags)
-	of := &c.rule.Handle
+	of := c.rule.Handle
 	set.Handle = syntax.Handle{
 		Family: of.Family, FamilyGiven: of.FamilyGiven, Table: of.Table, TableLoc: of.TableLoc, Name: name, NameLoc: elements.Loc,
 	}
@@ -91,13 +91,22 @@ func (c *setChecker) evalSetRef(e *syntax.SetRef) bool {
 
 // evalSet evaluates what stands in braces. A single value that no map or set wants becomes that value.
 func (c *setChecker) evalSet(at *syntax.Expr, e *syntax.Set) bool {
-	items, later := make([]syntax.Expr, 0, len(e.Items)), []syntax.Expr(nil)
-	for _, item := range e.Items {
+	var items, later []syntax.Expr
+	same := true // the items so far are those of the set, so that there is no list of them yet
+	own := func(before int) {
+		if same {
+			items, same = append(make([]syntax.Expr, 0, len(e.Items)), e.Items[:before]...), false
+		}
+	}
+	var item syntax.Expr // one for all, since it does not stay on the stack
+	for i := range e.Items {
+		item = e.Items[i]
 		if !c.exprs.eval(&item) {
 			return false
 		}
 		if m, ok := item.(*syntax.Mapping); ok {
 			if inner, ok := elementOf(item).Key.(*syntax.Set); ok {
+				own(i)
 				for _, key := range inner.Items {
 					later = append(later, &syntax.Mapping{Common: m.Common, Key: key, Data: syntax.Clone(m.Data)})
 				}
@@ -109,18 +118,28 @@ func (c *setChecker) evalSet(at *syntax.Expr, e *syntax.Set) bool {
 			return false
 		}
 		if inner != nil {
+			own(i)
 			e.Flags |= inner.Flags
 			items = append(items, inner.Items...)
 			continue
 		}
 		e.Flags |= intervalFlags(item)
-		items = append(items, item)
+		if item != e.Items[i] {
+			own(i)
+		}
+		if !same {
+			items = append(items, item)
+		}
+	}
+	if isInterval(e.Flags) || c.set != nil && isInterval(c.set.Flags) {
+		own(len(e.Items)) // which is put in order, and those who have the items keep theirs
 	}
 	for _, item := range later {
 		e.Flags |= intervalFlags(item)
 	}
-	items = append(items, later...)
-	e.Items = items
+	if !same {
+		e.Items = append(items, later...)
+	}
 	if c.set != nil {
 		e.Flags |= c.set.Flags & nftables.SetConcat
 	} else if len(e.Items) == 1 {

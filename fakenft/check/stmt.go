@@ -328,9 +328,9 @@ func (c *stmtChecker) evalObjectStmt(s *syntax.ObjectStmt) bool {
 func (c *stmtChecker) evalChainStmt(s *syntax.ChainStmt) bool {
 	ch := s.Chain
 	ch.Anonymous, ch.ID = true, c.tx.nextID()
-	inherit(&ch.Handle, &c.rule.Handle)
+	inherit(&ch.Handle, c.rule.Handle)
 	for _, r := range ch.Rules {
-		r.Handle.Family, r.Handle.Table = c.rule.Handle.Family, c.rule.Handle.Table
+		r.Handle = &syntax.Handle{Family: c.rule.Handle.Family, Table: c.rule.Handle.Table}
 		if !c.evalRule(r) {
 			return false
 		}

@@ -335,8 +335,8 @@ func (b *builder) addRule(r *syntax.Rule, op syntax.Op) {
 		b.fail(g.err)
 		return
 	}
-	h := &r.Handle
-	if h.Table == "" {
+	h := r.Handle
+	if h == nil || h.Table == "" {
 		h = &b.command.Handle
 	}
 	sets, chains := g.sets, g.chains

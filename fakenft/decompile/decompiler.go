@@ -92,7 +92,7 @@ func (d *Decompiler) Rules(rules []*nftables.Rule, chain string) []*syntax.Rule 
 
 // Rule is a rule.
 func (d *Decompiler) Rule(r *nftables.Rule) *syntax.Rule {
-	decl := &syntax.Rule{Handle: syntax.Handle{Family: d.family, Table: d.table, Number: r.Handle}}
+	decl := &syntax.Rule{Handle: &syntax.Handle{Family: d.family, Table: d.table, Number: r.Handle}}
 	if len(r.UserData) > 0 {
 		user := nftables.DecodeUserData(nftables.RuleUserData, r.UserData)
 		decl.Comment, decl.HasComment = user.Comment, user.HasComment

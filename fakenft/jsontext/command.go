@@ -168,7 +168,7 @@ func (r *reader) rule(v *value, c *syntax.Command) bool {
 }
 
 func (r *reader) ruleBody(v, stmts *value, c *syntax.Command) bool {
-	rule := &syntax.Rule{Loc: nowhere, Handle: c.Handle}
+	rule := &syntax.Rule{Loc: nowhere}
 	rule.HasComment = is(v, "{s:s}", "comment", &rule.Comment)
 	rule.Stmts = make([]syntax.Stmt, 0, len(stmts.items))
 	for i := range stmts.items {

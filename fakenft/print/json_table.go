@@ -178,7 +178,7 @@ func (p *jsonTablePrinter) rule(family nftables.Family, table, chain string, r *
 	p.b = append(p.b, '"')
 	p.property("table", table)
 	p.property("chain", chain)
-	p.integer("handle", r.Handle.Number)
+	p.integer("handle", r.Number())
 	if r.HasComment {
 		p.property("comment", r.Comment)
 	}

@@ -35,7 +35,7 @@ func (p *stmtPrinter) rule(r *syntax.Rule) {
 		p.str(r.Comment)
 		p.b = append(p.b, '"')
 	}
-	p.handle(r.Handle.Number)
+	p.handle(r.Number())
 }
 
 // handle is the comment that -a asks for.

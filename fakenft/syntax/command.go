@@ -160,8 +160,9 @@ type HookDecl struct {
 
 // Rule is a rule.
 type Rule struct {
-	Loc        Loc
-	Handle     Handle
+	Loc Loc
+	// Handle is that of the command or the chain that it stands in, once check has seen it.
+	Handle     *Handle
 	Stmts      []Stmt
 	Comment    string
 	HasComment bool
@@ -169,6 +170,14 @@ type Rule struct {
 	ID uint32
 	// Want is the handle that it had in a listing that is read; 0: the next one.
 	Want uint64
+}
+
+// Number is the rule's handle; 0 for a rule that has none yet.
+func (r *Rule) Number() uint64 {
+	if r.Handle == nil {
+		return 0
+	}
+	return r.Handle.Number
 }
 
 // SetDecl is a set or a map.
