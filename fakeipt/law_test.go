@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 // TestOnlyWhatElementsTouchIsWorkedOutAgain changes services of mode nftables.
@@ -208,6 +209,7 @@ func (d *drawnNFT) edit(t *rapid.T) {
 
 // TestLawOfElements edits rules and elements of nftables, one after the other.
 func TestLawOfElements(t *testing.T) {
+	sample.Checks(t, 30)
 	var again int
 	rapid.Check(t, func(t *rapid.T) {
 		var d drawnNFT

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -73,6 +74,7 @@ func workedOutAgain(t *testing.T, before *forall.Fates, was *packetsim.Host, tex
 
 // TestLawOfRulesOfNAT takes rules of nat away and puts others in, one after the other.
 func TestLawOfRulesOfNAT(t *testing.T) {
+	sample.Checks(t, 30)
 	rapid.Check(t, func(t *rapid.T) {
 		one := func(name string, of ...string) string { return rapid.SampledFrom(of).Draw(t, name) }
 		rule := func(chain string) string {

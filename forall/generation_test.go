@@ -7,10 +7,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 // TestLawForgettingMakesNoDifference forgets after every destination, or after a few.
 func TestLawForgettingMakesNoDifference(t *testing.T) {
+	sample.Checks(t, 30)
 	rapid.Check(t, func(t *rapid.T) {
 		h, f := lawFates(t, ruleset(drawnRules(t)), nil)
 		o := forall.Options{Families: only4, Chance: forall.Exact}

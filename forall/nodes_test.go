@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
@@ -94,6 +95,7 @@ func TestPacketsGoThroughNodes(t *testing.T) {
 // TestLawFatesThroughNodesAreJourneys sends random packets of node a through a network of both nodes with random rules, and compares where
 // they end.
 func TestLawFatesThroughNodesAreJourneys(t *testing.T) {
+	sample.Checks(t, 30)
 	rapid.Check(t, func(t *rapid.T) {
 		more := func(rules []string) string {
 			if rapid.Bool().Draw(t, "to the other node") {

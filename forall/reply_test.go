@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/forall/walked"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
@@ -70,6 +71,7 @@ func TestRepliesToPackets(t *testing.T) {
 
 // TestLawRepliesAreTheWalks asks for single packets and their replies in random rules.
 func TestLawRepliesAreTheWalks(t *testing.T) {
+	sample.Checks(t, 30)
 	rapid.Check(t, func(t *rapid.T) {
 		rules := drawnRules(t)
 		back := func(text string) string { return rapid.SampledFrom([]string{"", text}).Draw(t, "rule") }

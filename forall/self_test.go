@@ -14,6 +14,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/forall/walked"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -78,6 +79,7 @@ func hairpinHost(t require.TestingT, text string) *packetsim.Host {
 
 // TestLawOfGroups works the fates out with and without groups of endpoints, and compares them with walks.
 func TestLawOfGroups(t *testing.T) {
+	sample.Checks(t, 30)
 	var asked int
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawnHairpins(t)

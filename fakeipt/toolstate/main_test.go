@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
 )
 
 // TestMain lets the test binary be the tools: scripts find it under their names.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/forall/certificate"
 	"github.com/chainwalk/chainwalk/forall/certify"
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 

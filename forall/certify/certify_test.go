@@ -11,6 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/forall/certificate"
 	"github.com/chainwalk/chainwalk/forall/certify"
 	"github.com/chainwalk/chainwalk/internal/dumps"
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
 )
 
 const (

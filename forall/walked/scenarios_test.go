@@ -12,6 +12,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/forall/walked"
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"

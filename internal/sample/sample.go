@@ -6,14 +6,20 @@
 // A test takes a sample only if something else has the rest: a make target that CI runs too, or one that is run by hand before a release.
 package sample
 
-import "os"
+import (
+	"flag"
+	"os"
+	"strconv"
+	"testing"
+)
 
-// takesAll says whether tests take all of their cases.
-var takesAll = os.Getenv("CHAINWALK_ALL") != ""
+// takesAll says whether tests take all of their cases. It asks each time: go test notes what a test has asked the environment for, though
+// not what a program asks before its tests begin, and would print what it has kept of a run with fewer cases.
+func takesAll() bool { return os.Getenv("CHAINWALK_ALL") != "" }
 
 // Every is n if a test takes a part of its cases, and 1 if it takes all: of every so many cases it takes one.
 func Every(n int) int {
-	if takesAll {
+	if takesAll() {
 		return 1
 	}
 	return n
@@ -29,4 +35,29 @@ func Nth[T any](all []T, n int) []T {
 		out = append(out, all[i])
 	}
 	return out
+}
+
+// Checks has rapid draw n examples, and not a hundred, for each property until the test ends. With CHAINWALK_ALL it draws its hundred, and
+// with -rapid.checks or RAPID_CHECKS as many as those say. It is not for tests that run in parallel.
+func Checks(t testing.TB, n int) {
+	t.Helper()
+	checks := flag.Lookup(rapidChecks)
+	if checks == nil {
+		t.Fatal("the test links no rapid")
+	}
+	if takesAll() || checksAreSaid() {
+		return
+	}
+	before := checks.Value.String()
+	t.Cleanup(func() { _ = checks.Value.Set(before) })
+	_ = checks.Value.Set(strconv.Itoa(n))
+}
+
+const rapidChecks = "rapid.checks" // a flag
+
+// checksAreSaid reports whether whoever runs the tests says how many examples rapid draws.
+func checksAreSaid() bool {
+	said := os.Getenv("RAPID_CHECKS") != ""
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == rapidChecks })
+	return said
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
 )
 
 // shop is a service with one endpoint, and a rule that stops a port.

@@ -27,9 +27,7 @@ var certified = []forall.Class{forall.New, forall.Established, forall.Replying, 
 // TestCertificatesOfRandomRulesets checks certificates of random rulesets, each beside the one before: one of new packets and one of those
 // of another class, which rulesets take in turn.
 func TestCertificatesOfRandomRulesets(t *testing.T) {
-	if race.Enabled && *certificates > 1 {
-		*certificates = 1
-	}
+	race.OneGoroutine(t)
 	for _, language := range []string{"legacy", "nft", "nftables"} {
 		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			t.Run(fmt.Sprintf("%s/%d", language, family), func(t *testing.T) {

@@ -9,7 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -18,6 +20,7 @@ import (
 // the same: the tools say on a folder what they say in memory, and each rule has all its values again.
 func TestStateOfWhatIsDrawnIsReadAgain(t *testing.T) {
 	race.OneGoroutine(t)
+	sample.Checks(t, 25)
 	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			t.Run(tool("iptables", d, f), rapid.MakeCheck(func(t *rapid.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"

@@ -14,6 +14,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/search/twin"
 	"github.com/chainwalk/chainwalk/scenarios/world/node"
@@ -29,7 +30,7 @@ func TestLawsHold(t *testing.T) {
 		t.Run(law.Name, func(t *testing.T) {
 			said := slices.DeleteFunc(slices.Clone(all), func(s *scenarios.Scenario) bool { return law.Of(s.WithoutLooks()) == nil })
 			tried := 0
-			for _, s := range race.Some(said, 8) {
+			for _, s := range race.Some(sample.Some(said, 3), 3) {
 				if originals[s] == nil {
 					originals[s], err = playOriginal(t.Context(), s, Options{})
 					require.NoError(t, err, s.Pos.File)

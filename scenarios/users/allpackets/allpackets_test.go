@@ -14,6 +14,7 @@ import (
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/internal/dom"
 	"github.com/chainwalk/chainwalk/internal/dumps"
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"

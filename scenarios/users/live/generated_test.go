@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -88,7 +89,7 @@ func dropsByPolicyOf(c *Cluster) bool {
 // Whatever a cluster is made of, the doctor finds nothing wrong with what a sound proxier wrote for it. Of a policy DROP, which some of
 // them have, it says that and nothing else.
 func TestNothingIsWrongWithGeneratedClusters(t *testing.T) {
-	for seed := uint64(0); seed < 60; seed++ {
+	for seed := uint64(0); seed < 60; seed += uint64(sample.Every(3)) {
 		c := simulated(t, seed)
 		report, err := c.Examine(t.Context())
 		require.NoError(t, err, "seed %d", seed)
