@@ -1,8 +1,8 @@
 // Package garbage has the test programs that link it collect their garbage rarely.
 //
 // A test makes kernels, rulesets and walks, and soon forgets them. Little memory is in use at a time, and Go by default collects as often
-// as that little has doubled, so that a fifth of such a test's processor time is the collector's. A program that links this package
-// collects when the memory in use has grown to nine times, and as often as it must from 512 MiB on.
+// as that little has doubled, so that much of such a test's processor time is the collector's. A program that links this package collects
+// when the memory in use has grown to nine times, and as often as it must from 512 MiB on.
 //
 // The package is for tests alone, which import it by the name _. Benchmarks measure what users have, so that a program which runs some
 // collects as always. GOGC and GOMEMLIMIT count if they are set, as in .ci/run.
