@@ -48,7 +48,7 @@ func (f *Fates) builderOf(p *part, packets only) *builder {
 		return b
 	}
 	first := of(packets.dst)
-	scanHooks(first, false, map[*chain]bool{})
+	scanHooks(first, false)
 	return of(diagram.SetOf(slices.Concat(packets.dst, first.goals)...))
 }
 
@@ -218,7 +218,7 @@ func newAgain(kept *diagram.Store, other diagram.ID) *again {
 func (g *again) take(b *builder, found []touched) bool {
 	b.scan()
 	kept := g.kept
-	c := diagram.Copier{To: kept, From: b.s, As: func(a diagram.Atom) diagram.Atom { return a }}
+	s := newSettler(b, kept)
 	whole := diagram.Set{{Last: kept.Limit(vDstPort)}}
 	numbers := map[int32]diagram.Atom{} // of views
 	for _, t := range found {
@@ -236,8 +236,8 @@ func (g *again) take(b *builder, found []touched) bool {
 				return false // whether a translation makes the destination another one is asked of all destinations
 			case numbers[view] == 0:
 				numbers[view] = diagram.Atom(len(g.roots))
-				g.roots = append(g.roots, c.Copy(b.walkFrom(view)))
-				forget(b, &c)
+				g.roots = append(g.roots, s.of(view))
+				forget(b, &s.Copier)
 			}
 			here := kept.Choose(vDstPort, ports, kept.One(numbers[view]), kept.One(0))
 			others := g.which

@@ -39,7 +39,7 @@ func (read *readChains) pointsOf(c *ruleset.Chain) *pointIndex {
 		x = &pointIndex{}
 		for i, r := range c.Rules {
 			if r.Dst != nil && !r.Dst.Invert {
-				if in, _ := addrInterval(r.Dst); in != nil && in.First == in.Last {
+				if in, some, _ := addrInterval(r.Dst); some && in.First == in.Last {
 					x.points = append(x.points, pointRule{in.First, int32(i)})
 					continue
 				}

@@ -47,10 +47,11 @@ type needs struct {
 	original bool // destinations before their translation
 }
 
-// targetKey is the way behind a translation, and its target.
+// targetKey is the way behind a translation, the number of its target, and that of the source that is the target.
 type targetKey struct {
 	walk diagram.ID
 	to   int32
+	who  diagram.Value // 0: nothing is asked of it
 }
 
 func newBuilder(w *world, store *diagram.Store, t *packetsim.Terrain, class Class, o *Options) *builder {
@@ -94,7 +95,7 @@ func (b *builder) rootWith(o *Options, h *packetsim.Host) (diagram.ID, error) {
 
 // root is the fates of all packets, in the builder's own store.
 func (b *builder) root() diagram.ID {
-	return rootOf(b, b.s, b.walkFrom)
+	return rootOf(b, b.s, newSettler(b, b.s).of)
 }
 
 // rootOf is the fates of all packets, in the part's own store: with groups of endpoints, and without them if that does not do.
@@ -110,10 +111,10 @@ func (f *Fates) rootOf(p *part) diagram.ID {
 
 // rootIn is the fates of all packets, in another store.
 func rootIn(b *builder, kept *diagram.Store) diagram.ID {
-	c := diagram.Copier{To: kept, From: b.s, As: func(a diagram.Atom) diagram.Atom { return a }}
+	s := newSettler(b, kept)
 	return rootOf(b, kept, func(view int32) diagram.ID {
-		made := c.Copy(b.walkFrom(view))
-		forget(b, &c)
+		made := s.of(view)
+		forget(b, &s.Copier)
 		return made
 	})
 }
@@ -133,14 +134,15 @@ func rootOf(b *builder, s *diagram.Store, of func(view int32) diagram.ID) diagra
 	return s.Node(vDst, last, kids)
 }
 
-// walkFrom is the fates of packets to a destination, by all devices.
+// walkFrom is the fates of packets to a destination, by all devices, with the view's own numbers.
 func (b *builder) walkFrom(view int32) diagram.ID {
 	if b.views[view].addr.IsMulticast() {
 		return b.unmodelled(toGroup)
 	}
-	start := state{view: view, port: asIs}
+	begin(b, view)
+	start := state{view: hereView, port: asIs}
 	if b.needs.original {
-		start.orig = view
+		start.orig = hereView
 	}
 	limit := len(b.w.devices)
 	last, kids := make([]diagram.Value, limit+1), make([]diagram.ID, limit+1)

@@ -1,6 +1,7 @@
 package forall
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,7 +19,9 @@ type chain struct {
 	rules []rule
 	reads reads // with those of the chains that it leads to
 	asks  []asked
-	alike classes // of destinations by asks, if these are many
+	alike classes         // of destinations by asks, if these are many
+	as    *chain          // a chain that asks for the same; nil: the chain itself
+	goals []diagram.Value // what rules of iptables translate destinations to
 	// partly says that rules were left out that match none of the packets that the builder works out. numbers are those of the rules that
 	// were read; nil: all were.
 	partly  bool
@@ -29,8 +32,10 @@ type chain struct {
 	dialect  netfilter.Dialect
 	nftTable *nftables.Table
 	lookedAt bool
-	bySlice  map[int32][]int32 // of a long chain: rules by the slices of their destinations
-	rest     []int32           // and the rules that are in no slice
+	// lookedAtLate says that it was looked at as one that packets meet behind a translation.
+	lookedAtLate bool
+	bySlice      map[int32][]int32 // of a long chain: rules by the slices of their destinations
+	rest         []int32           // and the rules that are in no slice
 }
 
 // rule is a rule of either language.
@@ -84,12 +89,7 @@ func (b *builder) chain(c *chain, st state, as leaving) diagram.ID {
 	}
 	defer func() { b.depth-- }()
 	plain := b.plainFor(c, st)
-	key := sumKey{c, plain}
-	made, known := b.sums.get(key)
-	if !known {
-		made = b.inTurn(c, b.candidates(c, plain), plain)
-		b.sums.put(key, made)
-	}
+	made := recall(&b.names, &b.sums, sumKey{c, plain}, plain.isHere(), func() diagram.ID { return b.inTurn(c, b.candidates(c, plain), plain) })
 	if plain == st && as == (leaving{accepted: accepted, others: fell}) && !b.returns(made) {
 		return made
 	}
@@ -129,7 +129,7 @@ func (o *outcomes) restore(c *chain, st, plain, after *state) {
 	if c.reads&readsWay == 0 {
 		after.way, after.routed = st.way, st.routed
 	}
-	if after.to == plain.to || after.to > 0 && !o.targets.all[after.to].addr.IsValid() {
+	if after.to == plain.to || after.to < someTarget && !o.names.targetOf(after.to).addr.IsValid() {
 		after.view = st.view
 	}
 }
@@ -146,7 +146,7 @@ func (p *places) plainFor(c *chain, st state) state {
 	if c.reads&readsWay == 0 {
 		st.way, st.routed = 0, false
 	}
-	if c.reads&translates != 0 && p.goalViews[st.view] {
+	if c.reads&translates != 0 && p.goalViews[p.numberOf(st.view)] {
 		return st // whether it is moved depends on the view
 	}
 	if c.reads&readsView == 0 && len(c.asks) == 0 {
@@ -168,10 +168,11 @@ type likeKey struct {
 func (p *places) likeFor(c *chain, v int32) int32 {
 	key := likeKey{c: c}
 	if len(c.asks) > fewAsks {
-		if c.alike.first == nil {
-			c.alike = classify(c.asks, []diagram.Value{{}}, p.s.Limit(vDst))
+		as := cmp.Or(c.as, c)
+		if as.alike.first == nil {
+			as.alike = classify(as.asks, []diagram.Value{{}}, p.s.Limit(vDst))
 		}
-		key.have = uint64(c.alike.of(p.views[v].value))
+		key.have = uint64(as.alike.of(p.views[v].value))
 	} else {
 		for i, ask := range c.asks {
 			if ask.Has(p.views[v].value) {
@@ -184,8 +185,11 @@ func (p *places) likeFor(c *chain, v int32) int32 {
 	}
 	known := p.like[key]
 	if known == 0 {
-		known = v
-		p.like[key] = v
+		known = p.numberOf(v)
+		p.like[key] = known
+	}
+	if v == hereView && known == p.here {
+		return v
 	}
 	return known
 }
@@ -302,9 +306,8 @@ const fewGoals = 256
 
 // scan looks at all chains that packets can come to, and cuts the destinations by what they ask for.
 func (b *builder) scan() {
-	late := map[*chain]bool{}
-	scanHooks(b, true, late)
-	scanHooks(b, false, late)
+	scanHooks(b, true)
+	scanHooks(b, false)
 	if len(b.goals) <= fewGoals {
 		b.wanted = alone(b.wanted, b.goals...)
 	}
@@ -312,7 +315,7 @@ func (b *builder) scan() {
 }
 
 // scanHooks scans the base chains that packets meet behind the translation of their destination, or the others.
-func scanHooks(b *builder, behind bool, late map[*chain]bool) {
+func scanHooks(b *builder, behind bool) {
 	b.sight.early, b.whole = !behind, behind
 	for at := range b.entries {
 		hook, early := netfilter.Hook(at), true
@@ -328,7 +331,7 @@ func scanHooks(b *builder, behind bool, late map[*chain]bool) {
 				continue
 			}
 			for i := range e.Chains {
-				b.scanFrom(&e.Chains[i], behind, late)
+				b.scanFrom(&e.Chains[i], behind)
 			}
 		}
 	}
@@ -343,18 +346,18 @@ func isBehind(hook netfilter.Hook, kind packetsim.HookEntryKind, early bool) boo
 	return !early || hook != netfilter.Output // PREROUTING is passed by packets of the host again, behind the translation
 }
 
-func (b *builder) scanFrom(h *packetsim.HookChain, behind bool, late map[*chain]bool) {
-	b.scanChain(b.baseOf(h), behind, late)
+func (b *builder) scanFrom(h *packetsim.HookChain, behind bool) {
+	b.scanChain(b.baseOf(h), behind)
 }
 
 // scanChain adds what a chain asks for, and notes it with the chain.
-func (b *builder) scanChain(c *chain, behind bool, late map[*chain]bool) {
-	if c.lookedAt && (!behind || late[c]) {
+func (b *builder) scanChain(c *chain, behind bool) {
+	if c.lookedAt && (!behind || c.lookedAtLate) {
 		return
 	}
 	first := !c.lookedAt
 	c.lookedAt = true
-	late[c] = late[c] || behind
+	c.lookedAtLate = c.lookedAtLate || behind
 	b.leftOut = b.leftOut || c.partly
 	for _, r := range c.rules {
 		if !behind && !(b.only.meets(r) && b.only.portsMeet(r)) {
@@ -375,10 +378,10 @@ func (b *builder) scanChain(c *chain, behind bool, late map[*chain]bool) {
 			c.ask(asks)
 		}
 		for _, name := range r.leadsTo() {
-			if to := b.jumpTo(c, name); to != nil {
-				b.scanChain(to, behind, late)
+			if to := b.ledTo(c, r, name); to != nil {
+				b.scanChain(to, behind)
 				c.reads |= to.reads
-				c.ask(to.asks)
+				c.askAs(to)
 			}
 		}
 	}
@@ -392,8 +395,20 @@ func (c *chain) numberOf(rule int) int {
 	return int(c.numbers[rule])
 }
 
+// askAs adds the destinations that a chain asks for to which the chain leads.
+func (c *chain) askAs(to *chain) {
+	if len(c.asks) == 0 && len(to.asks) > fewAsks {
+		c.asks, c.as = slices.Clip(to.asks), cmp.Or(to.as, to)
+		return
+	}
+	c.ask(to.asks)
+}
+
 // ask adds destinations that the chain asks for.
 func (c *chain) ask(more []asked) {
+	if len(more) > 0 {
+		c.as = nil
+	}
 	for _, i := range more {
 		if len(c.asks) > fewAsks || !slices.Contains(c.asks, i) {
 			c.asks = append(c.asks, i)
@@ -405,7 +420,7 @@ func (c *chain) ask(more []asked) {
 func (b *builder) asksOf(c *chain, r rule) ([]asked, reads) {
 	switch r := r.(type) {
 	case *iptRule:
-		return b.iptAsks(r)
+		return b.iptAsks(c, r)
 	case *nftRule:
 		return b.nftAsks(c, r)
 	}

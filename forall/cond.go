@@ -2,6 +2,7 @@ package forall
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
@@ -24,9 +25,11 @@ type cond struct {
 
 // newCond begins a condition. Its memory is used again once it is a function.
 func (b *builder) newCond(st *state) *cond {
-	c := &cond{}
+	var c *cond
 	if n := len(b.conds); n > 0 {
 		c, b.conds = b.conds[n-1], b.conds[:n-1]
+	} else {
+		c = &cond{}
 	}
 	*c = cond{b: b, now: *st, odds: diagram.Certain, more: c.more[:0]}
 	c.st = &c.now
@@ -121,6 +124,26 @@ func (c *cond) id() diagram.ID {
 	})
 }
 
+// decide puts what happens in the place of the condition's leaves, where that decides later variables only. Otherwise it is false.
+func (c *cond) decide(holds, fails diagram.ID) (diagram.ID, bool) {
+	s := c.b.s
+	if len(c.more) > 0 || c.odds != diagram.Certain {
+		return 0, false
+	}
+	at, last := holds, min(s.Decides(holds), s.Decides(fails))
+	for v := vNames; v > 0; v-- {
+		if !c.asked[v-1] {
+			continue
+		}
+		if last <= v-1 {
+			return 0, false
+		}
+		at = s.Choose(v-1, c.sets[v-1], at, fails)
+	}
+	c.b.conds = append(c.b.conds, c)
+	return at, true
+}
+
 // then puts what happens in the place of a condition's leaves.
 func (b *builder) then(condition, holds, fails diagram.ID) diagram.ID {
 	return b.s.Replace(condition, func(a diagram.Atom) diagram.ID {
@@ -147,6 +170,16 @@ func (c *cond) src(in diagram.Set, invert bool) {
 		return
 	}
 	c.need(vSrc, in, invert)
+}
+
+// srcOf is src in a chain: what the chain translates to is one of the sources that vWho tells apart.
+func (c *cond) srcOf(in *chain, of diagram.Set, invert bool) {
+	whole := c.st.home || c.st.src != 0 || c.b.ends == asReplies
+	if whole || len(of) != 1 || of[0].First != of[0].Last || !slices.Contains(in.goals, of[0].First) {
+		c.src(of, invert)
+		return
+	}
+	c.need(vWho, diagram.Set{diagram.Point(c.b.names.source(of[0].First))}, invert)
 }
 
 // dstPort is a condition of the destination port as it is now, of a packet that has one.
@@ -190,13 +223,22 @@ func (c *cond) protos(invert bool, are ...inet.Proto) {
 	c.need(vProto, protoSet(are...), invert)
 }
 
+// eachProto is the protocols one by one.
+var eachProto = func() (each [256]diagram.Interval) {
+	for p := range each {
+		each[p] = diagram.Point(diagram.Number(uint64(p)))
+	}
+	return each
+}()
+
+// protoSet is a set of protocols, which is not to be written to.
 func protoSet(protos ...inet.Proto) diagram.Set {
+	if len(protos) == 1 {
+		return eachProto[protos[0] : int(protos[0])+1 : int(protos[0])+1]
+	}
 	in := make(diagram.Set, len(protos))
 	for i, p := range protos {
-		in[i] = diagram.Point(diagram.Number(uint64(p)))
-	}
-	if len(in) == 1 {
-		return in
+		in[i] = eachProto[p]
 	}
 	return diagram.SetOf(in...)
 }

@@ -40,5 +40,5 @@ func Views(h *packetsim.Host, o Options) (int, bool) {
 	b := newBuilder(w, w.newStore(), t, New, &o)
 	b.selves.on = !o.alone
 	rootIn(b, w.store)
-	return len(b.views), b.selves.failed
+	return len(b.views) - hereView, b.selves.failed
 }

@@ -12,7 +12,8 @@ const defaultGeneration = 1 << 12
 // remembered is functions by keys, which are forgotten with the nodes that they are.
 type remembered[K comparable] struct {
 	known map[K]diagram.ID
-	since []K // those that will be forgotten
+	since []K              // those that will be forgotten
+	here  map[K]diagram.ID // those that have names of the view that is walked now
 }
 
 func (r *remembered[K]) get(key K) (diagram.ID, bool) {
@@ -28,11 +29,40 @@ func (r *remembered[K]) put(key K, id diagram.ID) {
 	r.since = append(r.since, key)
 }
 
+// recall is what is remembered, or what is made then. What is of the view that is walked, or has names of it, is remembered until the next.
+func recall[K comparable](n *names, r *remembered[K], key K, isHere bool, of func() diagram.ID) diagram.ID {
+	if !isHere {
+		if known, is := r.known[key]; is {
+			return known
+		}
+	}
+	if known, is := r.here[key]; is {
+		n.used++
+		return known
+	}
+	used := n.used
+	made := of()
+	switch {
+	case n.used == used && !isHere:
+		r.put(key, made)
+		return made
+	case r.here == nil:
+		r.here = map[K]diagram.ID{}
+	}
+	r.here[key] = made
+	n.used++
+	return made
+}
+
+// begin forgets what has names of a view.
+func (r *remembered[K]) begin() { clear(r.here) }
+
 // mark keeps for good what is known.
 func (r *remembered[K]) mark() { r.since = nil }
 
 // release forgets what has become known since the mark.
 func (r *remembered[K]) release() {
+	clear(r.here)
 	for _, key := range r.since {
 		delete(r.known, key)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
@@ -75,16 +76,16 @@ func (read *readChains) iptChainOf(table *ruleset.Table, c *ruleset.Chain, famil
 		if r.Dst == nil {
 			continue
 		}
-		in, known := addrInterval(r.Dst)
+		in, some, known := addrInterval(r.Dst)
 		switch {
 		case !known:
-		case r.Dst.Invert && in == nil:
+		case r.Dst.Invert && !some:
 		case r.Dst.Invert:
-			room[i].narrow(diagram.Set{*in}.Not(read.s.Limit(vDst)))
-		case in == nil:
+			room[i].narrow(diagram.Set{in}.Not(read.s.Limit(vDst)))
+		case !some:
 			room[i].narrow(nil)
 		default:
-			sets = append(sets, *in)
+			sets = append(sets, in)
 			room[i].narrow(sets[len(sets)-1 : len(sets) : len(sets)])
 		}
 	}
@@ -107,26 +108,25 @@ func addrSet(m *xtables.AddrMatch) (diagram.Set, bool) {
 	if m == nil {
 		return nil, true
 	}
-	switch in, known := addrInterval(m); {
-	case in != nil:
-		return diagram.Set{*in}, true
+	switch in, some, known := addrInterval(m); {
+	case some:
+		return diagram.Set{in}, true
 	default:
 		return diagram.Set{}, known
 	}
 }
 
-// addrInterval is the addresses of a match, without its inversion; nil: none. It is false for a mask that is no prefix.
-func addrInterval(m *xtables.AddrMatch) (*diagram.Interval, bool) {
+// addrInterval is the addresses of a match, without its inversion, if there are some. They are not known for a mask that is no prefix.
+func addrInterval(m *xtables.AddrMatch) (in diagram.Interval, some, known bool) {
 	bits, isPrefix := prefixBits(m.Mask)
 	if !isPrefix {
-		return nil, false
+		return in, false, false
 	}
 	p := netip.PrefixFrom(m.Addr, bits)
 	if p.Masked().Addr() != m.Addr {
-		return nil, true // bits that the mask hides are never equal to those that are set
+		return in, false, true // bits that the mask hides are never equal to those that are set
 	}
-	in := prefixInterval(p)
-	return &in, true
+	return prefixInterval(p), true, true
 }
 
 // prefixBits is the length of the prefix that a mask is of.
@@ -154,7 +154,7 @@ func prefixBits(mask netip.Addr) (int, bool) {
 }
 
 // iptAsks is what a rule asks for of destinations, and what else of the state.
-func (b *builder) iptAsks(r *iptRule) (asks []asked, read reads) {
+func (b *builder) iptAsks(c *chain, r *iptRule) (asks []asked, read reads) {
 	of := xtables.Reads{DstMasks: []*xtables.AddrMatch{r.Dst}}
 	for _, m := range r.Matches {
 		m.AddReads(&of)
@@ -174,7 +174,11 @@ func (b *builder) iptAsks(r *iptRule) (asks []asked, read reads) {
 		asks = alone(asks, diagram.Interval{First: valueOf(d.Min), Last: valueOf(d.Max)})
 	}
 	if t, is := r.Target.(*target.DNAT); is && t.Range.MinAddr.IsValid() {
-		b.goals = append(b.goals, diagram.Point(valueOf(t.Range.MinAddr)))
+		to := valueOf(t.Range.MinAddr)
+		b.goals = append(b.goals, diagram.Point(to))
+		if len(c.goals) < fewAsks && !slices.Contains(c.goals, to) {
+			c.goals = append(c.goals, to)
+		}
 	}
 	return asks, b.stateOfReading(of.Reading)
 }
@@ -204,20 +208,30 @@ func (r *iptRule) run(b *builder, c *chain, number int, st state) diagram.ID {
 	if r.Target == nil && !r.writes() {
 		return b.is(fell, st)
 	}
-	condition := b.iptCondition(r.Rule, c, number, &st)
-	if condition == b.s.One(no) {
-		return b.is(fell, st)
+	q := b.iptCondition(r.Rule, c, number, &st)
+	fails := b.is(fell, st)
+	if q.never {
+		q.id()
+		return fails
 	}
 	met := st
 	met.wrote = st.wrote || r.writes()
-	return b.then(condition, b.iptAction(r, c, met), b.is(fell, st))
+	holds := b.iptAction(r, c, met)
+	if made, is := q.decide(holds, fails); is {
+		return made
+	}
+	return b.then(q.id(), holds, fails)
 }
 
 // iptCondition is whether a rule's conditions hold.
-func (b *builder) iptCondition(r *xtables.Rule, c *chain, number int, st *state) diagram.ID {
+func (b *builder) iptCondition(r *xtables.Rule, c *chain, number int, st *state) *cond {
 	q := b.newCond(st)
 	q.addr(r.Dst, (*cond).dst, "-d with an odd mask")
-	q.addr(r.Src, (*cond).src, "-s with an odd mask")
+	src := (*cond).src
+	if len(c.goals) > 0 {
+		src = func(q *cond, in diagram.Set, invert bool) { q.srcOf(c, in, invert) }
+	}
+	q.addr(r.Src, src, "-s with an odd mask")
 	if r.In != nil {
 		q.in(func(d *packetsim.Device) bool { return deviceMatches(r.In, d) })
 	}
@@ -237,7 +251,7 @@ func (b *builder) iptCondition(r *xtables.Rule, c *chain, number int, st *state)
 		}
 		q.match(m, c, number)
 	}
-	return q.id()
+	return q
 }
 
 func (q *cond) addr(m *xtables.AddrMatch, ask func(*cond, diagram.Set, bool), odd string) {

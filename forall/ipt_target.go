@@ -165,7 +165,7 @@ func (b *builder) movedBy(to destination, view int32) moved {
 	}
 	in := &b.slices[b.sliceOf(valueOf(to.addr))]
 	switch {
-	case in.view != view:
+	case in.view != b.numberOf(view):
 		return isMoved
 	case b.sight.known != nil: // slices are wider than with all that is asked for
 		b.sight.strayed = true
@@ -183,7 +183,7 @@ func (b *builder) withTarget(to destination, st state) state {
 	if to.hasPort {
 		st.port = int32(to.port)
 	}
-	st.to = b.targets.number(to)
+	st.to = b.names.target(to)
 	return st
 }
 

@@ -43,11 +43,11 @@ func (read *readChains) nftChain(t *nftables.Table, c *nftables.Chain) *chain {
 
 // run is what the rule does.
 func (r *nftRule) run(b *builder, c *chain, number int, st state) diagram.ID {
-	began := b.forked
+	began, runs := b.forked, len(b.runs.runs)
 	x := b.newRun()
 	*x = nftRun{b: b, c: c, r: r, number: number, st: st}
 	made := x.from(0)
-	b.forked = began // no fork outlives the rule
+	b.forked, b.runs.runs = began, b.runs.runs[:runs] // none outlives the rule
 	return made
 }
 
@@ -73,6 +73,7 @@ func (x *nftRun) fork() *nftRun {
 type runs struct {
 	room   []*nftRun
 	forked int
+	runs   []run // of registers
 }
 
 func (r *runs) newRun() *nftRun {

@@ -10,12 +10,14 @@ import (
 // destinations it may
 // apply.
 func (b *builder) nftAsks(c *chain, r *nftRule) ([]asked, reads) {
+	room := len(b.runs.runs)
 	a := nftAsking{b: b, r: r, led: map[string]bool{}, run: nftRun{b: b, c: c, r: r, st: state{port: asIs}}, filters: true}
 	for _, x := range r.Exprs {
 		if a.take(x); a.ended {
 			break
 		}
 	}
+	b.runs.runs = b.runs.runs[:room]
 	return a.asks, a.read
 }
 

@@ -341,7 +341,7 @@ func (x *nftRun) numgen(e *expr.Numgen, i int) diagram.ID {
 
 // known is a register's value, if it is one that is the same for all packets.
 func (x *nftRun) known(from expr.Register, size int) ([]byte, bool) {
-	runs := x.regs.runs(from.Offset(), size)
+	runs := x.runs(from.Offset(), size)
 	if len(runs) != 1 || runs[0].of.kind != loadConst {
 		return nil, false
 	}
@@ -353,7 +353,7 @@ func (x *nftRun) valued(from expr.Register, size int, of func(x *nftRun, value [
 	if value, is := x.known(from, size); is {
 		return of(x, value)
 	}
-	runs := x.regs.runs(from.Offset(), size)
+	runs := x.runs(from.Offset(), size)
 	for k := range runs {
 		r := &runs[k]
 		if r.of.kind != loadGiven {

@@ -70,15 +70,19 @@ type run struct {
 	constant []byte
 }
 
-// runs are so many bytes from a register on.
-func (r *registers) runs(at, n int) []run {
-	count := 0
-	for i := range n {
-		if i == 0 || r[at+i].of != r[at+i-1].of {
-			count++
-		}
-	}
-	out := make([]run, 0, count)
+// runs are so many bytes from a register on. They are not to be used once the rule is done.
+func (x *nftRun) runs(at, n int) []run {
+	room := &x.b.runs.runs
+	first := len(*room)
+	*room = x.regs.addRuns(*room, at, n)
+	return (*room)[first:len(*room):len(*room)]
+}
+
+func (r *registers) runs(at, n int) []run { return r.addRuns(nil, at, n) }
+
+// addRuns adds the runs of so many bytes from a register on.
+func (r *registers) addRuns(out []run, at, n int) []run {
+	first := len(out)
 	for i := range n {
 		b := r[at+i]
 		if b.of == nil {
@@ -86,22 +90,30 @@ func (r *registers) runs(at, n int) []run {
 		}
 		last := len(out) - 1
 		switch {
-		case b.of.kind == loadConst && last >= 0 && out[last].of == b.of && r[at+i-1].at+1 == b.at:
+		case last < first:
+			out = append(out, b.run(i))
+		case b.of.kind == loadConst && out[last].of == b.of && r[at+i-1].at+1 == b.at:
 			out[last].n++
 			out[last].constant = b.of.bytes[int(b.at)+1-out[last].n : b.at+1 : b.at+1]
-		case b.of.kind == loadConst && last >= 0 && out[last].of.kind == loadConst:
+		case b.of.kind == loadConst && out[last].of.kind == loadConst:
 			out[last].of = zero // bytes of several
 			out[last].constant = append(out[last].constant, b.of.bytes[b.at])
 			out[last].n++
-		case b.of.kind == loadConst:
-			out = append(out, run{of: b.of, n: 1, at: i, constant: b.of.bytes[b.at : b.at+1 : b.at+1]})
-		case last >= 0 && out[last].of == b.of && out[last].from+out[last].n == int(b.at):
+		case b.of.kind != loadConst && out[last].of == b.of && out[last].from+out[last].n == int(b.at):
 			out[last].n++
 		default:
-			out = append(out, run{of: b.of, from: int(b.at), n: 1, at: i})
+			out = append(out, b.run(i))
 		}
 	}
 	return out
+}
+
+// run is a byte of a value that is at a place.
+func (b byteOf) run(at int) run {
+	if b.of.kind == loadConst {
+		return run{of: b.of, n: 1, at: at, constant: b.of.bytes[b.at : b.at+1 : b.at+1]}
+	}
+	return run{of: b.of, from: int(b.at), n: 1, at: at}
 }
 
 // numberOf is bytes in the network's order as a value of a variable.
@@ -212,13 +224,13 @@ func compares(have []byte, op expr.CmpOp, data []byte) bool {
 
 // saysPorted says whether what a comparison holds of is of a protocol that has ports.
 func (x *nftRun) saysPorted(e *expr.Cmp) bool {
-	runs := x.regs.runs(e.Sreg.Offset(), len(e.Data))
+	runs := x.runs(e.Sreg.Offset(), len(e.Data))
 	return e.Op == expr.Eq && len(runs) == 1 && runs[0].of == protocol && portedProtos.Has(diagram.Number(uint64(e.Data[0])))
 }
 
 // compare is the condition of a comparison. Of several values in a row only whether they are equal is asked.
 func (x *nftRun) compare(e *expr.Cmp) diagram.ID {
-	runs := x.regs.runs(e.Sreg.Offset(), len(e.Data))
+	runs := x.runs(e.Sreg.Offset(), len(e.Data))
 	if len(runs) == 1 {
 		return x.compareRun(&runs[0], e.Op, e.Data)
 	}
@@ -293,7 +305,7 @@ func (b *builder) valueBytes(a diagram.Atom) []byte { return []byte(b.values.all
 
 // bitwise computes of a value what it puts into a register.
 func (x *nftRun) bitwise(e *expr.Bitwise, i int) diagram.ID {
-	runs := x.regs.runs(e.Sreg.Offset(), e.Len)
+	runs := x.runs(e.Sreg.Offset(), e.Len)
 	if len(runs) > 1 {
 		if joined := x.joined(runs, e.Len); joined != nil {
 			runs = []run{*joined}
@@ -403,7 +415,7 @@ func (x *nftRun) byteorder(e *expr.Byteorder, i int) diagram.ID {
 		}
 		return out
 	}
-	runs := x.regs.runs(e.Sreg.Offset(), e.Len)
+	runs := x.runs(e.Sreg.Offset(), e.Len)
 	if len(runs) != 1 || runs[0].from != 0 {
 		return x.b.unmodelled("a change of the order of bytes")
 	}

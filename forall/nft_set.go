@@ -164,7 +164,7 @@ func (x *nftRun) lookup(e *expr.Lookup, i int) diagram.ID {
 	case setChanges(set):
 		return x.lookupChanging(e, set, i)
 	}
-	runs := x.regs.runs(e.Sreg.Offset(), int(set.KeyLen))
+	runs := x.runs(e.Sreg.Offset(), int(set.KeyLen))
 	x.b.sight.check(e, runs)
 	for k := range runs { // a function is looked up value by value
 		if r := &runs[k]; r.of.kind == loadGiven {
@@ -198,7 +198,7 @@ var varNames = [...]string{vDst: "daddr", vDstPort: "dport", vProto: "protocol",
 // lookupChanging is a look-up in a set that changes with packets and time: a condition with a name.
 func (x *nftRun) lookupChanging(e *expr.Lookup, set *nftables.Set, i int) diagram.ID {
 	var key []string
-	for _, r := range x.regs.runs(e.Sreg.Offset(), int(set.KeyLen)) {
+	for _, r := range x.runs(e.Sreg.Offset(), int(set.KeyLen)) {
 		switch r.of.kind {
 		case loadConst:
 			key = append(key, fmt.Sprintf("%x", r.constant))

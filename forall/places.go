@@ -21,7 +21,8 @@ type places struct {
 	terrain   []diagram.Value // where the terrain may change
 	origins   []int32         // of the sources between two of these: numbers of those that routing treats alike
 	slices    []slice
-	views     []view // from 1 on
+	views     []view // behind hereView
+	here      int32  // the number of the view that is walked now
 	wanted    []asked
 	late      []asked            // those that are asked for behind the translation of destinations
 	goals     []diagram.Interval // what destinations are translated to
@@ -66,7 +67,7 @@ type view struct {
 // cutPlaces makes the slices.
 func (p *places) cutPlaces() {
 	all := classify(p.wanted, p.terrain, p.s.Limit(vDst))
-	p.views = make([]view, 1)
+	p.views = make([]view, hereView+1)
 	viewOf := map[int32]int32{}
 	for i, first := range all.first {
 		last := p.s.Limit(vDst)
@@ -87,6 +88,17 @@ func (p *places) cutPlaces() {
 		p.goalViews[p.slices[p.sliceOf(goal.First)].view] = true
 	}
 	p.classes, p.lateOf = classify(p.late, p.terrain, p.s.Limit(vDst)), map[int32]int32{}
+}
+
+// hereView is the number that the view which is walked has on the way.
+const hereView = 1
+
+// numberOf is the number of a view for good.
+func (p *places) numberOf(view int32) int32 {
+	if view == hereView {
+		return p.here
+	}
+	return view
 }
 
 func (p *places) newView(v diagram.Value, slice int32) int32 {

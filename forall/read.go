@@ -48,8 +48,12 @@ func (read *readChains) jumpTo(c *chain, name string) *chain {
 	return nil
 }
 
-// ledTo is jumpTo for the chain that a rule of iptables leads to.
-func (read *readChains) ledTo(c *chain, r *iptRule, name string) *chain {
+// ledTo is jumpTo for a chain that a rule leads to. Rules of iptables lead to one.
+func (read *readChains) ledTo(c *chain, of rule, name string) *chain {
+	r, is := of.(*iptRule)
+	if !is {
+		return read.jumpTo(c, name)
+	}
 	if r.to == nil {
 		r.to = read.jumpTo(c, name)
 	}

@@ -2,7 +2,6 @@ package forall
 
 import (
 	"math"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -122,18 +121,18 @@ func (x *nftRun) ifSelf(found diagram.ID) diagram.ID {
 	return s.Replace(found, func(a diagram.Atom) diagram.ID { return s.Choose(vSelf, self, s.One(a), s.One(0)) })
 }
 
-// bySelf renames the atoms of a function, and puts the source in that is the target.
-func bySelf(b *builder, id diagram.ID, target netip.Addr, as func(diagram.Atom) diagram.Atom) diagram.ID {
+// bySelf renames the atoms of a way behind a translation, and puts the source in that is the target.
+func bySelf(b *builder, of *targetKey, as func(diagram.Atom) diagram.Atom) diagram.ID {
 	if len(b.selves.groups.all) == 0 {
-		return b.s.Rename(id, as)
+		return b.s.Rename(of.walk, as)
 	}
-	others, self := b.s.RenameWhere(id, vSelf, false, as), b.s.RenameWhere(id, vSelf, true, as)
+	others, self := b.s.RenameWhere(of.walk, vSelf, false, as), b.s.RenameWhere(of.walk, vSelf, true, as)
 	switch {
 	case self == others:
 		return self
-	case !target.IsValid():
+	case of.who == diagram.Value{}:
 		b.selves.failed = true
 		return others
 	}
-	return b.bySrc(target, self, others)
+	return b.then(b.s.Choose(vWho, diagram.Set{diagram.Point(of.who)}, b.s.One(yes), b.s.One(no)), self, others)
 }

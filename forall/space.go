@@ -18,6 +18,7 @@ const (
 	vDst diagram.Var = iota
 	vDstPort
 	vProto
+	vWho // of what is on the way to fates: which of some sources the packet has (names)
 	vSrc
 	vSrcPort
 	vIn // 0 is the host itself, otherwise the device of that number

@@ -41,7 +41,7 @@ type state struct {
 	view   int32 // of views: the destination, as far as rules can tell
 	orig   int32 // of views: that when it came, if rules ask for it behind a translation; otherwise 0
 	port   int32 // the destination port; asIs: as in the packet
-	to     int32 // of targets: what the destination is translated to; 0: nothing
+	to     int32 // what the destination is translated to: of targets, or below someTarget of the view's own; 0: nothing
 	src    int32 // of sources: what the source is translated to; 0: nothing
 	back   int32 // of views, of a reply: the destination that NAT gives it back; 0: it has it
 
@@ -61,6 +61,9 @@ type state struct {
 	anyPort bool    // the source port may be another one now
 	home    bool    // of a reply: NAT has given it its source back, which is none that a variable is about
 }
+
+// isHere says whether the state is one of the view that is walked.
+func (st *state) isHere() bool { return st.view == hereView || st.orig == hereView }
 
 // afterWrite is what conditions are called otherwise that ask for what rules have remembered, since the packet itself may be in it now.
 func (st *state) afterWrite() string {
@@ -85,7 +88,8 @@ const (
 	chosen = -2
 )
 
-// someTarget is a translation whose target is put in later: all that rules can tell of it is known.
+// someTarget is a translation whose target is put in later: all that rules can tell of it is known. The numbers below are those of a view's
+// own targets.
 const someTarget = -1
 
 // anyView is the view in states from which the destination was taken out, since nothing asks for it.
@@ -150,6 +154,7 @@ type outcomes struct {
 	ends    ends
 	states  numbered[state]
 	targets numbered[destination]
+	names   names
 	sources numbered[netip.Addr]
 }
 
@@ -211,7 +216,6 @@ func (o *outcomes) fateAt(st *state, out string) Fate {
 	}
 	switch {
 	case st.to == someTarget:
-		f.DstPort = somePort
 		f.Dst = someAddr
 	case st.to > 0:
 		to := o.targets.all[st.to]
@@ -220,10 +224,8 @@ func (o *outcomes) fateAt(st *state, out string) Fate {
 	return f
 }
 
-// someAddr and somePort stand in fates for the target of someTarget.
+// someAddr stands in fates for the target of someTarget, and of a view's own.
 var someAddr = netip.AddrFrom16([16]byte{0: 1, 15: 1}).WithZone("some")
-
-const somePort = 1
 
 // at is the value of a number; of 0 the zero value.
 func (n *numbered[T]) at(id int32) T {

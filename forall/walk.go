@@ -11,27 +11,24 @@ const loopback = "lo"
 
 // walk is the fates of packets in a state, from the hook's entry at which they are on.
 func (b *builder) walk(st state) diagram.ID {
-	if st.to > 0 {
+	if st.to < someTarget {
 		return b.walkTarget(st)
 	}
-	if known, is := b.walks.get(st); is {
-		return known
-	}
-	made := b.step(st)
-	b.walks.put(st, made)
-	return made
+	return recall(&b.names, &b.walks, st, st.isHere(), func() diagram.ID { return b.step(st) })
 }
 
 // walkTarget walks one target of each class of those that rules cannot tell apart, and puts the others in its place.
 func (b *builder) walkTarget(st state) diagram.ID {
 	to := st.to
 	st.to = someTarget
-	key := targetKey{b.walk(st), to}
+	key := targetKey{walk: b.walk(st), to: to}
+	if target := b.names.targetOf(to); len(b.selves.groups.all) > 0 && target.addr.IsValid() {
+		key.who = b.names.source(valueOf(target.addr))
+	}
 	if known, is := b.targeted.get(key); is {
 		return known
 	}
-	target := b.targets.all[to]
-	made := bySelf(b, key.walk, target.addr, func(a diagram.Atom) diagram.Atom {
+	made := bySelf(b, &key, func(a diagram.Atom) diagram.Atom {
 		if a >= 0 {
 			k, end := b.stateOf(a)
 			if end.to == someTarget {
@@ -39,12 +36,12 @@ func (b *builder) walkTarget(st state) diagram.ID {
 			}
 			return b.atom(k, end)
 		}
-		f := b.w.fateOf(a)
-		if f.Dst != someAddr {
+		end := b.w.ends.all[-a]
+		if end.dst != someAddr {
 			return a
 		}
-		f.Dst, f.DstPort = target.addr, target.port
-		return b.w.fate(f.without(b.ignore))
+		end.port = uint32(to)
+		return b.w.end(end)
 	})
 	b.targeted.put(key, made)
 	return made

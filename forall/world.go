@@ -23,8 +23,8 @@ type world struct {
 // endFate is a fate. There are as many as endpoints, and few that differ in more than these.
 type endFate struct {
 	dst  netip.Addr
-	port uint32
-	rest int32 // of rests
+	port uint32 // if dst is someAddr, the number of the target
+	rest int32  // of rests
 }
 
 func newWorld(six bool, devices []string) *world {
@@ -37,7 +37,7 @@ func newWorld(six bool, devices []string) *world {
 func (w *world) newStore() *diagram.Store {
 	limit := limitOf(w.six)
 	port := diagram.Number(math.MaxUint16)
-	return diagram.NewStore(limit, port, diagram.Number(math.MaxUint8), limit, port, diagram.Number(uint64(len(w.devices))))
+	return diagram.NewStore(limit, port, diagram.Number(math.MaxUint8), diagram.Number(math.MaxUint32), limit, port, diagram.Number(uint64(len(w.devices))))
 }
 
 // limitOf is the greatest address.
@@ -53,7 +53,15 @@ func (w *world) fate(f Fate) diagram.Atom {
 	end := endFate{dst: f.Dst, port: uint32(f.DstPort)}
 	f.Dst, f.DstPort = netip.Addr{}, 0
 	end.rest = w.rests.number(f)
-	return -diagram.Atom(w.ends.number(end))
+	return w.end(end)
+}
+
+func (w *world) end(end endFate) diagram.Atom { return -diagram.Atom(w.ends.number(end)) }
+
+// to is the same fate with another target.
+func (e endFate) to(target destination) endFate {
+	e.dst, e.port = target.addr, uint32(target.port)
+	return e
 }
 
 // fateOf is the fate of an end.
@@ -82,7 +90,7 @@ func (w *world) take(from *world, root diagram.ID) diagram.ID {
 	}
 	as := func(a diagram.Atom) diagram.Atom { return w.fate(from.fateOf(a)) }
 	if slices.Equal(from.devices, w.devices) && w.hasNamesOf(from) {
-		c := diagram.Copier{To: w.store, From: from.store, As: as}
+		c := diagram.Copier{To: w.store, From: from.store, As: func(a diagram.Atom) (diagram.Atom, bool) { return as(a), false }}
 		return c.Copy(root)
 	}
 	t := newTaking(w, from, as)

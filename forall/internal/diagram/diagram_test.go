@@ -107,7 +107,7 @@ func TestEqualFunctionsAreOneNode(t *testing.T) {
 		}
 		require.Equal(t, f, build(0, [smallVars]uint64{}))
 		other := small()
-		copier := Copier{To: other, From: s, As: func(a Atom) Atom { return a }}
+		copier := Copier{To: other, From: s, As: func(a Atom) (Atom, bool) { return a, false }}
 		copied := copier.Copy(f)
 		points(s, func(point func(Var) Value) { require.Equal(t, at(s, f, point), at(other, copied, point)) })
 	})
