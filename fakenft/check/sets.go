@@ -138,7 +138,8 @@ func (c *setChecker) evalSet(at *syntax.Expr, e *syntax.Set) bool {
 		e.Flags |= intervalFlags(item)
 	}
 	if !same {
-		e.Items = append(items, later...)
+		items = append(items, later...)
+		e.Items = items
 	}
 	if c.set != nil {
 		e.Flags |= c.set.Flags & nftables.SetConcat

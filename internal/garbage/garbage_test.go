@@ -23,7 +23,9 @@ func TestTheProgramCollectsRarely(t *testing.T) {
 }
 
 func TestBenchmarksAreLeftAlone(t *testing.T) {
-	for arg, want := range map[string]bool{"-test.bench=.": true, "--test.bench": true, "-test.run=Bench": false, "-test.v": false, "bench": false} {
+	for arg, want := range map[string]bool{
+		"-test.bench=.": true, "--test.bench": true, "-test.run=Bench": false, "-test.v": false, "bench": false,
+	} {
 		assert.Equal(t, want, measures([]string{"x.test", arg}), arg)
 	}
 }
