@@ -89,7 +89,9 @@ func (b *builder) chain(c *chain, st state, as leaving) diagram.ID {
 	}
 	defer func() { b.depth-- }()
 	plain := b.plainFor(c, st)
-	made := recall(&b.names, &b.sums, sumKey{c, plain}, plain.isHere(), func() diagram.ID { return b.inTurn(c, b.candidates(c, plain), plain) })
+	made := recall(&b.names, &b.sums, sumKey{c, plain}, plain.isHere(), func() diagram.ID {
+		return b.inTurn(c, b.candidates(c, plain), plain)
+	})
 	if plain == st && as == (leaving{accepted: accepted, others: fell}) && !b.returns(made) {
 		return made
 	}

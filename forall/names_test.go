@@ -51,7 +51,8 @@ func drawnEndpoints(t *rapid.T) string {
 		}
 	}
 	return "*nat\n:PREROUTING ACCEPT [0:0]\n:INPUT ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n" +
-		":SERVICES - [0:0]\n:MASQ - [0:0]\n" + heads + "-A PREROUTING -j SERVICES\n-A OUTPUT -j SERVICES\n-A MASQ -j MARK --set-xmark 0x4000/0x4000\n" +
+		":SERVICES - [0:0]\n:MASQ - [0:0]\n" + heads + "-A PREROUTING -j SERVICES\n-A OUTPUT -j SERVICES\n" +
+		"-A MASQ -j MARK --set-xmark 0x4000/0x4000\n" +
 		one("late", "", "-A POSTROUTING -s 10.244.0.2/32 -j RETURN\n", "-A POSTROUTING -m conntrack --ctorigdst 10.96.0.2 -j RETURN\n") +
 		"-A POSTROUTING -m mark --mark 0x4000/0x4000 -j MASQUERADE\n" + jumps +
 		"-A SERVICES -p tcp -m tcp --dport 30000 -j SVC-0\n" + chains + "COMMIT\n"

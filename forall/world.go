@@ -37,7 +37,8 @@ func newWorld(six bool, devices []string) *world {
 func (w *world) newStore() *diagram.Store {
 	limit := limitOf(w.six)
 	port := diagram.Number(math.MaxUint16)
-	return diagram.NewStore(limit, port, diagram.Number(math.MaxUint8), diagram.Number(math.MaxUint32), limit, port, diagram.Number(uint64(len(w.devices))))
+	return diagram.NewStore(limit, port, diagram.Number(math.MaxUint8), diagram.Number(math.MaxUint32), limit, port,
+		diagram.Number(uint64(len(w.devices))))
 }
 
 // limitOf is the greatest address.
