@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/chainwalk/chainwalk/fakenft/check"
 	"github.com/chainwalk/chainwalk/fakenft/print"
 	"github.com/chainwalk/chainwalk/fakenft/syntax"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
@@ -18,6 +19,31 @@ type echoing struct {
 	made          *madeThings
 	// renamed are the handles of chains that have got their new names by now, by table.
 	renamed map[*nftables.Table]map[uint64]bool
+	// sets are sets as the declarations that were told of up to now have made them, by table and handle.
+	sets map[[2]uint64]*nftables.Set
+	// sized are the sets to which a declaration gives a size.
+	sized map[setName]bool
+}
+
+// asDeclared is a set as a declaration of it has made it: what one changes of a set that is there the kernel does when it tells of it, one
+// after the other (nf_tables_commit).
+func (e *echoing) asDeclared(t *nftables.Table, is *nftables.Set, declaration *nftables.SetSpec) *nftables.Set {
+	key, then := [2]uint64{t.Handle, is.Handle}, *is
+	last := e.sets[key]
+	if was := e.before.Table(t.Family, t.Name); last == nil && was != nil {
+		if old := was.Set(is.Name); old != nil && old.Handle == is.Handle {
+			last = old
+		}
+	}
+	then.Timeout, then.GCInterval, then.Size = declaration.Timeout, declaration.GCInterval, declaration.Size
+	if last != nil && then.Size == 0 {
+		then.Size = last.Size
+	}
+	if !e.sized[setName{check.TableName{Family: t.Family, Name: t.Name}, is.Name}] {
+		then.Size = is.Size // which a rule that puts packets' elements into the set may have given it
+	}
+	e.sets[key] = &then
+	return &then
 }
 
 // nameOf is the name that a chain has at this point of the transaction.
@@ -37,7 +63,13 @@ func (r *run) echoed(changes []nftables.Change, made *madeThings) {
 	if !r.echo || r.check {
 		return
 	}
-	e := &echoing{run: r, before: r.view, after: r.tools.view(), made: made, renamed: map[*nftables.Table]map[uint64]bool{}}
+	e := &echoing{run: r, before: r.view, after: r.tools.view(), made: made, renamed: map[*nftables.Table]map[uint64]bool{},
+		sets: map[[2]uint64]*nftables.Set{}, sized: map[setName]bool{}}
+	for _, change := range changes {
+		if c, is := change.(*nftables.AddSet); is && c.Set.Size != 0 {
+			e.sized[setName{check.TableName{Family: c.Family, Name: c.Table}, c.Set.Name}] = true
+		}
+	}
 	for _, change := range changes {
 		e.change(change)
 	}
@@ -75,7 +107,7 @@ func (e *echoing) change(change nftables.Change) {
 	case *nftables.AddSet:
 		e.thing(c, verbOf(c.Exclusive), c.Family, c.Table, func(t *nftables.Table) (uint64, string) {
 			if is := t.Set(c.Set.Name); is != nil {
-				return is.Handle, e.setText(t, is)
+				return is.Handle, e.setText(t, e.asDeclared(t, is, &c.Set))
 			}
 			return 0, ""
 		})

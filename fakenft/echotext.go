@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/chainwalk/chainwalk/fakenft/decompile"
 	"github.com/chainwalk/chainwalk/fakenft/print"
@@ -79,6 +80,7 @@ func (r *run) opened(number uint64) string {
 
 func (r *run) setText(t *nftables.Table, s *nftables.Set) string {
 	decl := r.declared(t).Declaration(s.Name)
+	decl.Size, decl.Timeout, decl.GCInterval = s.Size, uint64(s.Timeout/time.Millisecond), uint64(s.GCInterval/time.Millisecond)
 	table := &syntax.TableDecl{Handle: syntax.Handle{Family: t.Family, Table: t.Name}, Sets: []*syntax.SetDecl{decl}}
 	text, _ := print.AppendSets(nil, []*syntax.TableDecl{table}, syntax.KindSet, r.plain())
 	return fmt.Sprintf("%s %s %s %s %s%s; } ", setWord(s.Flags&(nftables.SetMap|nftables.SetObject) != 0), t.Family, t.Name, s.Name,
