@@ -46,16 +46,24 @@ func TestALookUpOfOtherBytesOfAKey(t *testing.T) {
 }
 `), snapshot.RulesOptions{Family: netfilter.IPv4, Local: []netip.Addr{netip.MustParseAddr("172.18.0.4")}})
 	require.NoError(t, err)
-	f := fatesOf(t, h, nil)
-	for packet, want := range map[string]string{
+	haveFates(t, fatesOf(t, h, nil), map[string]string{
 		"tcp 192.0.2.1:1000 > 172.18.0.4:30084 in eth0": "drop", "udp 192.0.2.1:1000 > 172.18.0.4:30084 in eth0": "accept local",
 		"tcp 192.0.2.1:1000 > 10.96.0.1:30084 in eth0": "accept local, to 172.18.0.4 port 6443",
-	} {
+	})
+}
+
+// haveFates holds that packets have fates, and that walks have them too.
+func haveFates(t *testing.T, f *forall.Fates, packets map[string]string) {
+	t.Helper()
+	for packet, want := range packets {
 		in, err := inet.ParseInput(packet)
 		require.NoError(t, err)
 		d, err := f.At(in)
 		require.NoError(t, err)
 		assert.Equal(t, want, d.String(), packet)
+		otherwise, err := f.Confirm(forall.New, in, d, 1e-9)
+		require.NoError(t, err)
+		assert.Empty(t, otherwise, packet)
 	}
 }
 
@@ -74,17 +82,8 @@ func TestICMPv6FromNoAddress(t *testing.T) {
 	require.NoError(t, err)
 	f, err := forall.Of(h, forall.Options{Families: []netfilter.Family{netfilter.IPv6}})
 	require.NoError(t, err)
-	for packet, walked := range map[string]string{
+	haveFates(t, f, map[string]string{
 		"icmpv6 :: > fe80::1 in eth0": "drop", "tcp [::]:1000 > [fe80::1]:80 in eth0": "reject with icmp6-no-route",
 		"icmpv6 fe80::2 > fe80::1 in eth0": "reject with icmp6-no-route",
-	} {
-		in, err := inet.ParseInput(packet)
-		require.NoError(t, err)
-		d, err := f.At(in)
-		require.NoError(t, err)
-		assert.Equal(t, walked, d.String(), packet)
-		otherwise, err := f.Confirm(forall.New, in, d, 1e-9)
-		require.NoError(t, err)
-		assert.Empty(t, otherwise, packet)
-	}
+	})
 }

@@ -24,7 +24,7 @@ func (s *Saved) Edit(text string) bool {
 
 // editSave has a line of iptables-save become another one.
 func (s *Saved) editSave(number int, was, is string) bool {
-	for at, line := range s.places {
+	for at, line := range s.places() {
 		if line == number {
 			return s.kernel.ReplaceRule(at.Family, at.Dialect, fakekernel.RuleEdit{Table: at.Table, Number: at.Number, Was: was, Is: is})
 		}

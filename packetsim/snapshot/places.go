@@ -24,7 +24,7 @@ type RulePlace struct {
 // chain in which a line makes several rules, and of JSON the lines are not known.
 func (s *Saved) Places() map[RulePlace]int {
 	out := map[RulePlace]int{}
-	maps.Copy(out, s.places)
+	maps.Copy(out, s.places())
 	for _, at := range s.NativePlaces() {
 		out[RulePlace{Native: at.Table.Family.String(), Table: at.Table.Name, Chain: at.Chain, Number: at.Number}] = at.Line
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/netip"
 	"slices"
+	"sync"
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -19,7 +20,7 @@ type Saved struct {
 	known  RulesOptions
 	native *listing // what nft has printed; nil without any
 	text   string
-	places map[RulePlace]int // the lines of the rules of iptables
+	places func() map[RulePlace]int // the lines of the rules of iptables, which few ask for
 }
 
 // ReadSaved reads what iptables-save and ip6tables-save have printed, of both families and backends one after the other: their head lines
@@ -32,7 +33,8 @@ func ReadSaved(name string, r io.Reader, o RulesOptions) (*Saved, error) {
 	}
 	native, rest := splitListing(string(text))
 	saves := native == "" || IsSave([]byte(rest))
-	saved := &Saved{kernel: fakekernel.New(fakekernel.Options{Dialect: o.Dialect}), text: string(text)}
+	saved := &Saved{kernel: fakekernel.New(fakekernel.Options{Dialect: o.Dialect}), text: string(text),
+		places: func() map[RulePlace]int { return nil }}
 	if saves {
 		texts, err := textsOf(name, rest, o.Family)
 		if err != nil {
@@ -43,7 +45,7 @@ func ReadSaved(name string, r io.Reader, o RulesOptions) (*Saved, error) {
 		if saved.kernel, err = fakekernel.LoadTexts(name, texts, family); err != nil {
 			return nil, err
 		}
-		saved.places = placesIn(saved.kernel, texts, family)
+		saved.places = sync.OnceValue(func() map[RulePlace]int { return placesIn(saved.kernel, texts, family) })
 	}
 	if native != "" {
 		o.Devices = append(slices.Clone(o.Devices), devicesIn(native)...)
