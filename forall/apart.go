@@ -18,6 +18,8 @@ type Apart struct {
 	// Here and There are the fates on both hosts, and Beside those on the other ones that were asked for.
 	Here, There Distribution
 	Beside      []Distribution
+	// Dsts are all destinations of the packets, if the comparison keeps them apart.
+	Dsts []Addrs
 	// Number is that of the last of the Numbered packets that has these; 0 if none has.
 	Number int
 
@@ -44,6 +46,10 @@ type Comparison struct {
 	Numbered []Numbered
 	// Beside are fates on other hosts, of the same packets: at most three.
 	Beside []*Fates
+	// DstPorts are the only ports that packets go to which have ports; zero: they go to all.
+	DstPorts Ports
+	// ByDestination keeps destinations apart that do not have everything alike, so that each Apart can say all of its own.
+	ByDestination bool
 	// Known says of a condition with a name whether it is known, and if so whether it holds; nil: none is.
 	Known func(name string) (holds, known bool)
 }
@@ -115,52 +121,103 @@ type apart struct {
 	width  int
 }
 
-// arrivals are packets that come to a meeting: one way there, and how much of all packets they are.
+// arrivals are packets that come to a meeting: one way there, how much of all packets they are, and all of their destinations if these are
+// kept apart.
 type arrivals struct {
 	path  []diagram.Edge
 	share float64
+	dsts  []Addrs
+}
+
+// coming are the meetings that packets come to, in the order in which they were found.
+type coming struct {
+	at    map[meeting]*arrivals
+	order []meeting
+}
+
+func comingTo(m meeting, by *arrivals) coming {
+	return coming{map[meeting]*arrivals{m: by}, []meeting{m}}
 }
 
 // all goes down to the sources, a variable at a time, so that what is alike from there on is told once.
 func (a *apart) all(yield func(Apart) bool) {
-	at, order := map[meeting]*arrivals{a.root: {nil, 1}}, []meeting{a.root}
 	isLikely := a.likely.isOn(a.c.Family)
-	for v := vDst; v < vSrc; v++ {
-		below := map[meeting]*arrivals{}
-		var next []meeting
-		put := func(m meeting, path []diagram.Edge, share float64) {
-			if m[0] == m[1] {
-				return
-			}
-			known := below[m]
-			if known == nil {
-				below[m], next = &arrivals{path, share}, append(next, m)
-				return
-			}
-			known.share += share
-			if len(path) > 0 && isLikely(path[0]) && !isLikely(known.path[0]) {
-				known.path = path
-			}
+	to := a.below(vDst, comingTo(a.root, &arrivals{share: 1}), isLikely)
+	groups := []coming{to}
+	if a.c.ByDestination {
+		groups = nil
+		for _, m := range to.order {
+			groups = append(groups, comingTo(m, to.at[m]))
 		}
-		whole := (diagram.Interval{Last: a.w.store.Limit(v)}).Size()
-		for _, m := range order {
-			from := at[m]
-			if a.decides(m) != v {
-				put(m, from.path, from.share)
-				continue
-			}
-			a.each(m, v, func(e diagram.Edge, to meeting) bool {
-				put(to, append(slices.Clone(from.path), e), from.share*e.Size()/whole)
-				return true
-			})
-		}
-		at, order = below, next
 	}
-	for _, m := range order {
-		if from := at[m]; !a.walk(m, from.path, from.share, yield) {
+	for _, g := range groups {
+		for v := vDstPort; v < vSrc; v++ {
+			g = a.below(v, g, isLikely)
+		}
+		for _, m := range g.order {
+			if from := g.at[m]; !a.walk(m, from, from.path, from.share, yield) {
+				return
+			}
+		}
+	}
+}
+
+// below is where packets come to that a variable has been decided of.
+func (a *apart) below(v diagram.Var, from coming, isLikely func(diagram.Edge) bool) coming {
+	to := coming{at: map[meeting]*arrivals{}}
+	put := func(m meeting, by *arrivals, path []diagram.Edge, share float64) {
+		if m[0] == m[1] {
 			return
 		}
+		known := to.at[m]
+		if known == nil {
+			known = &arrivals{path: path, dsts: by.dsts}
+			to.at[m], to.order = known, append(to.order, m)
+		} else if len(path) > 0 && isLikely(path[0]) && !isLikely(known.path[0]) {
+			known.path = path
+		}
+		known.share += share
+		if v == vDst && a.c.ByDestination {
+			known.dsts = append(known.dsts, a.destinations(path))
+		}
 	}
+	whole := (diagram.Interval{Last: a.w.store.Limit(v)}).Size()
+	for _, m := range from.order {
+		by := from.at[m]
+		if a.decides(m) != v {
+			put(m, by, by.path, by.share)
+			continue
+		}
+		a.each(m, v, func(e diagram.Edge, next meeting) bool {
+			if v != vDstPort || a.c.clip(&e.Interval) {
+				put(next, by, append(slices.Clone(by.path), e), by.share*e.Size()/whole)
+			}
+			return true
+		})
+	}
+	return to
+}
+
+// clip leaves those of the ports that packets go to. It is false if there are none.
+func (c *Comparison) clip(ports *diagram.Interval) bool {
+	if c.DstPorts == (Ports{}) {
+		return true
+	}
+	if first := diagram.Number(uint64(c.DstPorts.First)); ports.First.Less(first) {
+		ports.First = first
+	}
+	if last := diagram.Number(uint64(c.DstPorts.Last)); last.Less(ports.Last) {
+		ports.Last = last
+	}
+	return !ports.Last.Less(ports.First)
+}
+
+// destinations are those of a way to a meeting.
+func (a *apart) destinations(path []diagram.Edge) Addrs {
+	if len(path) == 0 {
+		return Addrs{addrOf(diagram.Value{}, a.w.six), addrOf(a.w.store.Limit(vDst), a.w.six)}
+	}
+	return Addrs{addrOf(path[0].First, a.w.six), addrOf(path[0].Last, a.w.six)}
 }
 
 // decides is the first variable that one of the functions decides.
@@ -202,7 +259,7 @@ func (a *apart) each(m meeting, v diagram.Var, do func(diagram.Edge, meeting) bo
 }
 
 // walk goes down to the leaves, until it is told to stop.
-func (a *apart) walk(m meeting, path []diagram.Edge, share float64, yield func(Apart) bool) bool {
+func (a *apart) walk(m meeting, by *arrivals, path []diagram.Edge, share float64, yield func(Apart) bool) bool {
 	if m[0] == m[1] {
 		return true
 	}
@@ -211,20 +268,20 @@ func (a *apart) walk(m meeting, path []diagram.Edge, share float64, yield func(A
 		leaf = leaf && a.w.store.IsLeaf(id)
 	}
 	if leaf {
-		return yield(a.told(m, path, share))
+		return yield(a.told(m, by, path, share))
 	}
 	v := a.decides(m)
 	whole := (diagram.Interval{Last: a.w.store.Limit(v)}).Size()
 	return a.each(m, v, func(e diagram.Edge, to meeting) bool {
-		return a.walk(to, append(path, e), share*e.Size()/whole, yield)
+		return a.walk(to, by, append(path, e), share*e.Size()/whole, yield)
 	})
 }
 
-func (a *apart) told(m meeting, path []diagram.Edge, share float64) Apart {
+func (a *apart) told(m meeting, by *arrivals, path []diagram.Edge, share float64) Apart {
 	w, end := a.w, a.width-1
 	out := Apart{
 		Space: w.space(a.c.Family, a.c.Class, path), Here: w.distribution(m[0]), There: w.distribution(m[1]), likely: a.likely,
-		Number: int(w.store.Shares(m[end])[0].Atom),
+		Dsts: by.dsts, Number: int(w.store.Shares(m[end])[0].Atom),
 	}
 	out.Space.Share = share
 	for _, id := range m[2:end] {

@@ -78,3 +78,42 @@ func TestApartKnowsConditions(t *testing.T) {
 		assert.Equal(t, holds, len(slices.Collect(a.Apart(b, &c))) > 0)
 	}
 }
+
+// TestApartByDestination: each Apart says all of its destinations. Packets to other ports than those that are asked for are left out, but
+// not those of protocols without ports.
+func TestApartByDestination(t *testing.T) {
+	rules := "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A FORWARD -d 10.0.0.1 -p icmp -j DROP\n" +
+		"-A FORWARD -d 10.0.0.2 -p tcp -m tcp --dport 80:90 -j DROP\n-A FORWARD -d 10.0.0.4 -p tcp -m tcp --dport 80:90 -j DROP\n" +
+		"-A FORWARD -d 10.0.0.3 -p tcp -m tcp --dport 5000 -j DROP\nCOMMIT\n"
+	with, without := fatesOf(t, saved(t, rules), nil), fatesOf(t, saved(t, "*filter\nCOMMIT\n"), nil)
+	for ports, want := range map[forall.Ports]map[string]forall.Ports{
+		{}: {"10.0.0.1": {First: 0, Last: 65535}, "10.0.0.2 10.0.0.4": {First: 80, Last: 90},
+			"10.0.0.3": {First: 5000, Last: 5000}},
+		{First: 85, Last: 100}: {"10.0.0.1": {First: 0, Last: 65535}, "10.0.0.2 10.0.0.4": {First: 85, Last: 90}},
+	} {
+		found, share, differ := map[string]forall.Ports{}, 0.0, 0.0
+		for a := range with.Apart(without, &forall.Comparison{Family: netfilter.IPv4, DstPorts: ports, ByDestination: true}) {
+			share += a.Space.Share
+			packet, _ := a.Witness()
+			var to []string
+			for _, dst := range a.Dsts {
+				to, packet.Dst = append(to, dst.String()), dst.First
+				for i, f := range []*forall.Fates{with, without} {
+					fates, err := f.At(packet)
+					require.NoError(t, err)
+					assert.Equal(t, fates, []forall.Distribution{a.Here, a.There}[i], packet)
+				}
+			}
+			found[strings.Join(to, " ")] = a.Space.DstPorts
+		}
+		assert.Equal(t, want, found)
+		for d := range with.Diff(without) {
+			differ += d.Share
+		}
+		if ports == (forall.Ports{}) {
+			assert.InEpsilon(t, differ, share, 1e-9)
+		} else {
+			assert.Less(t, share, differ)
+		}
+	}
+}

@@ -127,7 +127,8 @@ func (l *repliesOf) judge(set *replies.Set) error {
 			l.intended++
 		case len(wrong) > 0:
 			suffers[who] = true
-			p.live.replies = &PacketRange{Node: l.out.Node, Replies: set.String()}
+			stopped, _ := set.To(in.Src)
+			p.live.replies = &PacketRange{Node: l.out.Node, Replies: stopped.String()}
 			if err := l.find(&suffering{errand: p, wrong: wrong}); err != nil {
 				return err
 			}
@@ -260,7 +261,7 @@ func (l *repliesOf) clientsOf(set *replies.Set) []netip.Addr {
 	first := func(lists ...[]netip.Addr) {
 		for _, list := range lists {
 			for _, a := range list {
-				if set.Dst.Has(a) {
+				if _, is := set.To(a); is {
 					if !slices.Contains(out, a) {
 						out = append(out, a)
 					}

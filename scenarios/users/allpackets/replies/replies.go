@@ -10,7 +10,6 @@ import (
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // clientPorts are the ports to which replies are looked at: those that Linux gives to clients by default (ip_local_port_range). A firewall
@@ -20,10 +19,12 @@ var clientPorts = forall.Ports{First: 32768, Last: 60999}
 // MostSets is how many sets of replies Stopped gives.
 const MostSets = 1000
 
-// Set is replies that fare alike: from the servers Src and SrcPorts of its space to the clients Dst and DstPorts.
+// Set is replies that fare alike: from the servers Src and SrcPorts of its space to the clients Dst and DstPorts, and to other clients.
 type Set struct {
 	forall.Space
-	// Client is a likely one.
+	// Clients are all of them.
+	Clients []forall.Addrs
+	// Client is a likely one of the space.
 	Client netip.Addr
 	// Unknown says why it cannot be said whether they are stopped; empty: they are.
 	Unknown string
@@ -42,11 +43,12 @@ func Stopped(h, bare *packetsim.Host, family netfilter.Family) (sets []Set, more
 	if err != nil || with.Equal(without) {
 		return nil, false, err
 	}
-	for a := range with.Apart(without, &forall.Comparison{Family: family, Class: forall.Replying}) {
-		set := Set{Space: a.Space}
+	c := forall.Comparison{Family: family, Class: forall.Replying, DstPorts: clientPorts, ByDestination: true}
+	for a := range with.Apart(without, &c) {
+		set := Set{Space: a.Space, Clients: a.Dsts}
 		likely, _ := a.Witness()
 		set.Client = likely.Dst
-		if !arrives(a.There) || !set.toClients() {
+		if !arrives(a.There) {
 			continue
 		}
 		for i := range a.Here {
@@ -54,7 +56,7 @@ func Stopped(h, bare *packetsim.Host, family netfilter.Family) (sets []Set, more
 				set.Unknown = f.Unmodelled
 			}
 		}
-		if set.Unknown == "" && arrives(a.Here) {
+		if arrives(a.Here) {
 			continue
 		}
 		if names := holding(&a.Space); len(names) > 0 && set.Unknown == "" {
@@ -83,10 +85,15 @@ func holding(s *forall.Space) (names []string) {
 	return names
 }
 
-// toClients says whether the replies are to ports of clients, or of a protocol without ports.
-func (s *Set) toClients() bool {
-	ported := s.Protos.First == s.Protos.Last && inet.Proto(s.Protos.First).HasPorts()
-	return !ported || s.DstPorts.First <= clientPorts.Last && s.DstPorts.Last >= clientPorts.First
+// To are those of the replies that are to some of the clients, with this one among them. It is false if none are to it.
+func (s *Set) To(client netip.Addr) (forall.Space, bool) {
+	i := slices.IndexFunc(s.Clients, func(of forall.Addrs) bool { return of.Has(client) })
+	if i < 0 {
+		return forall.Space{}, false
+	}
+	to := s.Space
+	to.Dst = s.Clients[i]
+	return to, true
 }
 
 // ClientPort is a port of a client to which the replies are, port if that is one.
