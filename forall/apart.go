@@ -125,6 +125,7 @@ type apart struct {
 // kept apart.
 type arrivals struct {
 	path  []diagram.Edge
+	cost  int // of the way: how unlikely its packets are
 	share float64
 	dsts  []Addrs
 }
@@ -141,8 +142,8 @@ func comingTo(m meeting, by *arrivals) coming {
 
 // all goes down to the sources, a variable at a time, so that what is alike from there on is told once.
 func (a *apart) all(yield func(Apart) bool) {
-	isLikely := a.likely.isOn(a.c.Family)
-	to := a.below(vDst, comingTo(a.root, &arrivals{share: 1}), isLikely)
+	costs := a.likely.costs(a.c.Family)
+	to := a.below(vDst, comingTo(a.root, &arrivals{share: 1}), costs)
 	groups := []coming{to}
 	if a.c.ByDestination {
 		groups = nil
@@ -152,7 +153,7 @@ func (a *apart) all(yield func(Apart) bool) {
 	}
 	for _, g := range groups {
 		for v := vDstPort; v < vSrc; v++ {
-			g = a.below(v, g, isLikely)
+			g = a.below(v, g, costs)
 		}
 		for _, m := range g.order {
 			if from := g.at[m]; !a.walk(m, from, from.path, from.share, yield) {
@@ -163,18 +164,18 @@ func (a *apart) all(yield func(Apart) bool) {
 }
 
 // below is where packets come to that a variable has been decided of.
-func (a *apart) below(v diagram.Var, from coming, isLikely func(diagram.Edge) bool) coming {
+func (a *apart) below(v diagram.Var, from coming, costs func(diagram.Edge) int) coming {
 	to := coming{at: map[meeting]*arrivals{}}
-	put := func(m meeting, by *arrivals, path []diagram.Edge, share float64) {
+	put := func(m meeting, by *arrivals, path []diagram.Edge, cost int, share float64) {
 		if m[0] == m[1] {
 			return
 		}
 		known := to.at[m]
 		if known == nil {
-			known = &arrivals{path: path, dsts: by.dsts}
+			known = &arrivals{path: path, cost: cost, dsts: by.dsts}
 			to.at[m], to.order = known, append(to.order, m)
-		} else if len(path) > 0 && isLikely(path[0]) && !isLikely(known.path[0]) {
-			known.path = path
+		} else if cost < known.cost {
+			known.path, known.cost = path, cost
 		}
 		known.share += share
 		if v == vDst && a.c.ByDestination {
@@ -185,12 +186,12 @@ func (a *apart) below(v diagram.Var, from coming, isLikely func(diagram.Edge) bo
 	for _, m := range from.order {
 		by := from.at[m]
 		if a.decides(m) != v {
-			put(m, by, by.path, by.share)
+			put(m, by, by.path, by.cost, by.share)
 			continue
 		}
 		a.each(m, v, func(e diagram.Edge, next meeting) bool {
 			if v != vDstPort || a.c.clip(&e.Interval) {
-				put(next, by, append(slices.Clone(by.path), e), by.share*e.Size()/whole)
+				put(next, by, append(slices.Clone(by.path), e), by.cost+costs(e), by.share*e.Size()/whole)
 			}
 			return true
 		})

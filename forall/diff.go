@@ -72,7 +72,7 @@ func (p *part) diff(q *part, f, other *Fates) []Difference {
 		}
 		all[at].Share += share
 	})
-	r.world.store.Pairs(r.a, r.b, likely.isOn(p.family), func(path []diagram.Edge, a, b diagram.ID) bool {
+	r.world.store.Pairs(r.a, r.b, likely.costs(p.family), func(path []diagram.Edge, a, b diagram.ID) bool {
 		space := r.world.space(p.family, p.class, path)
 		witness, cost := likely.witness(&space)
 		if at := kinds[kindOf(a, b)]; cost < worst[at] {

@@ -153,6 +153,10 @@ func (x *nftRun) fromMore(i int) diagram.ID {
 		x = x.fork()
 		x.st = untrackedState(x.st)
 		return x.from(i + 1)
+	case *expr.RT:
+		return x.route(e, i)
+	case *expr.Exthdr:
+		return x.exthdr(e, i)
 	case *expr.Reject:
 		return x.reject(e)
 	case *expr.NAT:

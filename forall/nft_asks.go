@@ -109,6 +109,14 @@ func (a *nftAsking) takeMore(x expr.Expr) {
 			}
 		}
 		a.filters = false
+	case *expr.RT:
+		a.run.regs.put(x.Dreg, other)
+	case *expr.Exthdr:
+		if x.Writes {
+			a.filters = false
+		} else {
+			a.run.regs.put(x.Dreg, other)
+		}
 	case *expr.Notrack, *expr.Dynset:
 		a.filters = false
 	case *expr.Masq, *expr.Redir, *expr.Reject, *expr.Limit, *expr.Quota, *expr.Connlimit, *expr.Objref, *expr.Counter, *expr.Log, *expr.Last:

@@ -206,7 +206,7 @@ func (x *nftRun) meta(e *expr.Meta, i int) diagram.ID {
 			return x.put(e.Dreg, protocol, i)
 		}
 		q := b.newCond(&x.st) // headers of IPv6 behind which another one comes
-		q.protos(false, 0, 43, 44, inet.AH, 60)
+		q.protos(false, extensionHeaders...)
 		return b.then(q.id(), b.unmodelled(extended), x.put(e.Dreg, protocol, i))
 	case expr.MetaMark:
 		return x.put(e.Dreg, constant(binary.LittleEndian.AppendUint32(nil, x.st.mark)), i)

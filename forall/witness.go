@@ -52,12 +52,16 @@ func newLikely(hosts ...*packetsim.Host) *likely {
 			}
 		}
 	}
-	l.addrs = append(l.addrs, netip.MustParseAddr("198.51.100.10"), netip.MustParseAddr("2001:db8::10"))
+	for _, outside := range [...]string{"198.51.100.10", "198.51.100.11", "2001:db8::10", "2001:db8::11"} {
+		l.addrs = append(l.addrs, netip.MustParseAddr(outside))
+	}
 	return l
 }
 
-// isOn says of an edge of a function whether a likely address of a family is on it.
-func (l *likely) isOn(family netfilter.Family) func(diagram.Edge) bool {
+// costs says how unlikely the packets are that take an edge of a function, of a family: 0 is as likely as real ones, by their addresses, port
+// and protocol.
+func (l *likely) costs(family netfilter.Family) func(diagram.Edge) int {
+	const address, protocol = 8, 4 // of a port it is up to 4
 	var values []diagram.Value
 	for _, a := range l.addrs {
 		if a.Is6() == (family == netfilter.IPv6) {
@@ -65,21 +69,38 @@ func (l *likely) isOn(family netfilter.Family) func(diagram.Edge) bool {
 		}
 	}
 	slices.SortFunc(values, diagram.Value.Compare)
-	return func(e diagram.Edge) bool {
-		if e.Var != vDst && e.Var != vSrc {
-			return false
+	return func(e diagram.Edge) int {
+		switch e.Var {
+		case vDst, vSrc:
+			at, _ := slices.BinarySearchFunc(values, e.First, diagram.Value.Compare)
+			if at == len(values) || e.Last.Less(values[at]) {
+				return address
+			}
+		case vDstPort:
+			if at := slices.IndexFunc(likelyPorts[:], portsOf(e).Has); at >= 0 {
+				return at
+			}
+			return len(likelyPorts)
+		case vProto:
+			_, unlikely := proto(portsOf(e), family)
+			return protocol * unlikely
 		}
-		at, _ := slices.BinarySearchFunc(values, e.First, diagram.Value.Compare)
-		return at < len(values) && !e.Last.Less(values[at])
+		return 0
 	}
 }
+
+// portsOf are the ports, or protocols, of an edge.
+func portsOf(e diagram.Edge) Ports { return Ports{uint16(e.First.Low), uint16(e.Last.Low)} }
+
+// likelyPorts are ports of servers, the likeliest first.
+var likelyPorts = [...]uint16{80, 443, 8080, 53}
 
 // witness is a packet of a box, and how unlikely it is: 0 is as a real one.
 func (l *likely) witness(s *Space) (inet.Input, int) {
 	var p inet.Packet
 	cost := 0
 	p.Proto, cost = proto(s.Protos, s.Family)
-	p.DstPort = portOf(s.DstPorts, 80, 443, 8080, 53)
+	p.DstPort = portOf(s.DstPorts, likelyPorts[:]...)
 	p.SrcPort = portOf(s.SrcPorts, 40000, 33000)
 	if s.SrcPorts.Last < 1024 {
 		cost++
@@ -95,7 +116,7 @@ func (l *likely) witness(s *Space) (inet.Input, int) {
 func (l *likely) entrance(s *Space, dst netip.Addr) (device string, src likelyAddr) {
 	src.cost = -1
 	for _, in := range s.In {
-		a := l.source(s.Src, in)
+		a := l.source(s.Src, in, dst)
 		a.cost *= 2
 		if in == loopback {
 			a.cost += 8
@@ -162,9 +183,9 @@ func (l *likely) destination(of Addrs) likelyAddr {
 	return known
 }
 
-// source is a likely one of some, whose packets come by a device if there is one.
-func (l *likely) source(of Addrs, device string) likelyAddr {
-	a := likelyOf(of, l.comingBy(device), func(a netip.Addr) bool { return slices.Contains(l.waysOf(a), device) })
+// source is a likely one of some, whose packets to a destination come by a device if there is one.
+func (l *likely) source(of Addrs, device string, dst netip.Addr) likelyAddr {
+	a := likelyOf(of, l.comingBy(device), func(a netip.Addr) bool { return a != dst && slices.Contains(l.waysOf(a), device) })
 	if !a.IsValid() {
 		a = l.destination(of)
 		a.cost += 4
@@ -172,10 +193,10 @@ func (l *likely) source(of Addrs, device string) likelyAddr {
 	return a
 }
 
-// likelyOf is the first of the known addresses that is among some, or else one that may be; invalid: there is none.
+// likelyOf is the first of the known addresses that is among some and may be, or else another one; invalid: there is none.
 func likelyOf(of Addrs, known []netip.Addr, may func(netip.Addr) bool) likelyAddr {
 	for _, a := range known {
-		if of.Has(a) {
+		if of.Has(a) && may(a) {
 			return likelyAddr{a, 0}
 		}
 	}

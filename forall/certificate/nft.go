@@ -18,7 +18,7 @@ func (r *reader) native(family, table, chain string, handle uint64, met bool) er
 	if err != nil {
 		return err
 	}
-	q := nftReading{reader: r, table: t}
+	q := nftReading{reader: r, table: t, clamps: clamps(rule.Exprs)}
 	for _, e := range rule.Exprs {
 		if q.failed || q.unread != "" {
 			break
@@ -55,6 +55,7 @@ type nftReading struct {
 	*reader
 	table  *nftables.Table
 	regs   [expr.RegisterBytes]octet
+	clamps bool // what it loads of routes is only written into TCP's options
 	failed bool
 	unread string
 	unsaid string // what the class does not say; a rule without an effect may ask for it
@@ -158,6 +159,10 @@ func (q *nftReading) exprMore(e expr.Expr) {
 		}
 	case *expr.Notrack:
 		q.state = "" // it may be another one now
+	case *expr.RT:
+		q.route(e)
+	case *expr.Exthdr:
+		q.exthdr(e)
 	case *expr.Counter, *expr.Log, *expr.Last, *expr.Limit, *expr.Quota, *expr.Dynset:
 	case *expr.Connlimit:
 		if q.mayHaveConn() {

@@ -113,13 +113,21 @@ func TestEqualFunctionsAreOneNode(t *testing.T) {
 	})
 }
 
-// TestPairsAreTheDifferences holds Pairs to what differs at points.
+// TestPairsAreTheDifferences holds Pairs to what differs at points, and to the cheapest of all ways there.
 func TestPairsAreTheDifferences(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := small()
 		f, g := function(t, s, 0, 2), function(t, s, 0, 2)
-		found := map[[2]ID]bool{}
-		s.Pairs(f, g, func(e Edge) bool { return e.First.Low%2 == 1 }, func(path []Edge, a, b ID) bool {
+		found, cheapest := map[[2]ID]bool{}, map[[2]ID]int{}
+		cost := func(e Edge) int { return int(e.First.Low*3+uint64(e.Var)) % 4 }
+		s.Pairs(f, g, cost, func(path []Edge, a, b ID) bool {
+			sum := 0
+			for _, e := range path {
+				sum += cost(e)
+			}
+			if least, known := cheapest[[2]ID{a, b}]; !known || sum < least {
+				cheapest[[2]ID{a, b}] = sum
+			}
 			found[[2]ID{a, b}] = true
 			point := func(v Var) Value {
 				for _, e := range path {
@@ -132,6 +140,21 @@ func TestPairsAreTheDifferences(t *testing.T) {
 			require.Equal(t, [2]ID{a, b}, [2]ID{s.At(f, point), s.At(g, point)})
 			return true
 		})
+		var ways func(a, b ID, sum int)
+		ways = func(a, b ID, sum int) {
+			v := min(s.Decides(a), s.Decides(b))
+			if s.IsLeaf(a) && s.IsLeaf(b) {
+				if a != b {
+					require.LessOrEqual(t, cheapest[[2]ID{a, b}], sum)
+				}
+				return
+			}
+			s.Both(a, b, func(i Interval, a, b ID) bool {
+				ways(a, b, sum+cost(Edge{v, i}))
+				return true
+			})
+		}
+		ways(f, g, 0)
 		counts, all := map[[2]ID]float64{}, 0.0
 		points(s, func(point func(Var) Value) {
 			all++

@@ -92,49 +92,110 @@ func (s *Store) CountPaths(root ID) float64 {
 }
 
 // Pairs calls each for places where two functions differ, until it is false: with one way to every two nodes that meet, and from there with
-// each edge to leaves, at most mostEdges of them beyond the first to two leaves. Of several ways it takes one by intervals that are
-// preferred.
-func (s *Store) Pairs(a, b ID, preferred func(Edge) bool, each func(path []Edge, a, b ID) bool) {
-	p := pairs{s, preferred, each, map[[2]ID]bool{}, 0}
-	p.meet(a, b, nil)
+// each edge to leaves, at most mostEdges of them beyond the first to two leaves. Of several ways it takes the one whose edges cost least
+// together; no cost is below 0.
+func (s *Store) Pairs(a, b ID, cost func(Edge) int, each func(path []Edge, a, b ID) bool) {
+	if a == b {
+		return
+	}
+	p := pairs{Store: s, cost: cost, each: each, at: map[Var]*meetings{}, done: map[[2]ID]bool{}}
+	p.meet(nil, Edge{}, a, b)
+	for len(p.waiting) > 0 {
+		v := p.waiting[0]
+		p.waiting = p.waiting[1:]
+		for _, m := range p.at[v].order {
+			if !p.behind(v, m) {
+				return
+			}
+		}
+		delete(p.at, v)
+	}
 }
 
 const mostEdges = 20_000
 
-// pairs are the nodes of two functions that have met.
+// pairs are the nodes of two functions that have met. They are gone on from in the order of their variables, so that the way of least cost
+// to any of them is known by then.
 type pairs struct {
 	*Store
-	preferred func(Edge) bool
-	each      func([]Edge, ID, ID) bool
-	done      map[[2]ID]bool
-	edges     int // to leaves, beyond the first to two of them
+	cost    func(Edge) int
+	each    func([]Edge, ID, ID) bool
+	waiting []Var
+	at      map[Var]*meetings
+	done    map[[2]ID]bool // leaves
+	edges   int            // to leaves, beyond the first to two of them
+	path    []Edge
 }
 
-func (p *pairs) meet(a, b ID, path []Edge) bool {
+// meetings are nodes that have met, in the order in which they were found.
+type meetings struct {
+	of    map[[2]ID]*met
+	order []*met
+}
+
+// met is two nodes, and the way to them.
+type met struct {
+	a, b ID
+	from *met
+	by   Edge
+	cost int
+}
+
+// meet notes that nodes meet behind an edge. It is false if that was told and is the end of it.
+func (p *pairs) meet(from *met, by Edge, a, b ID) bool {
 	v := min(p.nodes[a].v, p.nodes[b].v)
+	if v == none {
+		return p.tell(from, by, a, b)
+	}
+	cost := 0
+	if from != nil {
+		cost = from.cost + p.cost(by)
+	}
+	here := p.at[v]
+	if here == nil {
+		here = &meetings{of: map[[2]ID]*met{}}
+		p.at[v] = here
+		at, _ := slices.BinarySearch(p.waiting, v)
+		p.waiting = slices.Insert(p.waiting, at, v)
+	}
+	known := here.of[[2]ID{a, b}]
+	switch {
+	case known == nil:
+		known = &met{a, b, from, by, cost}
+		here.of[[2]ID{a, b}], here.order = known, append(here.order, known)
+	case cost < known.cost:
+		known.from, known.by, known.cost = from, by, cost
+	}
+	return true
+}
+
+// behind goes on from nodes that have met.
+func (p *pairs) behind(v Var, m *met) bool {
+	ok := true
+	p.Both(m.a, m.b, func(i Interval, a, b ID) bool {
+		if a != b {
+			ok = p.meet(m, Edge{v, i}, a, b)
+		}
+		return ok
+	})
+	return ok
+}
+
+// tell calls each for two leaves behind an edge.
+func (p *pairs) tell(from *met, by Edge, a, b ID) bool {
 	if p.done[[2]ID{a, b}] {
-		if v != none || p.edges >= mostEdges {
+		if p.edges >= mostEdges {
 			return true
 		}
 		p.edges++
 	}
 	p.done[[2]ID{a, b}] = true
-	if v == none {
-		return a == b || p.each(path, a, b)
+	p.path = p.path[:0]
+	for ; from != nil; from, by = from.from, from.by {
+		p.path = append(p.path, by)
 	}
-	ok := true
-	for _, now := range [...]bool{true, false} {
-		p.Both(a, b, func(i Interval, a, b ID) bool {
-			if e := (Edge{v, i}); a != b && p.preferred(e) == now {
-				ok = p.meet(a, b, append(path, e))
-			}
-			return ok
-		})
-		if !ok {
-			break
-		}
-	}
-	return ok
+	slices.Reverse(p.path)
+	return p.each(p.path, a, b)
 }
 
 // ShareOfPairs calls each for every two leaves that differ at some place, with how much of all places these are, from 0 to 1.
