@@ -21,11 +21,11 @@ const rtTCPMSS = 3
 // extensionHeaders are the headers of IPv6 behind which another one comes.
 var extensionHeaders = []inet.Proto{0, 43, 44, inet.AH, 60}
 
-// greatestSegment is what a route says of segments, for which no variable stands: a rule may write it, and no condition is about it.
+// greatestSegment is what a route says of segments, for which no variable stands: a rule may write it, and no condition is known of it.
 var greatestSegment = &load{kind: loadUnknown, size: 4}
 
-// route loads something of the packet's route (net/netfilter/nft_rt.c), for which nft_rt_validate refuses rules of PREROUTING. Of what it may
-// load, rules write the greatest segment.
+// route loads something of the packet's route (net/netfilter/nft_rt.c), for which nft_rt_validate refuses rules of PREROUTING. Of what it
+// may load, rules write the greatest segment.
 func (x *nftRun) route(e *expr.RT, i int) diagram.ID {
 	if e.Key != rtTCPMSS {
 		return x.b.unmodelled("the expression " + expr.Text(e))

@@ -58,8 +58,8 @@ func newLikely(hosts ...*packetsim.Host) *likely {
 	return l
 }
 
-// costs says how unlikely the packets are that take an edge of a function, of a family: 0 is as likely as real ones, by their addresses, port
-// and protocol.
+// costs says how unlikely the packets are that take an edge of a function, of a family: 0 is as likely as real ones, by their addresses,
+// port and protocol.
 func (l *likely) costs(family netfilter.Family) func(diagram.Edge) int {
 	const address, protocol = 8, 4 // of a port it is up to 4
 	var values []diagram.Value
@@ -183,9 +183,11 @@ func (l *likely) destination(of Addrs) likelyAddr {
 	return known
 }
 
-// source is a likely one of some, whose packets to a destination come by a device if there is one.
+// source is a likely one of some, whose packets come by a device if there is one. By other devices than lo none comes from its destination.
 func (l *likely) source(of Addrs, device string, dst netip.Addr) likelyAddr {
-	a := likelyOf(of, l.comingBy(device), func(a netip.Addr) bool { return a != dst && slices.Contains(l.waysOf(a), device) })
+	a := likelyOf(of, l.comingBy(device), func(a netip.Addr) bool {
+		return (a != dst || device == "" || device == loopback) && slices.Contains(l.waysOf(a), device)
+	})
 	if !a.IsValid() {
 		a = l.destination(of)
 		a.cost += 4
