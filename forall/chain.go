@@ -31,6 +31,7 @@ type chain struct {
 	family   netfilter.Family
 	dialect  netfilter.Dialect
 	nftTable *nftables.Table
+	nftChain *nftables.Chain
 	lookedAt bool
 	// lookedAtLate says that it was looked at as one that packets meet behind a translation.
 	lookedAtLate bool

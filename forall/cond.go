@@ -65,20 +65,39 @@ func (c *cond) also(f diagram.ID, invert bool) {
 }
 
 // named says that a condition with a name holds.
-func (c *cond) named(name string) {
+func (c *cond) named(name string) { c.namedAs(name, nil) }
+
+// namedAs is named, of a condition that a tool calls otherwise; says is asked once.
+func (c *cond) namedAs(name string, says func() string) {
+	b, of := c.b, ""
 	if c.st.altered {
-		name += " (of a header that a rule has changed)"
+		of += " (of a header that a rule has changed)"
 	}
-	if c.b.ends == asReplies {
-		name += " (of the reply)"
+	if b.ends == asReplies {
+		of += " (of the reply)"
 	}
-	b := c.b
+	called := name
+	name += of
+	if _, known := b.w.nameVar[name]; !known && says != nil {
+		if text := says(); text != "" && text != called {
+			b.w.says[name] = text + of
+		}
+	}
 	c.more = append(c.more, b.s.Choose(b.w.name(name), diagram.SetOf(diagram.Point(diagram.Number(1))), b.s.One(yes), b.s.One(no)))
 }
 
 // namedAt says that a condition holds that a rule asks for at one hook: what it counts may be another number at the next one.
-func (c *cond) namedAt(text string, in *chain, number int) {
-	c.named(text + " in " + place(in, number) + " at " + c.st.hook.String())
+func (c *cond) namedAt(text string, in *chain, number int) { c.namedAtAs(text, nil, in, number) }
+
+// namedAtAs is namedAt, of a condition that a tool calls otherwise.
+func (c *cond) namedAtAs(text string, says func() string, in *chain, number int) {
+	at := " in " + place(in, number) + " at " + c.st.hook.String()
+	c.namedAs(text+at, func() string {
+		if says == nil || says() == "" {
+			return ""
+		}
+		return says() + at
+	})
 }
 
 // fails says that the answer is not known.

@@ -281,7 +281,7 @@ func (w *world) space(family netfilter.Family, class Class, path []diagram.Edge)
 	for _, e := range path {
 		s.Share *= e.Size() / (diagram.Interval{Last: w.store.Limit(e.Var)}).Size()
 		if e.Var >= vNames {
-			s.Names = append(s.Names, Named{w.names[e.Var-vNames], e.First.Low == 1})
+			s.Names = append(s.Names, w.named(e.Var, e.First.Low == 1))
 			continue
 		}
 		within[e.Var] = e.Interval
@@ -298,6 +298,12 @@ func (w *world) space(family netfilter.Family, class Class, path []diagram.Edge)
 		}
 	}
 	return s
+}
+
+// named is a condition with a name.
+func (w *world) named(v diagram.Var, holds bool) Named {
+	name := w.names[v-vNames]
+	return Named{Name: name, Holds: holds, Says: w.says[name]}
 }
 
 // Has says whether an address is one of them.

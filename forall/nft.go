@@ -31,7 +31,7 @@ func (read *readChains) nftChain(t *nftables.Table, c *nftables.Chain) *chain {
 	if known := read.chains[c]; known != nil {
 		return known
 	}
-	made := &chain{name: t.Family.String() + " " + t.Name + " " + c.Name, nftTable: t, rules: make([]rule, len(c.Rules))}
+	made := &chain{name: t.Family.String() + " " + t.Name + " " + c.Name, nftTable: t, nftChain: c, rules: make([]rule, len(c.Rules))}
 	room := make([]nftRule, len(c.Rules))
 	for i, r := range c.Rules {
 		room[i] = nftRule{Rule: r, table: t, any: true}
@@ -144,7 +144,7 @@ func (x *nftRun) fromMore(i int) diagram.ID {
 	case *expr.Counter, *expr.Log, *expr.Last:
 		return x.from(i + 1)
 	case *expr.Limit, *expr.Quota, *expr.Connlimit:
-		return x.tested(x.namedAt(expr.Text(x.r.Exprs[i])), i)
+		return x.tested(x.namedAt(expr.Text(x.r.Exprs[i]), x.part(i, x.r.Exprs[i])), i)
 	case *expr.Objref:
 		return x.object(e, i)
 	case *expr.Dynset:
@@ -178,16 +178,16 @@ func (x *nftRun) tested(condition diagram.ID, i int) diagram.ID {
 }
 
 // named is a condition with a name.
-func (x *nftRun) named(name string) diagram.ID {
+func (x *nftRun) named(name string, says func() string) diagram.ID {
 	q := x.b.newCond(&x.st)
-	q.named(name)
+	q.namedAs(name, says)
 	return q.id()
 }
 
 // namedAt is a condition with a name that the rule asks for at one hook.
-func (x *nftRun) namedAt(text string) diagram.ID {
+func (x *nftRun) namedAt(text string, says func() string) diagram.ID {
 	q := x.b.newCond(&x.st)
-	q.namedAt(text, x.c, x.number)
+	q.namedAtAs(text, says, x.c, x.number)
 	return q.id()
 }
 
@@ -219,7 +219,7 @@ func (x *nftRun) object(e *expr.Objref, i int) diagram.ID {
 	case expr.ObjectCounter, expr.ObjectSecmark:
 		return x.from(i + 1)
 	case expr.ObjectQuota, expr.ObjectLimit, expr.ObjectConnlimit:
-		return x.tested(x.namedAt(fmt.Sprintf("object %s of %s %s", name, x.r.table.Family, x.r.table.Name)), i)
+		return x.tested(x.namedAt(fmt.Sprintf("object %s of %s %s", name, x.r.table.Family, x.r.table.Name), nil), i)
 	}
 	return x.b.unmodelled("the object " + name)
 }
@@ -233,7 +233,7 @@ func (x *nftRun) dynset(e *expr.Dynset, i int) diagram.ID {
 	x = x.fork()
 	x.st.wrote = true
 	if len(e.Exprs)+len(set.Exprs) > 0 {
-		return x.tested(x.namedAt(expr.Text(e)), i)
+		return x.tested(x.namedAt(expr.Text(e), x.part(i, e)), i)
 	}
 	if e.Invert && e.Op != expr.DynsetDelete {
 		return x.breaks()

@@ -232,6 +232,9 @@ func (x *nftRun) saysPorted(e *expr.Cmp) bool {
 func (x *nftRun) compare(e *expr.Cmp) diagram.ID {
 	runs := x.runs(e.Sreg.Offset(), len(e.Data))
 	if len(runs) == 1 {
+		if runs[0].of.kind == loadOpaque {
+			return x.opaqueIs(&runs[0], e)
+		}
 		return x.compareRun(&runs[0], e.Op, e.Data)
 	}
 	if e.Op > expr.Neq {
@@ -265,7 +268,7 @@ func (x *nftRun) compareRun(r *run, op expr.CmpOp, data []byte) diagram.ID {
 			return x.answer(compares(x.b.valueBytes(a)[r.from:r.from+r.n], op, data))
 		})
 	case loadOpaque:
-		return x.named(r.of.name + " " + expr.Text(&expr.Cmp{Op: op, Data: data}))
+		return x.named(r.of.name+" "+expr.Text(&expr.Cmp{Op: op, Data: data}), nil)
 	case loadUnknown:
 		return x.b.unmodelled(behindIP)
 	}
@@ -286,6 +289,9 @@ func (x *nftRun) within(r *run, set diagram.Set) diagram.ID {
 
 // inRange is the condition of a range.
 func (x *nftRun) inRange(e *expr.Range) diagram.ID {
+	if runs := x.runs(e.Sreg.Offset(), len(e.From)); len(runs) == 1 && runs[0].of.kind == loadOpaque {
+		return x.opaqueIn(&runs[0], e)
+	}
 	low := x.compare(&expr.Cmp{Sreg: e.Sreg, Op: expr.Gte, Data: e.From})
 	high := x.compare(&expr.Cmp{Sreg: e.Sreg, Op: expr.Lte, Data: e.To})
 	in := x.b.then(low, high, x.b.s.One(no))

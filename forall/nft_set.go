@@ -209,7 +209,7 @@ func (x *nftRun) lookupChanging(e *expr.Lookup, set *nftables.Set, i int) diagra
 		}
 	}
 	has := x.named(fmt.Sprintf("set %s of %s %s has %s%s", set.Name, x.r.table.Family, x.r.table.Name, strings.Join(key, " . "),
-		x.st.afterWrite()))
+		x.st.afterWrite()), nil)
 	hit := x.from(i + 1)
 	if set.Flags&nftables.SetMap != 0 && e.Map {
 		hit = x.b.unmodelled("what the map " + set.Name + " has, which packets change")

@@ -42,8 +42,8 @@ func (f *Fates) Seen(v View) *Fates {
 			continue
 		}
 		scratch := newWorld(p.world.six, nil)
-		for _, name := range p.world.names {
-			scratch.name(name)
+		for k := range p.world.names {
+			scratch.nameOf(p.world, vNames+diagram.Var(k), "")
 		}
 		s := seeing{view: &v, from: p, to: scratch, known: map[diagram.ID]diagram.ID{}}
 		root := s.without(s.see(p.root))

@@ -1,6 +1,7 @@
 package forall
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -51,7 +52,12 @@ func (p Ports) String() string {
 type Named struct {
 	Name  string `json:"name"`
 	Holds bool   `json:"holds"`
+	// Says is the condition as the tool prints it that lists the rule, if that is not its name.
+	Says string `json:"-"`
 }
+
+// String is the condition in the tool's words.
+func (n Named) String() string { return cmp.Or(n.Says, n.Name) }
 
 // Space is the packets of a class and a family that are in all of some ranges: a box.
 type Space struct {
@@ -107,9 +113,9 @@ func (s *Space) String() string {
 	parts = append(parts, "by "+strings.Join(in, ", "))
 	for _, n := range s.Names {
 		if n.Holds {
-			parts = append(parts, "if ["+n.Name+"]")
+			parts = append(parts, "if ["+n.String()+"]")
 		} else {
-			parts = append(parts, "unless ["+n.Name+"]")
+			parts = append(parts, "unless ["+n.String()+"]")
 		}
 	}
 	return strings.Join(parts, " ")

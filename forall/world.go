@@ -15,6 +15,7 @@ type world struct {
 	devices []string // of vIn from 1 on
 	names   []string // of the variables from vNames on
 	nameVar map[string]diagram.Var
+	says    map[string]string // conditions with names, in the words of the tool that lists their rules, if these are others
 	ends    numbered[endFate]
 	rests   numbered[Fate] // of fates, but for what the destination is translated to
 	memory  memory
@@ -28,7 +29,7 @@ type endFate struct {
 }
 
 func newWorld(six bool, devices []string) *world {
-	w := &world{six: six, devices: devices, nameVar: map[string]diagram.Var{}}
+	w := &world{six: six, devices: devices, nameVar: map[string]diagram.Var{}, says: map[string]string{}}
 	w.store = w.newStore()
 	return w
 }
@@ -84,6 +85,15 @@ func (w *world) name(text string) diagram.Var {
 	return v
 }
 
+// nameOf is the variable of a condition that has a name in another world.
+func (w *world) nameOf(from *world, v diagram.Var, suffix string) diagram.Var {
+	name := from.names[v-vNames]
+	if says, known := from.says[name]; known && w.says[name+suffix] == "" {
+		w.says[name+suffix] = says + suffix
+	}
+	return w.name(name + suffix)
+}
+
 // take puts a function of another world into this one, which has all of its devices.
 func (w *world) take(from *world, root diagram.ID) diagram.ID {
 	if from == w {
@@ -123,8 +133,8 @@ func (w *world) withoutDevices(from *world, root diagram.ID) diagram.ID {
 
 // hasNamesOf says whether names have the same variables in both worlds, once those that this one does not know are added.
 func (w *world) hasNamesOf(from *world) bool {
-	for i, name := range from.names {
-		if w.name(name) != vNames+diagram.Var(i) {
+	for i := range from.names {
+		if v := vNames + diagram.Var(i); w.nameOf(from, v, "") != v {
 			return false
 		}
 	}
@@ -184,7 +194,7 @@ func (t *taking) decision(id diagram.ID) diagram.ID {
 		}
 		return to.Node(v, last, kids)
 	case v > vIn:
-		return to.Choose(t.to.name(t.from.names[v-vNames]+t.of), diagram.SetOf(diagram.Point(diagram.Number(1))), to.One(1), to.One(0))
+		return to.Choose(t.to.nameOf(t.from, v, t.of), diagram.SetOf(diagram.Point(diagram.Number(1))), to.One(1), to.One(0))
 	}
 	last, kids := make([]diagram.Value, len(t.to.devices)+1), make([]diagram.ID, len(t.to.devices)+1)
 	for i := range last {

@@ -81,6 +81,14 @@ func (h *Host) Terrain(family netfilter.Family) (*Terrain, error) {
 	return t, nil
 }
 
+// Speller spells the host's rules of nftables; nil if nobody does.
+func (t *Terrain) Speller() nftables.Speller {
+	if kernel := nftables.In(t.host.netfilter); kernel != nil {
+		return kernel.Speller()
+	}
+	return nil
+}
+
 // steerAs takes the next hop that another host of the same routes has chosen.
 func (h *Host) steerAs(other *Host) {
 	other.lock.Lock()

@@ -34,9 +34,9 @@ func kindOf(space *forall.Space, share float64, likely *inet.Input, book *names.
 	}
 	for _, n := range space.Names {
 		if n.Holds {
-			k.If = append(k.If, n.Name)
+			k.If = append(k.If, n.String())
 		} else {
-			k.If = append(k.If, "not "+n.Name)
+			k.If = append(k.If, "not "+n.String())
 		}
 	}
 	return k

@@ -243,7 +243,7 @@ func (c *comparison) isUnknown(found *forall.Apart) bool {
 	}
 	for _, n := range found.Space.Names {
 		if n.Holds {
-			c.unknown["packets that may be treated differently if ["+n.Name+"]"] = true
+			c.unknown["packets that may be treated differently if ["+n.String()+"]"] = true
 			unknown = true
 		}
 	}

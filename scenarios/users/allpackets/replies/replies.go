@@ -79,7 +79,7 @@ func arrives(d forall.Distribution) bool {
 func holding(s *forall.Space) (names []string) {
 	for _, n := range s.Names {
 		if n.Holds {
-			names = append(names, n.Name)
+			names = append(names, n.String())
 		}
 	}
 	return names
