@@ -144,7 +144,7 @@ func (x *nftRun) fromMore(i int) diagram.ID {
 	case *expr.Counter, *expr.Log, *expr.Last:
 		return x.from(i + 1)
 	case *expr.Limit, *expr.Quota, *expr.Connlimit:
-		return x.tested(x.namedAt(expr.Text(x.r.Exprs[i]), x.part(i, x.r.Exprs[i])), i)
+		return x.tested(x.namedAt(expr.Text(x.r.Exprs[i]), x.r.part(x.b, x.c, i, x.r.Exprs[i])), i)
 	case *expr.Objref:
 		return x.object(e, i)
 	case *expr.Dynset:
@@ -154,7 +154,10 @@ func (x *nftRun) fromMore(i int) diagram.ID {
 		x.st = untrackedState(x.st)
 		return x.from(i + 1)
 	case *expr.RT:
-		return x.route(e, i)
+		if e.Key != rtTCPMSS {
+			return x.b.unmodelled("the expression " + expr.Text(e))
+		}
+		return x.put(e.Dreg, greatestSegment, i)
 	case *expr.Exthdr:
 		return x.exthdr(e, i)
 	case *expr.Reject:
@@ -233,7 +236,7 @@ func (x *nftRun) dynset(e *expr.Dynset, i int) diagram.ID {
 	x = x.fork()
 	x.st.wrote = true
 	if len(e.Exprs)+len(set.Exprs) > 0 {
-		return x.tested(x.namedAt(expr.Text(e), x.part(i, e)), i)
+		return x.tested(x.namedAt(expr.Text(e), x.r.part(x.b, x.c, i, e)), i)
 	}
 	if e.Invert && e.Op != expr.DynsetDelete {
 		return x.breaks()

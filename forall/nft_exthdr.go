@@ -21,17 +21,9 @@ const rtTCPMSS = 3
 // extensionHeaders are the headers of IPv6 behind which another one comes.
 var extensionHeaders = []inet.Proto{0, 43, 44, inet.AH, 60}
 
-// greatestSegment is what a route says of segments, for which no variable stands: a rule may write it, and no condition is known of it.
+// greatestSegment is what a route says of segments (net/netfilter/nft_rt.c), for which no variable stands: a rule may write it, and no
+// condition is known of it.
 var greatestSegment = &load{kind: loadUnknown, size: 4}
-
-// route loads something of the packet's route (net/netfilter/nft_rt.c), for which nft_rt_validate refuses rules of PREROUTING. Of what it
-// may load, rules write the greatest segment.
-func (x *nftRun) route(e *expr.RT, i int) diagram.ID {
-	if e.Key != rtTCPMSS {
-		return x.b.unmodelled("the expression " + expr.Text(e))
-	}
-	return x.put(e.Dreg, greatestSegment, i)
-}
 
 // exthdr loads something of a header that packets need not have, or writes the greatest segment into TCP's options
 // (net/netfilter/nft_exthdr.c). A first packet has options of TCP that nobody knows, and no other ones.
@@ -46,13 +38,13 @@ func (x *nftRun) exthdr(e *expr.Exthdr, i int) diagram.ID {
 		return b.then(isTCP.id(), altered.from(i+1), x.breaks())
 	case e.Writes:
 	case e.Op == expr.ExthdrTCPOption:
-		return b.then(isTCP.id(), b.unmodelled("an option of TCP"), x.lacks(e, i))
+		return b.then(isTCP.id(), b.unmodelled("an option of TCP"), lacks(x, e, i))
 	case e.Op == expr.ExthdrIPv6 && b.six:
 		q := b.newCond(&x.st)
 		q.protos(false, slices.Concat(extensionHeaders, []inet.Proto{inet.Proto(e.Type)})...)
-		return b.then(q.id(), b.unmodelled(extended), x.lacks(e, i))
+		return b.then(q.id(), b.unmodelled(extended), lacks(x, e, i))
 	case e.Op == expr.ExthdrIPv4 && !b.six:
-		return x.lacks(e, i)
+		return lacks(x, e, i)
 	case e.Op == expr.ExthdrIPv6 || e.Op == expr.ExthdrIPv4:
 		return x.breaks()
 	}
@@ -60,7 +52,7 @@ func (x *nftRun) exthdr(e *expr.Exthdr, i int) diagram.ID {
 }
 
 // lacks is what a header loads that is not there.
-func (x *nftRun) lacks(e *expr.Exthdr, i int) diagram.ID {
+func lacks(x *nftRun, e *expr.Exthdr, i int) diagram.ID {
 	if e.Present {
 		return x.put(e.Dreg, constant(make([]byte, 4)), i)
 	}
