@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/forall"
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 const deadFirewall = "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n:WEB - [0:0]\n:LOST - [0:0]\n" +
@@ -50,6 +51,7 @@ filter of IPv4, chain WEB, rule 1
 }
 
 func TestDeadRulesOfTheRecordedCluster(t *testing.T) {
+	race.OneGoroutine(t)
 	folder := clusterDump(t)
 	status, out, errOut := call("", "rules", "--dead", filepath.Join(folder, "legacy", "demo-worker"),
 		filepath.Join(folder, "nft", "demo-worker.yaml"))

@@ -73,6 +73,7 @@ func TestDiffOfSidesOfObjects(t *testing.T) {
 
 // TestDiffOfObjectsIsCertified: a certificate of what kube-proxy writes can be checked without the objects.
 func TestDiffOfObjectsIsCertified(t *testing.T) {
+	race.OneGoroutine(t)
 	file := filepath.Join(t.TempDir(), "change.json")
 	objects := write(t, "objects.yaml", strings.ReplaceAll(webObjects, "  type: NodePort\n", ""))
 	status, out, errOut := call(objects, "diff", objects, "--to-mode", "nftables", "--certificate", file)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 func TestVerifyChecksWhatDiffWrote(t *testing.T) {
@@ -90,6 +92,7 @@ func TestCertificatesThatCannotBe(t *testing.T) {
 
 // TestCertificatesOfEachClass certifies a firewall that lets answers in beside one that does not. Only answers differ.
 func TestCertificatesOfEachClass(t *testing.T) {
+	race.OneGoroutine(t)
 	chain := func(states string) string {
 		return "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n" +
 			"-A FORWARD -m conntrack --ctstate " + states + " -j ACCEPT\n-A FORWARD -p tcp -m tcp --dport 80 -j ACCEPT\nCOMMIT\n"
