@@ -60,7 +60,7 @@ func (t *nftRun) natTo(op *nftOp) {
 	} else {
 		to = netip.AddrFrom4([4]byte(t.regs.data[at : at+4]))
 	}
-	t.bound(t.targets.dnat(t.s, endpointRange(to, binary.BigEndian.Uint16(t.regs.data[from:])), 0))
+	t.bound(t.targets.dnatTo(t.s.conn, to, binary.BigEndian.Uint16(t.regs.data[from:])))
 }
 
 // bound is the verdict of a translation.

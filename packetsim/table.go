@@ -295,7 +295,7 @@ func (t *tableWalk) apply(r *compiledRule) fate {
 // target does what a target says that is no verdict and no jump.
 func (t *tableWalk) target(r *compiledRule) fate {
 	if r.op == toEndpoint {
-		return t.targets.dnat(t.s, endpointRange(t.at.program.address, t.at.program.port), 0)
+		return t.targets.dnatTo(t.s.conn, t.at.program.address, t.at.program.port)
 	}
 	rule := t.rule()
 	t.match.rule = rule

@@ -12,6 +12,15 @@ func (tg *targets) dnat(s *skb, to netfilter.NATRange, basePort uint16) fate {
 	return tg.bind(s.conn, conntrack.Destination, &conntrack.Range{NATRange: to, BasePort: basePort})
 }
 
+// dnatTo is dnat to one address and one port.
+func (tg *targets) dnatTo(c *conntrack.Conn, address netip.Addr, port uint16) fate {
+	if c == nil {
+		return stopped
+	}
+	tg.conns.BindTo(c, address, port, tg.chance)
+	return accepted
+}
+
 // redirect is -j REDIRECT: to the loopback address for the host's own packets, else to an address of
 // the device that they came in by (net/netfilter/nf_nat_redirect.c).
 func (tg *targets) redirect(s *skb, to netfilter.NATRange) fate {

@@ -1,6 +1,8 @@
 package conntrack
 
 import (
+	"net/netip"
+
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
@@ -61,15 +63,54 @@ func (k *Tracker) Bind(c *Conn, side Side, to *Range, chance Chance) {
 	b.bind(c, side, to)
 }
 
+// BindTo is Bind of the destination to one address, or its own if addr is not set, and one port.
+func (k *Tracker) BindTo(c *Conn, addr netip.Addr, port uint16, chance Chance) {
+	reply := &c.Tuples[Reply]
+	if !reply.Proto.HasPorts() {
+		k.Bind(c, Destination, &Range{NATRange: netfilter.NATRange{MinAddr: addr, MaxAddr: addr, MinPort: port, MaxPort: port, HasPorts: true}},
+			chance)
+		return
+	}
+	if c.Confirmed {
+		return
+	}
+	if !addr.IsValid() {
+		addr = reply.Src
+	}
+	moves := reply.SrcPort != port
+	if reply.Src != addr || moves {
+		c.DstNAT, reply.Src, reply.SrcPort = true, addr, port
+	}
+	if c.dstDone = true; moves && k.tracked.size() > 0 {
+		(&natBinder{k, chance}).answeredFor(reply, c) // which may end one that is over, and is the only port to be had in any case
+	}
+}
+
 // BindNothing is the binding of a connection that no rule translates. Its source port still changes if the
 // tuple is in use (nf_nat_alloc_null_binding).
 func (k *Tracker) BindNothing(c *Conn, side Side, chance Chance) {
+	b := natBinder{k, chance}
+	if b.answered(&c.Tuples[Reply], c) == nil {
+		c.done(side)
+		return
+	}
 	now := c.Tuples[Reply].Inverse()
 	addr := now.Src
 	if side == Destination {
 		addr = now.Dst
 	}
-	k.Bind(c, side, &Range{NATRange: netfilter.NATRange{MinAddr: addr, MaxAddr: addr}}, chance)
+	b.bind(c, side, &Range{NATRange: netfilter.NATRange{MinAddr: addr, MaxAddr: addr}})
+}
+
+// done notes that the side of a new connection is decided.
+func (c *Conn) done(side Side) {
+	switch {
+	case c.Confirmed:
+	case side == Source:
+		c.srcDone = true
+	default:
+		c.dstDone = true
+	}
 }
 
 // bind decides a side of a new connection (nf_nat_setup_info in net/netfilter/nf_nat_core.c). If no free tuple is
@@ -139,7 +180,15 @@ func (b *natBinder) takenBy(t *Tuple, c *Conn) *Conn {
 		return nil
 	}
 	answer := t.Inverse()
-	if other, _ := b.conns.findBy(&answer, answer.hash(), c.Zone, Reply); other != c {
+	return b.answered(&answer, c)
+}
+
+// answered is another connection that has the tuple of the answers, or nil.
+func (b *natBinder) answered(answer *Tuple, c *Conn) *Conn {
+	if b.conns.tracked.size() == 0 {
+		return nil
+	}
+	if other, _ := b.conns.findBy(answer, answer.hash(), c.Zone, Reply); other != c {
 		return other
 	}
 	return nil
@@ -158,11 +207,16 @@ func (c *Conn) reverseOf(other *Conn) bool {
 // (nf_nat_used_tuple_harder).
 func (b *natBinder) takenFor(t *Tuple, c *Conn) bool {
 	answer := t.Inverse()
-	other, dir := b.conns.Find(&answer, c.Zone)
+	return b.answeredFor(&answer, c)
+}
+
+// answeredFor is takenFor for the tuple of the answers.
+func (b *natBinder) answeredFor(answer *Tuple, c *Conn) bool {
+	other, dir := b.conns.Find(answer, c.Zone)
 	switch {
 	case other == nil || other == c:
 		return false
-	case t.Proto != inet.TCP || c.tcp.state != tcpSynSent || dir == Original:
+	case answer.Proto != inet.TCP || c.tcp.state != tcpSynSent || dir == Original:
 		return true
 	case other.tcp.state < tcpTimeWait || !other.SrcNAT || other.tcp.numberless || c.tcp.numberless:
 		return true
