@@ -21,9 +21,36 @@ type flow struct {
 // fib is the routing state of one family: policy rules in the order of their priority, and the tables.
 type fib struct {
 	rules  []PolicyRule
+	steps  []fibStep // the rules as look-ups go through them
 	tables map[RouteTable]*fibTable
 	custom bool // rules other than the kernel's own
 	realms bool // some route has a realm
+}
+
+// fibStep is a policy rule with its table, nil if that has no routes.
+type fibStep struct {
+	rule  *PolicyRule // nil if it holds for every packet and looks the table up
+	table *fibTable
+}
+
+// takeSteps makes the steps of the rules, once all routes are there.
+func (b *fib) takeSteps() {
+	b.steps = make([]fibStep, 0, len(b.rules))
+	for i := range b.rules {
+		rule := &b.rules[i]
+		step := fibStep{rule, b.tables[rule.Table]}
+		if !rule.isPlain() {
+			b.steps = append(b.steps, step)
+		} else if step.rule = nil; step.table != nil {
+			b.steps = append(b.steps, step)
+		}
+	}
+}
+
+// isPlain says that a rule holds for every packet and looks its table up.
+func (r *PolicyRule) isPlain() bool {
+	plain := PolicyRule{Family: r.Family, Priority: r.Priority, Action: r.Action, Table: r.Table}
+	return *r == plain && (r.Action == "" || r.Action == RuleLookup)
 }
 
 // fibTable finds the routes to an address by longest prefix: one look-up for each prefix length in use.
@@ -96,8 +123,10 @@ func placeAmong(routes []*route, r *route) int {
 }
 
 // lookup is the best route that can be used, or nil.
-func (t *fibTable) lookup(f *flow) *route {
-	dst := inet.BitsOf(f.dst)
+func (t *fibTable) lookup(f *flow) *route { return t.lookupBits(inet.BitsOf(f.dst), f) }
+
+// lookupBits is lookup with the destination as bits.
+func (t *fibTable) lookupBits(dst inet.Bits, f *flow) *route {
 	for i := range t.lengths {
 		length := &t.lengths[i]
 		to := dst.Masked(length.mask)
@@ -134,30 +163,40 @@ func (r *route) usable(f *flow) bool {
 
 // lookup goes through the policy rules. The errors are Reasons.
 func (b *fib) lookup(f *flow) (*route, error) {
-	for i := range b.rules {
-		rule := &b.rules[i]
-		if rule.holds(f) == rule.Invert {
-			continue
+	dst := inet.BitsOf(f.dst)
+	for i := range b.steps {
+		step := &b.steps[i]
+		if rule := step.rule; rule != nil {
+			if rule.holds(f) == rule.Invert {
+				continue
+			}
+			if err := rule.err(); err != nil {
+				return nil, err
+			}
+			if step.table == nil {
+				continue
+			}
 		}
-		switch rule.Action {
-		case RuleUnreachable:
-			return nil, ReasonRouteUnreachable
-		case RuleProhibit:
-			return nil, ReasonRouteProhibited
-		case RuleBlackhole:
-			return nil, ReasonRouteBlackhole
-		}
-		table := b.tables[rule.Table]
-		if table == nil {
-			continue
-		}
-		r := table.lookup(f)
+		r := step.table.lookupBits(dst, f)
 		if r == nil || r.Type == RouteThrow {
 			continue
 		}
 		return r, r.err()
 	}
 	return nil, ReasonNoRoute
+}
+
+// err is what the rule does instead of looking a table up.
+func (r *PolicyRule) err() error {
+	switch r.Action {
+	case RuleUnreachable:
+		return ReasonRouteUnreachable
+	case RuleProhibit:
+		return ReasonRouteProhibited
+	case RuleBlackhole:
+		return ReasonRouteBlackhole
+	}
+	return nil
 }
 
 // err is what the route's type does instead of routing.

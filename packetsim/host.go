@@ -63,6 +63,7 @@ type Host struct {
 	idle      []*walk     // walks that have ended
 	verdict   Outcome     // of the last Verdict
 	given     PacketState // of the packet that is walked
+	texts     texts
 }
 
 // routing is where a host's packets go: its devices and their addresses, and the routes by them.
@@ -72,10 +73,10 @@ type routing struct {
 	devices    []*device
 	byName     map[string]*device
 	fib4, fib6 *fib
-	routes     []route             // of both families, in the order in which they were given
-	addresses  map[netip.Addr]bool // of the devices
-	steered    []*route            // those of the routes that Steer chooses the next hop of
-	via        netip.Addr          // what it has chosen
+	routes     []route    // of both families, in the order in which they were given
+	addresses  addressSet // of the devices
+	steered    []*route   // those of the routes that Steer chooses the next hop of
+	via        netip.Addr // what it has chosen
 }
 
 // device is a Device with its settings.
@@ -123,7 +124,7 @@ func NewHost(config HostConfig) (*Host, error) {
 // Tracked connections stay, but for those that were masqueraded by a device that is down now or with an address that is gone.
 // On an error the host is as it was.
 func (h *Host) SetNetwork(devices []Device, routes []Route, rules []PolicyRule, onlyGivenRoutes bool) error {
-	b := &networkBuilder{byName: map[string]*device{}, addresses: map[netip.Addr]bool{}}
+	b := &networkBuilder{byName: map[string]*device{}}
 	if err := b.build(devices, routes, rules, onlyGivenRoutes); err != nil {
 		return fmt.Errorf("host %s: %w", h.name, err)
 	}
@@ -222,7 +223,7 @@ func (h *routing) fib(addr netip.Addr) *fib {
 type networkBuilder struct {
 	devices   []*device
 	byName    map[string]*device
-	addresses map[netip.Addr]bool
+	addresses addressSet
 	fibs      map[netfilter.Family]*fib
 	steered   []*route
 	routes    []route
@@ -251,6 +252,9 @@ func (b *networkBuilder) build(devices []Device, routes []Route, rules []PolicyR
 		if err := b.addRoute(i, &b.routes[i]); err != nil {
 			return err
 		}
+	}
+	for _, f := range b.fibs {
+		f.takeSteps()
 	}
 	return nil
 }
@@ -289,7 +293,7 @@ func (b *networkBuilder) addDevice(i int, d *device) error {
 		if !a.Prefix.IsValid() {
 			return fmt.Errorf("device %s: an address is not set", d.Name)
 		}
-		b.addresses[a.Prefix.Addr()] = true
+		b.addresses.add(a.Prefix.Addr())
 	}
 	b.devices, b.byName[d.Name] = append(b.devices, d), d
 	return nil

@@ -249,4 +249,40 @@ func hasIPv4(dev *device) bool {
 }
 
 // hasAddress says whether a device has exactly this address.
-func (h *routing) hasAddress(addr netip.Addr) bool { return h.addresses[addr] }
+func (h *routing) hasAddress(addr netip.Addr) bool { return h.addresses.has(addr) }
+
+// addressSet is a set of addresses: few in a list, which is quicker, or many by themselves.
+type addressSet struct {
+	few  []netip.Addr
+	many map[netip.Addr]bool // nil while they are few
+}
+
+// fewAddresses is up to how many addresses are few.
+const fewAddresses = 8
+
+func (s *addressSet) add(addr netip.Addr) {
+	switch {
+	case s.many != nil:
+		s.many[addr] = true
+	case len(s.few) < fewAddresses:
+		s.few = append(s.few, addr)
+	default:
+		s.many = map[netip.Addr]bool{addr: true}
+		for _, have := range s.few {
+			s.many[have] = true
+		}
+		s.few = nil
+	}
+}
+
+func (s *addressSet) has(addr netip.Addr) bool {
+	if s.many != nil {
+		return s.many[addr]
+	}
+	for i := range s.few {
+		if s.few[i] == addr {
+			return true
+		}
+	}
+	return false
+}

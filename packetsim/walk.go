@@ -367,7 +367,7 @@ func (w *walk) finish(s *skb) {
 	}
 	o.Masqueraded = s.conn.SrcNAT
 	if s.conn.DstNAT && w.told&tellDNAT != 0 {
-		o.DNAT = addrPortText(s.conn.Tuples[conntrack.Reply])
+		o.DNAT = w.h.texts.addrPort(&s.conn.Tuples[conntrack.Reply])
 	}
 	if s.conn.ChosenPort && o.To == ToForward {
 		o.Final.SrcPort = 0
@@ -377,12 +377,4 @@ func (w *walk) finish(s *skb) {
 // FinalOf is the packet's header as trace reports it.
 func FinalOf(p *inet.Packet) Final {
 	return Final{Proto: p.Proto, Src: p.Src, SrcPort: p.SrcPort, Dst: p.Dst, DstPort: p.DstPort, Mark: p.Mark}
-}
-
-// addrPortText is the source of a tuple: "ADDRESS:PORT", or "ADDRESS" for a protocol without ports.
-func addrPortText(t conntrack.Tuple) string {
-	if !t.Proto.HasPorts() {
-		return t.Src.String()
-	}
-	return netip.AddrPortFrom(t.Src, t.SrcPort).String()
 }
