@@ -10,10 +10,24 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// nftBase is a base chain of nf_tables.
+// nftBase is a base chain of nf_tables, as one host has it.
 type nftBase struct {
-	table *nftables.Table
-	chain *nftables.Chain
+	table   *nftables.Table
+	chain   *nftables.Chain
+	program *nftProgram // nil before the first packet
+	live    *nftProgram // without idle rules
+}
+
+// start is where a walk begins.
+func (b *nftBase) start(quiet bool) nftPosition {
+	if b.program == nil {
+		b.program = nftProgramOf(b.table, b.chain)
+		b.live = b.program.in(b.table)
+	}
+	if quiet {
+		return nftPosition{b.live, 0}
+	}
+	return nftPosition{b.program, 0}
 }
 
 // nftJumps is how many jumps may be open at once (NFT_JUMP_STACK_SIZE in include/net/netfilter/nf_tables.h).
@@ -31,6 +45,7 @@ type nftMachine struct {
 	targets *targets
 	s       *skb
 	wire    *maskedBytes // the packet's bytes, once a rule has asked for them
+	view    nftView
 	regs    nftRegisters
 	code    expr.Code // the verdict so far
 }
@@ -60,8 +75,8 @@ type nftWalk struct {
 
 // run takes the packet through a base chain. It is false if the packet goes no further.
 func (t *nftWalk) run(s *skb, base *nftBase) bool {
-	t.s, t.base, t.depth, t.wire = s, base, 0, nil
-	t.at = nftPosition{nftProgramOf(base.table, base.chain), 0}
+	t.s, t.base, t.depth, t.wire, t.view.has = s, base, 0, nil, 0
+	t.at = base.start(t.quiet())
 	for t.err == nil {
 		if t.at.next == len(t.at.program.rules) {
 			if t.tells() && t.at.program.chain != base.chain {
@@ -92,6 +107,9 @@ func (t *nftWalk) run(s *skb, base *nftBase) bool {
 	}
 	return false
 }
+
+// quiet says that nothing is told of the rules.
+func (t *nftMachine) quiet() bool { return t.told&(tellSteps|tellMissed) == 0 }
 
 // end forgets the packet and its chain.
 func (t *nftWalk) end() {
@@ -141,7 +159,7 @@ func (t *nftWalk) pop() bool {
 func (t *nftWalk) policy() bool {
 	drops := t.base.chain.Policy != nil && *t.base.chain.Policy == expr.Drop
 	if t.tells() {
-		t.at = nftPosition{nftProgramOf(t.base.table, t.base.chain), len(t.base.chain.Rules)}
+		t.at = nftPosition{t.base.program, len(t.base.chain.Rules)}
 		if drops {
 			t.step(Step{Kind: StepPolicy, Policy: netfilter.Drop, Verdict: "drop"})
 		} else {
@@ -153,9 +171,11 @@ func (t *nftWalk) policy() bool {
 
 // jump goes to the chain of the verdict.
 func (t *nftWalk) jump() fate {
-	to := t.target()
+	to := t.to
 	if to == nil {
-		return stopped
+		if to = t.target(); to == nil {
+			return stopped
+		}
 	}
 	if t.jumps++; t.jumps > maxJumps || t.code == expr.Jump && t.depth == nftJumps {
 		t.fail(fmt.Errorf("%w: gave up after %d jumps", errLoop, t.jumps))
@@ -166,24 +186,15 @@ func (t *nftWalk) jump() fate {
 		t.stack[t.depth] = nftPosition{t.at.program, t.at.next + 1}
 		t.depth++
 	}
+	if to.prunes && t.quiet() {
+		to = to.in(t.base.table)
+	}
 	t.at = nftPosition{to, 0}
 	return goOn
 }
 
-// nftLeads is where the verdict of a map's element leads. The element's Memo has that of a program. The chain of its name is the one of the
-// program as long as the table is the one that is known to have that.
-type nftLeads struct {
-	to   *nftProgram
-	code expr.Code
-}
-
-func (l *nftLeads) current(table *nftables.Table) bool { return l.to.table.Load() == table }
-
 // target is the chain that the verdict leads to, which is kept where the verdict is from.
 func (t *nftWalk) target() *nftProgram {
-	if t.to != nil {
-		return t.to
-	}
 	chain := t.base.table.Chain(t.chain)
 	if chain == nil {
 		t.fail(fmt.Errorf("chain %s, to which it leads, is not there", t.chain))
@@ -196,9 +207,9 @@ func (t *nftWalk) target() *nftProgram {
 	case t.element == nil:
 		t.at.program.rules[t.at.next].ops[t.op].to.Store(to)
 	case t.code == expr.Jump:
-		t.element.Memo.Store(&to.jumped)
+		t.element.Leads.Store(&nftables.Leads{Code: t.code, To: to})
 	default:
-		t.element.Memo.Store(&to.gone)
+		t.element.Leads.Store(&to.gone)
 	}
 	return to
 }

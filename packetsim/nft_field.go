@@ -25,6 +25,7 @@ const (
 	fieldMark
 	fieldIif
 	fieldOif
+	viewedFields // of those before it the machine has a view
 	fieldState
 	fieldStatus
 	fieldDirection
@@ -92,35 +93,67 @@ func (t *nftRun) load(op *nftOp) bool {
 	return t.code == expr.Continue && t.err == nil
 }
 
+// nftView is the fields of the packet that do not depend on its connection, as little-endian numbers.
+type nftView struct {
+	has   uint32     // a bit for each that the packet has; 0: the view is to be filled in
+	words [16]uint32 // of those before viewedFields
+}
+
+// look fills in the view.
+func (v *nftView) look(s *skb) {
+	proto := uint32(s.Proto)
+	v.words[fieldL4Proto], v.words[fieldMark] = proto, s.Mark
+	v.words[fieldIif], v.words[fieldOif] = deviceIndex(s.in), deviceIndex(s.out)
+	v.has = 1<<fieldNFProto | 1<<fieldMark | 1<<fieldIif | 1<<fieldOif
+	if s.Is6() {
+		v.words[fieldNextHeader6], v.words[fieldNFProto] = proto, ipv6Family
+		if v.has |= 1 << fieldNextHeader6; !isExtensionHeader(s.Proto) {
+			v.has |= 1 << fieldL4Proto
+		}
+	} else {
+		v.words[fieldProtocol4], v.words[fieldNFProto] = proto, ipv4Family
+		v.has |= 1<<fieldProtocol4 | 1<<fieldL4Proto
+		v.addr4(fieldSrc4, s.Src)
+		v.addr4(fieldDst4, s.Dst)
+	}
+	if s.Proto.HasPorts() {
+		v.words[fieldSrcPort], v.words[fieldDstPort] = bigPort(s.SrcPort), bigPort(s.DstPort)
+		v.has |= 1<<fieldSrcPort | 1<<fieldDstPort
+	}
+}
+
+func (v *nftView) addr4(f nftField, addr netip.Addr) {
+	if addr.Is4() {
+		raw := addr.As4()
+		v.words[f] = binary.LittleEndian.Uint32(raw[:])
+		v.has |= 1 << f
+	}
+}
+
 // field is a field of the packet as a little-endian number. It is false where the field is not what its name says.
 func (t *nftMachine) field(f nftField) (uint32, bool) {
+	if t.view.has>>(f&31)&1 != 0 {
+		return t.view.words[f&15], true
+	}
+	return t.otherField(f)
+}
+
+// otherField is a field that the view does not have, or not yet.
+func (t *nftMachine) otherField(f nftField) (uint32, bool) {
+	switch {
+	case f >= viewedFields:
+		return t.connField(f)
+	case t.view.has == 0:
+		t.view.look(t.s)
+		return t.view.words[f], t.view.has>>f&1 != 0
+	}
+	return 0, false
+}
+
+// connField is a field that depends on the packet's connection.
+func (t *nftMachine) connField(f nftField) (uint32, bool) {
 	s := t.s
 	switch f {
-	case fieldSrc4:
-		return addr4(s.Src)
-	case fieldDst4:
-		return addr4(s.Dst)
-	case fieldProtocol4:
-		return uint32(s.Proto), !s.Is6()
-	case fieldNextHeader6:
-		return uint32(s.Proto), s.Is6()
-	case fieldSrcPort:
-		return bigPort(s.SrcPort), s.Proto.HasPorts()
-	case fieldDstPort:
-		return bigPort(s.DstPort), s.Proto.HasPorts()
-	case fieldL4Proto:
-		return uint32(s.Proto), !s.Is6() || !isExtensionHeader(s.Proto)
-	case fieldNFProto:
-		if s.Is6() {
-			return uint32(ipv6Family), true
-		}
-		return uint32(ipv4Family), true
-	case fieldMark:
-		return s.Mark, true
-	case fieldIif:
-		return deviceIndex(s.in), true
-	case fieldOif:
-		return deviceIndex(s.out), true
 	case fieldState:
 		return nftState(s), true
 	case fieldStatus:
@@ -138,14 +171,6 @@ const (
 	ipv4Family = 2
 	ipv6Family = 10
 )
-
-func addr4(addr netip.Addr) (uint32, bool) {
-	if !addr.Is4() {
-		return 0, false
-	}
-	raw := addr.As4()
-	return binary.LittleEndian.Uint32(raw[:]), true
-}
 
 func bigPort(port uint16) uint32 { return uint32(port>>8 | port<<8) }
 

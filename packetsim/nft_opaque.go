@@ -2,6 +2,7 @@ package packetsim
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
@@ -22,7 +23,7 @@ func (t *nftWalk) notKnown(r *nftRule) {
 		return
 	}
 	opaque := &OpaqueError{Host: e.Host, Extension: strings.TrimPrefix(e.Expression, notSupported), Table: e.Table, Chain: e.Chain,
-		Number: t.at.next + 1, Native: e}
+		Number: slices.Index(t.at.program.chain.Rules, r.rule) + 1, Native: e}
 	if t.told&guess == 0 {
 		t.err = opaque
 		return

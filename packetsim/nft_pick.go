@@ -2,6 +2,7 @@ package packetsim
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"time"
 
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
@@ -11,16 +12,32 @@ import (
 // mostChoices is up to how many drawn numbers what a map has for them is kept with the rule.
 const mostChoices = 1024
 
-// nftQuick is what a map without a name, which nobody changes, has for each of a few drawn numbers: five to eight bytes, as an endpoint of
-// IPv4 has.
-type nftQuick [8]uint64
+// nftEndpoint is a rule as a service's chain has it: packets of one protocol go to one of a few endpoints of IPv4 that is drawn.
+type nftEndpoint struct {
+	proto uint32
+	of    uint32
+	// choices are the addresses and ports: what a map without a name, which nobody changes, has for each of the drawn numbers.
+	choices [8]uint64
+}
+
+// toEndpoint is a rule that translates to an endpoint. It is false, and nothing has been done, if its operations are to be run.
+func (t *nftRun) toEndpoint(x *nftEndpoint) bool {
+	proto, ok := t.field(fieldL4Proto)
+	if !ok || t.s.Is6() {
+		return false
+	}
+	if proto != x.proto {
+		t.code = expr.Break
+		return true
+	}
+	var to [8]byte
+	binary.LittleEndian.PutUint64(to[:], x.choices[drawOneOf(t.chance, x.of)%uint32(len(x.choices))])
+	t.bound(t.targets.dnatTo(t.s.conn, netip.AddrFrom4([4]byte(to[:4])), binary.BigEndian.Uint16(to[4:])))
+	return true
+}
 
 // pick draws a number and looks it up.
 func (t *nftRun) pick(op *nftOp) {
-	if quick := op.quick; quick != nil && !t.tells() {
-		t.regs.put8(op.dreg, quick[drawOneOf(t.chance, op.want)%uint32(len(quick))])
-		return
-	}
 	found := op.found.Load()
 	if found == nil {
 		if found = t.newChoices(op); found == nil {
@@ -68,26 +85,28 @@ func choiceOf(set *nftables.Set, n *expr.Numgen, drawn uint32) *nftables.Element
 	return set.Find(key[:], time.Time{})
 }
 
-// choose gives the rule's operations that pick one of a few choices what they pick from. The first has the room for it, if there is any.
-func (r *nftRule) choose(table *nftables.Table, room *nftQuick) {
-	for i := range r.ops {
-		op := &r.ops[i]
-		if op.kind != nftPick {
-			continue
-		}
-		n, set := r.rule.Exprs[op.from].(*expr.Numgen), table.Set(r.rule.Exprs[op.end-1].(*expr.Lookup).Set)
-		if room == nil {
-			room = &nftQuick{}
-		}
-		if isConstantChoice(set) && room.fill(set, n) {
-			op.quick, room = room, nil
-		}
+// choose finds out whether the rule translates to endpoints that are drawn, for which there may be room.
+func (r *nftRule) choose(table *nftables.Table, room *nftEndpoint) {
+	if len(r.ops) != 3 {
+		return
+	}
+	test, pick, nat := &r.ops[0], &r.ops[1], &r.ops[2]
+	if test.kind != nftTest || test.field != fieldL4Proto || test.not || test.mask&test.xor != 0xff || pick.kind != nftPick ||
+		nat.kind != nftNAT || nat.field != ipv4Family || nat.sreg != pick.dreg || nat.dreg != pick.dreg+4 {
+		return
+	}
+	n, set := r.rule.Exprs[pick.from].(*expr.Numgen), table.Set(r.rule.Exprs[pick.end-1].(*expr.Lookup).Set)
+	if room == nil {
+		room = &nftEndpoint{}
+	}
+	if isConstantChoice(set) && room.fill(set, n) {
+		room.proto, room.of, r.endpoint = test.want, n.Modulus, room
 	}
 }
 
 // fill fills in the choices. It is false if there are many, or if one has something else or nothing.
-func (q *nftQuick) fill(set *nftables.Set, n *expr.Numgen) bool {
-	if int(n.Modulus) > len(q) || set.DataLen <= 4 || set.DataLen > 8 {
+func (x *nftEndpoint) fill(set *nftables.Set, n *expr.Numgen) bool {
+	if int(n.Modulus) > len(x.choices) || set.DataLen <= 4 || set.DataLen > 8 {
 		return false
 	}
 	for i := range n.Modulus {
@@ -97,7 +116,7 @@ func (q *nftQuick) fill(set *nftables.Set, n *expr.Numgen) bool {
 		}
 		var eight [8]byte
 		copy(eight[:], e.Data.Bytes)
-		q[i] = binary.LittleEndian.Uint64(eight[:])
+		x.choices[i] = binary.LittleEndian.Uint64(eight[:])
 	}
 	return true
 }

@@ -2,6 +2,7 @@ package packetsim
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync/atomic"
 
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
@@ -9,24 +10,28 @@ import (
 )
 
 // nftProgram is a chain of nf_tables as walks read it, kept in the chain's Memo. What a packet to one of many services needs of it lies
-// together, since nothing of it is in the processor's cache.
+// together, since nothing of it is in the processor's cache: the fields that come first, and the rule of a chain that has one.
 type nftProgram struct {
 	// table is one that is known to have the chain, so that a jump that led here before leads here again.
 	table atomic.Pointer[nftables.Table]
+	gone  nftables.Leads // what elements keep whose verdicts go here
+	rules []nftRule
 	chain *nftables.Chain
-	// jumped and gone are what elements keep whose verdicts lead here.
-	jumped, gone nftLeads
-	rules        []nftRule
+	// live is the chain without its idle rules, in the table that it has; nil: nobody has asked.
+	live   atomic.Pointer[nftProgram]
+	prunes bool // some rule may be idle
 }
 
 // nftRule is a rule and what it does.
 type nftRule struct {
-	rule *nftables.Rule
-	ops  []nftOp
+	ops      []nftOp
+	rule     *nftables.Rule
+	endpoint *nftEndpoint // nil if it does something else
+	early    *nftOp       // a test to begin with, nil for none
 }
 
 // nftCompiled is what the Memo of a rule of a long chain has, of which a commit changes few.
-type nftCompiled struct{ ops []nftOp }
+type nftCompiled struct{ nftRule }
 
 // longNFTChain is from how many rules on those that a commit has not changed are not compiled again.
 const longNFTChain = 32
@@ -47,18 +52,18 @@ func newNFTProgram(table *nftables.Table, chain *nftables.Chain) *nftProgram {
 	case n == 1:
 		room := &struct {
 			nftProgram
-			rule  [1]nftRule
-			ops   [3]nftOp
-			quick nftQuick
+			rule     [1]nftRule
+			endpoint nftEndpoint
+			ops      [3]nftOp
 		}{}
 		x, room.rules = &room.nftProgram, room.rule[:]
-		room.rule[0] = nftRule{chain.Rules[0], compileNFT(chain.Rules[0].Exprs, room.ops[:])}
-		room.rule[0].choose(table, &room.quick)
+		room.rule[0] = nftRule{rule: chain.Rules[0], ops: compileNFT(chain.Rules[0].Exprs, room.ops[:])}
+		room.rule[0].choose(table, &room.endpoint)
 	case n < longNFTChain:
 		x = &nftProgram{rules: make([]nftRule, n)}
 		room := make([]nftOp, countNFTOpsOf(chain.Rules))
 		for i, rule := range chain.Rules {
-			x.rules[i] = nftRule{rule, compileNFT(rule.Exprs, room)}
+			x.rules[i] = nftRule{rule: rule, ops: compileNFT(rule.Exprs, room)}
 			x.rules[i].choose(table, nil)
 			room = room[len(x.rules[i].ops):]
 		}
@@ -68,7 +73,8 @@ func newNFTProgram(table *nftables.Table, chain *nftables.Chain) *nftProgram {
 			x.rules[i] = nftOpsOf(table, rule)
 		}
 	}
-	x.chain, x.jumped, x.gone = chain, nftLeads{x, expr.Jump}, nftLeads{x, expr.Goto}
+	x.chain, x.gone = chain, nftables.Leads{Code: expr.Goto, To: x}
+	x.prunes = len(x.rules) < longNFTChain && slices.ContainsFunc(x.rules, nftRule.mayIdle)
 	return x
 }
 
@@ -76,11 +82,11 @@ func newNFTProgram(table *nftables.Table, chain *nftables.Chain) *nftProgram {
 func nftOpsOf(table *nftables.Table, rule *nftables.Rule) nftRule {
 	known, _ := rule.Memo.Load().(*nftCompiled)
 	if known == nil {
-		known = &nftCompiled{ops: compileNFT(rule.Exprs, nil)}
-		(&nftRule{rule, known.ops}).choose(table, nil)
+		known = &nftCompiled{nftRule{rule: rule, ops: compileNFT(rule.Exprs, nil)}}
+		known.choose(table, nil)
 		rule.Memo.Store(known)
 	}
-	return nftRule{rule, known.ops}
+	return known.nftRule
 }
 
 // countNFTOpsOf is of how many operations rules are.
@@ -113,8 +119,7 @@ const (
 type nftOp struct {
 	to    atomic.Pointer[nftProgram]
 	found atomic.Pointer[nftFound]
-	quick *nftQuick // of nftPick, nil if the choices are others
-	mask  uint32    // of the four bytes, as a little-endian number
+	mask  uint32 // of the four bytes, as a little-endian number
 	xor   uint32
 	want  uint32 // with nftVerdict the code, with nftPick how many numbers there are
 	kind  nftKind
@@ -125,6 +130,8 @@ type nftOp struct {
 	sreg  uint8
 	from  uint8 // the expressions of the rule, which has at most 128 of them
 	end   uint8
+	// gather is, for the first of several loads behind which the look-up of what they load comes, how many they are; else 0.
+	gather uint8
 }
 
 // nftFound is what a look-up found: a set of a table, or the elements of all numbers that can be drawn, nil where there is none.
@@ -147,7 +154,37 @@ func compileNFT(exprs []expr.Expr, room []nftOp) []nftOp {
 		i += op.compileNext(exprs[i:])
 		op.end = uint8(i)
 	}
+	noteGathers(ops[:n])
 	return ops[:n]
+}
+
+// noteGathers finds the loads of neighbouring registers that the look-up of all of them follows.
+func noteGathers(ops []nftOp) {
+	for i := range ops {
+		if ops[i].kind != nftLookup {
+			continue
+		}
+		for loads := 1; loads <= min(i, mostGathered); loads++ {
+			first := ops[i-loads : i]
+			if !loadsInOrder(first, ops[i].sreg) {
+				continue
+			}
+			first[0].gather = uint8(loads) // of which only that counts which has as many words as the set's keys
+		}
+	}
+}
+
+// mostGathered is how many words of a key are gathered at most.
+const mostGathered = 4
+
+// loadsInOrder says that operations load registers one behind the other.
+func loadsInOrder(ops []nftOp, from uint8) bool {
+	for i := range ops {
+		if ops[i].kind != nftLoad || int(ops[i].dreg) != int(from)+4*i {
+			return false
+		}
+	}
+	return true
 }
 
 // countNFTOps is of how many operations the expressions are.

@@ -12,22 +12,54 @@ import (
 func (t *nftWalk) rule() {
 	r := &t.at.program.rules[t.at.next]
 	t.code, t.to, t.element, t.rejected, t.looked = expr.Continue, nil, nil, nil, t.looked[:0]
-	for i := range r.ops {
+	if t.regs.tainted || !t.quiet() {
+		t.rest(r, 0)
+		return
+	}
+	if r.endpoint != nil && t.toEndpoint(r.endpoint) {
+		return
+	}
+	if r.early != nil && t.fails(r.early) {
+		t.code = expr.Break
+		return
+	}
+	for i := 0; i < len(r.ops); i++ {
 		op := &r.ops[i]
-		if op.kind <= nftLoad && !t.regs.tainted {
-			if have, ok := t.field(op.field); ok {
-				have &= op.mask
-				t.regs.set4(op.dreg, have)
-				if op.kind == nftLoad || ((have^op.want)&op.xor == 0) != op.not {
-					continue
-				}
-				t.op, t.code = i, expr.Break
+		switch {
+		case op.gather > 0 && t.gather(r.ops[i:i+int(op.gather)+1]):
+			if i += int(op.gather); t.code != expr.Continue {
+				return
+			}
+		case op.kind > nftLoad:
+			t.rest(r, i)
+			return
+		default:
+			have, ok := t.field(op.field)
+			if !ok {
+				t.rest(r, i)
+				return
+			}
+			have &= op.mask
+			t.regs.set4(op.dreg, have)
+			if op.kind == nftTest && ((have^op.want)&op.xor == 0) == op.not {
+				t.code = expr.Break
 				return
 			}
 		}
-		t.runOp(op)
-		if t.code != expr.Continue || t.err != nil {
-			t.op = i
+	}
+}
+
+// fails says that a test of a field does not hold, and changes nothing.
+func (t *nftWalk) fails(op *nftOp) bool {
+	have, ok := t.field(op.field)
+	return ok && ((have&op.mask^op.want)&op.xor == 0) == op.not
+}
+
+// rest runs the operations of a rule from one on, each by itself. What is told of the walk needs the one at which it ended.
+func (t *nftWalk) rest(r *nftRule, first int) {
+	for i := first; i < len(r.ops); i++ {
+		t.op = i
+		if t.runOp(&r.ops[i]); t.code != expr.Continue || t.err != nil {
 			break
 		}
 	}
@@ -104,6 +136,7 @@ func (t *nftRun) verdict(op *nftOp) {
 
 // runExpr runs an expression, whether it is one of a rule, of an element or an object. This is the list of those that are walked.
 func (t *nftRun) runExpr(x expr.Expr) {
+	t.view.has = 0 // it may change the packet
 	switch x := x.(type) {
 	case *expr.Immediate:
 		t.regs.put(x.Dreg.Offset(), x.Data.Bytes)

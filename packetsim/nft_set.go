@@ -46,17 +46,11 @@ func (t *nftRun) lookupOf(op *nftOp) *expr.Lookup {
 	return t.at.program.rules[t.at.next].rule.Exprs[op.end-1].(*expr.Lookup)
 }
 
-// lookup is lookup (net/netfilter/nft_lookup.c). A look-up that found its set in this table before finds it again.
+// lookup is lookup (net/netfilter/nft_lookup.c).
 func (t *nftRun) lookup(op *nftOp) {
-	in := op.found.Load()
-	if in == nil || in.table != t.base.table {
-		x := t.lookupOf(op)
-		set := t.setOf(x, x.Set)
-		if set == nil {
-			return
-		}
-		in = &nftFound{table: t.base.table, set: set, bare: isBare(set)}
-		op.found.Store(in)
+	in := t.foundBy(op)
+	if in == nil {
+		return
 	}
 	var e *nftables.Element
 	if t.regs.tainted {
@@ -84,6 +78,65 @@ func (t *nftRun) lookup(op *nftOp) {
 	}
 }
 
+// foundBy is the set of a look-up; nil if there is none, which ends the walk. A look-up that found its set in this table before finds it
+// again.
+func (t *nftRun) foundBy(op *nftOp) *nftFound {
+	if in := op.found.Load(); in != nil && in.table == t.base.table {
+		return in
+	}
+	x := t.lookupOf(op)
+	set := t.setOf(x, x.Set)
+	if set == nil {
+		return nil
+	}
+	in := &nftFound{table: t.base.table, set: set, bare: isBare(set)}
+	op.found.Store(in)
+	return in
+}
+
+// gather is loads of whole fields and the look-up of what they have loaded, the last of the operations, at once. It is false, and nothing
+// but registers that the loads fill has changed, if they are to be run one by one.
+func (t *nftRun) gather(ops []nftOp) bool {
+	loads, op := ops[:len(ops)-1], &ops[len(ops)-1]
+	in := op.found.Load()
+	if in == nil || in.table != t.base.table || !in.bare || int(in.set.KeyLen) != 4*len(loads) || len(t.targets.memory.nftSets.layers) > 0 {
+		return false
+	}
+	var words [4]uint32
+	for i := range loads {
+		word, ok := t.field(loads[i].field)
+		if !ok {
+			return false
+		}
+		words[i&3] = word
+		t.regs.set4(loads[i].dreg, word)
+	}
+	e, beside := in.set.FindKey(nftables.KeyOfWords(&words, len(loads)), t.regs.data[op.sreg:][:4*len(loads)])
+	switch {
+	case (e != nil) == op.not:
+		t.code = expr.Break
+	case e == nil || !op.maps:
+	case beside == nil || !t.follows(beside.Load(), e):
+		if t.mapped(op, e); beside != nil && t.to != nil {
+			beside.Store(e.Leads.Load())
+		}
+	}
+	return true
+}
+
+// follows takes the way that an element's verdict led before. It is false if that is not known for this table.
+func (t *nftRun) follows(leads *nftables.Leads, e *nftables.Element) bool {
+	if leads == nil {
+		return false
+	}
+	to := leads.To.(*nftProgram)
+	if to.table.Load() != t.base.table {
+		return false
+	}
+	t.code, t.to, t.element = leads.Code, to, e
+	return true
+}
+
 // isBare says that the elements of a set have no expressions.
 func isBare(set *nftables.Set) bool {
 	return len(set.Exprs) == 0 && set.Flags&setChanges == 0 && !set.Counts()
@@ -97,11 +150,8 @@ func (t *nftRun) mapped(op *nftOp, e *nftables.Element) {
 	if !op.maps {
 		return
 	}
-	if leads, _ := e.Memo.Load().(*nftLeads); leads != nil && leads.current(t.base.table) {
-		t.code, t.to, t.element = leads.code, leads.to, e
-		return
-	}
 	switch {
+	case t.follows(e.Leads.Load(), e):
 	case e.Data == nil:
 	case e.Data.Verdict != nil:
 		t.code, t.chain, t.element = e.Data.Verdict.Code, e.Data.Verdict.Chain, e

@@ -3,35 +3,61 @@ package nftables
 import (
 	"encoding/binary"
 	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
 // setIndex finds elements of a set without intervals by their keys, each a wait for memory at most. It is made of a set that is asked often
 // and may be asked after later versions of the set, too: what they have changed is stale.
 type setIndex struct {
-	slots []indexSlot // a power of two of them, at most three of four in use
+	slots []indexSlot // a power of two of them, at most half of them in use
 }
 
-// indexSlot is an element and its key as numbers.
+// indexSlot is an element and its key as numbers, in 32 bytes. It has what walks ask an element for beside that, so that they need not wait
+// for the element's own memory.
 type indexSlot struct {
-	key     indexKey
-	element *Element // nil: nobody is here
+	key     Key
+	element *Element              // nil: nobody is here
+	leads   atomic.Pointer[Leads] // the element's, as it was last seen here
 }
 
-// indexKey is a key of up to longestIndexed bytes, all keys of a set being of the same length.
-type indexKey struct{ low, high uint64 }
+// Leads is where the verdict of an element leads, as walks keep it with the element.
+type Leads struct {
+	Code expr.Code
+	To   any // the chain, in the form that walks have of it
+}
+
+// Key is a key of up to longestIndexed bytes as numbers, all keys of a set being of the same length.
+type Key struct{ low, high uint64 }
+
+// KeyOfWords is the key of so many words, 1 to 4, each as a little-endian number.
+func KeyOfWords(words *[4]uint32, n int) Key {
+	pair := func(at int) uint64 { return uint64(words[at&3]) | uint64(words[(at+1)&3])<<32 }
+	switch n {
+	case 1:
+		return Key{low: uint64(words[0]) | uint64(words[0])<<32}
+	case 2:
+		return Key{pair(0), pair(0)}
+	case 3:
+		return Key{pair(0), pair(1)}
+	}
+	return Key{pair(0), pair(2)}
+}
 
 // longestIndexed is the length of the longest keys that are indexed.
 const longestIndexed = 16
 
 // indexKeyOf reads the first bytes and the last ones, which may be the same.
-func indexKeyOf(key []byte) indexKey {
+func indexKeyOf(key []byte) Key {
 	switch n := len(key); {
 	case n >= 8:
-		return indexKey{binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[n-8:])}
+		return Key{binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[n-8:])}
 	case n >= 4:
-		return indexKey{low: uint64(binary.LittleEndian.Uint32(key)) | uint64(binary.LittleEndian.Uint32(key[n-4:]))<<32}
+		return Key{low: uint64(binary.LittleEndian.Uint32(key)) | uint64(binary.LittleEndian.Uint32(key[n-4:]))<<32}
 	default:
-		var k indexKey
+		var k Key
 		for _, b := range key {
 			k.low = k.low<<8 | uint64(b)
 		}
@@ -40,7 +66,7 @@ func indexKeyOf(key []byte) indexKey {
 }
 
 // hash multiplies and folds the product, so that each bit of the key reaches all others.
-func (k indexKey) hash() uint64 {
+func (k Key) hash() uint64 {
 	high, low := bits.Mul64(k.low^0x9e3779b97f4a7c15, k.high^0xe7037ed1a0b428db)
 	return high ^ low ^ bits.RotateLeft64(k.high, 32) // which counts alone where the product is 0
 }
@@ -48,7 +74,7 @@ func (k indexKey) hash() uint64 {
 // newSetIndex is of all elements of a set.
 func newSetIndex(m *members) *setIndex {
 	size := 1
-	for size*3 < m.hashed.Len()*4 {
+	for size < m.hashed.Len()*2 {
 		size *= 2
 	}
 	x := &setIndex{make([]indexSlot, size)}
@@ -57,7 +83,8 @@ func newSetIndex(m *members) *setIndex {
 		at := k.hash()
 		for ; x.at(at).element != nil; at++ {
 		}
-		*x.at(at) = indexSlot{k, e}
+		slot := x.at(at)
+		slot.key, slot.element = k, e
 		return true
 	})
 	return x
@@ -65,11 +92,11 @@ func newSetIndex(m *members) *setIndex {
 
 func (x *setIndex) at(hash uint64) *indexSlot { return &x.slots[hash&uint64(len(x.slots)-1)] }
 
-// find is the element of a key; nil if there was none when the index was made.
-func (x *setIndex) find(k indexKey, hash uint64) *Element {
+// find is the slot of a key. It has no element if there was none when the index was made.
+func (x *setIndex) find(k Key, hash uint64) *indexSlot {
 	for at := hash; ; at++ {
 		if s := x.at(at); s.key == k || s.element == nil {
-			return s.element
+			return s
 		}
 	}
 }
@@ -115,7 +142,20 @@ func (m *members) byIndex(x *setIndex, key []byte) *Element {
 		e, _ := m.hashed.GetBytes(key)
 		return e
 	}
-	return x.find(k, hash)
+	return x.find(k, hash).element
+}
+
+// FindKey is Find for a key of whole words, which is given as numbers too, in a set whose elements never expire. leads is where to keep the
+// element's Leads beside its key, so that the next walk need not ask the element for them; nil if there is no such place.
+func (s *Set) FindKey(k Key, key []byte) (e *Element, leads *atomic.Pointer[Leads]) {
+	m := s.members.Load()
+	if x := m.index.Load(); x != nil && m.catchall == nil {
+		if hash := k.hash(); m.stale == nil || !m.stale.has(hash) {
+			slot := x.find(k, hash)
+			return slot.element, &slot.leads
+		}
+	}
+	return m.find(&s.SetSpec, key, time.Time{}), nil
 }
 
 // inherit keeps the index of the members that these were copied from.

@@ -27,8 +27,8 @@ type setID struct{ _ byte }
 
 // Element is a member of a set.
 type Element struct {
-	// Memo is as that of a Chain.
-	Memo atomic.Value
+	// Leads is where the verdict leads, once a walk has gone there; nil before.
+	Leads atomic.Pointer[Leads]
 	ElementSpec
 	// Deadline is when it expires; zero: never.
 	Deadline time.Time
@@ -41,6 +41,12 @@ func (e *Element) Live(now time.Time) bool { return e.Deadline.IsZero() || now.B
 
 // Len is the number of elements that the kernel holds, beginnings and ends of intervals each, expired ones too.
 func (s *Set) Len() int { return s.members.Load().len() }
+
+// IsEmpty says that the set has no element, also no expired one and no catch-all one.
+func (s *Set) IsEmpty() bool {
+	m := s.members.Load()
+	return m.len() == 0 && m.catchall == nil
+}
 
 // Find is the element that a packet's key meets; nil if there is none.
 func (s *Set) Find(key []byte, now time.Time) *Element {
