@@ -150,6 +150,9 @@ func (j *judging) send(s *send) error {
 		j.v.Refused = refusalReason(err)
 		return nil
 	}
+	if j.quietly(in, outcomes); j.v.Disagreement != "" {
+		return nil
+	}
 	if slices.ContainsFunc(outcomes, j.copyComesIn) {
 		j.v.Refused = "a copy comes in again, which looks like the packet, and which the node may answer"
 		return nil
