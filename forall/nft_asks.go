@@ -253,14 +253,17 @@ func (a *nftAsking) lookup(x *expr.Lookup) {
 		if !x.Invert && boxes.catchall == nil && !setChanges(set) && r.of.view == 1 {
 			a.needOf(diagram.SetOf(in...))
 		}
-		if groups := a.run.groupsOf(x, boxes, runs); groups != nil && r.of.view == 1 {
+		groups := a.run.groupsOf(x, boxes, runs)
+		switch {
+		case len(in) == 0: // the destination is looked up though nothing is there
+			a.asks = alone(a.asks, diagram.Interval{Last: a.b.s.Limit(vDst)})
+		case groups != nil && r.of.view == 1:
 			a.asks = append(a.asks, groups...)
-			continue
+		case a.b.selves.on && len(runs) == 1 && boxes.alike(x):
+			a.asks = inGroup(a.asks, a.b.selves.groups.number(groupKey{set: boxes}), diagram.SetOf(in...)...)
+		default:
+			a.asks = alone(a.asks, in...) // each for itself: elements side by side may lead to different chains
 		}
-		if len(in) == 0 { // the destination is looked up though nothing is there
-			in = append(in, diagram.Interval{Last: a.b.s.Limit(vDst)})
-		}
-		a.asks = alone(a.asks, in...) // each for itself: elements side by side may lead to different chains
 	}
 	isVerdict := x.Dreg == expr.RegVerdict
 	if size := a.b.addrSize(); x.Map && !isVerdict && int(set.DataLen) >= size {

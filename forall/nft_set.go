@@ -89,6 +89,11 @@ func boxesIn(s *nftables.Set, elements iter.Seq[*nftables.Element]) *boxes {
 	return made
 }
 
+// alike says whether it makes no difference to a look-up which element of a set it meets.
+func (x *boxes) alike(e *expr.Lookup) bool {
+	return !e.Map && !slices.ContainsFunc(x.all, func(b box) bool { return len(b.element.Exprs) > 0 })
+}
+
 // before is the key before another one.
 func before(key []byte) []byte {
 	out := bytes.Clone(key)

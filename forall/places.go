@@ -49,6 +49,14 @@ func alone(to []asked, intervals ...diagram.Interval) []asked {
 	return to
 }
 
+// inGroup are intervals that are asked for alike.
+func inGroup(to []asked, group int32, intervals ...diagram.Interval) []asked {
+	for _, i := range intervals {
+		to = append(to, asked{i, group})
+	}
+	return to
+}
+
 // slice is destinations that lie together and have one view.
 type slice struct {
 	diagram.Interval

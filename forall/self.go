@@ -16,14 +16,17 @@ import (
 // vSelf is whether the source is the destination that the packet was translated to. No fates have it in the end.
 const vSelf = diagram.Var(math.MaxUint16 - 1)
 
-// selves are the groups of destinations that look-ups of this kind ask for alike.
+// selves are the groups of destinations that look-ups ask for alike: of this kind, or in sets of nothing but destinations.
 type selves struct {
 	on     bool
 	groups numbered[groupKey]
-	asked  map[*expr.Lookup]bool // the look-ups that ask in groups
+	asked  map[*expr.Lookup]bool // the look-ups of this kind that ask in groups
 	// failed says that something was asked of a group that is not the same for all in it. All is worked out again then, without groups.
 	failed bool
 }
+
+// some says whether there are look-ups that ask in groups if a packet comes from itself.
+func (s *selves) some() bool { return len(s.asked) > 0 }
 
 // groupKey is a set, and what its elements have beside a destination.
 type groupKey struct {
@@ -123,7 +126,7 @@ func (x *nftRun) ifSelf(found diagram.ID) diagram.ID {
 
 // bySelf renames the atoms of a way behind a translation, and puts the source in that is the target.
 func bySelf(b *builder, of *targetKey, as func(diagram.Atom) diagram.Atom) diagram.ID {
-	if len(b.selves.groups.all) == 0 {
+	if !b.selves.some() {
 		return b.s.Rename(of.walk, as)
 	}
 	others, self := b.s.RenameWhere(of.walk, vSelf, false, as), b.s.RenameWhere(of.walk, vSelf, true, as)

@@ -22,7 +22,7 @@ func (b *builder) walkTarget(st state) diagram.ID {
 	to := st.to
 	st.to = someTarget
 	key := targetKey{walk: b.walk(st), to: to}
-	if target := b.names.targetOf(to); len(b.selves.groups.all) > 0 && target.addr.IsValid() {
+	if target := b.names.targetOf(to); b.selves.some() && target.addr.IsValid() {
 		key.who = b.names.source(valueOf(target.addr))
 	}
 	if known, is := b.targeted.get(key); is {
