@@ -57,6 +57,7 @@ const (
 	readsDevices                   // how the packet came, and by which device it leaves
 	readsWay
 	readsView
+	marks      // looks at the mark or changes it
 	translates // the destination
 )
 
@@ -132,6 +133,9 @@ func (o *outcomes) restore(c *chain, st, plain, after *state) {
 	if c.reads&readsWay == 0 {
 		after.way, after.routed = st.way, st.routed
 	}
+	if c.reads&marks == 0 {
+		after.mark = st.mark
+	}
 	if after.to == plain.to || after.to < someTarget && !o.names.targetOf(after.to).addr.IsValid() {
 		after.view = st.view
 	}
@@ -148,6 +152,9 @@ func (p *places) plainFor(c *chain, st state) state {
 	}
 	if c.reads&readsWay == 0 {
 		st.way, st.routed = 0, false
+	}
+	if c.reads&marks == 0 {
+		st.mark = 0
 	}
 	if c.reads&translates != 0 && p.goalViews[p.numberOf(st.view)] {
 		return st // whether it is moved depends on the view

@@ -180,7 +180,7 @@ func (b *builder) iptAsks(c *chain, r *iptRule) (asks []asked, read reads) {
 			c.goals = append(c.goals, to)
 		}
 	}
-	return asks, b.stateOfReading(of.Reading)
+	return asks, b.stateOfReading(of.Reading) | marks // targets do not say that they change it
 }
 
 // stateOfReading is what of a state is looked at or changed by what reads so.
@@ -194,6 +194,7 @@ func (b *builder) stateOfReading(r netfilter.Reading) (read reads) {
 		{netfilter.ReadsRoute, readsWay | readsDevices | readsHook},
 		{netfilter.ReadsHost | netfilter.ReadsTranslated | netfilter.ReadsFirst, readsView},
 		{netfilter.ReadsHook | netfilter.ReadsHeader | netfilter.ReadsCount | netfilter.ReadsElse | netfilter.ReadsUnknown, readsHook},
+		{netfilter.ReadsMark | netfilter.ReadsRoute | netfilter.ReadsHost | netfilter.ReadsElse | netfilter.ReadsUnknown, marks},
 		{netfilter.ChangesDst, translates},
 	} {
 		if r.Has(of.reading) {
