@@ -40,5 +40,9 @@ func Views(h *packetsim.Host, o Options) (int, bool) {
 	b := newBuilder(w, w.newStore(), t, New, &o)
 	b.selves.on = !o.alone
 	rootIn(b, w.store)
-	return len(b.views) - hereView, b.selves.failed
+	walked := map[int32]bool{}
+	for i := range b.slices {
+		walked[b.slices[i].view] = true
+	}
+	return len(walked), b.selves.failed
 }

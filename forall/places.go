@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/forall/internal/diagram"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 )
 
 // places are the destinations as far as the host can tell them apart. Rules and routing ask for sets of destinations; those that are in
@@ -119,6 +120,11 @@ func (p *places) newView(v diagram.Value, slice int32) int32 {
 func (p *places) viewOf(addr netip.Addr) int32 {
 	v := valueOf(addr)
 	p.sight.strayed = p.sight.strayed || p.sight.known != nil && !p.sight.known.Has(v)
+	return p.lateView(v)
+}
+
+// lateView is viewOf for a destination that some packet has that is worked out.
+func (p *places) lateView(v diagram.Value) int32 {
 	class := p.classes.of(v)
 	known := p.lateOf[class]
 	if known == 0 {
@@ -126,6 +132,15 @@ func (p *places) viewOf(addr netip.Addr) int32 {
 		p.lateOf[class] = known
 	}
 	return known
+}
+
+// behindNAT is a state in which it is decided what the destination is translated to. If it stays as it is, what comes behind tells it from
+// few others, so that it is walked once for most services.
+func (p *places) behindNAT(st state) state {
+	if st.bound[conntrack.Destination] && st.view == hereView && st.orig == 0 {
+		st.view = p.lateView(p.views[hereView].value)
+	}
+	return st
 }
 
 // sliceOf is the number of the slice that has a destination.

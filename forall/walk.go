@@ -108,7 +108,7 @@ func (b *builder) nat(st state, e *packetsim.HookEntry) diagram.ID {
 	}
 	if int(st.sub) == len(e.Chains) {
 		st.bound[e.Side] = true
-		return b.next(st)
+		return b.next(b.behindNAT(st))
 	}
 	return b.s.Replace(b.run(&e.Chains[st.sub], st), func(a diagram.Atom) diagram.ID {
 		_, after := b.stateOf(a)
@@ -120,7 +120,7 @@ func (b *builder) nat(st state, e *packetsim.HookEntry) diagram.ID {
 			after.at, after.sub = after.at+1, 0
 			return b.onward(b.routeOut(after, true))
 		}
-		return b.next(after)
+		return b.next(b.behindNAT(after))
 	})
 }
 
