@@ -30,71 +30,46 @@ func (x *nftRun) reject(e *expr.Reject) diagram.ID {
 	return b.then(q.id(), b.rejected(with), others)
 }
 
-// rangeOf calls of with the range of addresses and ports that registers hold.
+// rangeOf calls of with the range of addresses and ports that registers hold, for each combination of values that they may have.
 func (x *nftRun) rangeOf(addrs, ports [2]expr.Register, flags expr.NATFlags,
 	of func(x *nftRun, r *netfilter.NATRange) diagram.ID) diagram.ID {
-	r := netfilter.NATRange{Random: flags&expr.NATProtoRandom != 0, RandomFully: flags&expr.NATProtoFullRandom != 0,
-		Persistent: flags&expr.NATPersistent != 0}
 	if flags&(expr.NATProtoOffset|expr.NATNetmap) != 0 {
 		return x.b.unmodelled("NAT of whole networks or of shifted ports")
 	}
-	addr := func(to *netip.Addr) func([]byte) {
-		return func(raw []byte) { *to, _ = netip.AddrFromSlice(raw) }
-	}
-	port := func(to *uint16) func([]byte) {
-		return func(raw []byte) { *to = binary.BigEndian.Uint16(raw) }
-	}
-	var takes []take
-	size := x.b.addrSize()
-	if addrs[0] != 0 {
-		takes = append(takes, take{addrs[0], size, addr(&r.MinAddr)})
-	}
-	if addrs[1] != 0 {
-		takes = append(takes, take{addrs[1], size, addr(&r.MaxAddr)})
-	}
-	if ports[0] != 0 {
-		r.HasPorts = true
-		takes = append(takes, take{ports[0], 2, port(&r.MinPort)})
-	}
-	if ports[1] != 0 {
-		takes = append(takes, take{ports[1], 2, port(&r.MaxPort)})
-	}
-	return x.take(takes, func(x *nftRun) diagram.ID {
-		whole := r
-		if addrs[1] == 0 {
-			whole.MaxAddr = whole.MinAddr
+	var values [4][]byte
+	for i, from := range [...]expr.Register{addrs[0], addrs[1], ports[0], ports[1]} {
+		size := 2
+		if i < len(addrs) {
+			size = x.b.addrSize()
 		}
-		if ports[1] == 0 {
-			whole.MaxPort = whole.MinPort
+		if from == 0 {
+			continue
 		}
-		return of(x, &whole)
-	})
+		value, is := x.known(from, size)
+		if !is {
+			return x.valued(from, size, func(x *nftRun, _ []byte) diagram.ID { return x.rangeOf(addrs, ports, flags, of) })
+		}
+		values[i] = value
+	}
+	r := netfilter.NATRange{Random: flags&expr.NATProtoRandom != 0, RandomFully: flags&expr.NATProtoFullRandom != 0,
+		Persistent: flags&expr.NATPersistent != 0, HasPorts: ports[0] != 0}
+	r.MinAddr, _ = netip.AddrFromSlice(values[0])
+	r.MinPort = portIn(values[2])
+	if r.MaxAddr = r.MinAddr; addrs[1] != 0 {
+		r.MaxAddr, _ = netip.AddrFromSlice(values[1])
+	}
+	if r.MaxPort = r.MinPort; ports[1] != 0 {
+		r.MaxPort = portIn(values[3])
+	}
+	return of(x, &r)
 }
 
-// take is a register and who gets its value.
-type take struct {
-	from expr.Register
-	size int
-	to   func([]byte)
-}
-
-// take takes the values of registers, one after the other, and goes on with each combination of them.
-func (x *nftRun) take(takes []take, then func(x *nftRun) diagram.ID) diagram.ID {
-	var values [][]byte
-	var next func(x *nftRun, k int) diagram.ID
-	next = func(x *nftRun, k int) diagram.ID {
-		if k == len(takes) {
-			for i := range takes {
-				takes[i].to(values[i])
-			}
-			return then(x)
-		}
-		return x.valued(takes[k].from, takes[k].size, func(x *nftRun, value []byte) diagram.ID {
-			values = append(values[:k], value)
-			return next(x, k+1)
-		})
+// portIn is a port in the network's order; of none 0.
+func portIn(raw []byte) uint16 {
+	if raw == nil {
+		return 0
 	}
-	return next(x, 0)
+	return binary.BigEndian.Uint16(raw)
 }
 
 // nat translates the source or the destination.

@@ -168,7 +168,10 @@ func classify(intervals []asked, cuts []diagram.Value, limit diagram.Value) clas
 		begin bool
 	}
 	slices.SortFunc(intervals, func(x, y asked) int {
-		return cmp.Or(x.First.Compare(y.First), x.Last.Compare(y.Last), cmp.Compare(x.group, y.group))
+		if c := x.First.Compare(y.First); c != 0 {
+			return c
+		}
+		return cmp.Or(x.Last.Compare(y.Last), cmp.Compare(x.group, y.group))
 	})
 	intervals = slices.Compact(intervals)
 	events := make([]event, 0, 2*len(intervals)+len(cuts))

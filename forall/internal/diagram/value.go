@@ -13,7 +13,10 @@ func Number(n uint64) Value { return Value{Low: n} }
 
 // Compare is the order of numbers.
 func (v Value) Compare(w Value) int {
-	return cmp.Or(cmp.Compare(v.High, w.High), cmp.Compare(v.Low, w.Low))
+	if v.High != w.High {
+		return cmp.Compare(v.High, w.High)
+	}
+	return cmp.Compare(v.Low, w.Low)
 }
 
 // Less says whether the value is smaller than another one.
