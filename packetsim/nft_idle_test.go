@@ -45,8 +45,8 @@ func TestNFTIdleRules(t *testing.T) {
 	assert.Equal(t, Accept, verdict().Verdict)
 }
 
-// TestNFTQuietWalks holds that walks which tell nothing of the rules have the outcomes of those that do: they pass over idle rules, and take
-// several operations at once.
+// TestNFTQuietWalks holds that walks which tell nothing of the rules have the outcomes of those that do: they pass over idle rules, and
+// take several operations at once.
 func TestNFTQuietWalks(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		h, _ := testNode{}.build(t)
