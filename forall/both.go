@@ -61,7 +61,7 @@ func (f *Fates) Both(other *Fates, family netfilter.Family, class Class, says fu
 		if v < vNames {
 			return 0, false
 		}
-		return w.store.One(w.fate(Fate{Unmodelled: "whether [" + w.names[v-vNames] + "] holds"})), true
+		return w.store.One(w.fate(Fate{Unmodelled: "whether [" + w.named(v, true).String() + "] holds"})), true
 	}
 	for _, root := range [...]*diagram.ID{&r.a, &r.b} {
 		*root = w.store.Close(w.store.Fix(*root, value), unsaid)

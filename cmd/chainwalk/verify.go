@@ -126,11 +126,23 @@ func runVerify(s streams, o *verifyOptions, path string) error {
 func toolError(err error) error { return fmt.Errorf("%s", err) }
 
 func (r *verifyResult) conclude(c *certificate.Certificate, report *certificate.Report, wrong *certificate.Problem) {
-	before, after, packets := c.Before.Name, c.After.Name, certifiedPackets(c)
-	switch {
-	case wrong != nil:
+	if wrong != nil {
 		r.Answer = "the certificate does not hold: " + wrong.Error()
 		return
+	}
+	before, after, packets := c.Before.Name, c.After.Name, certifiedPackets(c)
+	open := slices.Clone(report.Open)
+	notKnown := func(o certificate.Open) bool { return o.Why != "multicast" } // of which no certificate says anything
+	switch {
+	case c.Same && slices.ContainsFunc(open, notKnown):
+		r.Answer = "the certificate holds, but leaves packets open: "
+		for _, o := range open {
+			if notKnown(o) {
+				r.Answer += fmt.Sprintf("%s of %s (%s), ", allpackets.ShareText(o.Share), packets, o.Why)
+			}
+		}
+		r.Answer += fmt.Sprintf("and %s and %s treat the others alike", before, after)
+		open = slices.DeleteFunc(open, notKnown)
 	case c.Same:
 		r.Answer = fmt.Sprintf("the certificate holds: %s and %s treat all %s alike", before, after, packets)
 	default:
@@ -142,8 +154,8 @@ func (r *verifyResult) conclude(c *certificate.Certificate, report *certificate.
 			certificate.Mark: "mark", certificate.Source: "translated source", certificate.Detail: "details",
 		}[p]
 	}
-	for _, open := range report.Open {
-		r.Answer += fmt.Sprintf("; %s of them are left open (%s)", allpackets.ShareText(open.Share), open.Why)
+	for _, o := range open {
+		r.Answer += fmt.Sprintf("; %s of them are left open (%s)", allpackets.ShareText(o.Share), o.Why)
 	}
 	r.Boxes, r.Parts, r.Walks = report.Boxes, report.Parts, report.Walks
 	for _, open := range report.Open {

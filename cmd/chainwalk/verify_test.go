@@ -132,6 +132,22 @@ func TestCertificatesOfEachClass(t *testing.T) {
 	assert.Contains(t, errOut, `class "old": want new, established, replying, related, invalid or untracked`)
 }
 
+// TestVerifySaysFirstWhatIsLeftOpen: what depends on a condition that nobody decides comes before the rest, in the words of nft.
+func TestVerifySaysFirstWhatIsLeftOpen(t *testing.T) {
+	chain := func(rule string) string {
+		return "table ip f {\n\tchain c {\n\t\ttype filter hook forward priority 0; policy accept;\n\t\t" + rule + "\n\t}\n}\n"
+	}
+	before, after := write(t, "before.nft", chain("ip ttl 64 drop")), write(t, "after.nft", chain("counter"))
+	file := filepath.Join(t.TempDir(), "change.json")
+	status, out, errOut := call("", "diff", before, after, "--certificate", file)
+	require.Equal(t, exitNotHeld, status, out+errOut)
+	assert.Contains(t, out, "if       ip ttl 64\n")
+	status, out, errOut = call("", "verify", file)
+	require.Equal(t, exitHeld, status, out+errOut)
+	assert.Regexp(t, `^the certificate holds, but leaves packets open: [0-9.]+% of new packets of IPv4 \(whether \[ip ttl 64\] holds\), `+
+		`and \S+ and \S+ treat the others alike; [0-9.]+% of them are left open \(multicast\)\n`, out)
+}
+
 // TestShippedCertificateSchema compares the schema that is printed with that of docs.
 func TestShippedCertificateSchema(t *testing.T) {
 	status, out, errOut := call("", "schema", "certificate")
