@@ -227,11 +227,21 @@ func (x *nftRun) object(e *expr.Objref, i int) diagram.ID {
 	return x.b.unmodelled("the object " + name)
 }
 
-// dynset goes on, where the set has room.
+// hasRoom says whether a set takes what a packet adds, also if the packet, or the one that it answers, may have added to sets before.
+func hasRoom(set *nftables.Set, added bool) bool {
+	const most = 16 // that one packet adds
+	free := int64(set.Size) - int64(set.Len())
+	return set.Size == 0 || free > most || free > 0 && !added
+}
+
+// dynset goes on, as a set that has room takes what the packet adds.
 func (x *nftRun) dynset(e *expr.Dynset, i int) diagram.ID {
 	set := x.r.table.Set(e.Set)
 	if set == nil {
 		return x.b.unmodelled("set " + e.Set + ", which is not there")
+	}
+	if e.Op != expr.DynsetDelete && !hasRoom(set, x.st.wrote || x.b.ends == asReplies) {
+		return x.b.unmodelled("whether set " + set.Name + " has room for one more element")
 	}
 	x = x.fork()
 	x.st.wrote = true
