@@ -92,11 +92,15 @@ func (c *cond) namedAt(text string, in *chain, number int) { c.namedAtAs(text, n
 // namedAtAs is namedAt, of a condition that a tool calls otherwise.
 func (c *cond) namedAtAs(text string, says func() string, in *chain, number int) {
 	at := " in " + place(in, number) + " at " + c.st.hook.String()
+	if says == nil {
+		c.named(text + at)
+		return
+	}
 	c.namedAs(text+at, func() string {
-		if says == nil || says() == "" {
-			return ""
+		if part := says(); part != "" {
+			return part + at
 		}
-		return says() + at
+		return ""
 	})
 }
 

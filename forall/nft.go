@@ -154,7 +154,7 @@ func (x *nftRun) fromMore(i int) diagram.ID {
 		x.st = untrackedState(x.st)
 		return x.from(i + 1)
 	case *expr.RT:
-		if e.Key != rtTCPMSS {
+		if e.Key != expr.RTTCPMSS {
 			return x.b.unmodelled("the expression " + expr.Text(e))
 		}
 		return x.put(e.Dreg, greatestSegment, i)

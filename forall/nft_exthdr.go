@@ -15,9 +15,6 @@ const (
 	lengthOfMSS = 2
 )
 
-// rtTCPMSS is the key of rt by which it loads the greatest segment of a route (NFT_RT_TCPMSS in include/uapi/linux/netfilter/nf_tables.h).
-const rtTCPMSS = 3
-
 // extensionHeaders are the headers of IPv6 behind which another one comes.
 var extensionHeaders = []inet.Proto{0, 43, 44, inet.AH, 60}
 
@@ -29,16 +26,19 @@ var greatestSegment = &load{kind: loadUnknown, size: 4}
 // (net/netfilter/nft_exthdr.c). A first packet has options of TCP that nobody knows, and no other ones.
 func (x *nftRun) exthdr(e *expr.Exthdr, i int) diagram.ID {
 	b := x.b
-	isTCP := b.newCond(&x.st)
-	isTCP.protos(false, inet.TCP)
+	isTCP := func() diagram.ID {
+		q := b.newCond(&x.st)
+		q.protos(false, inet.TCP)
+		return q.id()
+	}
 	switch {
 	case e.Op == expr.ExthdrTCPOption && e.Writes && e.Type == optionMSS && e.Offset == atMSS && e.Len == lengthOfMSS:
 		altered := x.fork()
 		altered.st.altered = true
-		return b.then(isTCP.id(), altered.from(i+1), x.breaks())
+		return b.then(isTCP(), altered.from(i+1), x.breaks())
 	case e.Writes:
 	case e.Op == expr.ExthdrTCPOption:
-		return b.then(isTCP.id(), b.unmodelled("an option of TCP"), lacks(x, e, i))
+		return b.then(isTCP(), b.unmodelled("an option of TCP"), lacks(x, e, i))
 	case e.Op == expr.ExthdrIPv6 && b.six:
 		q := b.newCond(&x.st)
 		q.protos(false, slices.Concat(extensionHeaders, []inet.Proto{inet.Proto(e.Type)})...)

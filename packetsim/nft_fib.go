@@ -154,15 +154,6 @@ func (r *route) first(f *flow) *device {
 	return r.dev
 }
 
-// The keys of rt (enum nft_rt_keys).
-const (
-	rtClassID = iota
-	rtNextHop4
-	rtNextHop6
-	rtTCPMSS
-	rtXFRM
-)
-
 // defaultRTMSS is what rt tcpmss says of routes whose MTU leaves no room (TCP_MSS_DEFAULT).
 const defaultRTMSS = 536
 
@@ -178,21 +169,21 @@ func (t *nftMachine) route(x *expr.RT) {
 		hop = s.Dst
 	}
 	switch x.Key {
-	case rtClassID:
+	case expr.RTClassID:
 		t.regs.put4(uint8(at), s.path.realms)
-	case rtNextHop4, rtNextHop6:
-		if s.Is6() != (x.Key == rtNextHop6) {
+	case expr.RTNextHop4, expr.RTNextHop6:
+		if s.Is6() != (x.Key == expr.RTNextHop6) {
 			t.code = expr.Break
 			return
 		}
 		t.regs.put(at, hop.AsSlice())
-	case rtTCPMSS:
+	case expr.RTTCPMSS:
 		mss, fits := t.targets.clampedMSS(s)
 		if !fits {
 			mss = defaultRTMSS
 		}
 		t.regs.put4(uint8(at), uint32(mss))
-	case rtXFRM:
+	case expr.RTXFRM:
 		t.regs.put4(uint8(at), 0)
 	default:
 		t.notWalked(x, "an unknown key")

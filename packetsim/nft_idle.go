@@ -5,11 +5,13 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// A rule is idle in a table if it does nothing there to any packet: it looks something up in a set without elements, as kube-proxy's chains
-// do that check for services without endpoints, or jumps to a chain of which all rules are idle. A table never changes, so that this is
-// found out once. Walks that tell nothing of rules pass over idle ones, and begin the others with a test that comes behind a look-up: where
-// that does not hold they need not wait for the memory of the set. No rule reads registers that it has not filled itself (the kernel
-// refuses such rules), so that what an idle one loads is not missed.
+// A rule is idle in a table if it does nothing there to any packet. It looks something up in a set without elements, as kube-proxy's
+// chains for services without endpoints do, or it jumps to a chain whose rules are all idle. A table never changes, so a walk finds idle
+// rules once.
+//
+// A walk that tells nothing of the rules skips the idle ones. In other rules it may run a test before the look-up in front of it: if the
+// test fails, the walk does not touch the memory of the set. Skipped rules fill no registers. That makes no difference, since nft writes
+// no rule that reads a register which it has not filled, and Linux 6.18 refuses such a rule.
 
 // mayIdle says that a rule might be idle in some table.
 func (r nftRule) mayIdle() bool {

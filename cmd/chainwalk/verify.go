@@ -131,18 +131,17 @@ func (r *verifyResult) conclude(c *certificate.Certificate, report *certificate.
 		return
 	}
 	before, after, packets := c.Before.Name, c.After.Name, certifiedPackets(c)
-	open := slices.Clone(report.Open)
-	notKnown := func(o certificate.Open) bool { return o.Why != "multicast" } // of which no certificate says anything
+	open := make([]string, len(report.Open))
+	onlyGroups := true // multicast, of which no certificate says anything
+	for i, o := range report.Open {
+		open[i] = fmt.Sprintf("%s of them are left open (%s)", allpackets.ShareText(o.Share), o.Why)
+		onlyGroups = onlyGroups && o.Why == "multicast"
+	}
 	switch {
-	case c.Same && slices.ContainsFunc(open, notKnown):
-		r.Answer = "the certificate holds, but leaves packets open: "
-		for _, o := range open {
-			if notKnown(o) {
-				r.Answer += fmt.Sprintf("%s of %s (%s), ", allpackets.ShareText(o.Share), packets, o.Why)
-			}
-		}
-		r.Answer += fmt.Sprintf("and %s and %s treat the others alike", before, after)
-		open = slices.DeleteFunc(open, notKnown)
+	case c.Same && !onlyGroups:
+		r.Answer = fmt.Sprintf("the certificate holds, of %s: %s; %s and %s treat the others alike",
+			packets, strings.Join(open, "; "), before, after)
+		open = nil
 	case c.Same:
 		r.Answer = fmt.Sprintf("the certificate holds: %s and %s treat all %s alike", before, after, packets)
 	default:
@@ -154,8 +153,8 @@ func (r *verifyResult) conclude(c *certificate.Certificate, report *certificate.
 			certificate.Mark: "mark", certificate.Source: "translated source", certificate.Detail: "details",
 		}[p]
 	}
-	for _, o := range open {
-		r.Answer += fmt.Sprintf("; %s of them are left open (%s)", allpackets.ShareText(o.Share), o.Why)
+	for _, text := range open {
+		r.Answer += "; " + text
 	}
 	r.Boxes, r.Parts, r.Walks = report.Boxes, report.Parts, report.Walks
 	for _, open := range report.Open {

@@ -18,7 +18,7 @@ func (r *reader) native(family, table, chain string, handle uint64, met bool) er
 	if err != nil {
 		return err
 	}
-	q := nftReading{reader: r, table: t, clamps: clamps(rule.Exprs)}
+	q := nftReading{reader: r, table: t}
 	for _, e := range rule.Exprs {
 		if q.failed || q.unread != "" {
 			break
@@ -48,6 +48,7 @@ const (
 	same octetKind = iota
 	known
 	ofField
+	ofRoute // it may differ by routes, and nothing that depends on it can be checked
 )
 
 // nftReading is what was read of a rule.
@@ -55,7 +56,6 @@ type nftReading struct {
 	*reader
 	table  *nftables.Table
 	regs   [expr.RegisterBytes]octet
-	clamps bool // what it loads of routes is only written into TCP's options
 	failed bool
 	unread string
 	unsaid string // what the class does not say; a rule without an effect may ask for it
@@ -102,16 +102,21 @@ func (q *nftReading) expr(e expr.Expr) {
 		}
 	case *expr.Payload:
 		if e.Writes {
+			q.takes(e.Sreg)
 			q.writes(e)
 		} else {
 			q.payload(e)
 		}
 	case *expr.Meta:
-		if !e.Writes {
+		if e.Writes {
+			q.takes(e.Sreg)
+		} else {
 			q.meta(e)
 		}
 	case *expr.CT:
-		if !e.Writes {
+		if e.Writes {
+			q.takes(e.Sreg)
+		} else {
 			q.ct(e)
 		}
 	case *expr.Cmp:
@@ -176,6 +181,7 @@ func (q *nftReading) exprMore(e expr.Expr) {
 // nat asks what NAT asks.
 func (q *nftReading) nat(from ...expr.Register) {
 	for _, reg := range from {
+		q.takes(reg)
 		if reg != 0 && q.regs[reg.Offset()].kind == ofField {
 			q.cannot("it takes from an address or a port")
 		}
@@ -210,6 +216,9 @@ func (q *nftReading) runs(at, n int) []run {
 	var out []run
 	for i := range n {
 		o := q.regs[at+i]
+		if o.kind == ofRoute {
+			q.cannot(segments)
+		}
 		if last := len(out) - 1; last >= 0 && out[last].kind == o.kind && (o.kind != ofField || out[last].field == o.field &&
 			out[last].came == o.came && int(out[last].octet.at)+out[last].n == int(o.at)) {
 			out[last].n++
@@ -322,7 +331,7 @@ func (q *nftReading) equal(in []run, data []byte, invert bool) {
 // runIs says whether a run is between two values.
 func (q *nftReading) runIs(r *run, first, last []byte) answer {
 	switch r.kind {
-	case same:
+	case same, ofRoute:
 		return fixed
 	case known:
 		if bytes.Compare(r.values, first) >= 0 && bytes.Compare(r.values, last) <= 0 {
@@ -383,6 +392,10 @@ func (q *nftReading) bitwise(e *expr.Bitwise) {
 }
 
 func (q *nftReading) turn(e *expr.Byteorder) {
+	if q.regs[e.Sreg.Offset()].kind == ofRoute {
+		q.put(e.Dreg, e.Len, func(int) octet { return octet{kind: ofRoute} })
+		return
+	}
 	for _, r := range q.runs(e.Sreg.Offset(), e.Len) {
 		if r.kind == ofField {
 			q.cannot("it turns the bytes of an address or a port")

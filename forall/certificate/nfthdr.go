@@ -5,42 +5,29 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
-// rtTCPMSS is the key of rt for the greatest segment of a route (NFT_RT_TCPMSS).
-const rtTCPMSS = 3
-
-// clamps says whether all that expressions load of routes is written into TCP's option for the greatest segment, on which no fate depends.
-func clamps(exprs []expr.Expr) bool {
-	for i, e := range exprs {
-		rt, is := e.(*expr.RT)
-		if !is {
-			continue
-		}
-		rest := exprs[i+1:]
-		if len(rest) > 0 {
-			if turn, is := rest[0].(*expr.Byteorder); is && turn.Sreg == rt.Dreg && turn.Dreg == rt.Dreg {
-				rest = rest[1:]
-			}
-		}
-		if rt.Key != rtTCPMSS || len(rest) == 0 || !writesMSS(rest[0]) {
-			return false
-		}
-	}
-	return true
-}
-
 // writesMSS says whether an expression writes the greatest segment (kind 2 of TCP's options).
 func writesMSS(e expr.Expr) bool {
 	x, is := e.(*expr.Exthdr)
 	return is && x.Writes && x.Op == expr.ExthdrTCPOption && x.Type == 2 && x.Offset == 2 && x.Len == 2
 }
 
-// route loads something of the packet's route.
+// route loads something of the packet's route. The greatest segment may be written into TCP's options, on which no fate depends.
 func (q *nftReading) route(e *expr.RT) {
-	if !q.clamps {
+	if e.Key != expr.RTTCPMSS {
 		q.cannot("the expression " + expr.Text(e) + " says")
 		return
 	}
-	q.put(e.Dreg, 4, func(int) octet { return octet{} })
+	q.put(e.Dreg, 4, func(int) octet { return octet{kind: ofRoute} })
+}
+
+// segments is what cannot be checked of a route.
+const segments = "the route says of segments"
+
+// takes refuses to put into a packet, or beside it, what may differ by routes.
+func (q *nftReading) takes(from expr.Register) {
+	if from != 0 && q.regs[from.Offset()].kind == ofRoute {
+		q.cannot(segments)
+	}
 }
 
 // exthdr reads a header that packets need not have, or writes the greatest segment, which packets other than TCP's miss.

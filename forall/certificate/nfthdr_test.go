@@ -20,8 +20,9 @@ func TestHeadersThatPacketsNeedNotHave(t *testing.T) {
 		"options of IPv4":       {"ip option rr exists accept", ""},
 		"none of IPv4":          {"ip option rr missing accept", ""},
 		"whether it is there":   {"tcp option maxseg exists accept", "options of TCP, which are not known"},
-		"a route's":             {"rt mtu 1400 accept", "rt load tcpmss"},
-		"a route's, of a range": {"rt mtu > 1000 tcp option maxseg size set 900 accept", "rt load tcpmss"},
+		"a route's":             {"rt mtu 1400 accept", "the route says of segments"},
+		"a route's, in a mark":  {"meta mark set rt mtu", "the route says of segments"},
+		"a route's, of a range": {"rt mtu > 1000 tcp option maxseg size set 900 accept", "the route says of segments"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := "table inet fw {\n\tchain forward {\n\t\ttype filter hook forward priority filter; policy drop;\n\t\t" + row.rule + "\n\t}\n}\n"

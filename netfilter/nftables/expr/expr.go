@@ -135,7 +135,16 @@ type CT struct {
 	Sreg   Register
 }
 
-// RT loads something of the packet's route (enum nft_rt_keys).
+// The keys of RT (enum nft_rt_keys in include/uapi/linux/netfilter/nf_tables.h).
+const (
+	RTClassID uint32 = iota
+	RTNextHop4
+	RTNextHop6
+	RTTCPMSS // the greatest segment that fits the route
+	RTXFRM
+)
+
+// RT loads something of the packet's route: Key is one of the constants above.
 type RT struct {
 	Key  uint32
 	Dreg Register
