@@ -4,9 +4,12 @@ GO            ?= go
 GOLANGCI_LINT ?= v2.15.0
 CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
+# CI takes one part of four of what is long and seldom changes, and the next part with the next commit: CHAINWALK_PART=2/4 (internal/sample). IN_PART
+# takes the lines of that part, or all lines. make deep is all parts at once.
+IN_PART       := awk -v part="$$CHAINWALK_PART" 'BEGIN { split(part, p, "/") } !p[2] || NR % p[2] == p[1] % p[2]'
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-all race race-all flaky kernel kernel-nft kernel-cases kernel-long ailments lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page playground playground-test browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e gather-e2e kind-join kind-remove kind-engine-stop programs examples goiptables pages release-snapshot
+.PHONY: help build run test test-all race race-all flaky kernel kernel-nft kernel-cases kernel-long ailments deep lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page playground playground-test browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e gather-e2e kind-join kind-remove kind-engine-stop programs examples goiptables pages release-snapshot
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +29,7 @@ test: ## run the tests, those of packages that start goroutines with the race de
 	$(MAKE) race
 
 race: ## run the tests of the packages that start goroutines with the race detector
-	packages=$$($(GO) run ./internal/race/packages ./...) && $(RACE) $(GO) test -vet=off -timeout 20m $$packages
+	packages=$$($(GO) run ./internal/race/packages ./... | $(IN_PART)) && $(RACE) $(GO) test -vet=off -timeout 20m $$packages
 
 test-all: ## run the tests with all cases of those that take a part of them otherwise (internal/sample)
 	CHAINWALK_ALL=1 $(GO) test ./...
@@ -98,12 +101,29 @@ forall: ## compare the fates of all packets (package forall) with walks of FORAL
 	awk '/^TestFatesOf.* boxes, / { n = split($$0, part, ", "); packets += part[2]; wrong += part[n] } \
 		END { printf "%d packets compared, %d disagreements\n", packets, wrong }' bin/forall.txt; test ! -e bin/forall.failed
 
-kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps (MODE=nftables runs files that name no mode in that one; ONE_TOOL=1 runs each with iptables-legacy or iptables-nft, in turn; HALF=0 and HALF=1 run one half of them each)
-	GOGC=$${GOGC:-400} CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns -args $(addprefix -in-mode ,$(MODE)) $(if $(ONE_TOOL),-one-tool) $(addprefix -half ,$(HALF))
+kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps (MODE=nftables runs files that name no mode in that one; ONE_TOOL=1 runs each with iptables-legacy or iptables-nft, in turn)
+	GOGC=$${GOGC:-400} CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns -args $(addprefix -in-mode ,$(MODE)) $(if $(ONE_TOOL),-one-tool)
 
 ailments: ## create failures of Services in network namespaces, and print what the kernel does and which cause doctor, trace and why name first; root on Linux
 	@mkdir -p bin; CHAINWALK_KERNEL=1 $(GO) test -vet=off -count=1 -timeout 5m -parallel 4 -run Kernel ./kindtest/onkernel/ailments -table $(abspath bin/ailments.txt) || failed=1; \
 		cat bin/ailments.txt; test -z "$$failed"
+
+deep: export CHAINWALK_PART :=
+deep: ## run whole what CI takes parts or a sample of, some hours: before an issue is closed
+	$(MAKE) test-all
+	$(MAKE) race
+	$(MAKE) kernel
+	$(MAKE) kernel-cases
+	$(MAKE) kernel-cases MODE=nftables
+	$(MAKE) goiptables
+	$(MAKE) apiserver-test
+	$(MAKE) rejudge
+	$(MAKE) fuzz FUZZ_RUNS=10000
+	$(MAKE) track-record
+	$(MAKE) peer-matrix
+	$(MAKE) peer MODE=nftables
+	$(MAKE) playground-test
+	$(MAKE) verify
 
 DIFFER_TIME ?= 90s
 DIFFER_OUT  ?= bin/differ
@@ -137,7 +157,7 @@ fuzz: build ## generate clusters and events for TIME (60s), or FUZZ_RUNS of them
 	bin/chainwalk fuzz $(addprefix --mode ,$(MODE)) --seed $(SEED) $(if $(FUZZ_RUNS),--runs $(FUZZ_RUNS),--time $(TIME)) --out $(FUZZ_OUT)
 
 rejudge: build ## judge all stored scenarios by the specification, ignoring their own expectations
-	bin/chainwalk fuzz judge $(CASES) $(REGRESS)
+	bin/chainwalk fuzz judge $$(find $(CASES) $(REGRESS) -name '*.yaml' | sort | $(IN_PART))
 
 CHROMIUM ?= chromium
 PAGE_OUT := bin/page

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -21,7 +22,7 @@ func TestRulesOnTheRealKernel(t *testing.T) {
 	needKernel(t)
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
 		t.Parallel() // the kernel waits long for the end of what may read a table
-		runRulesFile(t, path, map[netfilter.Dialect]machine{netfilter.Legacy: newRealMachine(t), netfilter.NFT: newRealMachine(t)})
+		runRulesFile(t, path, sample.InPart, map[netfilter.Dialect]machine{netfilter.Legacy: newRealMachine(t), netfilter.NFT: newRealMachine(t)})
 	})
 }
 

@@ -9,18 +9,19 @@ import (
 	"testing"
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 // TestRulesKernel asks the real nft. It writes down what it said with -rewrite.
 func TestRulesKernel(t *testing.T) {
 	kerneltest.Need(t, "nft")
-	runRules(t, "testdata/rules/*", func() judge { return &real{} })
+	runRules(t, "testdata/rules/*", sample.InPart, func() judge { return &real{} })
 }
 
 // TestScriptsKernel is TestRulesKernel for several commands at once.
 func TestScriptsKernel(t *testing.T) {
 	kerneltest.Need(t, "nft")
-	runRules(t, "testdata/scripts/*", func() judge { return &real{} })
+	runRules(t, "testdata/scripts/*", sample.InPart, func() judge { return &real{} })
 }
 
 // real is the tool of this machine, in a namespace of its own.

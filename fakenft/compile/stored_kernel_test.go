@@ -4,6 +4,7 @@ package compile_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/internal/nftnetlink"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 )
 
@@ -34,9 +36,9 @@ func TestKernelStoresTheSame(t *testing.T) {
 		text, err := os.ReadFile("../decompile/testdata/" + file)
 		require.NoError(t, err)
 		t.Run(file, func(t *testing.T) {
-			for line := range strings.Lines(string(text)) {
+			for i, line := range slices.Collect(strings.Lines(string(text))) {
 				where, rule, isRule := strings.Cut(strings.TrimSpace(line), ": ")
-				if w := strings.Fields(where); isRule && len(w) == 3 {
+				if w := strings.Fields(where); isRule && len(w) == 3 && sample.InPart(t, i) {
 					stored(t, line, context(w, rule))
 				}
 			}

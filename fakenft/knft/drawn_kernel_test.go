@@ -13,6 +13,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakenft"
 	"github.com/chainwalk/chainwalk/fakenft/knft"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 // Names of drawn objects. They are few, so that objects meet.
@@ -129,10 +130,11 @@ func given(tx *knftables.Transaction) asked {
 }
 
 // TestDrawnTransactionsAsOnKernel runs drawn transactions by the library on the real nft and by knft: both refuse the same ones with the
-// same words, and list the same after each. RAPID_CHECKS and -rapid.seed say how many and which.
+// same words, and list the same after each. -rapid.checks and -rapid.seed say how many and which.
 func TestDrawnTransactionsAsOnKernel(t *testing.T) {
 	ns := kerneltest.Enter(t, "nft")
 	names := everything(chains, sets, maps)
+	sample.Checks(t, 25)
 	rapid.Check(t, func(t *rapid.T) {
 		ns.Must("nft flush ruleset")
 		theirs, err := knftables.New(knftables.IPv4Family, "demo")

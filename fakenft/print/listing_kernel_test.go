@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 // TestKernelListings asks the real nft and kernel. With -rewrite it writes down what they said.
 func TestKernelListings(t *testing.T) {
 	kerneltest.Need(t, "nft", "ip")
-	listings(t, &real{})
+	listings(t, sample.InPart, &real{})
 }
 
 // real is the tool of this machine, in a namespace of its own.

@@ -4,12 +4,18 @@
 // files or seeds takes every nth of them there, always the same ones. With CHAINWALK_ALL set (`make test-all`) it takes all of them.
 //
 // A test takes a sample only if something else has the rest: a make target that CI runs too, or one that is run by hand before a release.
+//
+// What asks the real kernel again what it has said before is long, and one commit seldom changes it. CI takes one part of it with each
+// commit, and the next part with the next commit (CHAINWALK_PART, InPart). Without CHAINWALK_PART, as in all make targets, a test takes
+// all of it; `make deep` is all that CI takes in parts.
 package sample
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -33,6 +39,45 @@ func Nth[T any](all []T, n int) []T {
 	var out []T
 	for i := 0; i < len(all); i += n {
 		out = append(out, all[i])
+	}
+	return out
+}
+
+// InPart reports whether a run takes case i of a list, counted from 0. CHAINWALK_PART is K/N, as in "1/4": the list is dealt out to N parts
+// in turn, and the run takes the Kth. Without it a run takes all. The test fails if it is anything else.
+func InPart(t testing.TB, i int) bool {
+	t.Helper()
+	in, err := inPart(os.Getenv("CHAINWALK_PART"), i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func inPart(part string, i int) (bool, error) {
+	if part == "" {
+		return true, nil
+	}
+	number, of, isPart := strings.Cut(part, "/")
+	k, wrong := strconv.Atoi(number)
+	n, alsoWrong := strconv.Atoi(of)
+	if !isPart || wrong != nil || alsoWrong != nil || k < 1 || k > n {
+		return false, fmt.Errorf(`CHAINWALK_PART is %q: want K/N with 1 <= K <= N, as in "1/4", or nothing`, part)
+	}
+	return i%n == k-1, nil
+}
+
+// InAll takes every case, where InPart would take a part.
+func InAll(testing.TB, int) bool { return true }
+
+// Part are the cases of a list that a run takes, as InPart has it.
+func Part[T any](t testing.TB, all []T) []T {
+	t.Helper()
+	var out []T
+	for i, c := range all {
+		if InPart(t, i) {
+			out = append(out, c)
+		}
 	}
 	return out
 }

@@ -1,6 +1,8 @@
 package sample
 
 import (
+	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,6 +20,25 @@ func TestSomeAreEveryNth(t *testing.T) {
 	assert.Equal(t, []int{0, 3, 6}, Nth(all, 3))
 	assert.Equal(t, all, Nth(all, 1))
 	assert.Empty(t, Nth([]int{}, 3))
+}
+
+// TestPartsAreTheWhole holds that each case is in one part of all, and that what is no part is refused.
+func TestPartsAreTheWhole(t *testing.T) {
+	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+	var joined []int
+	for k := 1; k <= 4; k++ {
+		t.Setenv("CHAINWALK_PART", fmt.Sprintf("%d/4", k))
+		joined = append(joined, Part(t, all)...)
+	}
+	assert.ElementsMatch(t, all, joined)
+	t.Setenv("CHAINWALK_PART", "2/4")
+	assert.Equal(t, []int{1, 5, 9}, Part(t, all))
+	t.Setenv("CHAINWALK_PART", "")
+	assert.Equal(t, all, Part(t, all))
+	for _, wrong := range []string{"2", "0/4", "5/4", "1/0", "-1/4", "a/b", "/", "1/4/2", " 1/4"} {
+		_, err := inPart(wrong, 0)
+		assert.ErrorContains(t, err, "CHAINWALK_PART is "+strconv.Quote(wrong), wrong)
+	}
 }
 
 // TestFewerExamplesAreDrawn counts what rapid draws in a test that asks for fewer, and behind it.

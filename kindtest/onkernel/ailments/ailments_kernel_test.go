@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 var tableFile = flag.String("table", "", "`FILE` to write what became of all ailments and healthy wards to")
@@ -41,7 +42,7 @@ func needKernel(t *testing.T) {
 
 func TestKernelAilments(t *testing.T) {
 	needKernel(t)
-	for _, a := range Ailments() {
+	for _, a := range sample.Part(t, Ailments()) {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
 			r, err := a.Run(t.Context())
@@ -59,7 +60,7 @@ func TestKernelAilments(t *testing.T) {
 
 func TestKernelHealthyWards(t *testing.T) {
 	needKernel(t)
-	for _, h := range Healthies() {
+	for _, h := range sample.Part(t, Healthies()) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
 			c, err := h.Run(t.Context())

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -54,7 +55,7 @@ func TestKernelWalkCases(t *testing.T) {
 	needKernel(t)
 	labs := labsOf(t)
 	numbers := &replayNumbers{}
-	for _, path := range slices.Concat(caseFiles(t, walkCases, "walk"), caseFiles(t, nativeCases, "native")) {
+	for _, path := range sample.Part(t, slices.Concat(caseFiles(t, walkCases, "walk"), caseFiles(t, nativeCases, "native"))) {
 		t.Run(caseName(path), func(t *testing.T) {
 			var c walkCase
 			require.NoError(t, readFile(path, &c))

@@ -52,7 +52,7 @@ func TestKernelRunsThatEndEarlyLeaveNothing(t *testing.T) {
 	}
 	const limit = time.Minute
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	suite := scenarios.Suite{Backend: Backend{}, Clock: clock, Parallel: len(files), FailFast: true}
+	suite := scenarios.Suite{Backend: Backend{samples: 10}, Clock: clock, Parallel: len(files), FailFast: true}
 	suite.Run(t.Context(), files) // what the process opens once is open then
 	before := openFiles(t)
 

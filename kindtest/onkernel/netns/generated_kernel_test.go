@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/search/gen"
@@ -31,8 +32,13 @@ const (
 func TestKernelGeneratedScenarios(t *testing.T) {
 	needKernel(t)
 	var kept atomic.Int64
+	taken := 0
 	t.Run("scenarios", func(t *testing.T) {
 		for seed := range uint64(generatedSeeds) {
+			if !sample.InPart(t, int(seed)/2) { // both tools are in each part
+				continue
+			}
+			taken++
 			s := gen.Example(gen.Options{}, seed)
 			tool := []netfilter.Dialect{netfilter.Legacy, netfilter.NFT}[seed%2]
 			if len(s.IPTables.Dialects) > 0 {
@@ -56,7 +62,11 @@ func TestKernelGeneratedScenarios(t *testing.T) {
 			})
 		}
 	})
-	assert.Greater(t, kept.Load(), int64(generatedSeeds/2), "connections that are kept")
+	least := int64(1) // of a part of the seeds
+	if taken == generatedSeeds {
+		least = generatedSeeds/2 + 1
+	}
+	assert.GreaterOrEqual(t, kept.Load(), least, "connections that are kept")
 }
 
 // played is a scenario that is played on a backend.

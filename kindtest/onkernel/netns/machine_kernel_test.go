@@ -36,12 +36,12 @@ func TestKernelMachineIsAsItWas(t *testing.T) {
 	run := func() {
 		s, err := scenarios.Read("in.yaml", strings.NewReader(hairpin))
 		require.NoError(t, err)
-		require.Len(t, scenarios.Run(t.Context(), s, Backend{}).Checks, 4)
+		require.Len(t, scenarios.Run(t.Context(), s, Backend{samples: 10}).Checks, 4)
 		for _, file := range []string{"pod-address-used-again", "lock-held"} { // hosts that go, and an open lock
 			changing, err := scenarios.Load("../../../scenarios/testdata/cases/" + file + ".yaml")
 			require.NoError(t, err)
 			changing[0].IPTables.Dialects = []netfilter.Dialect{netfilter.Legacy}
-			require.False(t, scenarios.Run(t.Context(), changing[0], Backend{}).Failed())
+			require.False(t, scenarios.Run(t.Context(), changing[0], Backend{samples: 10}).Failed())
 		}
 	}
 	run() // what the process opens once is open then

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
@@ -75,15 +76,11 @@ var inMode = flag.String("in-mode", "", "the mode of kube-proxy: iptables or nft
 // oneTool halves the time: every other scenario that names no tool runs with iptables-legacy, and those between with iptables-nft.
 var oneTool = flag.Bool("one-tool", false, "run each scenario with one tool, legacy and nft in turn")
 
-// half halves it again: CI runs one half of the scenarios or the other, in turn from commit to commit.
-var half = flag.Int("half", -1, "run one half of the scenarios, 0 or 1: two, then the next but two, and so on; -1: all")
-
 // TestKernelCases runs every scenario file on the kernel and in memory. Each must hold
 // on the kernel with both tools (or oneTool), and every way that a packet takes there must be one of
 // the simulator's: the same rules in the same order on the same hosts, there and back.
 func TestKernelCases(t *testing.T) {
 	needKernel(t)
-	require.Contains(t, []int{-1, 0, 1}, *half, "-half")
 	all, err := scenarios.Load("../../../scenarios/testdata")
 	require.NoError(t, err)
 	modes, err := scenarios.ParseModes(*inMode)
@@ -92,7 +89,7 @@ func TestKernelCases(t *testing.T) {
 	start := time.Now()
 	t.Run("scenarios", func(t *testing.T) {
 		for i, s := range all {
-			if *half >= 0 && i/2%2 != *half { // both tools are in either half
+			if !sample.InPart(t, i/2) { // both tools are in each part
 				continue
 			}
 			if *oneTool && len(s.IPTables.Dialects) == 0 {

@@ -8,13 +8,14 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 // TestKernelSessions asks the real tool, which must still say what stands in the files; with -rewrite that is written.
 func TestKernelSessions(t *testing.T) {
 	kerneltest.Need(t, "nft")
 	datadriven.Walk(t, sessions, func(t *testing.T, path string) {
-		runSessions(t, path, newRealMachine)
+		runSessions(t, path, sample.InPart, newRealMachine)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/chainwalk/chainwalk/internal/garbage"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
 
@@ -18,8 +19,9 @@ const sessions = "testdata/sessions"
 
 // runSessions runs the sessions of a file: "new" begins one, "file" writes a file, "nft" runs the tool with the arguments in the first line
 // of its input and the rest as its standard input, and "end" lists what is left.
-func runSessions(t *testing.T, path string, fresh func() (machine, error)) {
+func runSessions(t *testing.T, path string, takes func(t testing.TB, i int) bool, fresh func() (machine, error)) {
 	var m machine
+	begun, taken := 0, false
 	t.Cleanup(func() {
 		if m != nil {
 			m.close()
@@ -27,6 +29,13 @@ func runSessions(t *testing.T, path string, fresh func() (machine, error)) {
 	})
 	var differ differences
 	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
+		if td.Cmd == "new" {
+			begun++
+			taken = takes(t, begun)
+		}
+		if !taken {
+			return td.Expected
+		}
 		switch td.Cmd {
 		case "new":
 			if m != nil {
@@ -96,6 +105,6 @@ func TestSessions(t *testing.T) {
 		return // TestKernelSessions writes the files now: the fake must not write into them
 	}
 	datadriven.Walk(t, sessions, func(t *testing.T, path string) {
-		runSessions(t, path, newFakeMachine)
+		runSessions(t, path, sample.InAll, newFakeMachine)
 	})
 }

@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
@@ -64,11 +65,16 @@ func TestObjectsOfScenarios(t *testing.T) {
 	files, err := scenarios.Load("../../../scenarios/testdata/cases", "../../../scenarios/testdata/regress")
 	require.NoError(t, err)
 	p := &player{client: client, refused: map[refusal]bool{}}
-	for _, s := range files {
+	played := map[string]bool{}
+	for _, s := range sample.Part(t, files) {
 		p.play(t, s)
+		played[filepath.Base(s.Pos.File)] = true
 	}
-	assert.Greater(t, p.stored, 500)
+	assert.Greater(t, p.stored, 2*len(played))
 	for _, r := range refused {
+		if file, _, _ := strings.Cut(r.file, " "); !played[file] {
+			continue
+		}
 		assert.True(t, p.refused[r], "%s is not refused any more: %s", r.file, r.reason)
 	}
 }
