@@ -144,7 +144,7 @@ func (r *proxyRun) get(t *testing.T, url string, want func(status int, header ht
 		require.NoError(t, err)
 		body, last = string(text), fmt.Sprintf("%d %s", response.StatusCode, text)
 		return want(response.StatusCode, response.Header, body)
-	}, patience, 10*time.Millisecond)
+	}, patience, 100*time.Millisecond) // each answer with metrics takes milliseconds of a processor
 	if !answered {
 		require.Fail(t, "not the answer that is wanted", "%s: last answer %s\n%s", url, last, r.log.String())
 	}
