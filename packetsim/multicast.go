@@ -137,7 +137,7 @@ func (s *skb) leavesForMany() bool {
 // sendToMany takes a packet of the host to a group or to everybody on, behind OUTPUT. The host's own sockets get a copy, in IPv4 before
 // (ip_mc_output in net/ipv4/ip_output.c) and in IPv6 behind POSTROUTING (ip6_finish_output2 in net/ipv6/ip6_output.c).
 func (w *walk) sendToMany(s *skb) {
-	if s.Is6() && !w.pass(s, postRouting, nil, s.path.out) {
+	if s.Is6() && !w.pass(s, postRouting, s.held, s.path.out) {
 		return
 	}
 	hears := w.hears(s)

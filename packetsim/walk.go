@@ -259,7 +259,7 @@ func (w *walk) sendRouted(s *skb) {
 		w.sendToMany(s)
 		return
 	}
-	if !w.pass(s, postRouting, nil, s.path.out) {
+	if !w.pass(s, postRouting, s.held, s.path.out) { // ip_output and ip6_output take the device that the packet still has
 		return
 	}
 	if s.path.out.Name != loopbackName {
