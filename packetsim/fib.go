@@ -23,6 +23,8 @@ type fib struct {
 	rules  []PolicyRule
 	steps  []fibStep // the rules as look-ups go through them
 	tables map[RouteTable]*fibTable
+	routes int
+	fast   askedSpans
 	custom bool // rules other than the kernel's own
 	realms bool // some route has a realm
 }
@@ -82,7 +84,27 @@ type route struct {
 	dev  *device  // nil for the types that need none, and of a route with several next hops
 	hops []*route // the route by each of its next hops
 
+	kind  routeKind
 	unset struct{ table, typ, scope bool } // what was not given and has its default
+}
+
+// routeKind is what a packet's way by the route is, by the route's type.
+type routeKind uint8
+
+const (
+	toOne  routeKind = iota
+	toHost           // for the host itself
+	toAll            // on a link
+)
+
+func (r *route) kindOf() routeKind {
+	switch r.Type {
+	case RouteLocal, RouteAnycast:
+		return toHost
+	case RouteBroadcast:
+		return toAll
+	}
+	return toOne
 }
 
 func (t *fibTable) add(r *route) {
@@ -163,6 +185,19 @@ func (r *route) usable(f *flow) bool {
 
 // lookup goes through the policy rules. The errors are Reasons.
 func (b *fib) lookup(f *flow) (*route, error) {
+	if f.out == "" && f.dst.Is4() {
+		if x := b.spans(); x != nil && len(x.all.from) > 0 {
+			if r := x.all.of(spanAddr(f.dst)); r != nil {
+				return r, r.err()
+			}
+			return nil, ReasonNoRoute
+		}
+	}
+	return b.lookupTables(f)
+}
+
+// lookupTables is lookup without the spans.
+func (b *fib) lookupTables(f *flow) (*route, error) {
 	dst := inet.BitsOf(f.dst)
 	for i := range b.steps {
 		step := &b.steps[i]
@@ -233,12 +268,23 @@ func (b *fib) addressType(addr netip.Addr, dev string) RouteType {
 	case addr.IsMulticast():
 		return RouteMulticast
 	}
-	if table := b.tables[TableLocal]; table != nil {
-		if r := table.lookup(&flow{dst: addr}); r != nil && (dev == "" || dev == r.Dev) {
-			return r.Type
-		}
+	if r := b.localRoute(addr); r != nil && (dev == "" || dev == r.Dev) {
+		return r.Type
 	}
 	return RouteUnicast
+}
+
+// localRoute is the route of the table local to an address, or nil.
+func (b *fib) localRoute(addr netip.Addr) *route {
+	if addr.Is4() {
+		if x := b.spans(); x != nil && len(x.local.from) > 0 {
+			return x.local.of(spanAddr(addr))
+		}
+	}
+	if table := b.tables[TableLocal]; table != nil {
+		return table.lookup(&flow{dst: addr})
+	}
+	return nil
 }
 
 // isToMany says whether the address is a group or that of all on a link.

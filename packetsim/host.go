@@ -332,6 +332,7 @@ func (b *networkBuilder) addRoute(i int, r *route) error {
 	}
 	r.Dst = r.Dst.Masked()
 	r.setDefaults()
+	r.kind = r.kindOf()
 	switch r.Type {
 	case RouteUnicast, RouteLocal, RouteBroadcast, RouteAnycast, RouteMulticast:
 		if r.Steered {
@@ -355,6 +356,7 @@ func (b *networkBuilder) addRoute(i int, r *route) error {
 	}
 	f := b.fibs[inet.FamilyOf(r.Dst.Addr())]
 	f.realms = f.realms || r.Realms != 0
+	f.routes++
 	if f.tables[r.Table] == nil {
 		f.tables[r.Table] = &fibTable{}
 	}

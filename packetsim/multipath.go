@@ -9,7 +9,7 @@ import (
 // addNextHops makes the routes by each of the next hops.
 func (b *networkBuilder) addNextHops(r *route) error {
 	for _, hop := range r.NextHops {
-		one := &route{Route: r.Route, dev: b.byName[hop.Dev]}
+		one := &route{Route: r.Route, dev: b.byName[hop.Dev], kind: r.kind}
 		one.Via, one.Dev, one.NextHops = hop.Via, hop.Dev, nil
 		switch {
 		case one.dev == nil:

@@ -57,7 +57,7 @@ func (h *routing) checkLoopback(src netip.Addr, out *device) error {
 }
 
 func (h *routing) outputPath(r *route, dst netip.Addr) path {
-	if r.Type == RouteBroadcast || dst == limitedBroadcast || dst.IsMulticast() {
+	if r.kind == toAll || dst == limitedBroadcast || dst.IsMulticast() {
 		to := pathToMany(r.dev, dst)
 		if to.realms = r.Realms; to.typ == RouteMulticast && r.Via.IsValid() && r.Dst.Bits() >= leastGroupBits {
 			to.nextHop = r.Via
@@ -68,7 +68,7 @@ func (h *routing) outputPath(r *route, dst netip.Addr) path {
 	if r.Via.IsValid() {
 		to.nextHop = r.Via
 	}
-	if r.Type == RouteLocal || r.Type == RouteAnycast {
+	if r.kind == toHost {
 		to.local, to.out = true, h.byName[loopbackName]
 	}
 	return to
