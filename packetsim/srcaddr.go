@@ -16,7 +16,7 @@ func (h *routing) selectAddr(dev *device, nextHop netip.Addr, scope Scope) netip
 		if !a.Prefix.Addr().Is4() || a.Secondary || min(a.scope().distance(), nearest) > limit {
 			continue
 		}
-		if !nextHop.IsValid() || a.Prefix.Masked().Contains(nextHop) {
+		if !nextHop.IsValid() || a.Prefix.Contains(nextHop) {
 			return a.Prefix.Addr()
 		}
 		if !first.IsValid() {

@@ -30,8 +30,12 @@ func (tg *targets) masquerade(s *skb, to netfilter.NATRange) fate {
 		tg.dropSaying(ReasonNoMasqueradeAddress, "no address to masquerade with on "+s.out.Name)
 		return stopped
 	}
-	to.MinAddr, to.MaxAddr = addr, addr
 	tg.conns.Change(s.conn)
 	s.conn.MasqueradeDev = s.out.Name
+	if (to.Random || to.RandomFully) && !to.HasPorts && to.MinPort == 0 && to.MaxPort == 0 {
+		tg.conns.BindFrom(s.conn, addr, tg.chance)
+		return accepted
+	}
+	to.MinAddr, to.MaxAddr = addr, addr
 	return tg.snat(s, to)
 }

@@ -18,7 +18,19 @@ type fixedChance struct{}
 
 func (fixedChance) Draw(uint32) bool { return true }
 
-// TestBindTo holds that BindTo is Bind of a range that is one address and one port, and that BindNothing leaves alone what is free.
+// countingChance draws numbers one after the other.
+type countingChance struct {
+	fixedChance
+	drawn *uint32
+}
+
+func (c countingChance) Number(n uint32) uint32 {
+	*c.drawn++
+	return *c.drawn * 7919 % n
+}
+
+// TestBindTo holds that BindTo is Bind of a range that is one address and one port, that BindFrom is Bind of the source to any port at
+// random, and that BindNothing leaves alone what is free.
 func TestBindTo(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var trackers [2]Tracker
@@ -30,6 +42,13 @@ func TestBindTo(t *testing.T) {
 			return netip.AddrFrom4([4]byte{10, 0, 0, byte(rapid.IntRange(1, 3).Draw(r, name))})
 		}
 		port := func(name string) uint16 { return uint16(rapid.IntRange(80, 81).Draw(r, name)) }
+		numbers, drawn := rapid.Bool().Draw(r, "numbers"), [2]uint32{}
+		chance := func(i int) Chance {
+			if numbers {
+				return countingChance{drawn: &drawn[i]}
+			}
+			return fixedChance{}
+		}
 		for range 12 {
 			p := inet.Packet{Proto: rapid.SampledFrom([]inet.Proto{inet.TCP, inet.UDP, inet.ICMP, GRE}).Draw(r, "proto"), Src: addr("src"),
 				Dst: addr("dst"), TCPFlags: inet.SYN}
@@ -43,35 +62,46 @@ func TestBindTo(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(r, "port only") == 0 {
 				to = netip.Addr{}
 			}
-			nothing := rapid.Bool().Draw(r, "nothing")
+			nothing, from := rapid.Bool().Draw(r, "nothing"), rapid.Bool().Draw(r, "from")
+			if p.Proto.HasPorts() && rapid.IntRange(0, 3).Draw(r, "low") == 0 {
+				p.SrcPort = uint16(rapid.SampledFrom([]int{1, 511, 512, 1023, 1024}).Draw(r, "low sport"))
+			}
+			masqueraded := addr("masqueraded")
 			var states [2]string
 			for i := range trackers {
 				k := &trackers[i]
-				c, dir, verdict := k.Look(&p, Zone{}, "", fixedChance{})
+				c, dir, verdict := k.Look(&p, Zone{}, "", chance(i))
 				if verdict == Accept && dir == Original && !c.Confirmed {
 					switch {
 					case nothing && i == 0:
-						k.BindNothing(c, Destination, fixedChance{})
+						k.BindNothing(c, Destination, chance(i))
 					case nothing:
 						same := c.Tuples[Reply].Inverse().Dst
-						k.Bind(c, Destination, &Range{NATRange: netfilter.NATRange{MinAddr: same, MaxAddr: same}}, fixedChance{})
+						k.Bind(c, Destination, &Range{NATRange: netfilter.NATRange{MinAddr: same, MaxAddr: same}}, chance(i))
 					case i == 0:
-						k.BindTo(c, to, toPort, fixedChance{})
+						k.BindTo(c, to, toPort, chance(i))
 					default:
 						only := netfilter.NATRange{MinAddr: to, MaxAddr: to, MinPort: toPort, MaxPort: toPort, HasPorts: true}
-						k.Bind(c, Destination, &Range{NATRange: only}, fixedChance{})
+						k.Bind(c, Destination, &Range{NATRange: only}, chance(i))
 					}
-					if i == 0 {
-						k.BindNothing(c, Source, fixedChance{})
-					} else {
-						same := c.Tuples[Reply].Inverse().Src
-						k.Bind(c, Source, &Range{NATRange: netfilter.NATRange{MinAddr: same, MaxAddr: same}}, fixedChance{})
+					same := c.Tuples[Reply].Inverse().Src
+					switch {
+					case from && i == 0:
+						k.BindFrom(c, masqueraded, chance(i))
+					case from:
+						k.Bind(c, Source, &Range{NATRange: netfilter.NATRange{MinAddr: masqueraded, MaxAddr: masqueraded, RandomFully: true}},
+							chance(i))
+					case i == 0:
+						k.BindNothing(c, Source, chance(i))
+					default:
+						k.Bind(c, Source, &Range{NATRange: netfilter.NATRange{MinAddr: same, MaxAddr: same}}, chance(i))
 					}
 					states[i] = fmt.Sprint(c.Tuples, c.SrcNAT, c.DstNAT, c.srcDone, c.dstDone, c.ChosenPort, k.Insert(c))
 				}
 				states[i] += fmt.Sprint(k.Entries())
 			}
 			require.Equal(t, states[1], states[0])
+			require.Equal(t, drawn[1], drawn[0])
 		}
 	})
 }

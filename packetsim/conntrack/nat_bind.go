@@ -86,6 +86,29 @@ func (k *Tracker) BindTo(c *Conn, addr netip.Addr, port uint16, chance Chance) {
 	}
 }
 
+// BindFrom is Bind of the source to one address and any port, which is chosen at random.
+func (k *Tracker) BindFrom(c *Conn, addr netip.Addr, chance Chance) {
+	to := Range{NATRange: netfilter.NATRange{MinAddr: addr, MaxAddr: addr, RandomFully: true}}
+	b, reply := natBinder{k, chance}, &c.Tuples[Reply]
+	if !reply.Proto.HasPorts() || k.tracked.size() > 0 {
+		b.bind(c, Source, &to)
+		return
+	}
+	if c.Confirmed {
+		return
+	}
+	own, port := reply.Dst, reply.DstPort
+	reply.Dst = addr
+	offset, drawn := b.drawSourceOffset()
+	if !drawn {
+		want := reply.Inverse()
+		offset = b.sourceOffset(&want)
+	}
+	low, size := sourceSpan(port)
+	reply.DstPort = uint16(low + uint32(offset)%size) // which is free, as there are no others
+	c.SrcNAT, c.srcDone, c.ChosenPort = c.SrcNAT || addr != own || reply.DstPort != port, true, true
+}
+
 // BindNothing is the binding of a connection that no rule translates. Its source port still changes if the
 // tuple is in use (nf_nat_alloc_null_binding).
 func (k *Tracker) BindNothing(c *Conn, side Side, chance Chance) {

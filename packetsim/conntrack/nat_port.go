@@ -30,12 +30,20 @@ func (r *Range) portSpan(t *Tuple, side Side) (low, size uint32, ok bool) {
 		return 0, 1 << 16, true
 	case side == Destination:
 		return 0, 0, false
-	case *part < 512:
-		return 1, 511, true
-	case *part < 1024:
-		return 600, 424, true
 	}
-	return 1024, 1<<16 - 1024, true
+	low, size = sourceSpan(*part)
+	return low, size, true
+}
+
+// sourceSpan is where the kernel looks for a source port in the place of one.
+func sourceSpan(port uint16) (low, size uint32) {
+	switch {
+	case port < 512:
+		return 1, 511
+	case port < 1024:
+		return 600, 424
+	}
+	return 1024, 1<<16 - 1024
 }
 
 // choosePort gives the tuple a port of the range that is free (nf_nat_l4proto_unique_tuple). Where none is found, it has the last that was
@@ -73,10 +81,18 @@ func (b *natBinder) choosePort(c *Conn, want *Tuple, side Side, to *Range) {
 
 // sourceOffset is where the search begins in a range of source ports.
 func (b *natBinder) sourceOffset(t *Tuple) uint16 {
-	if chance, ok := b.chance.(numberChance); ok {
-		return uint16(chance.Number(1 << 16))
+	if offset, drawn := b.drawSourceOffset(); drawn {
+		return offset
 	}
 	return uint16(HashTuple(t))
+}
+
+// drawSourceOffset draws where that is, with a Chance that draws numbers.
+func (b *natBinder) drawSourceOffset() (offset uint16, drawn bool) {
+	if chance, ok := b.chance.(numberChance); ok {
+		return uint16(chance.Number(1 << 16)), true
+	}
+	return 0, false
 }
 
 // drawOffset is where the search begins in a range of destination ports, each of the range being a way of its own.

@@ -331,7 +331,7 @@ func (k *Tracker) shortenTCP(c *Conn, dir Direction, kind tcpKind) {
 
 // timeoutTCP is the timeout after a segment, in seconds.
 func (k *Tracker) timeoutTCP(t *tcpTrack, kind tcpKind) int {
-	usual, conf := k.conf.tcp[t.state], k.conf
+	usual, conf := k.conf.tcp[t.state], &k.conf
 	switch {
 	case t.repeats >= conf.tcpMaxRetrans && usual > conf.tcpRetransmitted:
 		return conf.tcpRetransmitted
