@@ -111,11 +111,18 @@ func (t *nftRun) gather(ops []nftOp) bool {
 		words[i&3] = word
 		t.regs.set4(loads[i].dreg, word)
 	}
-	e, beside := in.set.FindKey(nftables.KeyOfWords(&words, len(loads)), t.regs.data[op.sreg:][:4*len(loads)])
+	k, key := nftables.KeyOfWords(&words, len(loads)), t.regs.data[op.sreg:][:4*len(loads)]
+	if !op.maps {
+		if in.set.HasKey(k, key) == op.not {
+			t.code = expr.Break
+		}
+		return true
+	}
+	e, beside := in.set.FindKey(k, key)
 	switch {
 	case (e != nil) == op.not:
 		t.code = expr.Break
-	case e == nil || !op.maps:
+	case e == nil:
 	case beside == nil || !t.follows(beside.Load(), e):
 		if t.mapped(op, e); beside != nil && t.to != nil {
 			beside.Store(e.Leads.Load())

@@ -13,6 +13,10 @@ import (
 // and may be asked after later versions of the set, too: what they have changed is stale.
 type setIndex struct {
 	slots []indexSlot // a power of two of them, at most half of them in use
+	// words are the keys of a set of words that maps nothing, as many as slots: walks ask for no more. They take far less memory. 0: nobody is
+	// here.
+	words []uint32
+	zero  bool // a key is 0
 }
 
 // indexSlot is an element and its key as numbers, in 32 bytes. It has what walks ask an element for beside that, so that they need not wait
@@ -72,12 +76,12 @@ func (k Key) hash() uint64 {
 }
 
 // newSetIndex is of all elements of a set.
-func newSetIndex(m *members) *setIndex {
+func newSetIndex(m *members, s *SetSpec) *setIndex {
 	size := 1
 	for size < m.hashed.Len()*2 {
 		size *= 2
 	}
-	x := &setIndex{make([]indexSlot, size)}
+	x := &setIndex{slots: make([]indexSlot, size)}
 	m.hashed.Each(func(key string, e *Element) bool {
 		k := indexKeyOf([]byte(key))
 		at := k.hash()
@@ -87,7 +91,48 @@ func newSetIndex(m *members) *setIndex {
 		slot.key, slot.element = k, e
 		return true
 	})
+	if s.KeyLen == wordLen && s.Flags&SetMap == 0 {
+		x.takeWords()
+	}
 	return x
+}
+
+// wordLen is the length of a key that is one word.
+const wordLen = 4
+
+// takeWords takes the keys of the slots.
+func (x *setIndex) takeWords() {
+	x.words = make([]uint32, len(x.slots))
+	for i := range x.slots {
+		if x.slots[i].element == nil {
+			continue
+		}
+		word, at := uint32(x.slots[i].key.low), x.slots[i].key.hash()
+		if word == 0 {
+			x.zero = true
+			continue
+		}
+		for ; *x.word(at) != 0; at++ {
+		}
+		*x.word(at) = word
+	}
+}
+
+func (x *setIndex) word(hash uint64) *uint32 { return &x.words[hash&uint64(len(x.words)-1)] }
+
+// hasWord says whether a key of one word is in a set that has words.
+func (x *setIndex) hasWord(word uint32, hash uint64) bool {
+	if word == 0 {
+		return x.zero
+	}
+	for at := hash; ; at++ {
+		switch *x.word(at) {
+		case word:
+			return true
+		case 0:
+			return false
+		}
+	}
 }
 
 func (x *setIndex) at(hash uint64) *indexSlot { return &x.slots[hash&uint64(len(x.slots)-1)] }
@@ -130,7 +175,7 @@ const (
 // noteAsked makes the index of a set that is asked often.
 func (m *members) noteAsked(s *SetSpec) {
 	if n := m.asked.Add(1); n >= leastAsked && int(n)*askedPerAll >= m.hashed.Len() && s.indexes() {
-		m.index.CompareAndSwap(nil, newSetIndex(m))
+		m.index.CompareAndSwap(nil, newSetIndex(m, s))
 	}
 }
 
@@ -156,6 +201,18 @@ func (s *Set) FindKey(k Key, key []byte) (e *Element, leads *atomic.Pointer[Lead
 		}
 	}
 	return m.find(&s.SetSpec, key, time.Time{}), nil
+}
+
+// HasKey says whether FindKey would find an element.
+func (s *Set) HasKey(k Key, key []byte) bool {
+	m := s.members.Load()
+	if x := m.index.Load(); x != nil && x.words != nil && m.catchall == nil {
+		if hash := k.hash(); m.stale == nil || !m.stale.has(hash) {
+			return x.hasWord(uint32(k.low), hash)
+		}
+	}
+	e, _ := s.FindKey(k, key)
+	return e != nil
 }
 
 // inherit keeps the index of the members that these were copied from.

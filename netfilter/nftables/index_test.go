@@ -57,6 +57,7 @@ func TestIndex(t *testing.T) {
 				for _, v := range versions {
 					for n := range universe {
 						require.Equal(t, v.is[n], v.set.Find(key(n), time.Time{}) != nil)
+						require.Equal(t, v.is[n], v.set.HasKey(indexKeyOf(key(n)), key(n)))
 					}
 				}
 			}
