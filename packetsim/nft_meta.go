@@ -172,16 +172,22 @@ func (t *nftMachine) loadTime(x *expr.Meta) {
 	}
 }
 
+// setMark writes the packet's mark, which is all of the view that changes.
+func (t *nftMachine) setMark(sreg uint8) {
+	if t.regs.tainted && !t.regs.knows(int(sreg), 4) {
+		t.fail(errRegisterUnknown)
+		return
+	}
+	mark := t.regs.get4(sreg)
+	t.s.Mark, t.view.words[fieldMark] = mark, mark
+}
+
 // setMeta writes what the kernel keeps beside the packet (nft_meta_set_eval in net/netfilter/nft_meta.c). Priorities and security marks
 // change nothing here: what asks for them is not walked.
 func (t *nftMachine) setMeta(x *expr.Meta) {
 	switch at := x.Sreg.Offset(); x.Key {
 	case expr.MetaMark:
-		if !t.regs.knows(at, 4) {
-			t.fail(errRegisterUnknown)
-			return
-		}
-		t.s.Mark = t.regs.get4(uint8(at))
+		t.setMark(uint8(at))
 	case expr.MetaPriority, expr.MetaNftrace, expr.MetaSecmark:
 	default:
 		t.notWalked(x, metaName(x.Key))

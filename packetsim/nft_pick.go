@@ -14,10 +14,16 @@ const mostChoices = 1024
 
 // nftEndpoint is a rule as a service's chain has it: packets of one protocol go to one of a few endpoints of IPv4 that is drawn.
 type nftEndpoint struct {
-	proto uint32
-	of    uint32
-	// choices are the addresses and ports: what a map without a name, which nobody changes, has for each of the drawn numbers.
-	choices [8]uint64
+	// choices are what a map without a name, which nobody changes, has for each of the drawn numbers.
+	choices [8]nftChoice
+	proto   uint8
+	of      uint8 // them; 0: it does something else
+}
+
+// nftChoice is an address and a port.
+type nftChoice struct {
+	addr [4]byte
+	port [2]byte
 }
 
 // toEndpoint is a rule that translates to an endpoint. It is false, and nothing has been done, if its operations are to be run.
@@ -26,13 +32,12 @@ func (t *nftRun) toEndpoint(x *nftEndpoint) bool {
 	if !ok || t.s.Is6() {
 		return false
 	}
-	if proto != x.proto {
+	if proto != uint32(x.proto) {
 		t.code = expr.Break
 		return true
 	}
-	var to [8]byte
-	binary.LittleEndian.PutUint64(to[:], x.choices[drawOneOf(t.chance, x.of)%uint32(len(x.choices))])
-	t.bound(t.targets.dnatTo(t.s.conn, netip.AddrFrom4([4]byte(to[:4])), binary.BigEndian.Uint16(to[4:])))
+	to := &x.choices[drawOneOf(t.chance, uint32(x.of))%uint32(len(x.choices))]
+	t.bound(t.targets.dnatTo(t.s.conn, netip.AddrFrom4(to.addr), binary.BigEndian.Uint16(to.port[:])))
 	return true
 }
 
@@ -92,7 +97,7 @@ func (r *nftRule) choose(table *nftables.Table, room *nftEndpoint) {
 	}
 	test, pick, nat := &r.ops[0], &r.ops[1], &r.ops[2]
 	if test.kind != nftTest || test.field != fieldL4Proto || test.not || test.mask&test.xor != 0xff || pick.kind != nftPick ||
-		nat.kind != nftNAT || nat.field != ipv4Family || nat.sreg != pick.dreg || nat.dreg != pick.dreg+4 {
+		test.want > 0xff || nat.kind != nftNAT || nat.field != ipv4Family || nat.sreg != pick.dreg || nat.dreg != pick.dreg+4 {
 		return
 	}
 	n, set := r.rule.Exprs[pick.from].(*expr.Numgen), table.Set(r.rule.Exprs[pick.end-1].(*expr.Lookup).Set)
@@ -100,7 +105,7 @@ func (r *nftRule) choose(table *nftables.Table, room *nftEndpoint) {
 		room = &nftEndpoint{}
 	}
 	if isConstantChoice(set) && room.fill(set, n) {
-		room.proto, room.of, r.endpoint = test.want, n.Modulus, room
+		room.proto, room.of, r.endpoint = uint8(test.want), uint8(n.Modulus), room
 	}
 }
 
@@ -114,9 +119,8 @@ func (x *nftEndpoint) fill(set *nftables.Set, n *expr.Numgen) bool {
 		if e == nil || e.Data == nil || e.Data.Verdict != nil || len(e.Exprs) > 0 {
 			return false
 		}
-		var eight [8]byte
-		copy(eight[:], e.Data.Bytes)
-		x.choices[i] = binary.LittleEndian.Uint64(eight[:])
+		to := &x.choices[i]
+		copy(to.port[:], e.Data.Bytes[copy(to.addr[:], e.Data.Bytes):])
 	}
 	return true
 }

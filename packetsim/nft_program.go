@@ -9,17 +9,19 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
 
-// nftProgram is a chain of nf_tables as walks read it, kept in the chain's Memo. What a packet to one of many services needs of it lies
-// together, since nothing of it is in the processor's cache: the fields that come first, and the rule of a chain that has one.
+// nftProgram is a chain of nf_tables as walks read it, kept in the chain's Memo. What a packet to one of many services needs of it is all
+// here, since nothing of it is in the processor's cache: two waits for memory, neither of which has to wait for the other one.
 type nftProgram struct {
 	// table is one that is known to have the chain, so that a jump that led here before leads here again.
 	table atomic.Pointer[nftables.Table]
 	gone  nftables.Leads // what elements keep whose verdicts go here
 	rules []nftRule
 	chain *nftables.Chain
+	// endpoint is that of the rule of a chain that has one; of is 0 if it does something else.
+	endpoint nftEndpoint
+	prunes   bool // some rule may be idle
 	// live is the chain without its idle rules, in the table that it has; nil: nobody has asked.
-	live   atomic.Pointer[nftProgram]
-	prunes bool // some rule may be idle
+	live atomic.Pointer[nftProgram]
 }
 
 // nftRule is a rule and what it does.
@@ -52,13 +54,12 @@ func newNFTProgram(table *nftables.Table, chain *nftables.Chain) *nftProgram {
 	case n == 1:
 		room := &struct {
 			nftProgram
-			rule     [1]nftRule
-			endpoint nftEndpoint
-			ops      [3]nftOp
+			rule [1]nftRule
+			ops  [3]nftOp
 		}{}
 		x, room.rules = &room.nftProgram, room.rule[:]
 		room.rule[0] = nftRule{rule: chain.Rules[0], ops: compileNFT(chain.Rules[0].Exprs, room.ops[:])}
-		room.rule[0].choose(table, &room.endpoint)
+		room.rule[0].choose(table, &x.endpoint)
 	case n < longNFTChain:
 		x = &nftProgram{rules: make([]nftRule, n)}
 		room := make([]nftOp, countNFTOpsOf(chain.Rules))
@@ -106,12 +107,14 @@ const (
 	nftLoad                   // load such a field
 	nftCompare                // bytes of registers
 	nftBitwise                // four bytes
+	nftMark                   // write the packet's mark
 	nftVerdict
 	nftLookup
 	nftDraw // draw whether something holds
 	nftBits // draw bits
 	nftPick // look a drawn number up
 	nftNAT  // to an address and a port
+	nftMasq // from any port
 	nftExpr // what the expression itself says
 )
 
@@ -276,6 +279,14 @@ func (op *nftOp) compile(x expr.Expr) {
 			x.Flags&^(expr.NATMapIPs|expr.NATProtoSpecified) == 0 && !x.Source {
 			op.kind, op.field = nftNAT, nftField(x.Family)
 			op.sreg, op.dreg = uint8(x.AddrMin.Offset()), uint8(x.ProtoMin.Offset())
+		}
+	case *expr.Meta:
+		if x.Writes && x.Key == expr.MetaMark {
+			op.kind, op.sreg = nftMark, uint8(x.Sreg.Offset())
+		}
+	case *expr.Masq:
+		if x.ProtoMin == 0 {
+			op.kind = nftMasq
 		}
 	}
 }

@@ -10,30 +10,30 @@ import (
 
 // rule runs the operations of the rule that is looked at.
 func (t *nftWalk) rule() {
-	r := &t.at.program.rules[t.at.next]
+	x := t.at.program
+	r := &x.rules[t.at.next]
 	t.code, t.to, t.element, t.rejected, t.looked = expr.Continue, nil, nil, nil, t.looked[:0]
 	if t.regs.tainted || !t.quiet() {
 		t.rest(r, 0)
 		return
 	}
-	if r.endpoint != nil && t.toEndpoint(r.endpoint) {
+	if x.endpoint.of > 0 {
+		if t.toEndpoint(&x.endpoint) {
+			return
+		}
+	} else if r.endpoint != nil && t.toEndpoint(r.endpoint) {
 		return
 	}
 	if r.early != nil && t.fails(r.early) {
 		t.code = expr.Break
 		return
 	}
-	for i := 0; i < len(r.ops); i++ {
+	for i := 0; i < len(r.ops) && t.code == expr.Continue; i++ {
 		op := &r.ops[i]
 		switch {
 		case op.gather > 0 && t.gather(r.ops[i:i+int(op.gather)+1]):
-			if i += int(op.gather); t.code != expr.Continue {
-				return
-			}
-		case op.kind > nftLoad:
-			t.rest(r, i)
-			return
-		default:
+			i += int(op.gather)
+		case op.kind <= nftLoad:
 			have, ok := t.field(op.field)
 			if !ok {
 				t.rest(r, i)
@@ -43,8 +43,17 @@ func (t *nftWalk) rule() {
 			t.regs.set4(op.dreg, have)
 			if op.kind == nftTest && ((have^op.want)&op.xor == 0) == op.not {
 				t.code = expr.Break
-				return
 			}
+		case op.kind == nftBitwise:
+			t.regs.set4(op.dreg, t.regs.get4(op.sreg)&op.mask^op.xor)
+		case op.kind == nftMark:
+			t.setMark(op.sreg)
+		case op.kind == nftVerdict:
+			t.op = i
+			t.verdict(op)
+		default:
+			t.rest(r, i)
+			return
 		}
 	}
 }
@@ -89,8 +98,12 @@ func (t *nftRun) runOp(op *nftOp) {
 		t.lookup(op)
 	case nftPick:
 		t.pick(op)
+	case nftMark:
+		t.setMark(op.sreg)
 	case nftNAT:
 		t.natTo(op)
+	case nftMasq:
+		t.masquerade(t.expr(op).(*expr.Masq))
 	case nftDraw:
 		t.draw(op)
 	case nftBits:
