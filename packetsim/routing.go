@@ -17,11 +17,17 @@ type path struct {
 
 // routeOutput routes a packet of the host itself and chooses its source, if it has none
 // (ip_route_output_key_hash_rcu in net/ipv4/route.c, ip6_route_output_flags in net/ipv6/route.c). With anySrc the source may be foreign.
-func (h *routing) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
+func (h *routing) routeOutput(f *flow, anySrc bool) (to path, src netip.Addr, err error) {
+	src, err = h.routeOutputTo(f, anySrc, &to)
+	return to, src, err
+}
+
+// routeOutputTo is routeOutput that writes the path where it is to be, also where there is an error, with which it means nothing.
+func (h *routing) routeOutputTo(f *flow, anySrc bool, to *path) (src netip.Addr, err error) {
 	tables := h.fib(f.dst)
 	// The address of a device may be the anycast address of another one's network, too.
 	if f.src.IsValid() && !anySrc && !tables.isLocal(f.src) && !(f.src.Is6() && h.hasAddress(f.src)) {
-		return path{}, f.src, ReasonForeignSource
+		return f.src, ReasonForeignSource
 	}
 	if !f.src.IsValid() {
 		f.src = inet.Unspecified(f.dst)
@@ -29,23 +35,24 @@ func (h *routing) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
 	if goesToMany(f.dst) && !f.src.IsUnspecified() {
 		dev := h.deviceOf(f.src)
 		if dev == nil {
-			return path{}, f.src, ReasonForeignSource
+			return f.src, ReasonForeignSource
 		}
-		return pathToMany(dev, f.dst), f.src, h.checkLoopback(f.src, dev)
+		*to = pathToMany(dev, f.dst)
+		return f.src, h.checkLoopback(f.src, dev)
 	}
 	r, err := tables.lookup(f)
 	if err != nil {
-		return path{}, f.src, err
+		return f.src, err
 	}
 	r = h.hopOf(r, f)
-	to := h.outputPath(r, f.dst)
+	h.outputPathTo(r, f.dst, to)
 	if f.src.IsUnspecified() {
 		f.src = h.routeSource(r, f.dst)
 	}
 	if !f.src.IsValid() {
-		return path{}, f.src, ReasonNoSource
+		return f.src, ReasonNoSource
 	}
-	return to, f.src, h.checkLoopback(f.src, to.out)
+	return f.src, h.checkLoopback(f.src, to.out)
 }
 
 // checkLoopback keeps loopback sources in the host.
@@ -56,22 +63,27 @@ func (h *routing) checkLoopback(src netip.Addr, out *device) error {
 	return nil
 }
 
-func (h *routing) outputPath(r *route, dst netip.Addr) path {
+func (h *routing) outputPath(r *route, dst netip.Addr) (to path) {
+	h.outputPathTo(r, dst, &to)
+	return to
+}
+
+// outputPathTo is outputPath that writes the path where it is to be.
+func (h *routing) outputPathTo(r *route, dst netip.Addr, to *path) {
 	if r.kind == toAll || dst == limitedBroadcast || dst.IsMulticast() {
-		to := pathToMany(r.dev, dst)
+		*to = pathToMany(r.dev, dst)
 		if to.realms = r.Realms; to.typ == RouteMulticast && r.Via.IsValid() && r.Dst.Bits() >= leastGroupBits {
 			to.nextHop = r.Via
 		}
-		return to
+		return
 	}
-	to := path{out: r.dev, nextHop: dst, typ: r.Type, realms: r.Realms}
+	to.local, to.out, to.nextHop, to.typ, to.realms = false, r.dev, dst, r.Type, r.Realms
 	if r.Via.IsValid() {
 		to.nextHop = r.Via
 	}
 	if r.kind == toHost {
 		to.local, to.out = true, h.byName[loopbackName]
 	}
-	return to
 }
 
 // routeSource is the source address that a route gives: its preferred one, or one of its device's.

@@ -228,15 +228,15 @@ const minMTU6 = 1280
 // send takes a packet of the host itself. With anySrc its source need not be the host's.
 func (w *walk) send(s *skb, anySrc bool) {
 	s.local = true
-	to, src, err := w.h.routeOutput(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName, chance: w.chance}, anySrc)
+	src, err := w.h.routeOutputTo(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName, chance: w.chance}, anySrc, &s.path)
 	if w.tells() {
-		w.tellRoute(to, err, Routing{Src: chosenSource(s.Src, src)})
+		w.tellRoute(s.path, err, Routing{Src: chosenSource(s.Src, src)})
 	}
 	if err != nil {
 		w.refuse(err)
 		return
 	}
-	s.Src, s.path, s.routed = src, to, true
+	s.Src, s.routed = src, true
 	switch {
 	case s.TTL != 0 || s.Spent:
 	case s.path.typ == RouteMulticast:
@@ -287,16 +287,15 @@ func (w *walk) leave(s *skb) {
 // reroute looks up the route again after a change of OUTPUT (ip_route_me_harder): the source may be foreign now. The rest of
 // the hook still sees the first device.
 func (w *walk) reroute(s *skb) bool {
-	to, _, err := w.h.routeOutput(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName, chance: w.chance}, true)
+	_, err := w.h.routeOutputTo(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName, chance: w.chance}, true, &s.path)
 	if w.tells() {
 		w.notice(s, "")
-		w.tellRoute(to, err, Routing{Again: true})
+		w.tellRoute(s.path, err, Routing{Again: true})
 	}
 	if err != nil {
 		w.refuse(err)
 		return false
 	}
-	s.path = to
 	return true
 }
 
