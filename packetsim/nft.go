@@ -53,6 +53,7 @@ type nftMachine struct {
 // nftRun runs the expressions of one rule (nft_rule_dp_for_each_expr in net/netfilter/nf_tables_core.c).
 type nftRun struct {
 	nftMachine
+	touched  uint64 // means nothing: what is written must have been read
 	tally    *tally
 	base     *nftBase
 	at       nftPosition       // the rule
@@ -111,8 +112,11 @@ func (t *nftWalk) run(s *skb, base *nftBase) bool {
 // quiet says that nothing is told of the rules.
 func (t *nftMachine) quiet() bool { return t.told&(tellSteps|tellMissed) == 0 }
 
-// end forgets the packet and its chain.
+// end forgets the packet and its chain, and what of the registers is not known: no rule reads what it has not filled.
 func (t *nftWalk) end() {
+	if t.regs.tainted {
+		t.regs.unknown, t.regs.tainted = [expr.RegisterBytes]byte{}, false
+	}
 	t.s, t.base, t.at, t.wire, t.to, t.element, t.rejected, t.jumps = nil, nil, nftPosition{}, nil, nil, nil, nil, 0
 }
 

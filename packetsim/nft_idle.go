@@ -10,7 +10,8 @@ import (
 // rules once.
 //
 // A walk that tells nothing of the rules skips the idle ones. In other rules it may run a test before the look-up in front of it: if the
-// test fails, the walk does not touch the memory of the set. Skipped rules fill no registers. That makes no difference, since nft writes
+// test fails, the walk does not touch the memory of the set. If a look-up is followed by the next rule's, it asks for the memory of both
+// sets together. Skipped rules fill no registers. That makes no difference, since nft writes
 // no rule that reads a register which it has not filled, and Linux 6.18 refuses such a rule.
 
 // mayIdle says that a rule might be idle in some table.
@@ -50,6 +51,7 @@ func (x *nftProgram) prune(table *nftables.Table) *nftProgram {
 		changed = changed || r.early != nil
 		rules = append(rules, r)
 	}
+	changed = noteAhead(rules) || changed
 	if len(rules) == 1 {
 		if to := rules[0].jumpsTo(table, 0); to != nil {
 			live := to.in(table)
@@ -60,6 +62,25 @@ func (x *nftProgram) prune(table *nftables.Table) *nftProgram {
 		return x.keepLive(table, x.chain, rules)
 	}
 	return whole
+}
+
+// noteAhead finds the rules with a look-up behind which one with another stands. It says whether there are some.
+func noteAhead(rules []nftRule) (some bool) {
+	for i := 1; i < len(rules); i++ {
+		if ops := rules[i].ops; len(ops) > 0 && ops[0].gather > 0 && rules[i-1].looksUp() {
+			rules[i-1].ahead, some = true, true
+		}
+	}
+	return some
+}
+
+func (r *nftRule) looksUp() bool {
+	for i := range r.ops {
+		if r.ops[i].kind == nftLookup {
+			return true
+		}
+	}
+	return false
 }
 
 // keepLive notes that in a table the chain is as if it had the rules of a chain.

@@ -27,6 +27,8 @@ func TestNFTIdleRules(t *testing.T) {
 	assert.Equal(t, 1, left("filter-forward"), "no-endpoint-services is empty")
 	assert.Equal(t, 2, left("nat-prerouting"), "as services, to which alone it jumps")
 	assert.Equal(t, 1, left("nat-postrouting"), "as masquerading, without the look-up in hairpin-connections")
+	table := k.State().Table(nftables.IPv4, "kube-proxy")
+	assert.True(t, nftProgramOf(table, table.Chain("services")).in(table).rules[0].ahead, "of the look-up in service-ips")
 	in := parse(t, lastService(3))
 	verdict := func() Outcome {
 		o, err := h.Verdict(in, SeededChance(1))
@@ -219,4 +221,19 @@ func TestNFTElementLeadsToTheChangedChain(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, o.DNAT)
 	}
+}
+
+// TestNFTUnknownBytesAreForgotten: a packet of which a rule loads what nobody knows leaves the next one as it would be without it.
+func TestNFTUnknownBytesAreForgotten(t *testing.T) {
+	h, _ := testNode{}.build(t)
+	kubeProxy(3).into(t, h.Netfilter())
+	ping := parse(t, "icmp 10.244.0.11 > "+serviceAddr(3).String()+" in veth1")
+	tainted := false
+	_, err := h.Verdict(ping, SeededChance(1))
+	require.NoError(t, err)
+	for _, w := range h.idle {
+		tainted = tainted || w.nft.regs.tainted || w.nft.regs.unknown != [expr.RegisterBytes]byte{}
+	}
+	require.NotEmpty(t, h.idle)
+	assert.False(t, tainted)
 }

@@ -30,6 +30,7 @@ type nftRule struct {
 	rule     *nftables.Rule
 	endpoint *nftEndpoint // nil if it does something else
 	early    *nftOp       // a test to begin with, nil for none
+	ahead    bool         // the next rule begins with a look-up
 }
 
 // nftCompiled is what the Memo of a rule of a long chain has, of which a commit changes few.

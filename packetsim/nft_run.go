@@ -28,6 +28,10 @@ func (t *nftWalk) rule() {
 		t.code = expr.Break
 		return
 	}
+	if r.ahead {
+		next := x.rules[t.at.next+1].ops
+		t.touch(next[:next[0].gather+1])
+	}
 	for i := 0; i < len(r.ops) && t.code == expr.Continue; i++ {
 		op := &r.ops[i]
 		switch {

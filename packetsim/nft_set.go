@@ -131,6 +131,25 @@ func (t *nftRun) gather(ops []nftOp) bool {
 	return true
 }
 
+// touch asks for the memory of what gather will look at for the same operations, so that a packet waits once for this and what it looks at
+// before.
+func (t *nftRun) touch(ops []nftOp) {
+	loads, op := ops[:len(ops)-1], &ops[len(ops)-1]
+	in := op.found.Load()
+	if in == nil {
+		return
+	}
+	var words [4]uint32
+	for i := range loads {
+		word, ok := t.field(loads[i].field)
+		if !ok {
+			return
+		}
+		words[i&3] = word
+	}
+	t.touched = in.set.Touch(nftables.KeyOfWords(&words, len(loads)))
+}
+
 // follows takes the way that an element's verdict led before. It is false if that is not known for this table.
 func (t *nftRun) follows(leads *nftables.Leads, e *nftables.Element) bool {
 	if leads == nil {
