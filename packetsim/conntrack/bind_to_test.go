@@ -105,3 +105,74 @@ func TestBindTo(t *testing.T) {
 		}
 	})
 }
+
+// TestBindToEndsWhatIsOver: a SYN with a later number gets the place of a translated connection that is over, but one that keeps its port
+// looks for no place. Bind does the same.
+func TestBindToEndsWhatIsOver(t *testing.T) {
+	for _, row := range []struct {
+		name      string
+		seq       uint32
+		open      bool // the earlier connection is not over
+		plain     bool // it is not translated
+		unknown   bool // of the SYN no numbers are known
+		keepsPort bool
+		ends      bool
+	}{
+		{name: "later", seq: 5001, ends: true},
+		{name: "the same number", seq: 5000},
+		{name: "earlier", seq: 4999},
+		{name: "later round the end of the numbers", seq: 5000 + 1<<31 - 1, ends: true},
+		{name: "earlier round the end of the numbers", seq: 5000 + 1<<31 + 1},
+		{name: "not over", seq: 5001, open: true},
+		{name: "not translated", seq: 5001, plain: true},
+		{name: "unknown", unknown: true},
+		{name: "the port stays", seq: 5001, keepsPort: true},
+	} {
+		for _, to := range []string{"BindTo", "Bind"} {
+			t.Run(row.name+" "+to, func(t *testing.T) {
+				k := NewTracker(clocktesting.NewFakePassiveClock(time.Unix(1, 0)), func() bool { return false })
+				k.Configure(nil, func(fallback int, _ ...string) int { return fallback })
+				server, node := netip.MustParseAddr("10.0.0.3"), netip.MustParseAddr("10.0.0.2")
+				syn := func(p inet.Packet) *Conn {
+					p.Proto, p.TCPFlags = inet.TCP, inet.SYN
+					c, _, verdict := k.Look(&p, Zone{}, "", fixedChance{})
+					require.Equal(t, Accept, verdict)
+					require.False(t, c.Confirmed)
+					return c
+				}
+				earlier := inet.Packet{Src: netip.MustParseAddr("10.0.0.1"), SrcPort: 2000, Dst: server, DstPort: 80,
+					Numbers: &inet.TCPNumbers{Seq: 5000}}
+				if row.plain {
+					earlier.Src = node
+				}
+				over := syn(earlier)
+				k.BindNothing(over, Destination, fixedChance{})
+				k.Bind(over, Source, &Range{NATRange: netfilter.NATRange{MinAddr: node, MaxAddr: node}}, fixedChance{})
+				require.Equal(t, !row.plain, over.SrcNAT)
+				require.True(t, k.Insert(over))
+				if !row.open {
+					k.CloseTCP(over)
+				}
+				next := inet.Packet{Src: node, SrcPort: 2000, Dst: netip.MustParseAddr("10.0.0.9"), DstPort: 90,
+					Numbers: &inet.TCPNumbers{Seq: row.seq}}
+				if row.unknown {
+					next.Numbers = nil
+				}
+				if row.keepsPort {
+					next.DstPort = 80
+				}
+				c := syn(next)
+				if to == "BindTo" {
+					k.BindTo(c, server, 80, fixedChance{})
+				} else {
+					only := netfilter.NATRange{MinAddr: server, MaxAddr: server, MinPort: 80, MaxPort: 80, HasPorts: true}
+					k.Bind(c, Destination, &Range{NATRange: only}, fixedChance{})
+				}
+				require.Equal(t, over.Tuples[Reply], c.Tuples[Reply])
+				require.Equal(t, row.ends, k.Size() == 0)
+				require.NoError(t, k.Check())
+				require.Equal(t, row.ends, k.Insert(c), "in the place of the other one")
+			})
+		}
+	}
+}
