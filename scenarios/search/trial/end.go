@@ -36,7 +36,9 @@ func (r *run) end(ctx context.Context) error {
 		return err
 	}
 	r.exercised(oracle.NeverPanics)
-	m.countClauses()
+	if r.packets {
+		m.countClauses()
+	}
 	if r.options.Rules {
 		if err := r.countRules(ctx, &m); err != nil {
 			return err

@@ -33,7 +33,7 @@ func (r *run) rulesHeld(ctx context.Context, nodes []*nodeState) error {
 		if err := r.staleChains(ctx, n); err != nil {
 			return err
 		}
-		if !r.sampled(n) {
+		if !r.sampled(n) || !r.canBreak(oracle.RulesReadBack, oracle.PartialEqualsFull, oracle.RestartEqualsFresh) {
 			continue
 		}
 		if err := r.sampleHeld(ctx, n); err != nil {
@@ -73,6 +73,9 @@ func (r *run) laws(ctx context.Context, n *nodeState) error {
 	}
 	if err := r.staleChains(ctx, n); err != nil {
 		return err
+	}
+	if !r.canBreak(oracle.RulesReadBack, oracle.PartialEqualsFull, oracle.RestartEqualsFresh, oracle.HealsAfterFaults) {
+		return nil
 	}
 	before, err := r.rulesOf(ctx, n)
 	if err != nil {

@@ -126,7 +126,7 @@ func quietly(ctx context.Context, s *scenarios.Scenario, o Options) (*Report, er
 	if err != nil {
 		return nil, err
 	}
-	p.quiet = true
+	p.quiet, p.options.Until = true, 0
 	return p.run(ctx)
 }
 

@@ -16,6 +16,8 @@ type play struct {
 	quiet bool
 	// limit is how much work it may take.
 	limit int
+	// packets says that a clause is looked at that a first packet can break.
+	packets bool
 }
 
 // playOf is what is played of a scenario.
@@ -24,7 +26,9 @@ func playOf(s *scenarios.Scenario, o Options) (*play, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &play{cluster: cluster.With(dialectOf(s, o)), steps: s.Steps, options: o, limit: maxWork}, nil
+	p := &play{cluster: cluster.With(dialectOf(s, o)), steps: s.Steps, options: o, limit: maxWork}
+	p.packets = p.looksAtPackets()
+	return p, nil
 }
 
 func dialectOf(s *scenarios.Scenario, o Options) netfilter.Dialect {

@@ -117,7 +117,7 @@ func (r *run) all(ctx context.Context) error {
 		if err := r.one(ctx, &r.steps[i]); err != nil {
 			return err
 		}
-		if r.options.Stop == 0 && len(r.report.Violations) > 0 {
+		if r.options.Stop == 0 && len(r.report.Violations) > 0 || r.step == r.options.Until && r.step < len(r.steps) {
 			return errEnough
 		}
 	}

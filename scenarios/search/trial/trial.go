@@ -18,12 +18,15 @@ type Options struct {
 	Proxier node.Proxier
 	// Stop ends a trial after that many violations; 0: after the step that has the first ones.
 	Stop int
+	// Until ends a trial after that many steps, if it has more; 0: not. What is compared with a twin is played to its end.
+	Until int
 	// Rules has it looked which rules packets meet, which takes longer than all the rest.
 	Rules bool
 	// Sample draws the syncs after which the laws over rules that cost as much as a sync are held, one in eight; 0: all of them. At the
 	// end of a case they are held always.
 	Sample uint64
-	// Except are clauses that are not looked at, such as those that another proxier does not promise.
+	// Except are clauses that are not looked at, such as those that another proxier does not promise. What can break no other clause is
+	// left out, if it leaves the world as it was.
 	Except []*oracle.Clause
 
 	allPackets bool // of every node, and not of one in eight
