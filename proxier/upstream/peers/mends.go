@@ -161,10 +161,13 @@ func MendsOf(list ...Mend) Mends {
 	return set
 }
 
+// And stands between the names of several mends.
+const And = "+"
+
 // MendsNamed is the set that String writes so. Names that there are not are an error.
 func MendsNamed(text string) (Mends, error) {
 	var set Mends
-	for name := range strings.SplitSeq(text, "+") {
+	for name := range strings.SplitSeq(text, And) {
 		i := slices.IndexFunc(findings[:], func(f finding) bool { return f.name == name })
 		if i < 0 {
 			return 0, fmt.Errorf("there is no mend %q", name)
@@ -172,6 +175,17 @@ func MendsNamed(text string) (Mends, error) {
 		set |= MendsOf(Mend(i))
 	}
 	return set, nil
+}
+
+// Costs is the set of those that explain what costs time and changes no packet. They are tried first.
+func Costs() Mends { return MendsOf(SameNotRestored, SameNotLookedFor, SameNotTold) }
+
+// Doing is the set of those that do something to a kube-proxy of mode iptables, or of mode nftables.
+func Doing(nftables bool) Mends {
+	if nftables {
+		return AllMends() &^ MendsOf(ServicesInOrder, AllCanaries, EmptiedChains, LockIsNoFlush, ReloadTriedAgain, LargeInFull)
+	}
+	return AllMends() &^ MendsOf(EchoPasses, HairpinOfUnplaced, TableWatched, CIDRsFollowed, EmptyChainsDeleted, CommentsFollow)
 }
 
 // Breaking is the set of those whose findings can break a clause.
@@ -203,7 +217,7 @@ func (s Mends) String() string {
 	for _, m := range s.List() {
 		out = append(out, m.String())
 	}
-	return strings.Join(out, "+")
+	return strings.Join(out, And)
 }
 
 // Mended is Process with some things mended.

@@ -124,9 +124,8 @@ func (o *options) search(ctx context.Context, out io.Writer) (broken bool, err e
 		ctx, stop = context.WithTimeout(ctx, o.time)
 		defer stop()
 	}
-	o.fuzz.Explain = func(ctx context.Context, report *trial.Report, again fuzz.Again) error {
-		return explain(ctx, report, again, o.fuzz.Trial.Except)
-	}
+	ask := &asker{except: o.fuzz.Trial.Except, mends: peers.Doing(o.fuzz.Gen.NFTables)}
+	o.fuzz.Explain = ask.explain
 	o.fuzz.Still = still
 	var results []*fuzz.Result
 	for range max(o.seeds, 1) {
