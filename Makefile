@@ -236,8 +236,10 @@ peer-matrix: ## run make peer with each version of kube-proxy that links: 1.35, 
 
 HUNT_RUNS ?= 3000
 HUNT_OUT  ?= bin/hunt
+# The program takes the place of the shell, so that it hears what ends make, and prints what it has found. go run would leave it running.
 hunt: ## run HUNT_RUNS (3000) generated cases (SEED=1) with kube-proxy's own proxier (MODE, UPSTREAM and KUBERNETES as for peer), and judge them by the specification; failures go to HUNT_OUT
-	$(FROM_CHECKOUT) cd proxier/upstream && $(GO) run $(PEER_FLAGS) ./cmd/hunt $(addprefix -mode ,$(MODE)) -seed $(SEED) -runs $(HUNT_RUNS) -out $(abspath $(HUNT_OUT))
+	$(FROM_CHECKOUT) cd proxier/upstream && $(GO) build $(PEER_FLAGS) -o $(abspath bin/hunt-kube-proxy) ./cmd/hunt && \
+		exec $(abspath bin/hunt-kube-proxy) $(addprefix -mode ,$(MODE)) -seed $(SEED) -runs $(HUNT_RUNS) -out $(abspath $(HUNT_OUT))
 
 bench-peer: ## measure time, bytes and memory beside kube-proxy's own proxier in one run (MODE=nftables)
 	cd proxier/upstream && $(GO) run ./cmd/bench $(addprefix -mode ,$(MODE))

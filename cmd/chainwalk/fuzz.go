@@ -95,20 +95,14 @@ func runFuzz(ctx context.Context, s streams, o fuzzOptions) error {
 	if err != nil {
 		return err
 	}
-	inTime := ctx
-	if o.time > 0 {
-		var cancel context.CancelFunc
-		inTime, cancel = context.WithTimeout(ctx, o.time)
-		defer cancel()
-	}
 	defer collect(collectSeldom)()
-	begin := time.Now()
-	options.Progress = progress(s.errOut, begin)
-	result, err := fuzz.Run(inTime, options)
+	telling := fuzz.Tell(s.errOut)
+	options.Progress = telling.Progress
+	result, err := fuzz.Run(ctx, options)
 	if err != nil {
 		return err
 	}
-	writeRate(s.errOut, &result.Figures, time.Since(begin))
+	telling.Rate(&result.Figures)
 	if o.out != "" {
 		name := fmt.Sprintf("result-%d-%d-of-%d.json", result.Seed, result.Shard, result.Shards)
 		if err := writeFound(o.out, name, result); err != nil {
@@ -120,7 +114,7 @@ func runFuzz(ctx context.Context, s streams, o fuzzOptions) error {
 
 // options are the options of the run.
 func (o *fuzzOptions) options() (fuzz.Options, error) {
-	out := fuzz.Options{Seed: o.seed, Runs: o.runs, Workers: o.workers, Shrinks: o.shrinks, UntilFound: o.until, Commit: commit()}
+	out := fuzz.Options{Seed: o.seed, Runs: o.runs, Time: o.time, Workers: o.workers, Shrinks: o.shrinks, UntilFound: o.until, Commit: commit()}
 	if err := checkFuzzOutput(o.output); err != nil {
 		return out, err
 	}
@@ -155,32 +149,6 @@ func (o *fuzzOptions) options() (fuzz.Options, error) {
 		out.Runs = defaultRuns
 	}
 	return out, nil
-}
-
-// progress prints what was judged so far once a second, if somebody looks at a terminal.
-func progress(w io.Writer, begin time.Time) func(trial.Figures) {
-	file, ok := w.(*os.File)
-	if !ok {
-		return nil
-	}
-	if info, err := file.Stat(); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
-		return nil
-	}
-	last := begin
-	return func(f trial.Figures) {
-		if now := time.Now(); now.Sub(last) >= time.Second {
-			last = now
-			fmt.Fprintf(w, "\r%s: %d cases, %d states, %d connections, %d clauses\x1b[K",
-				now.Sub(begin).Round(time.Second), f.Cases, f.States, f.Connections, len(f.Clauses))
-		}
-	}
-}
-
-// writeRate prints how fast it went. That is no part of the result, which is always the same.
-func writeRate(w io.Writer, f *trial.Figures, took time.Duration) {
-	seconds := max(took.Seconds(), 0.001)
-	fmt.Fprintf(w, "\r%.1fs: %.0f states and %.0f connections a second\x1b[K\n", seconds, float64(f.States)/seconds,
-		float64(f.Connections)/seconds)
 }
 
 // writeFound writes a result and its scenarios into a folder.
@@ -231,6 +199,9 @@ func tell(ctx context.Context, s streams, output string, verbose bool, r *fuzz.R
 	}
 	if err := write(s.out); err != nil {
 		return err
+	}
+	if r.Interrupted {
+		return fmt.Errorf("interrupted: %d cases were judged", r.Cases)
 	}
 	missed := r.Missed(rare())
 	if len(missed) > 0 {

@@ -29,6 +29,7 @@ func Merge(results []*Result) (*Result, error) {
 			return nil, fmt.Errorf("fuzz: shard %d of seed %d is there twice", r.Shard, r.Seed)
 		}
 		out.Cases += r.Cases
+		out.Interrupted = out.Interrupted || r.Interrupted
 		out.Figures.Merge(&r.Figures)
 		out.Found.merge(r.Found)
 		for _, f := range r.Failures {

@@ -62,6 +62,9 @@ func (r *Result) WriteText(w io.Writer, all bool) error {
 	fmt.Fprintf(&b, "seed %d, %s, commit %s\n", r.Seed, r.shard(), cmp.Or(r.Commit, "unknown"))
 	f := &r.Figures
 	fmt.Fprintf(&b, "%d cases: %d states judged by %d connections and %d packets of kept ones\n", r.Cases, f.States, f.Connections, f.Packets)
+	if r.Interrupted {
+		b.WriteString("interrupted: what follows is what was found so far, and may not be small\n")
+	}
 	if all {
 		r.writeReached(&b)
 	}

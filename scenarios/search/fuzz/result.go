@@ -29,6 +29,8 @@ type Result struct {
 	Figures  trial.Figures `json:"figures"`
 	Found    Found         `json:"found,omitempty"`
 	Failures []Failure     `json:"failures"`
+	// Interrupted says that somebody ended the run before all cases were judged and all failures were small.
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // Found counts violations by their cause, empty if nobody looked for one, and by the clause that they break.
@@ -73,7 +75,7 @@ func (f *Failure) Name() string { return fmt.Sprintf("%s-%x-%d.yaml", f.kind(), 
 // kind is what failures are told apart by.
 func (f *Failure) kind() string { return cmp.Or(f.Cause, f.Clause) }
 
-// result makes the failures small and puts all together.
+// result makes the failures small, unless the context has ended, and puts all together.
 func (r *run) result(ctx context.Context) (*Result, error) {
 	o := &r.options
 	out := &Result{
@@ -83,20 +85,29 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 	if o.Program != defaultProgram {
 		out.Program = o.Program
 	}
-	for _, kind := range slices.Sorted(maps.Keys(r.first)) {
+	for i, kind := range slices.Sorted(maps.Keys(r.first)) {
 		f, err := o.small(ctx, r.first[kind])
 		if err != nil {
 			return nil, err
 		}
 		out.Failures = append(out.Failures, *f)
+		r.progress(i + 1)
 	}
+	out.Interrupted = ctx.Err() != nil
 	return out, nil
 }
 
-// small is a failure made small.
+// small is a failure made small; once the context has ended, no smaller.
 func (o *Options) small(ctx context.Context, f failing) (*Failure, error) {
+	interrupted := ctx.Done()
+	ctx = context.WithoutCancel(ctx)
 	violation := f.violation // of the smallest scenario so far: a proxier that chance decides about may not show it again
 	scenario := gen.Shrink(f.scenario, func(s *scenarios.Scenario) bool {
+		select {
+		case <-interrupted:
+			return false
+		default:
+		}
 		smaller, ok := o.breaks(ctx, f, s)
 		if ok {
 			violation = *smaller

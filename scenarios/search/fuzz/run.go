@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -23,8 +24,9 @@ type Options struct {
 	Shard, Shards int
 	// First is the number of the first case that is looked at, for one case again.
 	First int
-	// Runs ends the run after that many cases; 0: when the context of Run is done.
+	// Runs ends the run after that many cases, and Time when so much time has passed; 0: when the context of Run is done.
 	Runs int
+	Time time.Duration
 	// UntilFound ends the run after the first case that fails.
 	UntilFound bool
 	// Workers are how many cases are judged at the same time; 1 if 0.
@@ -40,8 +42,8 @@ type Options struct {
 	Explain func(ctx context.Context, report *trial.Report, again Again) error
 	// Still says, while a case is shrunk, whether a violation of a smaller case has a given cause. Without it the shrinker asks Explain.
 	Still func(ctx context.Context, smaller *trial.Violation, cause string, again Again) (bool, error)
-	// Progress is called with what was counted so far, after every case; nil: nobody asks.
-	Progress func(trial.Figures)
+	// Progress is called with what was counted so far, after every case, and each time that a failure was made small; nil: nobody asks.
+	Progress func(Progress)
 	// Commit is the version of the program, for the heads of files, and Program how it is called; chainwalk fuzz if not given.
 	Commit, Program string
 }
@@ -54,8 +56,8 @@ const (
 	defaultProgram = "chainwalk fuzz"
 )
 
-// Run judges cases until there were as many as asked for, or the context is done, and then
-// makes small what failed: the first case of each clause, or of each cause where one is known.
+// Run judges cases until there were as many as asked for, and then makes small what failed: the first case of each clause, or of each cause
+// where one is known. If the context ends, it returns what was found so far, and makes nothing smaller (Result.Interrupted).
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Shards == 0 {
 		o.Shard, o.Shards = 1, 1
@@ -73,13 +75,19 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if r.options.Trial.Proxier == nil {
 		r.options.Trial.Proxier = node.Counted(marks)
 	}
+	inTime := ctx
+	if o.Time > 0 {
+		var stop context.CancelFunc
+		inTime, stop = context.WithTimeout(ctx, o.Time)
+		defer stop()
+	}
 	var workers sync.WaitGroup
 	for range max(o.Workers, 1) {
-		workers.Go(func() { r.work(ctx) })
+		workers.Go(func() { r.work(inTime) })
 	}
 	workers.Wait()
 	r.countMarks(marks)
-	return r.result(context.WithoutCancel(ctx))
+	return r.result(ctx)
 }
 
 // run is a run of the fuzzer.
@@ -111,11 +119,16 @@ func (r *run) work(ctx context.Context) {
 		for _, q := range r.options.questions(number) {
 			r.note(number, q, r.options.answer(context.WithoutCancel(ctx), q, q.scenario))
 		}
-		if r.options.Progress != nil {
-			r.mu.Lock()
-			r.options.Progress(r.figures)
-			r.mu.Unlock()
-		}
+		r.progress(0)
+	}
+}
+
+// progress tells how far the run has come, if somebody asks.
+func (r *run) progress(small int) {
+	if r.options.Progress != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.options.Progress(Progress{Figures: r.figures, Failures: len(r.first), Small: small})
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -52,4 +54,51 @@ func TestFailuresAreSaidOfTheScenarioThatShowedThem(t *testing.T) {
 	small, err := scenarios.Read("small.yaml", strings.NewReader(result.Failures[0].File))
 	require.NoError(t, err)
 	assert.Len(t, small.Steps, result.Failures[0].Step+1, "its steps and the check")
+}
+
+// TestARunThatIsInterruptedHasWhatItFound: the first interrupt ends the cases, and what was found is not made small then. One that comes
+// later leaves the failures as small as they are.
+func TestARunThatIsInterruptedHasWhatItFound(t *testing.T) {
+	for name, when := range map[string]int{"while it judges": 3, "while it makes small": 12} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			asked := 0
+			r, err := Run(ctx, Options{Seed: 1, Runs: 10, Shrinks: 500, try: func(ctx context.Context, s *scenarios.Scenario) (*trial.Report, error) {
+				if asked++; asked == when {
+					cancel()
+				}
+				require.NoError(t, ctx.Err(), "what was begun is judged to its end")
+				return &trial.Report{Violations: []trial.Violation{{Clause: oracle.NoStaleChain}}}, nil
+			}})
+			require.NoError(t, err)
+			assert.True(t, r.Interrupted)
+			assert.Equal(t, min(when, 10), r.Cases)
+			require.Len(t, r.Failures, 1)
+			assert.Equal(t, when, asked, "nothing was asked behind the interrupt")
+			var b strings.Builder
+			require.NoError(t, r.WriteText(&b, false))
+			assert.Contains(t, b.String(), "interrupted: ")
+			merged, err := Merge([]*Result{r})
+			require.NoError(t, err)
+			assert.True(t, merged.Interrupted)
+		})
+	}
+}
+
+// TestARunWhoseTimeIsOverIsNotInterrupted: its failures are made small.
+func TestARunWhoseTimeIsOverIsNotInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		r, err := Run(t.Context(), Options{Seed: 1, Time: 90 * time.Minute, Shrinks: 50,
+			try: func(context.Context, *scenarios.Scenario) (*trial.Report, error) {
+				asked++
+				time.Sleep(time.Hour) // by the bubble's clock
+				return &trial.Report{Violations: []trial.Violation{{Clause: oracle.NoStaleChain}}}, nil
+			}})
+		require.NoError(t, err)
+		assert.False(t, r.Interrupted)
+		assert.Equal(t, 2, r.Cases)
+		require.Len(t, r.Failures, 1)
+		assert.Greater(t, asked, 2)
+	})
 }

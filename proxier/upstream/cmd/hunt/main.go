@@ -1,8 +1,10 @@
 // Command hunt has generated scenarios played with kube-proxy's own proxier and judged
 // by the specification of the Service API. It tells apart what violations come of, by
 // what a kube-proxy with one thing mended does in the same case, and makes one of each
-// kind small. With files it plays these, with kube-proxy and with this project's proxier side by side. It
-// exits with 1 if something breaks the specification, and with 2 if it could not look.
+// kind small. If it is interrupted, it prints what it has found so far. With files it
+// plays these, with kube-proxy and with this project's proxier side by side. It exits
+// with 1 if something breaks the specification, and with 2 if it could not look, or was
+// interrupted.
 package main
 
 import (
@@ -36,7 +38,7 @@ import (
 func main() {
 	klog.SetLogger(logr.Discard())
 	debug.SetGCPercent(collectorPercent)
-	o := options{number: -1, fuzz: fuzz.Options{
+	o := options{number: -1, told: os.Stderr, fuzz: fuzz.Options{
 		Commit: "kube-proxy " + peers.Version(), Program: "hunt", Trial: trial.Options{Proxier: peers.Process},
 		Gen: gen.Options{OtherFamily: true, FarFlows: true, OwnSysctls: true},
 	}}
@@ -56,6 +58,7 @@ type options struct {
 	seeds, number   int
 	time            time.Duration
 	out, on         string
+	told            io.Writer // where it says how it goes on
 	without, except string
 }
 
@@ -120,13 +123,13 @@ func (o *options) leaveOut() error {
 // search plays generated cases.
 func (o *options) search(ctx context.Context, out io.Writer) (broken bool, err error) {
 	if o.fuzz.Runs == 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, o.time)
-		defer stop()
+		o.fuzz.Time = o.time / time.Duration(max(o.seeds, 1))
 	}
 	ask := &asker{except: o.fuzz.Trial.Except, mends: peers.Doing(o.fuzz.Gen.NFTables)}
 	o.fuzz.Explain = ask.explain
 	o.fuzz.Still = still
+	telling := fuzz.Tell(o.told)
+	o.fuzz.Progress = telling.Progress
 	var results []*fuzz.Result
 	for range max(o.seeds, 1) {
 		result, err := fuzz.Run(ctx, o.fuzz)
@@ -135,6 +138,9 @@ func (o *options) search(ctx context.Context, out io.Writer) (broken bool, err e
 		}
 		results = append(results, result)
 		o.fuzz.Seed++
+		if result.Interrupted {
+			break
+		}
 	}
 	result, err := fuzz.Merge(results)
 	if err != nil {
@@ -151,7 +157,14 @@ func (o *options) search(ctx context.Context, out io.Writer) (broken bool, err e
 			}
 		}
 	}
-	return len(result.Failures) > 0, result.WriteText(out, true)
+	telling.Rate(&result.Figures)
+	if err := result.WriteText(out, true); err != nil {
+		return false, err
+	}
+	if result.Interrupted {
+		return false, fmt.Errorf("interrupted: %d cases were judged", result.Cases)
+	}
+	return len(result.Failures) > 0, nil
 }
 
 // play plays files with both proxiers.
