@@ -16,15 +16,16 @@ import (
 type sparingNFT struct {
 	look   exec.Interface
 	family v1.IPFamily
-	// written are the lines that chains were last filled by, and stood the table as it was listed then.
+	// written are the lines that chains were last filled by, sets those that declared sets, and stood the table as it was listed then.
 	written map[string][]string
+	sets    map[string]string
 	stood   string
 }
 
 // rest is a transaction without chains that stand as they would be written; nil if only declarations of what is there are left.
 func (s *sparingNFT) rest(input []byte) []byte {
 	if len(s.written) == 0 || s.listed() != s.stood {
-		s.written = nil
+		s.written, s.sets = nil, nil
 		return input
 	}
 	filled := chainLines(input)
@@ -36,7 +37,9 @@ func (s *sparingNFT) rest(input []byte) []byte {
 			continue
 		}
 		out = append(out, line)
-		does = does || verb != "add" || object == "rule" || object == "element" || object == "chain" && s.written[chain] == nil
+		name, set := setOf(line)
+		does = does || verb != "add" || object == "rule" || object == "element" || object == "chain" && s.written[chain] == nil ||
+			set && s.sets[name] != line // it may have another timeout now
 	}
 	if !does {
 		return nil
@@ -47,18 +50,25 @@ func (s *sparingNFT) rest(input []byte) []byte {
 // ended notes what a transaction has written, if it was carried out.
 func (s *sparingNFT) ended(input []byte, done bool) {
 	if !done {
-		s.written = nil
+		s.written, s.sets = nil, nil
 		return
 	}
 	if s.written == nil {
-		s.written = map[string][]string{}
+		s.written, s.sets = map[string][]string{}, map[string]string{}
 	}
 	for chain, lines := range chainLines(input) {
 		s.written[chain] = lines
 	}
 	for line := range strings.Lines(string(input)) {
-		if verb, object, chain := commandOf(line); verb == "delete" && object == "chain" {
+		verb, object, chain := commandOf(line)
+		name, set := setOf(line)
+		switch {
+		case verb == "delete" && object == "chain":
 			delete(s.written, chain)
+		case verb == "delete" && set:
+			delete(s.sets, name)
+		case verb == "add" && set:
+			s.sets[name] = line
 		}
 	}
 	s.stood = s.listed()
@@ -87,6 +97,15 @@ func chainLines(input []byte) map[string][]string {
 		}
 	}
 	return out
+}
+
+// setOf is the set that a line declares or deletes, if it is about one.
+func setOf(line string) (name string, set bool) {
+	words := strings.Fields(line)
+	if len(words) > 4 && words[1] == "set" {
+		return words[4], true
+	}
+	return "", false
 }
 
 // commandOf is what a line of a transaction does with what, and the chain, if it is about one or about its rules.

@@ -278,6 +278,42 @@ func TestMendsWriteNothingForPodsThatGo(t *testing.T) {
 	}
 }
 
+// affinityChanges is a case of mode nftables in which nothing changes but the time for which a service remembers its clients. No rule says it.
+const affinityChanges = `name: another time of affinity
+topology: {nodes: 1}
+kubeProxy: {mode: nftables}
+objects:
+- apiVersion: v1
+  kind: Service
+  metadata: {name: web}
+  spec: {clusterIP: 172.30.0.2, sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}, ports: [{port: 80}]}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{port: 80}]
+  endpoints: [{addresses: [10.244.1.10], nodeName: node1}, {addresses: [10.244.1.11], nodeName: node1}]
+steps:
+- apply:
+  - apiVersion: v1
+    kind: Service
+    metadata: {name: web}
+    spec: {clusterIP: 172.30.0.2, sessionAffinity: ClientIP, ports: [{port: 80}]}
+- sync: true
+`
+
+// TestMendsWriteTheTimeOfAffinity has the mend of restores write a set that has another timeout, as kube-proxy does.
+func TestMendsWriteTheTimeOfAffinity(t *testing.T) {
+	s := scenario(t, affinityChanges)
+	for _, set := range []peers.Mends{peers.Placebo, peers.MendsOf(peers.SameNotRestored), peers.AllMends()} {
+		report, err := trial.Run(t.Context(), s, trial.Options{Proxier: peers.Mended(set), Stop: all, Except: []*oracle.Clause{
+			oracle.NoSyncForNothing, oracle.SecondSyncWritesNothing, oracle.CostByChange,
+		}})
+		require.NoError(t, err)
+		assert.Empty(t, report.Violations, set.String())
+	}
+}
+
 // TestThePlaceboExplainsNothing has the placebo hold none of the findings.
 func TestThePlaceboExplainsNothing(t *testing.T) {
 	for name, s := range judgedFindings(t) {
