@@ -114,7 +114,8 @@ func runFuzz(ctx context.Context, s streams, o fuzzOptions) error {
 
 // options are the options of the run.
 func (o *fuzzOptions) options() (fuzz.Options, error) {
-	out := fuzz.Options{Seed: o.seed, Runs: o.runs, Time: o.time, Workers: o.workers, Shrinks: o.shrinks, UntilFound: o.until, Commit: commit()}
+	out := fuzz.Options{Seed: o.seed, Runs: o.runs, Time: o.time, Workers: o.workers, Shrinks: o.shrinks, UntilFound: o.until,
+		Commit: commit()}
 	if err := checkFuzzOutput(o.output); err != nil {
 		return out, err
 	}

@@ -107,12 +107,14 @@ func TestFuzzJudgesStoredScenarios(t *testing.T) {
 	assert.Contains(t, out, "0 findings")
 }
 
-// TestFuzzThatIsInterruptedSaysSo: it prints what it has found, and its status is neither that of a search that held nor that of one that failed.
+// TestFuzzThatIsInterruptedSaysSo: it prints what it has found, and its status is neither that of a search that held nor that of one that
+// failed.
 func TestFuzzThatIsInterruptedSaysSo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errOut strings.Builder
-	err := runFuzz(ctx, streams{out: &out, errOut: &errOut}, fuzzOptions{seed: 9, runs: 3, shard: "1/1", first: -1, output: "text", mode: "iptables"})
+	err := runFuzz(ctx, streams{out: &out, errOut: &errOut},
+		fuzzOptions{seed: 9, runs: 3, shard: "1/1", first: -1, output: "text", mode: "iptables"})
 	require.EqualError(t, err, "interrupted: 0 cases were judged")
 	assert.NotErrorIs(t, err, errNotHeld)
 	assert.Contains(t, out.String(), "interrupted: what follows is what was found so far")

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/proxy"
 	kubeconntrack "k8s.io/kubernetes/pkg/proxy/conntrack"
+	proxyutil "k8s.io/kubernetes/pkg/proxy/util"
 
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
@@ -137,10 +138,12 @@ func unseen(table conntrack.Table) conntrack.Table {
 	return table
 }
 
-// udpServiceChanged says whether a service that speaks UDP has come, gone, or changed in what it asks for.
-func udpServiceChanged(before, after *v1.Service) bool {
+// udpServiceChanged says whether a service that speaks UDP has come, gone, or changed in what it asks for. A service without a cluster IP of
+// the family has no flows of it.
+func udpServiceChanged(family v1.IPFamily, before, after *v1.Service) bool {
 	speaks := func(s *v1.Service) bool {
-		return s != nil && slices.ContainsFunc(s.Spec.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolUDP })
+		return s != nil && proxyutil.GetClusterIPByFamily(family, s) != "" &&
+			slices.ContainsFunc(s.Spec.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolUDP })
 	}
 	if !speaks(before) && !speaks(after) {
 		return false

@@ -337,8 +337,8 @@ func (k *process) OnServiceAdd(s *v1.Service) { k.OnServiceUpdate(nil, s) }
 
 // OnServiceUpdate implements config.Handler.
 func (k *process) OnServiceUpdate(before, after *v1.Service) {
-	for _, f := range k.families {
-		f.mended.serviceChanged = f.mended.serviceChanged || udpServiceChanged(before, after)
+	for family, f := range k.families {
+		f.mended.serviceChanged = f.mended.serviceChanged || udpServiceChanged(family, before, after)
 	}
 	k.tell(func(p proxy.Provider) {
 		watched(before, after, FollowsService, p.OnServiceAdd, p.OnServiceUpdate, p.OnServiceDelete)

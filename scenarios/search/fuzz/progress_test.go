@@ -13,7 +13,8 @@ import (
 // TestARunTellsHowFarItHasCome tells it once a second on a line of a terminal that changes, and once a minute on a line of a file.
 func TestARunTellsHowFarItHasCome(t *testing.T) {
 	at := func(cases, failures, small int) Progress {
-		return Progress{Figures: trial.Figures{Cases: cases, States: 7 * cases, Clauses: map[string]int{"a": 1}}, Failures: failures, Small: small}
+		figures := trial.Figures{Cases: cases, States: 7 * cases, Clauses: map[string]int{"a": 1}}
+		return Progress{Figures: figures, Failures: failures, Small: small}
 	}
 	for name, c := range map[string]struct {
 		terminal bool

@@ -63,13 +63,14 @@ func TestARunThatIsInterruptedHasWhatItFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			asked := 0
-			r, err := Run(ctx, Options{Seed: 1, Runs: 10, Shrinks: 500, try: func(ctx context.Context, s *scenarios.Scenario) (*trial.Report, error) {
+			try := func(ctx context.Context, _ *scenarios.Scenario) (*trial.Report, error) {
 				if asked++; asked == when {
 					cancel()
 				}
 				require.NoError(t, ctx.Err(), "what was begun is judged to its end")
 				return &trial.Report{Violations: []trial.Violation{{Clause: oracle.NoStaleChain}}}, nil
-			}})
+			}
+			r, err := Run(ctx, Options{Seed: 1, Runs: 10, Shrinks: 500, try: try})
 			require.NoError(t, err)
 			assert.True(t, r.Interrupted)
 			assert.Equal(t, min(when, 10), r.Cases)

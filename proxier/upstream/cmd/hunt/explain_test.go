@@ -314,6 +314,52 @@ func TestMendsWriteTheTimeOfAffinity(t *testing.T) {
 	}
 }
 
+// flowsOfOneFamily is a case of mode nftables in which a service of IPv4 that speaks UDP has endpoints of IPv6, one of which goes and comes.
+const flowsOfOneFamily = `name: endpoints of the other family
+topology: {ipFamily: dual, nodes: [{name: node1}, {name: node2}], pods: [{name: client1, node: node1}]}
+kubeProxy: {mode: nftables}
+objects:
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-v6-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv6
+  ports: [{name: "", port: 8080}]
+  endpoints: [{addresses: ['fd00:10:244:1::10'], nodeName: node1}, {addresses: ['fd00:10:244:1::b'], nodeName: node1}]
+steps:
+- apply:
+  - apiVersion: v1
+    kind: Service
+    metadata: {name: web}
+    spec: {clusterIP: 172.30.0.8, ports: [{port: 80, protocol: UDP, targetPort: 8080}]}
+- apply:
+  - apiVersion: discovery.k8s.io/v1
+    kind: EndpointSlice
+    metadata: {name: web-v6-1, labels: {kubernetes.io/service-name: web}}
+    addressType: IPv6
+    ports: [{name: "", port: 8080}]
+    endpoints: [{addresses: ['fd00:10:244:1::b'], nodeName: node1}]
+  sync: [node2]
+- apply:
+  - apiVersion: discovery.k8s.io/v1
+    kind: EndpointSlice
+    metadata: {name: web-v6-1, labels: {kubernetes.io/service-name: web}}
+    addressType: IPv6
+    ports: [{name: "", port: 8080}]
+    endpoints: [{addresses: ['fd00:10:244:1::10'], nodeName: node1}, {addresses: ['fd00:10:244:1::b'], nodeName: node1}]
+- sync: true
+`
+
+// TestMendsLookForFlowsOfTheFamilyOnly: a change of a service of IPv4 is none for kube-proxy of IPv6, which would look through conntrack at
+// its next sync.
+func TestMendsLookForFlowsOfTheFamilyOnly(t *testing.T) {
+	s := scenario(t, flowsOfOneFamily)
+	report, err := trial.Run(t.Context(), s, trial.Options{Proxier: peers.Mended(peers.AllMends()), Stop: all})
+	require.NoError(t, err)
+	for _, f := range report.Violations {
+		assert.NotEqual(t, oracle.CostByChange, f.Clause, f.Got)
+	}
+}
+
 // TestThePlaceboExplainsNothing has the placebo hold none of the findings.
 func TestThePlaceboExplainsNothing(t *testing.T) {
 	for name, s := range judgedFindings(t) {
