@@ -11,8 +11,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// TestATrialOfOneClauseFindsTheSame has trials look at one clause and leave out the work for the others: each violation is found as it is in
-// a trial that looks at everything, up to its step and not up to the one before.
+// TestATrialOfOneClauseFindsTheSame has trials look at one clause and leave out the work for the others: each violation is found as it is
+// in a trial that looks at everything, up to its step and not up to the one before.
 func TestATrialOfOneClauseFindsTheSame(t *testing.T) {
 	all := func() []fault { return slices.Concat(wrongRules(), wrongAround()) }
 	for i, c := range all() {
