@@ -25,7 +25,7 @@ func BenchmarkNFTVerdictBesideTheRealKernel(b *testing.B) {
 		node := &askedNode{h: h, chance: SeededChance(1), services: services}
 		runtime.GC() // of what the rules were made of
 		runtime.LockOSThread()
-		node.ask(b, max(3*services, nftBatches*nftBatch)) // the first figure is not that of a program that has just begun
+		node.ask(b, max(3*services, 100_000)) // the first figure is not that of a program that has just begun
 		before := mallocs()
 		each := node.best(b)
 		allocations := (mallocs() - before) / (nftBatches * nftBatch)
@@ -46,7 +46,7 @@ func BenchmarkNFTVerdictBesideTheRealKernel(b *testing.B) {
 // The verdicts that are timed together, and how often that is done: a machine with other load leaves few of them alone.
 const (
 	nftBatch   = 250
-	nftBatches = 400
+	nftBatches = 4000
 )
 
 // best is the processor time of a verdict in the fastest batch.
