@@ -29,7 +29,7 @@ test: ## run the tests, those of packages that start goroutines with the race de
 	$(MAKE) race
 
 race: ## run the tests of the packages that start goroutines with the race detector
-	packages=$$($(GO) run ./internal/race/packages ./... | $(IN_PART)) && $(RACE) $(GO) test -vet=off -timeout 20m $$packages
+	all=$$($(GO) run ./internal/race/packages ./...) && packages=$$(echo "$$all" | $(IN_PART)) && $(RACE) $(GO) test -vet=off -timeout 20m $$packages
 
 test-all: ## run the tests with all cases of those that take a part of them otherwise (internal/sample)
 	CHAINWALK_ALL=1 $(GO) test ./...
@@ -109,7 +109,8 @@ ailments: ## create failures of Services in network namespaces, and print what t
 		cat bin/ailments.txt; test -z "$$failed"
 
 deep: export CHAINWALK_PART :=
-deep: ## run whole what CI takes parts or a sample of, some hours: before an issue is closed
+deep: export CHAINWALK_ALL := 1
+deep: ## run all of what CI takes a part or a sample of, before an issue is closed; it takes hours
 	$(MAKE) test-all
 	$(MAKE) race
 	$(MAKE) kernel
