@@ -15,8 +15,8 @@ type Progress struct {
 	trial.Figures
 	// Failures are how many kinds of failures were found: clauses, or causes where they are known.
 	Failures int
-	// Small are how many of them were made small, once all cases are judged.
-	Small int
+	// Shrunk is how many of the failures the run has shrunk. It does so when all cases are judged.
+	Shrunk int
 }
 
 // How often a run tells how far it has come.
@@ -63,8 +63,8 @@ func (t *Telling) Progress(p Progress) {
 	t.last = now
 	text := fmt.Sprintf("%s: %d cases, %d states, %d connections, %d clauses, %d failures",
 		now.Sub(t.begin).Round(time.Second), p.Cases, p.States, p.Connections, len(p.Clauses), p.Failures)
-	if p.Small > 0 {
-		text += fmt.Sprintf(", %d of them made small", p.Small)
+	if p.Shrunk > 0 {
+		text += fmt.Sprintf(", %d of them shrunk", p.Shrunk)
 	}
 	fmt.Fprint(t.to, before+text+after)
 }

@@ -12,9 +12,9 @@ import (
 
 // TestARunTellsHowFarItHasCome tells it once a second on a line of a terminal that changes, and once a minute on a line of a file.
 func TestARunTellsHowFarItHasCome(t *testing.T) {
-	at := func(cases, failures, small int) Progress {
+	at := func(cases, failures, shrunk int) Progress {
 		figures := trial.Figures{Cases: cases, States: 7 * cases, Clauses: map[string]int{"a": 1}}
-		return Progress{Figures: figures, Failures: failures, Small: small}
+		return Progress{Figures: figures, Failures: failures, Shrunk: shrunk}
 	}
 	for name, c := range map[string]struct {
 		terminal bool
@@ -22,9 +22,9 @@ func TestARunTellsHowFarItHasCome(t *testing.T) {
 	}{
 		"a terminal": {true, "\r1s: 1 cases, 7 states, 0 connections, 1 clauses, 0 failures\x1b[K" +
 			"\r59s: 3 cases, 21 states, 0 connections, 1 clauses, 2 failures\x1b[K" +
-			"\r1m0s: 4 cases, 28 states, 0 connections, 1 clauses, 2 failures, 1 of them made small\x1b[K" +
+			"\r1m0s: 4 cases, 28 states, 0 connections, 1 clauses, 2 failures, 1 of them shrunk\x1b[K" +
 			"\r60.0s: 2 states and 1 connections a second\x1b[K\n"},
-		"a file": {false, "1m0s: 4 cases, 28 states, 0 connections, 1 clauses, 2 failures, 1 of them made small\n" +
+		"a file": {false, "1m0s: 4 cases, 28 states, 0 connections, 1 clauses, 2 failures, 1 of them shrunk\n" +
 			"60.0s: 2 states and 1 connections a second\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,6 +54,6 @@ func TestProgressIsToldAfterEachCaseAndEachFailure(t *testing.T) {
 	assert.Len(t, told, r.Cases+len(r.Failures))
 	last := told[len(told)-1]
 	assert.Equal(t, len(r.Failures), last.Failures)
-	assert.Equal(t, len(r.Failures), last.Small)
+	assert.Equal(t, len(r.Failures), last.Shrunk)
 	assert.Equal(t, r.Cases, last.Cases)
 }

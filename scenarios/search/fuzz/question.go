@@ -57,8 +57,13 @@ func drawn(number, every int) bool {
 func (o *Options) questions(number int) []question {
 	seed, k := caseSeed(o.Seed, number), kindOf(number)
 	if o.try == nil && k.interleaved {
+		small := gen.Small(uint64(number / interleavingEvery))
+		orders := twin.Interleavings(small)
+		if len(orders) == 0 { // a restart has its place among the events
+			orders = append(orders, small)
+		}
 		var out []question
-		for _, s := range twin.Interleavings(gen.Small(uint64(number / interleavingEvery))) {
+		for _, s := range orders {
 			out = append(out, question{scenario: s, sample: seed})
 		}
 		return out

@@ -63,7 +63,7 @@ func (r *Result) WriteText(w io.Writer, all bool) error {
 	f := &r.Figures
 	fmt.Fprintf(&b, "%d cases: %d states judged by %d connections and %d packets of kept ones\n", r.Cases, f.States, f.Connections, f.Packets)
 	if r.Interrupted {
-		b.WriteString("interrupted: what follows is what was found so far, and may not be small\n")
+		b.WriteString("interrupted: this is what was found so far; some scenarios may not be shrunk\n")
 	}
 	if all {
 		r.writeReached(&b)

@@ -29,7 +29,7 @@ type Result struct {
 	Figures  trial.Figures `json:"figures"`
 	Found    Found         `json:"found,omitempty"`
 	Failures []Failure     `json:"failures"`
-	// Interrupted says that somebody ended the run before all cases were judged and all failures were small.
+	// Interrupted says that somebody ended the run before all cases were judged and all failures shrunk.
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
@@ -46,7 +46,7 @@ func (f Found) add(cause, clause string) {
 // resultVersion is the version of the format of a Result.
 const resultVersion = 1
 
-// Failure is what breaks a clause, made small.
+// Failure is a scenario that breaks a clause, shrunk.
 type Failure struct {
 	Clause string `json:"clause"`
 	Cause  string `json:"cause,omitempty"`
@@ -75,7 +75,7 @@ func (f *Failure) Name() string { return fmt.Sprintf("%s-%x-%d.yaml", f.kind(), 
 // kind is what failures are told apart by.
 func (f *Failure) kind() string { return cmp.Or(f.Cause, f.Clause) }
 
-// result makes the failures small, unless the context has ended, and puts all together.
+// result shrinks the failures, unless the context has ended, and puts all together.
 func (r *run) result(ctx context.Context) (*Result, error) {
 	o := &r.options
 	out := &Result{
@@ -97,7 +97,7 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 	return out, nil
 }
 
-// small is a failure made small; once the context has ended, no smaller.
+// small shrinks a failure. When the context ends, it stops and returns the smallest scenario so far.
 func (o *Options) small(ctx context.Context, f failing) (*Failure, error) {
 	interrupted := ctx.Done()
 	ctx = context.WithoutCancel(ctx)

@@ -42,7 +42,7 @@ type Options struct {
 	Explain func(ctx context.Context, report *trial.Report, again Again) error
 	// Still says, while a case is shrunk, whether a violation of a smaller case has a given cause. Without it the shrinker asks Explain.
 	Still func(ctx context.Context, smaller *trial.Violation, cause string, again Again) (bool, error)
-	// Progress is called with what was counted so far, after every case, and each time that a failure was made small; nil: nobody asks.
+	// Progress is called with the figures so far after each case, and after each failure that was shrunk; nil: nobody asks.
 	Progress func(Progress)
 	// Commit is the version of the program, for the heads of files, and Program how it is called; chainwalk fuzz if not given.
 	Commit, Program string
@@ -56,8 +56,8 @@ const (
 	defaultProgram = "chainwalk fuzz"
 )
 
-// Run judges cases until there were as many as asked for, and then makes small what failed: the first case of each clause, or of each cause
-// where one is known. If the context ends, it returns what was found so far, and makes nothing smaller (Result.Interrupted).
+// Run judges as many cases as asked for. Then it shrinks the first case that broke each clause, or that has each cause where causes are
+// known. If the context ends, Run shrinks nothing more and returns what it has found so far (Result.Interrupted).
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Shards == 0 {
 		o.Shard, o.Shards = 1, 1
@@ -124,11 +124,13 @@ func (r *run) work(ctx context.Context) {
 }
 
 // progress tells how far the run has come, if somebody asks.
-func (r *run) progress(small int) {
+func (r *run) progress(shrunk int) {
 	if r.options.Progress != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.options.Progress(Progress{Figures: r.figures, Failures: len(r.first), Small: small})
+		figures := r.figures
+		figures.Cases = r.next - r.options.First // the figures count a case each time that it is played
+		r.options.Progress(Progress{Figures: figures, Failures: len(r.first), Shrunk: shrunk})
 	}
 }
 

@@ -56,10 +56,10 @@ func TestFailuresAreSaidOfTheScenarioThatShowedThem(t *testing.T) {
 	assert.Len(t, small.Steps, result.Failures[0].Step+1, "its steps and the check")
 }
 
-// TestARunThatIsInterruptedHasWhatItFound: the first interrupt ends the cases, and what was found is not made small then. One that comes
-// later leaves the failures as small as they are.
+// TestARunThatIsInterruptedHasWhatItFound: an interrupt while cases are judged ends the run, and nothing is shrunk. One that comes later ends
+// the shrinking.
 func TestARunThatIsInterruptedHasWhatItFound(t *testing.T) {
-	for name, when := range map[string]int{"while it judges": 3, "while it makes small": 12} {
+	for name, when := range map[string]int{"while it judges": 3, "while it shrinks": 12} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			asked := 0
@@ -86,7 +86,7 @@ func TestARunThatIsInterruptedHasWhatItFound(t *testing.T) {
 	}
 }
 
-// TestARunWhoseTimeIsOverIsNotInterrupted: its failures are made small.
+// TestARunWhoseTimeIsOverIsNotInterrupted: a run that ends with its time shrinks its failures.
 func TestARunWhoseTimeIsOverIsNotInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

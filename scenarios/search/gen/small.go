@@ -42,7 +42,6 @@ func Small(n uint64) *scenarios.Scenario {
 		events[n%uint64(len(events))](s)
 		n /= uint64(len(events))
 	}
-	s.out.Steps = append(s.out.Steps, scenarios.Step{Sync: everyNode()})
 	return s.out
 }
 

@@ -19,8 +19,8 @@ type asker struct {
 	mends  peers.Mends
 }
 
-// explain says what each violation of a case comes of: the mends of kube-proxy without which there is none. What a kube-proxy with all
-// mends breaks is of no known cause.
+// explain says what each violation of a case comes of: the mends that hold the clause. A violation that kube-proxy still shows with all
+// mends has no known cause.
 func (a *asker) explain(ctx context.Context, report *trial.Report, again fuzz.Again) error {
 	e := &explanation{ctx: ctx, again: again, mends: a.mends, report: report}
 	e.begin()
