@@ -1,6 +1,7 @@
 package proxier_test
 
 import (
+	"errors"
 	"net/netip"
 	"strings"
 	"testing"
@@ -68,6 +69,23 @@ func TestLoopbackGuard(t *testing.T) {
 			assert.Equal(t, test.want, strings.Contains(recorderOf(config).last(), guard))
 		})
 	}
+}
+
+// TestLoopbackIsRoutedBehindItsGuard: a proxier whose rules are not written yet leaves loopback addresses closed.
+func TestLoopbackIsRoutedBehindItsGuard(t *testing.T) {
+	const name = "net/ipv4/conf/all/route_localnet"
+	config, host := testConfig(v1.IPv4Protocol)
+	config.LocalhostNodePorts = true
+	recorderOf(config).fail["restore"] = errors.New("no")
+	p, err := proxier.New(config)
+	require.NoError(t, err)
+	p.OnServiceSynced()
+	p.OnEndpointSlicesSynced()
+	require.Error(t, p.Sync())
+	assert.Zero(t, host.sysctls[name])
+	clear(recorderOf(config).fail)
+	require.NoError(t, p.Sync())
+	assert.Equal(t, 1, host.sysctls[name])
 }
 
 func TestReadOnlySysctls(t *testing.T) {

@@ -27,6 +27,9 @@ func (p *Proxier) writeAll(zone string) error {
 	if err != nil {
 		return err
 	}
+	if err := p.routeLocalhost(&policy); err != nil {
+		return err
+	}
 	p.noteTotals(totals)
 	p.lastFull = p.config.Clock.Now()
 	return nil
@@ -64,16 +67,9 @@ func compareServices(a, b types.NamespacedName) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-// prepareKernel sets the sysctls that the rules need, and notes what the kernel
+// prepareKernel sets the sysctls that the rules need beforehand, and notes what the kernel
 // says that the rules depend on.
 func (p *Proxier) prepareKernel(policy *model.Config) error {
-	if policy.ServesLocalhost() {
-		p.config.Marks.Hit(mark.SyncRouteLocalnet)
-		if err := p.ensureSysctl(sysctlRouteLocalnet, 1); err != nil {
-			return fmt.Errorf("node ports at localhost cannot work "+
-				"(turn them off, or leave loopback out of the node port addresses): %w", err)
-		}
-	}
 	if p.config.ConntrackTCPBeLiberal {
 		if err := p.ensureSysctl(sysctlTCPBeLiberal, 1); err != nil {
 			return err
@@ -81,6 +77,20 @@ func (p *Proxier) prepareKernel(policy *model.Config) error {
 	}
 	policy.RouteLocalnet = p.isSet(sysctlRouteLocalnet)
 	policy.TCPLiberal = p.isSet(sysctlTCPBeLiberal)
+	return nil
+}
+
+// routeLocalhost has the kernel route packets of node ports at localhost. The rules stand then that drop what comes to loopback addresses
+// from elsewhere: without them the node would be open until a sync succeeds (CVE-2020-8558).
+func (p *Proxier) routeLocalhost(policy *model.Config) error {
+	if !policy.ServesLocalhost() {
+		return nil
+	}
+	p.config.Marks.Hit(mark.SyncRouteLocalnet)
+	if err := p.ensureSysctl(sysctlRouteLocalnet, 1); err != nil {
+		return fmt.Errorf("node ports at localhost cannot work "+
+			"(turn them off, or leave loopback out of the node port addresses): %w", err)
+	}
 	return nil
 }
 
