@@ -25,6 +25,9 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 			return nil
 		}
 	}
+	if unrouted(&old, &now, ways) {
+		return nil
+	}
 	v := violations[0]
 	v.Clause, v.Want = Transition, "before: "+before[0].Want+"; after: "+v.Want
 	return []Violation{v}
@@ -74,6 +77,17 @@ func (a *Answer) closed(later *Answer) bool {
 // dropsUntranslated says whether rules of the answer's service drop what is not translated.
 func (a *Answer) dropsUntranslated() bool {
 	return a.port != nil && (a.port.externalLocal || a.port.limited) && a.served != clusterIPServed
+}
+
+// unrouted says whether ways are those of a node port at localhost that the node has begun to serve and does not route yet: its endpoints
+// may miss packets.
+func unrouted(old, now *Answer, ways []Way) bool {
+	if old.served == localhostNodePort || now.served != localhostNodePort {
+		return false
+	}
+	return !slices.ContainsFunc(ways, func(w Way) bool {
+		return w.End != Lost && w.End != Delivered || !slices.Contains(now.Endpoints, w.Server)
+	})
 }
 
 // allPass says whether every way fits a packet that nobody translates: it passes, or it is dropped like packets that are not

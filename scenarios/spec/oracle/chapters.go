@@ -39,7 +39,7 @@ func Chapters() []chapter {
 			pingOfClusterIP, hairpinElsewhere, affinityOfOtherMode,
 		}},
 		{Title: "Within a sync", Clauses: []*Clause{
-			Transition, tablesApart, staleUntilCleanup,
+			Transition, tablesApart, routedBehindGuard, staleUntilCleanup,
 		}},
 		{Title: "Sequences", Clauses: []*Clause{
 			PartialEqualsFull, RestartEqualsFresh, OrderDoesNotMatter, NoStaleChain, SecondSyncWritesNothing, CostByChange, SyncWhenDue,

@@ -2,6 +2,7 @@ package oracle_test
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -123,6 +124,8 @@ func TestBetween(t *testing.T) {
 		Probability: 1, End: oracle.Rejected, Host: "node1", Sender: client, Client: client, Server: webAttempt.To, Heard: true,
 	}}
 	passed := []oracle.Way{{Probability: 1, End: oracle.Lost, Host: "router", Sender: client, Client: client, Server: webAttempt.To}}
+	lost := []oracle.Way{arrival("10.244.1.2", 1)}
+	lost[0].End, lost[0].Heard = oracle.Lost, false
 	for _, row := range []struct {
 		name          string
 		before, after *oracle.Spec
@@ -136,9 +139,54 @@ func TestBetween(t *testing.T) {
 		{"to nobody before it is rejected", full, none, passed, "before-or-after"},
 		{"rejected early", full, none, rejected, ""},
 		{"rejected for nothing", full, one, rejected, "before-or-after"},
+		{"lost on its way to the endpoint", none, one, lost, "before-or-after"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			assert.Equal(t, row.want, broken(row.before.Between(row.after, webAttempt, row.ways)))
+		})
+	}
+}
+
+// TestLocalhostIsRoutedLast: a node that begins to serve node ports at localhost may lose packets to its endpoints, and to nobody else; it
+// may not when it served them before.
+func TestLocalhostIsRoutedLast(t *testing.T) {
+	state := func(services bool, localhost bool, endpoints int) *oracle.Spec {
+		return judgedState(func(c *oracle.Cluster) {
+			c.Services[0].Spec.Type = corev1.ServiceTypeNodePort
+			c.Services[0].Spec.Ports[0].NodePort = 30080
+			c.Slices[0].Endpoints = c.Slices[0].Endpoints[:endpoints]
+			c.Nodes[0].Config.IPTables.LocalhostNodePorts = &localhost
+			if !services {
+				c.Services = nil
+			}
+		})
+	}
+	a := oracle.Attempt{From: "node1", Source: netip.MustParseAddrPort("127.0.0.1:40000"), Protocol: corev1.ProtocolTCP,
+		To: netip.MustParseAddrPort("127.0.0.1:30080")}
+	sender := netip.MustParseAddrPort("127.0.0.1:40000")
+	way := func(end oracle.End, server string) []oracle.Way {
+		return []oracle.Way{{Probability: 1, End: end, Host: "node1", Sender: sender, Client: sender, Server: netip.MustParseAddrPort(server)}}
+	}
+	lost, elsewhere := way(oracle.Lost, "10.244.1.2:8080"), way(oracle.Lost, "10.244.2.2:8080")
+	mixed := append(slices.Clone(lost), way(oracle.Delivered, "10.244.2.2:8080")...)
+	mixed[0].Probability, mixed[1].Probability = 0.5, 0.5
+	for _, row := range []struct {
+		name          string
+		before, after *oracle.Spec
+		ways          []oracle.Way
+		want          string
+	}{
+		{"before the first sync", state(false, true, 1), state(true, true, 1), lost, ""},
+		{"turned on", state(true, false, 1), state(true, true, 1), lost, ""},
+		{"one of two", state(true, false, 2), state(true, true, 2), mixed, ""},
+		{"served before", state(true, true, 1), state(true, true, 1), lost, "before-or-after"},
+		{"turned off", state(true, true, 1), state(true, false, 1), lost, "before-or-after"},
+		{"to no endpoint", state(false, true, 1), state(true, true, 1), elsewhere, "before-or-after"},
+		{"dropped", state(false, true, 1), state(true, true, 1), way(oracle.Dropped, "10.244.1.2:8080"), "before-or-after"},
+		{"no endpoint", state(false, true, 0), state(true, true, 0), lost, "before-or-after"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			assert.Equal(t, row.want, broken(row.before.Between(row.after, a, row.ways)))
 		})
 	}
 }

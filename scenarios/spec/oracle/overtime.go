@@ -84,6 +84,12 @@ var (
 			"mark in between. Mode nftables changes all rules of a family at once.",
 		Source: []string{"iptables-restore(8)", "nft(8)"},
 	}
+	routedBehindGuard = &Clause{
+		Name: "localhost-routed-last", Law: "I6", Force: May,
+		Text: "A node that begins to serve node ports at 127.0.0.1 writes its rules first, and sets route_localnet when the rules stand that " +
+			"guard loopback addresses. In between, packets to such a node port may be translated and lost.",
+		Source: []string{"CVE-2020-8558", "Documentation/networking/ip-sysctl.rst: route_localnet"},
+	}
 	staleUntilCleanup = &Clause{
 		Name: "stale-until-cleanup", Law: "I8", Force: May,
 		Text: "A UDP flow may go to an endpoint that is gone until the sync that knows of it is done, and no longer than the " +

@@ -21,6 +21,6 @@ func TestAHuntThatIsInterruptedSaysSo(t *testing.T) {
 	o := options{number: -1, fuzz: fuzz.Options{Program: "hunt", Seed: 1, Runs: 3, Trial: trial.Options{Proxier: peers.Process}}, seeds: 2, told: &told}
 	_, err := o.hunt(ctx, nil, &out)
 	require.EqualError(t, err, "interrupted: 0 cases were judged")
-	assert.Contains(t, out.String(), "interrupted: what follows is what was found so far")
+	assert.Contains(t, out.String(), "interrupted: this is what was found so far")
 	assert.Contains(t, told.String(), "connections a second")
 }
