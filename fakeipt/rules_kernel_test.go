@@ -26,8 +26,8 @@ func TestRulesOnTheRealKernel(t *testing.T) {
 	})
 }
 
-// TestOptionsAskedAboutKernel prints the numbers for the summary of the kernel tests. They are of all rules, so that a run with a part of them
-// has none.
+// TestOptionsAskedAboutKernel prints the numbers for the summary of the kernel tests. They are of all rules, so that a run with a part of
+// them has none.
 func TestOptionsAskedAboutKernel(t *testing.T) {
 	needKernel(t)
 	if !sample.Whole() {

@@ -117,5 +117,5 @@ func TestFuzzThatIsInterruptedSaysSo(t *testing.T) {
 		fuzzOptions{seed: 9, runs: 3, shard: "1/1", first: -1, output: "text", mode: "iptables"})
 	require.EqualError(t, err, "interrupted: 0 cases were judged")
 	assert.NotErrorIs(t, err, errNotHeld)
-	assert.Contains(t, out.String(), "interrupted: what follows is what was found so far")
+	assert.Contains(t, out.String(), "interrupted: this is what was found so far")
 }

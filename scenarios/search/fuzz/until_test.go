@@ -56,8 +56,8 @@ func TestFailuresAreSaidOfTheScenarioThatShowedThem(t *testing.T) {
 	assert.Len(t, small.Steps, result.Failures[0].Step+1, "its steps and the check")
 }
 
-// TestARunThatIsInterruptedHasWhatItFound: an interrupt while cases are judged ends the run, and nothing is shrunk. One that comes later ends
-// the shrinking.
+// TestARunThatIsInterruptedHasWhatItFound: an interrupt while cases are judged ends the run, and nothing is shrunk. One that comes later
+// ends the shrinking.
 func TestARunThatIsInterruptedHasWhatItFound(t *testing.T) {
 	for name, when := range map[string]int{"while it judges": 3, "while it shrinks": 12} {
 		t.Run(name, func(t *testing.T) {
