@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,10 +70,11 @@ func (t *mendedTransaction) Run() error {
 	if t.err != nil {
 		return t.err
 	}
-	p, input := t.programs, t.input
+	p := t.programs
+	input, anew := p.affinityAnew(t.input)
 	there := p.unplaced()
 	spares := p.mends.has(SameNotRestored)
-	if spares {
+	if spares && !anew {
 		if input = p.sparing.rest(input); input == nil && slices.Equal(there, p.hairpins) {
 			return nil
 		}
@@ -88,7 +90,35 @@ func (t *mendedTransaction) Run() error {
 	return err
 }
 
-// mended changes a transaction as the mends want it. Endpoints that no slice places on a node need the elements there.
+// affinityAnew deletes the sets of clients first that a transaction gives another timeout, and says whether it gives one. kube-proxy has
+// emptied the chains that name them then.
+func (p *mendedNFT) affinityAnew(input []byte) (out []byte, anew bool) {
+	if !p.mends.has(AffinityFollows) {
+		return input, false
+	}
+	for line := range bytes.Lines(input) {
+		if name, set := setOf(string(line)); set && strings.HasPrefix(name, "affinity-") && bytes.HasPrefix(line, []byte("add ")) {
+			at := []string{"set", nftables.Word(p.family), kubenft.Table, name}
+			listed, err := p.sparing.look.Command(nft, append([]string{"-j", "-t", "list"}, at...)...).CombinedOutput()
+			is, was := declaredTimeout.FindSubmatch(line), listedTimeout.FindSubmatch(listed)
+			if err == nil && is != nil && was != nil && !bytes.Equal(is[1], was[1]) {
+				out = append(out, "delete "+strings.Join(at, " ")+"\n"...)
+				anew = true
+			}
+		}
+		out = append(out, line...)
+	}
+	return out, anew
+}
+
+// The timeout of a set in seconds, as kube-proxy declares it and as nft lists it.
+var (
+	declaredTimeout = regexp.MustCompile(` timeout (\d+)s `)
+	listedTimeout   = regexp.MustCompile(`"timeout": ?(\d+)`)
+)
+
+// mended changes a transaction as the mends want it. Endpoints that no slice places on a node need the elements there: all where kube-proxy
+// writes everything, and otherwise those that are new or that it takes away.
 func (p *mendedNFT) mended(input []byte, there []string) []byte {
 	if p.mends.has(EchoPasses) {
 		const asks, ports = "@cluster-ips reject", "@cluster-ips meta l4proto { tcp, udp, sctp } reject"
@@ -102,14 +132,22 @@ func (p *mendedNFT) mended(input []byte, there []string) []byte {
 			input = append(input, p.hairpin("add", gone)+p.hairpin("delete", gone)...) // kube-proxy may have deleted it
 		}
 	}
+	full := bytes.Contains(input, []byte("add set "+p.hairpinSet()))
 	for _, element := range there {
-		input = append(input, p.hairpin("add", element)...)
+		if full || !slices.Contains(p.hairpins, element) || bytes.Contains(input, []byte(p.hairpin("delete", element))) {
+			input = append(input, p.hairpin("add", element)...)
+		}
 	}
 	return input
 }
 
 func (p *mendedNFT) hairpin(verb, element string) string {
-	return fmt.Sprintf("%s element %s %s hairpin-connections { %s }\n", verb, nftables.Word(p.family), kubenft.Table, element)
+	return fmt.Sprintf("%s element %s { %s }\n", verb, p.hairpinSet(), element)
+}
+
+// hairpinSet is the set of endpoints that reach themselves, as nft names it.
+func (p *mendedNFT) hairpinSet() string {
+	return fmt.Sprintf("%s %s hairpin-connections", nftables.Word(p.family), kubenft.Table)
 }
 
 // unplaced are the elements of endpoints that may be on this node and are not known to be.

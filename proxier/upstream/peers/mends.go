@@ -30,6 +30,8 @@ const (
 	SlicesInOrder
 	// ServicesInOrder has the rules of the shared chains in a fixed order.
 	ServicesInOrder
+	// AddressesOnce tells mode nftables of an address and port that several services claim only with the first service by name.
+	AddressesOnce
 	// AllCanaries has the monitor look at the canaries of all tables.
 	AllCanaries
 	// EmptiedChains has the monitor look at the rules that lead to kube-proxy's chains too: a flush may leave the chains.
@@ -74,6 +76,8 @@ const (
 	EmptyChainsDeleted
 	// CommentsFollow has elements of mode nftables have the name that their service port has now as their comment.
 	CommentsFollow
+	// AffinityFollows has mode nftables make the sets of clients anew if their timeout changes.
+	AffinityFollows
 
 	mends // how many there are
 )
@@ -87,8 +91,9 @@ type finding struct {
 
 // findings has the finding that each mend explains.
 var findings = [mends]finding{
-	SlicesInOrder:        {"duplicates-by-chance", ofRules},
-	ServicesInOrder:      {"conflicts-by-chance", ofRules},
+	SlicesInOrder:        {"duplicates-by-chance", late},
+	ServicesInOrder:      {"conflicts-by-chance", late},
+	AddressesOnce:        {"shared-address", late},
 	AllCanaries:          {"flush-of-one-table", late},
 	EmptiedChains:        {"flush-that-leaves-chains", late},
 	LockIsNoFlush:        {"held-lock-taken-for-flush", late},
@@ -111,6 +116,7 @@ var findings = [mends]finding{
 	CIDRsFollowed:        {"service-cidrs-wait", late},
 	EmptyChainsDeleted:   {"empty-chains-wait", among(oracle.NoStaleChain, oracle.SecondSyncWritesNothing)},
 	CommentsFollow:       {"comment-kept", among(oracle.RestartEqualsFresh, oracle.PartialEqualsFull, oracle.OrderDoesNotMatter)},
+	AffinityFollows:      {"affinity-timeout-kept", ofFlows},
 	SameNotRestored:      {"restores-for-nothing", among(oracle.SecondSyncWritesNothing, oracle.CostByChange)},
 	SameNotLookedFor:     {"looks-for-nothing", among(oracle.CostByChange)},
 	SameNotTold:          {"syncs-for-nothing", among(oracle.NoSyncForNothing)},
@@ -185,7 +191,9 @@ func Doing(nftables bool) Mends {
 	if nftables {
 		return AllMends() &^ MendsOf(ServicesInOrder, AllCanaries, EmptiedChains, LockIsNoFlush, ReloadTriedAgain, LargeInFull)
 	}
-	return AllMends() &^ MendsOf(EchoPasses, HairpinOfUnplaced, TableWatched, CIDRsFollowed, EmptyChainsDeleted, CommentsFollow)
+	return AllMends() &^ MendsOf(
+		AddressesOnce, EchoPasses, HairpinOfUnplaced, TableWatched, CIDRsFollowed, EmptyChainsDeleted, CommentsFollow, AffinityFollows,
+	)
 }
 
 // Breaking is the set of those whose findings can break a clause.

@@ -70,7 +70,9 @@ type process struct {
 	process  simnode.Process
 	mends    Mends
 	slicesOf mendedSlices
-	families map[v1.IPFamily]*processFamily
+	// servicesOf are there if addresses are claimed once.
+	servicesOf mendedServices
+	families   map[v1.IPFamily]*processFamily
 	// services and slices say that all objects of the kind were delivered.
 	services, slices, started bool
 	// routesLoopback says that kube-proxy needs route_localnet: it has looked for it, or it would not.
@@ -337,6 +339,16 @@ func (k *process) OnServiceAdd(s *v1.Service) { k.OnServiceUpdate(nil, s) }
 
 // OnServiceUpdate implements config.Handler.
 func (k *process) OnServiceUpdate(before, after *v1.Service) {
+	if !k.native() || !k.mends.has(AddressesOnce) {
+		k.serviceChanged(before, after)
+		return
+	}
+	for _, change := range k.servicesOf.change(before, after) {
+		k.serviceChanged(change[0], change[1])
+	}
+}
+
+func (k *process) serviceChanged(before, after *v1.Service) {
 	for family, f := range k.families {
 		f.mended.serviceChanged = f.mended.serviceChanged || udpServiceChanged(family, before, after)
 	}

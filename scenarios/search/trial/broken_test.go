@@ -125,6 +125,8 @@ func wrongRules() []fault {
 			}
 			return in
 		}), web("") + strings.TrimRight(web(onNode1), "\n") + "\n  sync: false\n- {restart: true, sync: true}\n", "restart-equals-fresh"},
+		{"what can be changed to cannot be started with", wrapping(func(p node.Proxy) node.Proxy { return &picky{Proxy: p} }), web(onNode1),
+			"partial-equals-full"},
 		{"every sync writes everything", fullSyncs(Options{Except: nil}).Proxier, nothing, "second-sync-writes-nothing"},
 		{"what others say of a slice is written", func(p node.Process) (node.Proxy, []string, error) {
 			proxy, warnings, err := node.Chainwalk(p)

@@ -114,10 +114,7 @@ func (r *run) asOnEmptyKernel(n *nodeState, rules []saved) error {
 	}
 	return r.add(Violation{
 		Clause: oracle.RestartEqualsFresh, Node: n.name, Want: "the rules that a proxier writes into an empty kernel", Got: difference,
-		Check: []scenarios.Step{
-			{Restart: &scenarios.NodeSet{Names: []string{n.name}}, Sync: &scenarios.NodeSet{Names: []string{n.name}}},
-			{Rules: rulesCheck(n, is, should)},
-		},
+		Check: append(startAnew(n), rulesSteps(n, is, should)...),
 	})
 }
 
@@ -135,18 +132,36 @@ func (r *run) asFull(n *nodeState, rules []saved) error {
 	if err != nil || difference == "" {
 		return err
 	}
+	check := rulesSteps(n, is, should)
+	if len(check) == 0 {
+		check = startAnew(n)
+	}
 	return r.add(Violation{
-		Clause: clause, Node: n.name, Want: "the rules that a proxier writes into an empty kernel", Got: difference,
-		Check: []scenarios.Step{{Rules: rulesCheck(n, is, should)}},
+		Clause: clause, Node: n.name, Want: "the rules that a proxier writes into an empty kernel", Got: difference, Check: check,
 	})
 }
 
+// startAnew has the proxier of a node start anew and write everything.
+func startAnew(n *nodeState) []scenarios.Step {
+	return []scenarios.Step{
+		{Restart: &scenarios.NodeSet{Names: []string{n.name}}, Sync: &scenarios.NodeSet{Names: []string{n.name}}},
+	}
+}
+
+// rulesSteps look at rules that are other ones than they should be; none where a proxier that starts now writes nothing.
+func rulesSteps(n *nodeState, is, should saved) []scenarios.Step {
+	if should.family == "" {
+		return nil
+	}
+	return []scenarios.Step{{Rules: rulesCheck(n, is, should)}}
+}
+
 // fromEmptyKernel compares rules with what a proxier writes that starts now where no rule was before, and says what is different. Rules and
-// chains of others, which such a proxier would not make, are left alone.
+// chains of others, which such a proxier would not make, are left alone. A proxier that cannot write its rules makes a difference, too.
 func (r *run) fromEmptyKernel(n *nodeState, rules []saved) (is, should saved, difference string, err error) {
 	kernel, err := r.world.Fresh(n.name)
 	if err != nil {
-		return saved{}, saved{}, "", err
+		return saved{}, saved{}, "none: " + err.Error(), nil
 	}
 	for _, is := range rules {
 		ruleset := kernel.Rules(familyOf(is.family))

@@ -191,3 +191,21 @@ func (d *diligent) Sync() error {
 	d.words = false
 	return err
 }
+
+// picky is never done with a sync if it finds a slice of web with one endpoint when it starts.
+type picky struct {
+	node.Proxy
+	fails bool
+}
+
+func (p *picky) OnEndpointSliceAdd(s *discoveryv1.EndpointSlice) {
+	p.fails = p.fails || s.Name == "web-1" && len(s.Endpoints) == 1
+	p.Proxy.OnEndpointSliceAdd(s)
+}
+
+func (p *picky) Sync() error {
+	if p.fails {
+		return errors.New("not with one endpoint")
+	}
+	return p.Proxy.Sync()
+}
