@@ -23,7 +23,7 @@ import (
 // TestRules reads testdata/rules. Commands:
 //
 //	new [family=IPv6] [detect=(cidr,10.0.0.0/8)|(bridge,cbr0)|(prefix,veth)] [masquerade-all] [mark-bit=N]
-//	    [node-ports=(RANGE,...)] [localhost] [addresses=(IP,...)] [liberal] [counters] [no-random-fully]
+//	    [node-ports=(RANGE,...)] [localhost] [addresses=(IP,...)] [liberal] [route-localnet] [counters] [no-random-fully]
 //	    a new proxier on node "here" with address 192.168.0.2 or 2001:db8::1
 //	zone NAME          puts node "here" into a zone
 //	service            a Service, without apiVersion and kind; replaces one of that name
@@ -151,6 +151,8 @@ func setOption(t *testing.T, d *datadriven.TestData, arg datadriven.CmdArg, conf
 		}
 	case "liberal":
 		h.sysctls["net/netfilter/nf_conntrack_tcp_be_liberal"] = 1
+	case "route-localnet":
+		h.sysctls["net/ipv4/conf/all/route_localnet"] = 1
 	case "counters":
 		countWith(config, h)
 	case "no-random-fully":

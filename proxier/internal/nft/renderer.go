@@ -41,6 +41,7 @@ func newRenderer(family v1.IPFamily, masqueradeMark uint32, comments bool, marks
 // Chains come before the rules and elements that lead to them: the kernel takes the commands in their order.
 func (r *renderer) full(m *model.Model, there *found, now time.Time) []byte {
 	r.marks.Hit(mark.RenderFull)
+	r.marks.HitIf(mark.RenderLoopbackGuard, m.GuardLoopback)
 	r.common = *m
 	r.common.Services = nil
 	r.port.local = m.LocalTraffic

@@ -73,6 +73,7 @@ func (s *setup) append(dst []byte) []byte {
 	for c := range containers {
 		dst = s.appendContainer(dst, c)
 	}
+	dst = s.appendLoopbackGuard(dst)
 	for _, jump := range jumps {
 		dst = s.line(dst, "add rule ", jump.from, jump.rule)
 	}
@@ -80,6 +81,16 @@ func (s *setup) append(dst []byte) []byte {
 	dst = s.appendClusterIPsCheck(dst)
 	dst = s.appendNodePortIPs(dst)
 	return s.appendDispatch(dst)
+}
+
+// appendLoopbackGuard keeps others away from loopback addresses while the kernel routes them, as it does where mode iptables has served
+// node ports there (https://issue.k8s.io/90259).
+func (s *setup) appendLoopbackGuard(dst []byte) []byte {
+	if !s.model.GuardLoopback {
+		return dst
+	}
+	return s.line(dst, "add rule ", filterInput, "ip saddr != 127.0.0.0/8 ip daddr 127.0.0.0/8 "+
+		`ct state ! established,related ct status ! dnat drop comment "block incoming localnet connections"`)
 }
 
 func (s *setup) appendTable(dst []byte) []byte {

@@ -105,10 +105,10 @@ var findings = [mends]finding{
 	AddressesNoticed:     {"node-addresses-not-noticed", late},
 	LoopbackClosed:       {"loopback-opened-by-restart", ofRules},
 	EmptyServicesFlows:   {flowsWithoutEndpoints, ofFlows},
-	DeletedServicesFlows: {"flows-of-deleted-service", ofFlows},
+	DeletedServicesFlows: {"flows-of-deleted-service", looks},
 	FailedSyncsFlows:     {"flows-forgotten-by-failed-sync", ofFlows},
 	FailedLooksFlows:     {"conntrack-failure-forgotten", ofFlows},
-	ChangedServicesFlows: {"flows-of-changed-service", ofFlows},
+	ChangedServicesFlows: {"flows-of-changed-service", looks},
 	OwnFlowsOnly:         {"flows-of-other-machines", ofFlows},
 	EchoPasses:           {"echo-request-refused", ofFlows},
 	HairpinOfUnplaced:    {"endpoint-without-node-name", ofFlows},
@@ -138,6 +138,9 @@ func ofFlows(c *oracle.Clause) bool {
 		oracle.RulesReadBack, oracle.NoStaleChain, oracle.PartialEqualsFull, oracle.WalkBounded, oracle.SyncWhenDue, oracle.HealthCheckAgrees,
 	)(c)
 }
+
+// looks says whether a look for stale flows that comes with the next event, and not with the change that asks for it, can break a clause.
+func looks(c *oracle.Clause) bool { return ofFlows(c) || c == oracle.CostByChange }
 
 func among(list ...*oracle.Clause) func(*oracle.Clause) bool {
 	return func(c *oracle.Clause) bool { return slices.Contains(list, c) }

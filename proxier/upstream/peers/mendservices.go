@@ -37,15 +37,15 @@ func (s *mendedServices) change(before, after *v1.Service) (changes [][2]*v1.Ser
 	claims := map[string]bool{}
 	names := slices.SortedFunc(maps.Keys(s.there), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
 	for _, name := range names {
-		for _, ip := range s.there[name].Spec.ClusterIPs {
-			if FollowsService(s.there[name]) {
-				claimed(claims, s.there[name], ip)
+		if service := s.there[name]; FollowsService(service) {
+			for _, ip := range service.Spec.ClusterIPs {
+				claimed(claims, service, ip)
 			}
 		}
 	}
 	for _, name := range names {
 		was, is := s.told[name], alone(claims, s.there[name])
-		if name == at || was != nil && !reflect.DeepEqual(was.Spec, is.Spec) || was != nil && !reflect.DeepEqual(was.Status, is.Status) {
+		if name == at || !reflect.DeepEqual(was.Spec, is.Spec) || !reflect.DeepEqual(was.Status, is.Status) {
 			s.told[name] = is
 			changes = append(changes, [2]*v1.Service{was, is})
 		}
