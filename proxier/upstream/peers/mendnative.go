@@ -28,6 +28,8 @@ type mendedNFT struct {
 	// hairpins are the elements that were added for endpoints that no slice places on a node.
 	hairpins []string
 	sparing  sparingNFT
+	// wrote says that a transaction was carried out, and unlisted that the chains could not be listed since: some may be out of use.
+	wrote, unlisted bool
 }
 
 // newMendedNFT has the programs of a family mended.
@@ -43,6 +45,9 @@ func (k *process) newMendedNFT(f *processFamily, family v1.IPFamily) *mendedNFT 
 // Command implements exec.Interface.
 func (p *mendedNFT) Command(name string, args ...string) exec.Cmd {
 	cmd := p.Interface.Command(name, args...)
+	if slices.Contains(args, "list") && slices.Contains(args, "table") {
+		return &mendedListing{Cmd: cmd, programs: p}
+	}
 	if !slices.Contains(args, "-f") || slices.Contains(args, "--check") {
 		return cmd
 	}
@@ -52,6 +57,19 @@ func (p *mendedNFT) Command(name string, args ...string) exec.Cmd {
 // CommandContext implements exec.Interface.
 func (p *mendedNFT) CommandContext(_ context.Context, name string, args ...string) exec.Cmd {
 	return p.Command(name, args...)
+}
+
+// mendedListing is a call of nft that lists the chains and sets of the table.
+type mendedListing struct {
+	exec.Cmd
+	programs *mendedNFT
+}
+
+// Run implements exec.Cmd.
+func (l *mendedListing) Run() error {
+	err := l.Cmd.Run()
+	l.programs.unlisted = l.programs.unlisted || l.programs.wrote && err != nil
+	return err
 }
 
 // mendedTransaction is a call of nft that carries out a transaction.
@@ -82,7 +100,7 @@ func (t *mendedTransaction) Run() error {
 	t.Cmd.SetStdin(bytes.NewReader(p.mended(input, there)))
 	err := t.Cmd.Run()
 	if err == nil {
-		p.hairpins = there
+		p.hairpins, p.wrote = there, true
 	}
 	if spares {
 		p.sparing.ended(t.input, err == nil)
@@ -183,11 +201,21 @@ func (k *process) mendTable(f *processFamily, family v1.IPFamily) {
 	}
 }
 
-// mendStale has the sync that deletes chains which are out of use follow the one that has emptied them.
+// mendStale has the sync that deletes chains which are out of use follow the one that has emptied them, and that one the sync that could not
+// list chains.
 func (k *process) mendStale(f *processFamily, sync func() error) error {
-	if !k.native() || !k.mends.has(EmptyChainsDeleted) || len(*f.staleChains()) == 0 {
+	if !k.native() || !k.mends.has(EmptyChainsDeleted) {
 		return nil
 	}
-	f.ageChains()
-	return sync()
+	for range 3 { // what fails for longer is tried again with the next sync
+		if !f.programs.unlisted && len(*f.staleChains()) == 0 {
+			break
+		}
+		f.programs.unlisted = false
+		f.ageChains()
+		if err := sync(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -25,58 +25,60 @@ func TestServicesInOrder(t *testing.T) {
 	assert.Equal(t, want, string(inOrder([]byte(head+b+own+a+to2+to1+end))))
 }
 
-// TestAddressesOnce has an address that several services claim with one of their ports stay with the first by name, also if that comes last,
-// and with a cluster IP in any case. Services that are not followed claim nothing.
+// TestAddressesOnce has an address and port that several services claim be lost by all but one: the one that has it as its cluster IP, or
+// the first by name, also if that comes last. Services that are not followed claim nothing.
 func TestAddressesOnce(t *testing.T) {
 	service := func(name, clusterIP string, port int32, externalIPs ...string) *v1.Service {
 		return &v1.Service{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Annotations: map[string]string{"own": "kept"}},
 			Spec: v1.ServiceSpec{
 				ClusterIP: clusterIP, ClusterIPs: []string{clusterIP}, ExternalIPs: externalIPs,
-				Ports: []v1.ServicePort{{Protocol: v1.ProtocolTCP, Port: port}},
+				Ports: []v1.ServicePort{{Protocol: v1.ProtocolTCP, Port: port}, {Protocol: v1.ProtocolUDP, Port: 53}},
 			},
 		}
 	}
-	told := map[string][]string{}
+	lost := map[string]string{}
 	var services mendedServices
 	change := func(before, after *v1.Service) (changed []string) {
 		for _, c := range services.change(before, after) {
 			if c[1] == nil {
-				delete(told, c[0].Name)
+				delete(lost, c[0].Name)
 				changed = append(changed, "-"+c[0].Name)
 				continue
 			}
-			told[c[1].Name] = c[1].Spec.ExternalIPs
+			assert.Equal(t, "kept", c[1].Annotations["own"])
+			lost[c[1].Name] = c[1].Annotations[lostAnnotation]
 			changed = append(changed, c[1].Name)
 		}
 		return changed
 	}
 	b, a := service("b", "10.0.0.2", 80, "192.0.2.1", "192.0.2.2"), service("a", "10.0.0.1", 80, "192.0.2.1")
 	assert.Equal(t, []string{"b"}, change(nil, b))
-	assert.Equal(t, []string{"192.0.2.1", "192.0.2.2"}, told["b"])
+	assert.Equal(t, map[string]string{"b": ""}, lost)
 	assert.Equal(t, []string{"a", "b"}, change(nil, a))
-	assert.Equal(t, map[string][]string{"a": {"192.0.2.1"}, "b": {"192.0.2.2"}}, told)
+	assert.Equal(t, map[string]string{"a": "", "b": "192.0.2.1/TCP/80,192.0.2.1/UDP/53"}, lost)
 	other := service("a", "10.0.0.1", 81, "192.0.2.1")
 	assert.Equal(t, []string{"a", "b"}, change(a, other), "another port")
-	assert.Equal(t, []string{"192.0.2.1", "192.0.2.2"}, told["b"])
+	assert.Equal(t, "192.0.2.1/UDP/53", lost["b"])
 	c := service("c", "192.0.2.2", 80)
 	assert.Equal(t, []string{"b", "c"}, change(nil, c))
-	assert.Equal(t, []string{"192.0.2.1"}, told["b"])
+	assert.Equal(t, "192.0.2.1/UDP/53,192.0.2.2/TCP/80,192.0.2.2/UDP/53", lost["b"])
 	headless := service("c", v1.ClusterIPNone, 80, "192.0.2.1")
 	headless.Spec.ClusterIPs = []string{"192.0.2.2"}
 	assert.Equal(t, []string{"b", "c"}, change(c, headless))
-	assert.Equal(t, []string{"192.0.2.1", "192.0.2.2"}, told["b"])
+	assert.Equal(t, map[string]string{"a": "", "b": "192.0.2.1/UDP/53", "c": ""}, lost)
 	assert.Equal(t, []string{"-b"}, change(b, nil))
 	assert.Equal(t, []string{"a"}, change(other, a))
 
 	own := service("own", "192.0.2.9", 80, "192.0.2.9", "192.0.2.9")
 	own.Spec.Type = v1.ServiceTypeLoadBalancer
-	own.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "192.0.2.9"}, {IP: "192.0.2.1"}, {Hostname: "web.example"}}
+	own.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{
+		{IP: "192.0.2.9"}, {IP: "192.0.2.1"}, {Hostname: "web.example"}, {IP: "192.0.2.1", IPMode: new(v1.LoadBalancerIPModeProxy)},
+	}
 	services = mendedServices{}
 	change(nil, a)
-	is := services.change(nil, own)[0][1]
-	assert.Equal(t, own.Spec.ExternalIPs, is.Spec.ExternalIPs)
-	assert.Equal(t, []v1.LoadBalancerIngress{{IP: "192.0.2.9"}, {Hostname: "web.example"}}, is.Status.LoadBalancer.Ingress)
+	change(nil, own)
+	assert.Equal(t, map[string]string{"a": "", "c": "", "own": "192.0.2.1/TCP/80,192.0.2.1/UDP/53"}, lost)
 }
 
 // TestHairpinsAreAddedOnce has the elements of endpoints that no slice places added to a transaction that writes everything, and to another

@@ -3,16 +3,23 @@ package peers
 import (
 	"fmt"
 	"maps"
+	"net"
 	"reflect"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/proxy"
+	utilnet "k8s.io/utils/net"
 )
 
+// lostAnnotation is what a service that a proxier is told of has in its annotations: the addresses, protocols and ports that another service
+// has claimed.
+const lostAnnotation = "chainwalk.example/claimed-by-another"
+
 // mendedServices are the services that a proxier was told of, as they are and as it was told. Of several that claim an address and a port,
-// the first by name has the address.
+// one with the address as its cluster IP has it, and otherwise the first by name.
 type mendedServices struct {
 	there, told map[types.NamespacedName]*v1.Service
 }
@@ -34,61 +41,85 @@ func (s *mendedServices) change(before, after *v1.Service) (changes [][2]*v1.Ser
 		changes = append(changes, [2]*v1.Service{s.told[at], nil})
 		delete(s.told, at)
 	}
-	claims := map[string]bool{}
 	names := slices.SortedFunc(maps.Keys(s.there), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	lost := s.lost(names)
 	for _, name := range names {
-		if service := s.there[name]; FollowsService(service) {
-			for _, ip := range service.Spec.ClusterIPs {
-				claimed(claims, service, ip)
+		text := strings.Join(lost[name], ",")
+		was := s.told[name]
+		if name != at && was.Annotations[lostAnnotation] == text {
+			continue
+		}
+		is := s.there[name].DeepCopy()
+		if text != "" {
+			is.Annotations = maps.Clone(is.Annotations)
+			if is.Annotations == nil {
+				is.Annotations = map[string]string{}
 			}
+			is.Annotations[lostAnnotation] = text
 		}
-	}
-	for _, name := range names {
-		was, is := s.told[name], alone(claims, s.there[name])
-		if name == at || !reflect.DeepEqual(was.Spec, is.Spec) || !reflect.DeepEqual(was.Status, is.Status) {
-			s.told[name] = is
-			changes = append(changes, [2]*v1.Service{was, is})
-		}
+		s.told[name] = is
+		changes = append(changes, [2]*v1.Service{was, is})
 	}
 	return changes
 }
 
-// alone is a service without addresses that another one has claimed with one of its ports.
-func alone(claims map[string]bool, service *v1.Service) *v1.Service {
-	out := service.DeepCopy()
-	if !FollowsService(service) {
-		return out
-	}
-	own := map[string]bool{} // one may name an address twice
-	for _, ip := range service.Spec.ClusterIPs {
-		own[ip] = true
-	}
-	free := func(ip string) bool {
-		if !own[ip] && claimed(claims, service, ip) {
-			return false
+// lost are the claims of each service that others have.
+func (s *mendedServices) lost(names []types.NamespacedName) map[types.NamespacedName][]string {
+	owners, lost := map[string]types.NamespacedName{}, map[types.NamespacedName][]string{}
+	claim := func(addresses func(*v1.Service) []string) {
+		for _, name := range names {
+			service := s.there[name]
+			if !FollowsService(service) {
+				continue
+			}
+			for _, address := range addresses(service) {
+				for _, p := range service.Spec.Ports {
+					key := claimOf(utilnet.ParseIPSloppy(address), p.Protocol, int(p.Port))
+					if owner, ok := owners[key]; !ok {
+						owners[key] = name
+					} else if owner != name {
+						lost[name] = append(lost[name], key)
+					}
+				}
+			}
 		}
-		own[ip] = true
-		return true
 	}
-	out.Spec.ExternalIPs = slices.DeleteFunc(out.Spec.ExternalIPs, func(ip string) bool { return !free(ip) })
-	out.Status.LoadBalancer.Ingress = slices.DeleteFunc(out.Status.LoadBalancer.Ingress, func(i v1.LoadBalancerIngress) bool {
-		routed := service.Spec.Type == v1.ServiceTypeLoadBalancer && i.IP != "" && (i.IPMode == nil || *i.IPMode == v1.LoadBalancerIPModeVIP)
-		return routed && !free(i.IP)
+	claim(func(service *v1.Service) []string { return service.Spec.ClusterIPs })
+	claim(func(service *v1.Service) []string {
+		out := slices.Clone(service.Spec.ExternalIPs)
+		for _, ingress := range service.Status.LoadBalancer.Ingress {
+			if service.Spec.Type == v1.ServiceTypeLoadBalancer && ingress.IP != "" &&
+				(ingress.IPMode == nil || *ingress.IPMode == v1.LoadBalancerIPModeVIP) {
+				out = append(out, ingress.IP)
+			}
+		}
+		return out
 	})
-	return out
+	return lost
 }
 
-// claimed says whether one of a service's ports at an address was claimed before, and claims them all if not.
-func claimed(claims map[string]bool, service *v1.Service, ip string) bool {
-	var keys []string
-	for _, p := range service.Spec.Ports {
-		keys = append(keys, fmt.Sprint(ip, p.Protocol, p.Port))
+// claimOf is what a service port claims.
+func claimOf(ip net.IP, protocol v1.Protocol, port int) string {
+	return fmt.Sprintf("%s/%s/%d", ip, protocol, port)
+}
+
+// leaveLost takes the addresses from the service ports of a proxier that another service has claimed, as the annotation says.
+func leaveLost(proxier any) {
+	tracker := *field[*proxy.ServiceChangeTracker](proxier, "serviceChanges")
+	makePort := fieldOf(tracker, "makeServiceInfo")
+	type maker = func(*v1.ServicePort, *v1.Service, *proxy.BaseServicePortInfo) proxy.ServicePort
+	plain := makePort.Convert(reflect.TypeFor[maker]()).Interface().(maker)
+	mended := func(port *v1.ServicePort, service *v1.Service, base *proxy.BaseServicePortInfo) proxy.ServicePort {
+		if text := service.Annotations[lostAnnotation]; text != "" {
+			lost := strings.Split(text, ",")
+			for _, name := range []string{"externalIPs", "loadBalancerVIPs"} {
+				list := field[[]net.IP](base, name)
+				*list = slices.DeleteFunc(*list, func(ip net.IP) bool {
+					return slices.Contains(lost, claimOf(ip, base.Protocol(), base.Port()))
+				})
+			}
+		}
+		return plain(port, service, base)
 	}
-	if slices.ContainsFunc(keys, func(key string) bool { return claims[key] }) {
-		return true
-	}
-	for _, key := range keys {
-		claims[key] = true
-	}
-	return false
+	makePort.Set(reflect.ValueOf(mended).Convert(makePort.Type()))
 }

@@ -54,6 +54,9 @@ func (k *process) newFamily(c *kubeproxyconfig.KubeProxyConfiguration, family v1
 	if err != nil {
 		return nil, err
 	}
+	if k.native() && k.mends.has(AddressesOnce) {
+		leaveLost(f.proxier)
+	}
 	f.loop = newSyncLoop(f.runner(), k.process.Clock.Now())
 	if f.addresses, err = k.nodePortIPs(f); err != nil {
 		return nil, err
@@ -87,6 +90,8 @@ type processFamily struct {
 	virtual virtualTimes
 	flows   *processConntrack
 	mended  mendedFlows
+	// programs are nft with something mended; nil in mode iptables, and where nothing is.
+	programs *mendedNFT
 	// addresses are those of the node that rules of node ports name, as they were at the start, or as the mend has seen them last.
 	addresses []string
 }
@@ -107,7 +112,8 @@ func (k *process) surroundings(
 	if k.native() {
 		s.native, s.masqueradeAll, s.masqueradeBit = k.process.Kernel.Exec, c.NFTables.MasqueradeAll, int(*c.NFTables.MasqueradeBit)
 		if k.mends != 0 {
-			s.native = k.newMendedNFT(f, family)
+			f.programs = k.newMendedNFT(f, family)
+			s.native = f.programs
 		}
 		s.syncPeriod = c.NFTables.SyncPeriod.Duration
 		if len(c.NodePortAddresses) == 0 {
