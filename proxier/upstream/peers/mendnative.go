@@ -201,8 +201,8 @@ func (k *process) mendTable(f *processFamily, family v1.IPFamily) {
 	}
 }
 
-// mendStale has the sync that deletes chains which are out of use follow the one that has emptied them, and that one the sync that could not
-// list chains.
+// mendStale has the sync that deletes chains which are out of use follow the one that has emptied them, and that one the sync that could
+// not list chains.
 func (k *process) mendStale(f *processFamily, sync func() error) error {
 	if !k.native() || !k.mends.has(EmptyChainsDeleted) {
 		return nil

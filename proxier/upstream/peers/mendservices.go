@@ -14,8 +14,8 @@ import (
 	utilnet "k8s.io/utils/net"
 )
 
-// lostAnnotation is what a service that a proxier is told of has in its annotations: the addresses, protocols and ports that another service
-// has claimed.
+// lostAnnotation is what a service that a proxier is told of has in its annotations: the addresses, protocols and ports that another
+// service has claimed.
 const lostAnnotation = "chainwalk.example/claimed-by-another"
 
 // mendedServices are the services that a proxier was told of, as they are and as it was told. Of several that claim an address and a port,
