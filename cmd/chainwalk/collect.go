@@ -7,8 +7,10 @@ import (
 )
 
 const (
-	// collectSeldom is for commands that leave next to nothing behind that lives on: collecting is most of the work otherwise.
+	// collectSeldom is for commands that leave next to nothing behind that lives on: collecting is most of the work otherwise. From
+	// collectFrom bytes on they collect as often as they must, as one case in a thousand keeps hundreds of megabytes for a while.
 	collectSeldom = 800
+	collectFrom   = 2 << 30
 	// collectOften is for commands that keep a whole cluster and leave much behind beside it, which would take twice as much memory.
 	collectOften = 35
 	// collectTool is for tools, which read a state, change it and end.
@@ -26,8 +28,14 @@ func collect(percent int) (restore func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	before := debug.SetGCPercent(percent)
-	return func() { debug.SetGCPercent(before) }
+	before, most := debug.SetGCPercent(percent), debug.SetMemoryLimit(-1)
+	if percent == collectSeldom && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(collectFrom)
+	}
+	return func() {
+		debug.SetGCPercent(before)
+		debug.SetMemoryLimit(most)
+	}
 }
 
 // collectFirstLate is collect for the first collection alone. From then on, as much may be left behind as before.
