@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestWhatCollectsSeldomHasALimit: a command that lets much be left behind collects earlier when it has much, and sets back what it has set.
+// TestWhatCollectsSeldomHasALimit: a command that lets much be left behind collects earlier when it has much, and sets back what it
+// has set.
 func TestWhatCollectsSeldomHasALimit(t *testing.T) {
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")

@@ -130,8 +130,7 @@ var onTheTrackRecord = map[string]string{
 	"59368-udp-flows-of-external-addresses-kept": "slice-loses-its-service",
 	"81517-flush-missed":                         "flush-of-one-table",
 	"none-conntrack-before-rules":                "flows-of-deleted-service",
-	"loopback-closed-before-first-sync":          "loopback-opened-by-restart",
-	"loopback-closed-in-mode-nftables":           "loopback-opened-by-restart",
+	"loopback-closed-in-both-modes":              "loopback-opened-by-restart",
 }
 
 // onTheTrackRecordInModeNFTables are those of mode nftables that kube-proxy breaks. docs/findings.md says what they come of; the hunt has

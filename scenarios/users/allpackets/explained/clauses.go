@@ -77,6 +77,11 @@ var predicates = []struct {
 	{"node-to-external-without-endpoint", func(_ *clauses, d *differing) bool {
 		return d.Number == toService && slices.Equal(d.Space.In, []string{""}) && same(d.iptables, d.bare) && all(d.nftables, packetsim.Reject)
 	}},
+	{"loopback-from-outside", func(_ *clauses, d *differing) bool {
+		to, from := d.Space.Dst, d.Space.Src
+		return to.First.IsLoopback() && to.Last.IsLoopback() && !from.First.IsLoopback() && !from.Last.IsLoopback() &&
+			all(d.nftables, packetsim.Drop)
+	}},
 	{"hairpin-of-another-node", (*clauses).hairpin},
 	{"unknown-client", func(_ *clauses, d *differing) bool { // no client has a link-local address
 		toService := d.Number == toService || d.Number == toNodePort
