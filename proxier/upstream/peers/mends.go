@@ -30,7 +30,7 @@ const (
 	SlicesInOrder
 	// ServicesInOrder has the rules of the shared chains in a fixed order.
 	ServicesInOrder
-	// AddressesOnce tells mode nftables of an address and port that several services claim only with the first service by name.
+	// AddressesOnce gives an address and port that several services of mode nftables claim to one of them alone (mendedServices).
 	AddressesOnce
 	// AllCanaries has the monitor look at the canaries of all tables.
 	AllCanaries

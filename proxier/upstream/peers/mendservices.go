@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/proxy"
 	utilnet "k8s.io/utils/net"
@@ -51,11 +52,7 @@ func (s *mendedServices) change(before, after *v1.Service) (changes [][2]*v1.Ser
 		}
 		is := s.there[name].DeepCopy()
 		if text != "" {
-			is.Annotations = maps.Clone(is.Annotations)
-			if is.Annotations == nil {
-				is.Annotations = map[string]string{}
-			}
-			is.Annotations[lostAnnotation] = text
+			metav1.SetMetaDataAnnotation(&is.ObjectMeta, lostAnnotation, text)
 		}
 		s.told[name] = is
 		changes = append(changes, [2]*v1.Service{was, is})
