@@ -17,7 +17,7 @@ func (f *Fates) rootAgain(p *part) (diagram.ID, bool) {
 	}
 	was, o := f.options.Beside.part(p.family, p.class), &f.options.Beside.options
 	if was == nil || was.world != p.world || was.terrain == nil || o.Chance != f.options.Chance || o.Ignore != f.options.Ignore ||
-		o.Replies || len(o.Through) > 0 {
+		o.Memory != f.options.Memory || o.Replies || len(o.Through) > 0 {
 		return 0, false
 	}
 	found, known := changesOf(p.world, was.terrain, p.terrain, p.class)
@@ -236,7 +236,7 @@ func (g *again) take(b *builder, found []touched) bool {
 				return false // whether a translation makes the destination another one is asked of all destinations
 			case numbers[view] == 0:
 				numbers[view] = diagram.Atom(len(g.roots))
-				g.roots = append(g.roots, s.of(view))
+				g.roots = append(g.roots, within(b, s, view))
 				forget(b, &s.Copier)
 			}
 			here := kept.Choose(vDstPort, ports, kept.One(numbers[view]), kept.One(0))

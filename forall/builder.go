@@ -40,6 +40,7 @@ type builder struct {
 	loads  loads
 	selves selves
 	depth  int
+	bound  bound
 }
 
 // needs are what the rules of the host ask for that costs something to keep.
@@ -61,6 +62,7 @@ func newBuilder(w *world, store *diagram.Store, t *packetsim.Terrain, class Clas
 		places:     places{s: store, six: w.six, typed: map[string]diagram.Set{}, like: map[likeKey]int32{}},
 		readChains: readChains{s: store, chains: map[any]*chain{}},
 		boxes:      map[any]*boxes{}, gen: generations{nodes: cmp.Or(o.generation, defaultGeneration)},
+		bound: o.bound(),
 	}
 	b.links = links{outcomes: &b.outcomes, t: t, devices: t.Devices(), number: map[string]int{}}
 	for i, name := range w.devices {
@@ -113,7 +115,7 @@ func (f *Fates) rootOf(p *part) diagram.ID {
 func rootIn(b *builder, kept *diagram.Store) diagram.ID {
 	s := newSettler(b, kept)
 	return rootOf(b, kept, func(view int32) diagram.ID {
-		made := s.of(view)
+		made := within(b, s, view)
 		forget(b, &s.Copier)
 		return made
 	})

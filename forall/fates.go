@@ -72,7 +72,12 @@ func (f *Fates) rootIn(p *part) (diagram.ID, error) {
 	kept := p.world
 	if o := &f.options; o.Replies || len(o.Through) > 0 { // much on the way there is no fate in the end
 		scratch := newWorld(kept.six, kept.devices)
-		root, err := newBuilder(scratch, scratch.store, p.terrain, p.class, o).rootWith(o, f.host)
+		b := newBuilder(scratch, scratch.store, p.terrain, p.class, o)
+		var root diagram.ID
+		var err error
+		if !scratch.store.Within(int(b.bound), func() { root, err = b.rootWith(o, f.host) }) {
+			err = b.bound.tooLarge()
+		}
 		if err != nil {
 			return 0, err
 		}

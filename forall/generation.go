@@ -1,6 +1,11 @@
 package forall
 
-import "github.com/chainwalk/chainwalk/forall/internal/diagram"
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/chainwalk/chainwalk/forall/internal/diagram"
+)
 
 // Each destination is walked for itself, and little of what is worked out for it is of use for the next one. So a builder forgets what it
 // has worked out whenever that has become much, but for what it had worked out first, which all destinations have in common: the ways
@@ -90,18 +95,58 @@ func forget(b *builder, copied *diagram.Copier) {
 	g := &b.gen
 	switch {
 	case !g.marked && b.s.Len() > g.nodes:
-		g.marked, g.mark, g.states = true, b.s.Mark(), len(b.states.all)
+		g.marked = true
+		keep(b)
 		for _, r := range remembers(b) {
 			r.mark()
 		}
 	case g.marked && b.s.Len() > g.mark.Nodes()+g.nodes:
-		b.s.Release(g.mark)
-		copied.Release(g.mark)
-		b.states.truncate(g.states)
-		for _, r := range remembers(b) {
-			r.release()
-		}
+		release(b, copied)
 	}
+}
+
+// keep notes what the builder will not forget.
+func keep(b *builder) { b.gen.mark, b.gen.states = b.s.Mark(), len(b.states.all) }
+
+// release forgets all since keep, and what is remembered.
+func release(b *builder, copied *diagram.Copier) {
+	b.s.Release(b.gen.mark)
+	copied.Release(b.gen.mark)
+	b.states.truncate(b.gen.states)
+	for _, r := range remembers(b) {
+		r.release()
+	}
+}
+
+// defaultMemory is how many bytes may be needed to work out what becomes of packets. All packets of 10,000 services need a tenth of it; a
+// service of 1,000 endpoints with a rule for each that keeps its clients needs more.
+const defaultMemory = 1 << 30
+
+// bound is how many bytes a store may have on the way to fates.
+type bound int
+
+func (o *Options) bound() bound { return bound(cmp.Or(o.Memory, defaultMemory)) }
+
+// String says how much it is.
+func (m bound) String() string { return fmt.Sprintf("%d MB", m>>20) }
+
+// tooLarge says that what becomes of packets and their replies, or of packets on several hosts, needs more memory, and what to do.
+func (m bound) tooLarge() error {
+	return fmt.Errorf("forall: the ways through the rules need more than %s of memory: ask without replies, or about one host", m)
+}
+
+// within is the fates of packets to one destination. They are not known if they need more memory than there may be; all that was made for
+// them is forgotten then.
+func within(b *builder, s *settler, view int32) (made diagram.ID) {
+	if !b.gen.marked {
+		keep(b)
+	}
+	if b.s.Within(int(b.bound), func() { made = s.of(view) }) {
+		return made
+	}
+	release(b, &s.Copier)
+	b.forked, b.runs.runs = 0, b.runs.runs[:0]
+	return s.To.One(b.w.fate(Fate{Unmodelled: fmt.Sprintf("more ways through the rules than %s of memory hold", b.bound)}))
 }
 
 // remembering is what forgets with the nodes.

@@ -141,6 +141,7 @@ func (b *builder) through(o *Options, host *packetsim.Host) (diagram.ID, error) 
 				return 0, err
 			}
 			w := newWorld(b.six, deviceNames(t))
+			w.store.BoundAs(b.s)
 			by = newBuilder(w, w.store, t, New, o)
 		}
 		by.ends = asStates

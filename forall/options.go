@@ -93,6 +93,10 @@ type Options struct {
 	// Beside are fates that the new ones will be compared with. They share memory with them, and what both have in common is worked out
 	// once.
 	Beside *Fates
+	// Memory is how many bytes may be needed on the way for the packets to one destination, beside those that the fates need in the end; 0:
+	// 1 GiB. The fates of packets that need more are not known (Fate.Unmodelled). With Replies or Through it is for all packets of a family
+	// together, and Of fails if they need more.
+	Memory int
 
 	generation int  // how many nodes a builder makes before it forgets them; 0: defaultGeneration
 	alone      bool // endpoints are not walked in groups

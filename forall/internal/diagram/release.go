@@ -1,14 +1,18 @@
 package diagram
 
 // Mark is a moment of a Store, to which Release goes back.
-type Mark struct{ nodes, kids, wide, narrow, shares, atoms, made, keys int }
+type Mark struct {
+	nodes, kids, wide, narrow, shares, made int
+	atoms, keys                             arenaMark
+}
 
 // Mark is this moment.
 func (s *Store) Mark() Mark {
 	for id := range s.nodes { // what is asked of these nodes later stays
 		s.Open(ID(id))
 	}
-	return Mark{len(s.nodes), len(s.kids), len(s.wide), len(s.narrow), len(s.shares), len(s.atoms), len(s.memo.made), len(s.memo.keys)}
+	return Mark{nodes: len(s.nodes), kids: len(s.kids), wide: len(s.wide), narrow: len(s.narrow), shares: len(s.shares),
+		made: len(s.memo.made), atoms: s.atoms.mark(), keys: s.memo.keys.mark()}
 }
 
 // Nodes is how many nodes and leaves there were.
@@ -31,7 +35,8 @@ func (s *Store) Release(m Mark) {
 	}
 	s.nodes, s.kids, s.shares = s.nodes[:m.nodes], s.kids[:m.kids], s.shares[:m.shares]
 	s.wide, s.narrow = s.wide[:m.wide], s.narrow[:m.narrow]
-	s.open, s.atoms = s.open[:m.nodes], s.atoms[:m.atoms]
+	s.open = s.open[:m.nodes]
+	s.atoms.release(m.atoms)
 	s.memo.release(m)
 }
 
@@ -53,5 +58,6 @@ func (m *memo) release(to Mark) {
 		}
 		m.places[at] = 0
 	}
-	m.made, m.keys = m.made[:to.made], m.keys[:to.keys]
+	m.made = m.made[:to.made]
+	m.keys.release(to.keys)
 }

@@ -11,7 +11,7 @@ func (s *Store) Open(id ID) []Atom {
 		s.open = append(s.open, make([]span, len(s.nodes)-len(s.open))...)
 	}
 	if known := s.open[id]; known.asked {
-		return s.atoms[known.first : known.first+known.count : known.first+known.count]
+		return s.atoms.at(known.place)
 	}
 	if s.nodes[id].v == none {
 		s.openLeaf(id)
@@ -23,19 +23,19 @@ func (s *Store) Open(id ID) []Atom {
 
 // span is where the open atoms of a node are among those of all, once somebody has asked.
 type span struct {
-	first, count uint32
-	asked        bool
+	place
+	asked bool
 }
 
 // openLeaf notes the open atoms of a leaf.
 func (s *Store) openLeaf(id ID) {
-	first := len(s.atoms)
+	all := s.below[:0]
 	for _, one := range s.Shares(id) {
 		if one.Atom >= 0 {
-			s.atoms = append(s.atoms, one.Atom)
+			all = append(all, one.Atom)
 		}
 	}
-	s.open[id] = span{uint32(first), uint32(len(s.atoms) - first), true}
+	s.open[id], s.below = span{s.atoms.add(all, nil), true}, all
 }
 
 // openBelow notes the open atoms below a node: where all are below one child, they are the same list.
@@ -58,8 +58,7 @@ func (s *Store) openBelow(id ID) {
 	if !shared {
 		slices.Sort(all)
 		all = slices.Compact(all)
-		same = span{uint32(len(s.atoms)), uint32(len(all)), true}
-		s.atoms = append(s.atoms, all...)
+		same.place = s.atoms.add(all, nil)
 	}
 	s.open[id], s.below = same, all
 }
@@ -98,6 +97,7 @@ func (s *Store) replace(id ID, open []Atom, env []ID) ID {
 		return known
 	}
 	s.steps++
+	s.spend()
 	outs, bounds := len(s.outs), len(s.bounds)
 	if n.v == top {
 		s.replaceBelow(id, open, env)
@@ -259,13 +259,14 @@ func (s *Store) leafAs(shares []Share, as func(Atom) Atom) ID {
 type memo struct {
 	places []uint32 // by hashes; 0: empty, otherwise the entry plus 1
 	made   []memoEntry
-	keys   []ID
+	keys   arena[ID]
 }
 
 // memoEntry is a key, which begins with the node, and what was made.
 type memoEntry struct {
-	first, count, hash uint32
-	made               ID
+	key  place
+	hash uint32
+	made ID
 }
 
 // find is what is known, or -1, and the place where it would be put.
@@ -283,16 +284,16 @@ func (m *memo) find(id ID, env []ID) (ID, uint32) {
 			return -1, hash
 		}
 		e := &m.made[m.places[i]-1]
-		if e.hash == hash && int(e.count) == len(env)+1 && m.keys[e.first] == id && slices.Equal(m.keys[e.first+1:e.first+e.count], env) {
-			return e.made, hash
+		if e.hash == hash && int(e.key.count) == len(env)+1 {
+			if key := m.keys.at(e.key); key[0] == id && slices.Equal(key[1:], env) {
+				return e.made, hash
+			}
 		}
 	}
 }
 
 func (m *memo) put(hash uint32, id ID, env []ID, made ID) {
-	first := uint32(len(m.keys))
-	m.keys = append(append(m.keys, id), env...)
-	m.made = append(m.made, memoEntry{first, uint32(len(env) + 1), hash, made})
+	m.made = append(m.made, memoEntry{m.keys.add([]ID{id}, env), hash, made})
 	m.place(len(m.made))
 }
 
@@ -314,6 +315,6 @@ func (m *memo) grow() {
 
 // Forget gives the memory of computations back. What was made stays.
 func (s *Store) Forget() {
-	s.memo, s.open, s.atoms = memo{}, nil, nil
+	s.memo, s.open, s.atoms = memo{}, nil, arena[Atom]{}
 	s.seen, s.stamp, s.rounds = nil, nil, 0
 }

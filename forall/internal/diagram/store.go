@@ -43,12 +43,13 @@ type Store struct {
 	shares []Share
 	table  []ID // by hashes; 0: empty, otherwise the ID plus 1
 
-	open    []span // of each node
-	atoms   []Atom // the open atoms of nodes, ascending for each
-	ones    []ID   // the leaves of one open atom, plus 1
-	oneEnds []ID   // those of one end
+	open    []span      // of each node
+	atoms   arena[Atom] // the open atoms of nodes, ascending for each
+	ones    []ID        // the leaves of one open atom, plus 1
+	oneEnds []ID        // those of one end
 	memo    memo
 	steps   int // how often something was computed and not remembered
+	most    int // bytes that the store may have, within a computation; 0: any number
 
 	ids     []ID // stacks of what is being computed
 	bounds  []Value
@@ -288,6 +289,7 @@ func (s *Store) grow() {
 }
 
 func (s *Store) put(slot int, n node) ID {
+	s.spend()
 	s.nodes = append(s.nodes, n)
 	s.table[slot] = ID(len(s.nodes))
 	return s.table[slot] - 1

@@ -11,12 +11,8 @@ import (
 
 // packetsBefore is what becomes of all first packets on a node, by the rules that it has before its proxier starts anew. It takes half as
 // long as the rest of a case, so it is worked out for one node in eight, drawn by its rules, and for nodes whose rules are not compared by
-// their texts; otherwise it is nil. Large nodes of mode nftables are left out: forall has no bound, and one such case took 24 GB and did
-// not end.
+// their texts; otherwise it is nil.
 func (r *run) packetsBefore(n *nodeState, rules []saved) (*forall.Fates, error) {
-	if n.large && n.inNFTables() {
-		return nil, nil
-	}
 	h := fnv.New64a()
 	for _, s := range rules {
 		for i := range s.lines {
@@ -29,8 +25,12 @@ func (r *run) packetsBefore(n *nodeState, rules []saved) (*forall.Fates, error) 
 	return r.allPackets(n, nil)
 }
 
+// packetsMemory is how much memory the packets to one destination may need. Few services in a thousand need more; it takes a second to find
+// that out.
+const packetsMemory = 64 << 20
+
 func (r *run) allPackets(n *nodeState, beside *forall.Fates) (*forall.Fates, error) {
-	fates, err := forall.Of(r.world.Host(n.name), forall.Options{Beside: beside})
+	fates, err := forall.Of(r.world.Host(n.name), forall.Options{Beside: beside, Memory: packetsMemory})
 	if err != nil {
 		return nil, fmt.Errorf("all packets of %s: %w", n.name, err)
 	}
