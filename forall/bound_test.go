@@ -58,7 +58,8 @@ func TestWhatNeedsTooMuchMemoryIsNotKnown(t *testing.T) {
 	h := hostOfServices(t, keptClients(40))
 	whole := fatesOf(t, h, nil)
 	for name, o := range map[string]forall.Options{
-		"alone": {}, "beside": {Beside: whole}, "generations": forall.Options{}.ForgettingAfter(1), "later generations": forall.Options{}.ForgettingAfter(300),
+		"alone": {}, "beside": {Beside: whole},
+		"generations": forall.Options{}.ForgettingAfter(1), "later generations": forall.Options{}.ForgettingAfter(300),
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.Families, o.Memory = only4, 1<<20
@@ -123,7 +124,9 @@ func TestLawLittleMemory(t *testing.T) {
 // TestRepliesThatNeedTooMuchMemory says what to do.
 func TestRepliesThatNeedTooMuchMemory(t *testing.T) {
 	h := hostOfServices(t, keptClients(40))
-	for name, o := range map[string]forall.Options{"replies": {Replies: true}, "through": {Name: "a", Through: []forall.Node{{Name: "b", Host: h}}}} {
+	for name, o := range map[string]forall.Options{
+		"replies": {Replies: true}, "through": {Name: "a", Through: []forall.Node{{Name: "b", Host: h}}},
+	} {
 		o.Families, o.Memory = only4, 1<<20
 		_, err := forall.Of(h, o)
 		require.ErrorContains(t, err, "need more than 1 MB of memory: ask without replies, or about one host", name)
