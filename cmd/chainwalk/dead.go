@@ -140,19 +140,21 @@ func (o *rulesOptions) deadOf(h *hostSource, families []netfilter.Family) (deadS
 }
 
 func (r *deadResult) conclude(count int, unsure bool, o deadOptions) {
-	what := "matched by no packet"
+	one, several := "1 rule is matched by no packet", "rules are matched by no packet"
+	none, judged := "some packet matches each rule", "some packet matches each rule that was judged"
 	if !o.dead {
-		what = "covered by rules before them"
+		one, several = "1 rule is covered by rules before it", "rules are covered by rules before them"
+		none, judged = "no rule is covered by rules before it", "no rule that was judged is covered by rules before it"
 	}
 	switch {
 	case count == 0 && unsure:
-		r.Answer = "cannot say of all: no rule that was judged is " + strings.Replace(what, "them", "it", 1)
+		r.Answer = "cannot say of all: " + judged
 	case count == 0:
-		r.Answer = "no rule is " + strings.Replace(what, "them", "it", 1)
+		r.Answer = none
 	case count == 1:
-		r.Answer = "1 rule is " + strings.Replace(what, "them", "it", 1)
+		r.Answer = one
 	default:
-		r.Answer = fmt.Sprintf("%d rules are %s", count, what)
+		r.Answer = fmt.Sprintf("%d %s", count, several)
 	}
 }
 

@@ -180,6 +180,9 @@ func (h *hostSource) host() (*packetsim.Host, error) {
 func (h *hostSource) side(book *names.Book) (allpackets.Side, error) {
 	host, err := h.host()
 	side := allpackets.Side{Name: h.name, Host: host, Unread: h.notRead(), Names: book}
+	if h.saved != nil && h.saved.LacksOwn() {
+		side.Unread = append(side.Unread, "the node's own addresses, which rules ask for or masquerade with: name them with --local")
+	}
 	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		if h.has(family) {
 			side.Families = append(side.Families, family)

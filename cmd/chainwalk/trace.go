@@ -192,9 +192,7 @@ func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResu
 	if err != nil {
 		return result, explained{}, "", err
 	}
-	if note := host.notLocal(p.Input, result.Outcomes); note != "" {
-		result.Notes = append(result.Notes, note)
-	}
+	result.Doubts = append(result.Doubts, host.notLocal(p.Input, result.Outcomes)...)
 	return result, explained{}, "", nil
 }
 

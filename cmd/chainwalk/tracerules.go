@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -52,14 +53,20 @@ func readRulesHost(s streams, o traceOptions, in *inet.Input) (*rulesHost, error
 	return h, nil
 }
 
-// notLocal says that the rules would do something else with a packet if its destination were an address of the node's own, as that of a
-// node port is; empty if they would not, or if somebody has said which addresses are.
-func (h *rulesHost) notLocal(in inet.Input, outcomes []packetsim.Outcome) string {
-	if !h.saved.HangsOnLocal(in, outcomes) {
-		return ""
+// notLocal are the doubts about the node's own addresses, if nobody has said which they are: whether the destination of a packet is one, as
+// that of a node port is, with which the rules do something else; and with which one it is masqueraded.
+func (h *rulesHost) notLocal(in inet.Input, outcomes []packetsim.Outcome) (out []packetsim.Doubt) {
+	if h.saved.HangsOnLocal(in, outcomes) {
+		out = append(out, packetsim.Doubt{Kind: packetsim.DoubtUnread, Unless: fmt.Sprintf("%s is the node's own address", in.Dst),
+			See: fmt.Sprintf("--local %s, with which other rules decide", in.Dst)})
 	}
-	return fmt.Sprintf("no address of the node is known, so %s is taken for another machine's: if it is the node's own, as of a node port, "+
-		"--local %s says so, and other rules decide (they test the type or the address of the destination)", in.Dst, in.Dst)
+	if h.saved.LacksOwn() && slices.ContainsFunc(outcomes, func(o packetsim.Outcome) bool {
+		return o.Reason == packetsim.ReasonNoMasqueradeAddress
+	}) {
+		out = append(out, packetsim.Doubt{Kind: packetsim.DoubtUnread, Unless: "the node has an address to masquerade with",
+			See: "--local with the node's addresses"})
+	}
+	return out
 }
 
 // localAddresses are the addresses of --local.

@@ -8,8 +8,14 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/match"
+	"github.com/chainwalk/chainwalk/fakeipt/target"
+	"github.com/chainwalk/chainwalk/fakeipt/xtables"
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nftables"
+	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
@@ -87,6 +93,44 @@ func (s *Saved) HangsOnLocal(in inet.Input, outcomes []packetsim.Outcome) bool {
 	}
 	others, err := local.Walk(in)
 	return err == nil && slices.ContainsFunc(others, ruled) && !slices.ContainsFunc(outcomes, ruled)
+}
+
+// LacksOwn says whether rules ask if an address is one of the node's own (addrtype, fib), or masquerade with one, and nobody has said which
+// addresses are. Then no packet but those to loopback is for the node itself, as those to node ports are, and none can be masqueraded.
+func (s *Saved) LacksOwn() bool {
+	if len(s.known.Local) > 0 {
+		return false
+	}
+	for _, tools := range fakeipt.Kernels(s.kernel.Namespace()) {
+		for _, family := range netfilter.Families() {
+			for r := range tools.Ruleset(family).Rules {
+				if _, masquerades := r.Target.(*target.Masquerade); masquerades || slices.ContainsFunc(r.Matches, isAddrtype) {
+					return true
+				}
+			}
+		}
+	}
+	kernel := nftables.In(s.kernel.Namespace())
+	return kernel != nil && slices.ContainsFunc(kernel.State().Tables(), func(t *nftables.Table) bool {
+		return slices.ContainsFunc(t.Chains(), func(c *nftables.Chain) bool {
+			return slices.ContainsFunc(c.Rules, func(r *nftables.Rule) bool { return slices.ContainsFunc(r.Exprs, asksOwn) })
+		})
+	})
+}
+
+func isAddrtype(m xtables.Match) bool {
+	_, is := m.(*match.Addrtype)
+	return is
+}
+
+func asksOwn(e expr.Expr) bool {
+	switch e := e.(type) {
+	case *expr.Fib:
+		return e.Result == expr.FibType
+	case *expr.Masq:
+		return true
+	}
+	return false
 }
 
 // ruled says whether rules have translated or stopped a packet.

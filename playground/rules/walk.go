@@ -72,8 +72,9 @@ func (t *Tab) trace(in inet.Input, o packetsim.WalkOptions) (packetsim.TraceResu
 		result.Notes = append(result.Notes, fmt.Sprintf("the text has no rules of IPv%d, which the packet is of", inet.FamilyOf(in.Src)))
 	}
 	if t.saved.HangsOnLocal(in, result.Outcomes) {
-		result.Notes = append(result.Notes, fmt.Sprintf("no address of the node is known, so %s is taken for another machine's: if it is the "+
-			"node's own, as of a node port, write it into \"Addresses of the node\", and other rules decide", in.Dst))
+		result.Doubts = append(result.Doubts, packetsim.Doubt{Kind: packetsim.DoubtUnread,
+			Unless: fmt.Sprintf("%s is the node's own address", in.Dst),
+			See:    "\"Addresses of the node\": write it there, and other rules decide"})
 	}
 	return result, nil
 }
