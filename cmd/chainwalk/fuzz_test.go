@@ -11,8 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/scenarios/search/fuzz"
+	"github.com/chainwalk/chainwalk/scenarios/search/trial"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
 func TestFuzzPrintsTheSameForTheSameSeed(t *testing.T) {
@@ -48,6 +51,33 @@ func TestFuzzShardsAreJoined(t *testing.T) {
 }
 
 // TestFuzzPageHasTheWaysOfWhatWasFound: what is stored is run once more for its page.
+// TestFuzzSaysHowToFindACaseAgain: the command has all flags that choose what is drawn.
+func TestFuzzSaysHowToFindACaseAgain(t *testing.T) {
+	for want, o := range map[string]fuzzOptions{
+		"chainwalk fuzz":                 {mode: "iptables"},
+		"chainwalk fuzz --mode nftables": {mode: "nftables"},
+		"chainwalk fuzz --mode both --without dual-stack,policies": {mode: "both", without: []string{"dual-stack", "policies"}},
+	} {
+		assert.Equal(t, want, o.program())
+	}
+}
+
+// TestFuzzMayMissWhatItsModeLacks: what a mode cannot reach is asked of the others alone.
+func TestFuzzMayMissWhatItsModeLacks(t *testing.T) {
+	clauses, marks := map[string]bool{}, map[string]bool{}
+	for _, c := range oracle.Clauses() {
+		clauses[c.Name] = true
+	}
+	for _, m := range mark.All() {
+		marks[m.String()] = true
+	}
+	for name := range trial.UnreachedInNFTables() {
+		assert.True(t, clauses[name] || marks[name], name)
+		assert.True(t, rare("nftables")[name], name)
+		assert.False(t, rare("both")[name] || rare("")[name], name)
+	}
+}
+
 func TestFuzzPageHasTheWaysOfWhatWasFound(t *testing.T) {
 	folder := t.TempDir()
 	failing := strings.Replace(small, "source: kept", "source: masqueraded", 1)

@@ -15,8 +15,8 @@ func Merge(results []*Result) (*Result, error) {
 	results = slices.Clone(results)
 	slices.SortStableFunc(results, func(a, b *Result) int { return cmp.Or(cmp.Compare(a.Seed, b.Seed), cmp.Compare(a.Shard, b.Shard)) })
 	out := &Result{
-		Version: resultVersion, Program: results[0].Program, Commit: results[0].Commit, Seed: results[0].Seed, Shards: results[0].Shards,
-		Found: Found{}, Failures: []Failure{},
+		Version: resultVersion, Program: results[0].Program, Mode: results[0].Mode, Commit: results[0].Commit, Seed: results[0].Seed,
+		Shards: results[0].Shards, Found: Found{}, Failures: []Failure{},
 	}
 	best := map[string]Failure{}
 	for i, r := range results {
@@ -25,6 +25,9 @@ func Merge(results []*Result) (*Result, error) {
 			return nil, fmt.Errorf("fuzz: a result of version %d (this program joins version %d)", r.Version, resultVersion)
 		case r.Commit != out.Commit:
 			return nil, fmt.Errorf("fuzz: results of different commits, %s and %s", out.Commit, r.Commit)
+		case r.Program != out.Program:
+			return nil, fmt.Errorf("fuzz: results of different searches, %s and %s", cmp.Or(out.Program, defaultProgram),
+				cmp.Or(r.Program, defaultProgram))
 		case i > 0 && r.Seed == results[i-1].Seed && r.Shard == results[i-1].Shard:
 			return nil, fmt.Errorf("fuzz: shard %d of seed %d is there twice", r.Shard, r.Seed)
 		}

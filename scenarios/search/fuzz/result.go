@@ -21,6 +21,7 @@ import (
 type Result struct {
 	Version  int           `json:"version"`           // of this format: 1
 	Program  string        `json:"program,omitempty"` // if it is another one than chainwalk fuzz
+	Mode     string        `json:"mode,omitempty"`    // of kube-proxy: nftables, both, or empty for iptables
 	Commit   string        `json:"commit"`
 	Seed     uint64        `json:"seed"`
 	Shard    int           `json:"shard"`
@@ -84,6 +85,12 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 	}
 	if o.Program != defaultProgram {
 		out.Program = o.Program
+	}
+	switch {
+	case o.Gen.Modes:
+		out.Mode = "both"
+	case o.Gen.NFTables:
+		out.Mode = string(scenarios.ModeNFTables)
 	}
 	for i, kind := range slices.Sorted(maps.Keys(r.first)) {
 		f, err := o.small(ctx, r.first[kind])

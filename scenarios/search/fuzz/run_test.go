@@ -132,6 +132,8 @@ func TestMergeKeepsTheSmallestFailureOfEachClause(t *testing.T) {
 	assert.ErrorContains(t, err, "there twice")
 	_, err = Merge([]*Result{{Version: 1, Shard: 1, Commit: "a"}, {Version: 1, Shard: 2, Commit: "b"}})
 	assert.ErrorContains(t, err, "different commits")
+	_, err = Merge([]*Result{{Version: 1, Shard: 1}, {Version: 1, Shard: 2, Program: "chainwalk fuzz --mode nftables", Mode: "nftables"}})
+	assert.ErrorContains(t, err, "different searches, chainwalk fuzz and chainwalk fuzz --mode nftables")
 	_, err = Merge(nil)
 	assert.Error(t, err)
 }

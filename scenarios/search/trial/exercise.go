@@ -119,6 +119,16 @@ var exercising = map[mark.Mark][]string{
 	mark.ConntrackSharedAddress:          {"same-address-conflict", "live-connection-survives"},
 }
 
+// UnreachedInNFTables says of the marks and clauses that are reached in mode iptables alone why they are not in mode nftables.
+func UnreachedInNFTables() map[string]string {
+	return map[string]string{
+		mark.RenderUnusedKept.String(): "chains that are out of use wait for an hour in large clusters of mode iptables",
+		mark.SyncCanaryGone.String():   "mode nftables has no canary",
+		"dropped-by-policy":            "clause firewall-decides says so in mode nftables",
+		"passes-forward-policy":        "mode nftables accepts nothing for a firewall",
+	}
+}
+
 // Unreached says of the marks that no case of the generator reaches why none does.
 func Unreached() map[mark.Mark]string {
 	return map[mark.Mark]string{

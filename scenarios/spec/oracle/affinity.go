@@ -68,8 +68,7 @@ func (m *Affinity) Synced(s *Spec) {
 		p, endpoints := s.portOn(key)
 		for i := range memories {
 			old := &memories[i]
-			old.shaky = old.shaky || p == nil || p.doubt || p.affinity != old.timeout ||
-				!slices.Contains(endpoints.cluster, old.endpoint) && !slices.Contains(endpoints.local, old.endpoint)
+			old.shaky = old.shaky || p == nil || p.doubt || p.affinity != old.timeout || !endpoints.have(p, old.endpoint)
 		}
 	}
 }

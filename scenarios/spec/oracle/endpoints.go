@@ -160,6 +160,12 @@ type usable struct {
 	whyCluster, whyLocal *Clause
 }
 
+// have says whether an endpoint is usable under a policy that the port has for some packets.
+func (u *usable) have(p *port, e netip.AddrPort) bool {
+	external := p.nodePort > 0 || len(p.externalIPs)+len(p.balancers) > 0
+	return (!p.internalLocal || external) && slices.Contains(u.cluster, e) || (p.internalLocal || p.externalLocal) && slices.Contains(u.local, e)
+}
+
 // usableOn chooses the endpoints that a node may use.
 func (p *port) usableOn(node int, v *view) *usable {
 	u := &p.sets[node]

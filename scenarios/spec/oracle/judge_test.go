@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 
 	_ "github.com/chainwalk/chainwalk/internal/garbage"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -226,6 +227,22 @@ func TestAffinityOverTime(t *testing.T) {
 	m.Synced(s)
 	assert.Empty(t, broken(m.Judge(s, webAttempt, at(20), thirds())), "it was away in between")
 	assert.Empty(t, broken(m.Judge(s, webAttempt, at(20), again)), "it was away in between")
+	away := func(change func(*corev1.ServiceSpec)) *oracle.Spec {
+		return judgedState(func(c *oracle.Cluster) {
+			sticky(c)
+			for i, node := range []string{"node2", "node1", "node1"} {
+				c.Slices[0].Endpoints[i].Hints = &discoveryv1.EndpointHints{ForNodes: []discoveryv1.ForNode{{Name: node}}}
+			}
+			change(&c.Services[0].Spec)
+		})
+	}
+	m = made()
+	m.Synced(away(func(*corev1.ServiceSpec) {}))
+	assert.Empty(t, broken(m.Judge(s, webAttempt, at(20), thirds())), "hints gave it to another node, and no policy asks for local endpoints")
+	m = made()
+	m.Synced(away(func(s *corev1.ServiceSpec) { s.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal }))
+	assert.Equal(t, "affinity-sticks", broken(m.Judge(s, webAttempt, at(20), thirds())), "packets from outside went on to it")
+
 	m = made()
 	m.Forget("node1")
 	assert.Empty(t, broken(m.Judge(s, webAttempt, at(20), thirds())))
