@@ -82,9 +82,10 @@ func TestTraceWithoutTheNodesAddresses(t *testing.T) {
 		local               []string
 		status              int
 	}{
-		{"masquerading", "tcp 192.168.9.9:40000 > 10.96.0.1:443", "unless the node has an address to masquerade with, default/kubernetes:https", nil,
-			exitNotHeld},
-		{"masquerading with an address", "tcp 192.168.9.9:40000 > 10.96.0.1:443", "default/kubernetes:https", []string{"--local", "172.18.0.3"}, exitHeld},
+		{"masquerading", "tcp 192.168.9.9:40000 > 10.96.0.1:443",
+			"unless the node has an address to masquerade with, default/kubernetes:https", nil, exitNotHeld},
+		{"masquerading with an address", "tcp 192.168.9.9:40000 > 10.96.0.1:443", "default/kubernetes:https",
+			[]string{"--local", "172.18.0.3"}, exitHeld},
 		{"no masquerading", "tcp 10.244.1.9:40000 > 10.96.0.1:443", "default/kubernetes:https", nil, exitHeld},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

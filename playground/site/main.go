@@ -65,8 +65,8 @@ func write(ctx context.Context, out string, chosen []string, quick bool) error {
 	return writeExamples(out)
 }
 
-// small compiles what reads and prints rules of nft without functions copied into their callers: a program has a fourteenth less then, packed,
-// and BenchmarkKey of playground/rules shows no other times.
+// small compiles what reads and prints rules of nft without functions copied into their callers: a program has a fourteenth less then,
+// packed, and BenchmarkKey of playground/rules shows no other times.
 const small = "-gcflags=github.com/chainwalk/chainwalk/fakenft/...=-l"
 
 // limits are how many bytes a program may have, packed: that of the first tab is what everybody waits for.

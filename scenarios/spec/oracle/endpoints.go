@@ -163,7 +163,8 @@ type usable struct {
 // have says whether an endpoint is usable under a policy that the port has for some packets.
 func (u *usable) have(p *port, e netip.AddrPort) bool {
 	external := p.nodePort > 0 || len(p.externalIPs)+len(p.balancers) > 0
-	return (!p.internalLocal || external) && slices.Contains(u.cluster, e) || (p.internalLocal || p.externalLocal) && slices.Contains(u.local, e)
+	anywhere, here := !p.internalLocal || external, p.internalLocal || p.externalLocal
+	return anywhere && slices.Contains(u.cluster, e) || here && slices.Contains(u.local, e)
 }
 
 // usableOn chooses the endpoints that a node may use.
