@@ -118,8 +118,8 @@ func release(b *builder, copied *diagram.Copier) {
 	}
 }
 
-// defaultMemory is how many bytes may be needed to work out what becomes of packets. All packets of 10,000 services need a tenth of it; a
-// service of 1,000 endpoints with a rule for each that keeps its clients needs more.
+// defaultMemory is how many bytes may be needed to work out what becomes of packets. A service of 1,000 endpoints with a rule for each that
+// keeps its clients needs more.
 const defaultMemory = 1 << 30
 
 // bound is how many bytes a store may have on the way to fates.

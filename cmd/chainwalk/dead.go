@@ -141,7 +141,7 @@ func (o *rulesOptions) deadOf(h *hostSource, families []netfilter.Family) (deadS
 
 func (r *deadResult) conclude(count int, unsure bool, o deadOptions) {
 	one, several := "1 rule is matched by no packet", "rules are matched by no packet"
-	none, judged := "some packet matches each rule", "some packet matches each rule that was judged"
+	none, judged := "no dead rule was found", "no dead rule was found among those that were judged"
 	if !o.dead {
 		one, several = "1 rule is covered by rules before it", "rules are covered by rules before them"
 		none, judged = "no rule is covered by rules before it", "no rule that was judged is covered by rules before it"

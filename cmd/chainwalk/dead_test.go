@@ -47,7 +47,7 @@ filter of IPv4, chain WEB, rule 1
 
 	status, out, _ = call("", "rules", "--dead", "--family", "6", path)
 	assert.Equal(t, exitHeld, status)
-	assert.Equal(t, "some packet matches each rule\n", out)
+	assert.Equal(t, "no dead rule was found\n", out)
 }
 
 func TestDeadRulesOfTheRecordedCluster(t *testing.T) {

@@ -50,7 +50,6 @@ func TestFuzzShardsAreJoined(t *testing.T) {
 	assert.Equal(t, figuresIn(t, one), figuresIn(t, two), "two shards have the same cases as one process")
 }
 
-// TestFuzzPageHasTheWaysOfWhatWasFound: what is stored is run once more for its page.
 // TestFuzzSaysHowToFindACaseAgain: the command has all flags that choose what is drawn.
 func TestFuzzSaysHowToFindACaseAgain(t *testing.T) {
 	for want, o := range map[string]fuzzOptions{
@@ -78,6 +77,7 @@ func TestFuzzMayMissWhatItsModeLacks(t *testing.T) {
 	}
 }
 
+// TestFuzzPageHasTheWaysOfWhatWasFound: what is stored is run once more for its page.
 func TestFuzzPageHasTheWaysOfWhatWasFound(t *testing.T) {
 	folder := t.TempDir()
 	failing := strings.Replace(small, "source: kept", "source: masqueraded", 1)

@@ -192,7 +192,7 @@ func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResu
 	if err != nil {
 		return result, explained{}, "", err
 	}
-	result.Doubts = append(result.Doubts, host.notLocal(p.Input, result.Outcomes)...)
+	result.Doubts = append(result.Doubts, host.saved.OwnDoubts(p.Input, result.Outcomes, "--local, which names the node's addresses")...)
 	return result, explained{}, "", nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -51,22 +50,6 @@ func readRulesHost(s streams, o traceOptions, in *inet.Input) (*rulesHost, error
 		fmt.Fprintf(s.errOut, "chainwalk: warning: %s holds no table\n", name)
 	}
 	return h, nil
-}
-
-// notLocal are the doubts about the node's own addresses, if nobody has said which they are: whether the destination of a packet is one, as
-// that of a node port is, with which the rules do something else; and with which one it is masqueraded.
-func (h *rulesHost) notLocal(in inet.Input, outcomes []packetsim.Outcome) (out []packetsim.Doubt) {
-	if h.saved.HangsOnLocal(in, outcomes) {
-		out = append(out, packetsim.Doubt{Kind: packetsim.DoubtUnread, Unless: fmt.Sprintf("%s is the node's own address", in.Dst),
-			See: fmt.Sprintf("--local %s, with which other rules decide", in.Dst)})
-	}
-	if h.saved.LacksOwn() && slices.ContainsFunc(outcomes, func(o packetsim.Outcome) bool {
-		return o.Reason == packetsim.ReasonNoMasqueradeAddress
-	}) {
-		out = append(out, packetsim.Doubt{Kind: packetsim.DoubtUnread, Unless: "the node has an address to masquerade with",
-			See: "--local with the node's addresses"})
-	}
-	return out
 }
 
 // localAddresses are the addresses of --local.

@@ -81,9 +81,9 @@ func (s *Saved) IsEmpty(family netfilter.Family) bool {
 	return len(s.kernel.Rules(family).Tables) == 0 && !hasNative(s.kernel.Namespace(), family)
 }
 
-// HangsOnLocal says whether the rules would do something else with a packet if its destination were an address of the node's own, as that
+// hangsOnLocal says whether the rules would do something else with a packet if its destination were an address of the node's own, as that
 // of a node port is: they would translate or stop it, and do not so in these outcomes. False if somebody has said which addresses are.
-func (s *Saved) HangsOnLocal(in inet.Input, outcomes []packetsim.Outcome) bool {
+func (s *Saved) hangsOnLocal(in inet.Input, outcomes []packetsim.Outcome) bool {
 	if len(s.known.Local) > 0 || in.Dst.IsMulticast() {
 		return false
 	}
@@ -131,6 +131,21 @@ func asksOwn(e expr.Expr) bool {
 		return true
 	}
 	return false
+}
+
+// OwnDoubts are the doubts about the node's own addresses, if nobody has said which they are: whether the destination of a packet is one, as
+// that of a node port is, with which the rules do something else; and with which one the packet is masqueraded. see is where to name them.
+func (s *Saved) OwnDoubts(in inet.Input, outcomes []packetsim.Outcome, see string) (out []packetsim.Doubt) {
+	doubt := func(unless string) {
+		out = append(out, packetsim.Doubt{Kind: packetsim.DoubtUnread, Unless: unless, See: see})
+	}
+	if s.hangsOnLocal(in, outcomes) {
+		doubt(in.Dst.String() + " is the node's own address")
+	}
+	if s.LacksOwn() && slices.ContainsFunc(outcomes, func(o packetsim.Outcome) bool { return o.Reason == packetsim.ReasonNoMasqueradeAddress }) {
+		doubt("the node has an address to masquerade with")
+	}
+	return out
 }
 
 // ruled says whether rules have translated or stopped a packet.

@@ -71,11 +71,7 @@ func (t *Tab) trace(in inet.Input, o packetsim.WalkOptions) (packetsim.TraceResu
 	if t.saved.IsEmpty(inet.FamilyOf(in.Src)) {
 		result.Notes = append(result.Notes, fmt.Sprintf("the text has no rules of IPv%d, which the packet is of", inet.FamilyOf(in.Src)))
 	}
-	if t.saved.HangsOnLocal(in, result.Outcomes) {
-		result.Doubts = append(result.Doubts, packetsim.Doubt{Kind: packetsim.DoubtUnread,
-			Unless: fmt.Sprintf("%s is the node's own address", in.Dst),
-			See:    "\"Addresses of the node\": write it there, and other rules decide"})
-	}
+	result.Doubts = append(result.Doubts, t.saved.OwnDoubts(in, result.Outcomes, "\"Addresses of the node\", where you write them")...)
 	return result, nil
 }
 

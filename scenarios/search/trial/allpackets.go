@@ -25,8 +25,7 @@ func (r *run) packetsBefore(n *nodeState, rules []saved) (*forall.Fates, error) 
 	return r.allPackets(n, nil)
 }
 
-// packetsMemory is how much memory the packets to one destination may need. Few services in a thousand need more; it takes a second to find
-// that out.
+// packetsMemory is how much memory the packets to one destination may need. A search has many nodes, and gives such packets up early.
 const packetsMemory = 64 << 20
 
 func (r *run) allPackets(n *nodeState, beside *forall.Fates) (*forall.Fates, error) {
