@@ -133,8 +133,9 @@ func asksOwn(e expr.Expr) bool {
 	return false
 }
 
-// OwnDoubts are the doubts about the node's own addresses, if nobody has said which they are: whether the destination of a packet is one, as
-// that of a node port is, with which the rules do something else; and with which one the packet is masqueraded. see is where to name them.
+// OwnDoubts are the doubts about the node's own addresses, if nobody has said which they are: whether the destination of a packet is one,
+// as that of a node port is, with which the rules do something else; and with which one the packet is masqueraded. see is where to name
+// them.
 func (s *Saved) OwnDoubts(in inet.Input, outcomes []packetsim.Outcome, see string) (out []packetsim.Doubt) {
 	doubt := func(unless string) {
 		out = append(out, packetsim.Doubt{Kind: packetsim.DoubtUnread, Unless: unless, See: see})
@@ -142,11 +143,13 @@ func (s *Saved) OwnDoubts(in inet.Input, outcomes []packetsim.Outcome, see strin
 	if s.hangsOnLocal(in, outcomes) {
 		doubt(in.Dst.String() + " is the node's own address")
 	}
-	if s.LacksOwn() && slices.ContainsFunc(outcomes, func(o packetsim.Outcome) bool { return o.Reason == packetsim.ReasonNoMasqueradeAddress }) {
+	if s.LacksOwn() && slices.ContainsFunc(outcomes, lacksSource) {
 		doubt("the node has an address to masquerade with")
 	}
 	return out
 }
+
+func lacksSource(o packetsim.Outcome) bool { return o.Reason == packetsim.ReasonNoMasqueradeAddress }
 
 // ruled says whether rules have translated or stopped a packet.
 func ruled(o packetsim.Outcome) bool { return o.DNAT != "" || o.Verdict != packetsim.Accept }

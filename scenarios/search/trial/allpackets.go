@@ -25,8 +25,9 @@ func (r *run) packetsBefore(n *nodeState, rules []saved) (*forall.Fates, error) 
 	return r.allPackets(n, nil)
 }
 
-// packetsMemory is how much memory the packets to one destination may need. A search has many nodes, and gives such packets up early.
-const packetsMemory = 64 << 20
+// packetsMemory is how much memory the packets to one destination may need. With 64 MB some services of large nodes of mode iptables are
+// left out, of which nothing but this comparison is held.
+const packetsMemory = 256 << 20
 
 func (r *run) allPackets(n *nodeState, beside *forall.Fates) (*forall.Fates, error) {
 	fates, err := forall.Of(r.world.Host(n.name), forall.Options{Beside: beside, Memory: packetsMemory})
