@@ -9,7 +9,7 @@ REGRESS       := scenarios/testdata/regress
 IN_PART       := awk -v part="$$CHAINWALK_PART" 'BEGIN { split(part, p, "/") } !p[2] || NR % p[2] == p[1] % p[2]'
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-all race race-all flaky kernel kernel-nft kernel-cases kernel-long ailments deep lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page playground playground-test browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e gather-e2e kind-join kind-remove kind-engine-stop programs examples goiptables pages release-snapshot
+.PHONY: help build run test test-all race race-all flaky kernel kernel-nft kernel-cases kernel-long ailments deep lint fmt bench bench-large bench-kernel bench-peer weight fuzz rejudge explore page playground playground-test browser-size fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e gather-e2e migrate-e2e kind-join kind-remove kind-engine-stop programs examples goiptables pages release-snapshot
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -257,6 +257,9 @@ kind-remove: ## delete the clusters that KEEP=1 left (CLUSTER, by default chainw
 
 gather-e2e: ## gather from a kind cluster with the rights of docs/gather.yaml: find planted faults, take each right away in turn, leave nothing behind (docs/gather.md: NODE_IMAGE)
 	CGO_ENABLED=0 CHAINWALK_GATHER=1 NODE_IMAGE=$(NODE_IMAGE) $(GO) test -vet=off -count=1 -timeout 30m -v ./kindtest/onkind/gathering
+
+migrate-e2e: ## change the mode of kube-proxy on two kind clusters, there and back, and compare each packet and all rules with what migrate foretold (docs/migrate.md: PROXY, NODE_IMAGE)
+	CGO_ENABLED=0 CHAINWALK_MIGRATION=1 PROXY=$(PROXY) NODE_IMAGE=$(NODE_IMAGE) $(GO) test -vet=off -count=1 -timeout 30m -v ./kindtest/onkind/migration
 
 kind-join: ## compare the reports REPORTS of make kind-e2e, and list their differences
 	CGO_ENABLED=0 $(GO) run ./kindtest/onkind/e2e -join $(REPORTS)

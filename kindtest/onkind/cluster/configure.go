@@ -84,6 +84,7 @@ func (p *nodeProxies) ResetProxies(ctx context.Context) error {
 
 // proxyFile is what a node's proxy is given.
 type proxyFile struct {
+	given       *kubeproxy.KubeProxyConfiguration // before what belongs to the cluster was set
 	text        string
 	metricsPort string
 	// restarts are written into the file, so that it is another one after each.
@@ -104,7 +105,7 @@ func (p *nodeProxies) setConfiguration(node Node, given *kubeproxy.KubeProxyConf
 		return fmt.Errorf("configuration of node %s: %w", node.Name, err)
 	}
 	file := p.files[node.Name]
-	file.text, file.metricsPort = text, portOf(own.MetricsBindAddress)
+	file.given, file.text, file.metricsPort = given, text, portOf(own.MetricsBindAddress)
 	p.files[node.Name] = file
 	return nil
 }
@@ -139,6 +140,29 @@ func (p *nodeProxies) Configure(ctx context.Context, byNode map[string]*kubeprox
 	}
 	return p.restart(ctx, changed, before)
 }
+
+// ChangeMode has the proxies of all nodes start anew in another mode with the configurations that they have, and returns when they have
+// synced. Proxies that start later have this mode, too.
+func (p *nodeProxies) ChangeMode(ctx context.Context, mode string) error {
+	if err := p.mayChange(p.nodeNames()); err != nil {
+		return err
+	}
+	files, was := maps.Clone(p.files), p.config.Proxy.Mode
+	p.config.Proxy.Mode = mode
+	for _, node := range p.nodes {
+		if err := p.setConfiguration(node, files[node.Name].given); err != nil {
+			p.files, p.config.Proxy.Mode = files, was
+			return err
+		}
+	}
+	if mode == was {
+		return nil
+	}
+	return p.restart(ctx, p.nodeNames(), files)
+}
+
+// Configuration is what the proxy of a node was given last, as a file.
+func (p *nodeProxies) Configuration(node string) string { return p.files[node].text }
 
 // RestartProxy ends the proxy of the nodes, and returns when it has synced again there.
 func (p *nodeProxies) RestartProxy(ctx context.Context, nodes []string) error {

@@ -15,18 +15,6 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/onkind/nodeimage"
 )
 
-// buildStatic builds chainwalk for the nodes, which may have no C library. What only debuggers need is left out: each node is sent a copy.
-func buildStatic(ctx context.Context, root, path string, flags ...string) error {
-	arguments := append(append([]string{"build", "-ldflags=-s -w"}, flags...), "-o", path, "./cmd/chainwalk")
-	build := exec.CommandContext(ctx, "go", arguments...)
-	build.Dir = root
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
-	if output, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build chainwalk for the nodes: %w\n%s", err, output)
-	}
-	return nil
-}
-
 // binaries builds what the nodes run: the harness's part, and the proxy. The latter is the same unless it has a fault, or is another one.
 func (o *options) binaries(ctx context.Context) (own, proxy string, err error) {
 	root, err := overlay.Root()
@@ -39,7 +27,7 @@ func (o *options) binaries(ctx context.Context) (own, proxy string, err error) {
 	}
 	if own = o.binary; own == "" {
 		own = filepath.Join(folder, "chainwalk")
-		if err := buildStatic(ctx, root, own); err != nil {
+		if err := cluster.BuildProgram(ctx, root, "chainwalk", own); err != nil {
 			return "", "", err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/overlay"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/scenarios/search/trackrecord"
 )
 
@@ -59,7 +60,7 @@ func buildFaulty(ctx context.Context, root, path, fault string) error {
 	if err != nil {
 		return err
 	}
-	return buildStatic(ctx, root, path, "-overlay", file)
+	return cluster.BuildProgram(ctx, root, "chainwalk", path, "-overlay", file)
 }
 
 // overlayOf are the files of a build that has a fault.

@@ -217,7 +217,7 @@ func (r *run) changes(ctx context.Context) error {
 			return ctx.Err()
 		}
 		row := changeRow{Name: change.Name, Result: resultHeld}
-		told, err := change.Run(ctx, traffic.Bench{Cluster: first.cluster, Machine: first.machines.machine, Mode: r.mode})
+		told, err := change.Run(ctx, traffic.Bench{Cluster: first.cluster, Machine: first.machines.Machine, Mode: r.mode})
 		row.Told = told
 		if err != nil {
 			row.Result, row.Told = resultFailed, err.Error()

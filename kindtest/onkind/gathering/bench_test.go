@@ -83,10 +83,7 @@ func newBench(t *testing.T) *bench {
 func built(t *testing.T, root, program string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), program)
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", path, "./cmd/"+program)
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
-	output, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(output))
+	require.NoError(t, cluster.BuildProgram(t.Context(), root, program, path))
 	return path
 }
 

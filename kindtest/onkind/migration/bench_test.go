@@ -1,0 +1,257 @@
+package migration
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"github.com/chainwalk/chainwalk/internal/overlay"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/beside"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/kind"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/provision"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
+)
+
+const variable = "CHAINWALK_MIGRATION"
+
+// need skips a test that was not asked to make clusters.
+func need(t *testing.T) {
+	t.Helper()
+	switch asked := os.Getenv(variable); asked {
+	case "":
+		t.Skipf("set %s=1 to make kind clusters with Docker (make migrate-e2e)", variable)
+	case "1":
+	default:
+		t.Fatalf("%s is %q: want 1 to make kind clusters, or nothing to skip its tests", variable, asked)
+	}
+}
+
+// proxy is the proxy of the clusters.
+func proxy() string { return cmp.Or(os.Getenv("PROXY"), cluster.KubeProxy) }
+
+// bench is a cluster whose kube-proxies change their mode, with what is foretold of it. It runs scenarios as package beside does, but for
+// the prediction: before a change it is made from the nodes as they are, and afterwards from the nodes that chainwalk migrate foretold.
+type bench struct {
+	*beside.Backend
+	t         *testing.T
+	cluster   *cluster.Cluster
+	machines  cluster.Machines
+	chainwalk string // the program
+	// foretold are the nodes after the last change as they were foretold before it, nil before the first one.
+	foretold map[string]*snapshot.NodeSnapshot
+	changes  []change
+}
+
+// change is one that was made.
+type change struct {
+	to     string
+	answer live.Migration
+	status int
+	// differs is what chainwalk diff says of nodes that are not as foretold, and how it ended, by node.
+	differs map[string]string
+}
+
+// built is the program as it is released, which the nodes run too.
+func built(t *testing.T) string {
+	t.Helper()
+	root, err := overlay.Root()
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "chainwalk")
+	require.NoError(t, cluster.BuildProgram(t.Context(), root, "chainwalk", path))
+	return path
+}
+
+// newBench makes a cluster with a proxy in a mode. Place tells clusters apart that are there at the same time.
+func newBench(t *testing.T, chainwalk, proxy, mode string, place int) *bench {
+	t.Helper()
+	b := &bench{t: t, chainwalk: chainwalk}
+	var err error
+	b.cluster, err = cluster.Start(t.Context(), cluster.Config{
+		Name: fmt.Sprintf("migrate-%s", mode), Binary: chainwalk, Workers: 1, Provision: provision.Nodes, Image: os.Getenv("NODE_IMAGE"),
+		Progress: t.Output(), Proxy: cluster.Proxy{Name: proxy, Mode: mode},
+	})
+	require.NoError(t, err)
+	atEnd(t, b.cluster.Close)
+	b.machines, err = b.cluster.Machines(t.Context())
+	require.NoError(t, err)
+	atEnd(t, func(context.Context) error { return b.machines.Close() })
+	backend, err := kind.New(t.Context(), b.cluster, kind.Options{Place: place})
+	require.NoError(t, err)
+	atEnd(t, backend.Close)
+	b.Backend = beside.New(backend, b, "")
+	return b
+}
+
+// atEnd does something at the end of a test that may take a while.
+func atEnd(t *testing.T, do func(context.Context) error) {
+	t.Helper()
+	t.Cleanup(func() {
+		ctx, done := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer done()
+		require.NoError(t, do(ctx))
+	})
+}
+
+// Unsupported refuses nothing: what kind cannot do by itself, a change of the mode, is done here.
+func (*bench) Unsupported(*scenarios.Scenario) string { return "" }
+
+// Snapshot is a node as it is, or after a change as it was foretold.
+func (b *bench) Snapshot(ctx context.Context, node string) (*snapshot.NodeSnapshot, error) {
+	if b.foretold != nil {
+		return b.foretold[node], nil
+	}
+	return b.machines.Snapshot(ctx, node)
+}
+
+// Start starts a session that can change the mode.
+func (b *bench) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Session, error) {
+	s, err := b.Backend.Start(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &session{Session: s, bench: b, cluster: c}, nil
+}
+
+type session struct {
+	scenarios.Session
+	bench   *bench
+	cluster *scenarios.Cluster
+}
+
+// Restart changes the mode of all nodes to the one that their configurations now have.
+func (s *session) Restart(ctx context.Context, nodes []string) error {
+	mode := string(s.cluster.Configs[nodes[0]].Mode)
+	if mode == s.bench.cluster.Mode() || len(nodes) < len(s.bench.cluster.Nodes()) {
+		return errors.New("the tests change the mode of all nodes at once, and restart nothing otherwise")
+	}
+	return s.bench.change(ctx, mode)
+}
+
+// change foretells a change of the mode, makes it, and compares the nodes with what was foretold.
+func (b *bench) change(ctx context.Context, mode string) error {
+	c := change{to: mode, differs: map[string]string{}}
+	folder := filepath.Join(b.t.TempDir(), "before")
+	objects, err := b.kubectl(ctx, "get", "services,endpointslices,nodes,pods,servicecidrs", "-A", "-o", "yaml")
+	if err != nil {
+		return err
+	}
+	args := []string{"migrate", "-f", filepath.Join(folder, "objects.yaml"), "--config", filepath.Join(folder, "config.yaml"), "--to", mode,
+		"--save-after", filepath.Join(folder, "after"), "-o", "json"}
+	files := map[string][]byte{"objects.yaml": objects, "config.yaml": []byte(b.cluster.Configuration(b.cluster.Nodes()[0].Name))}
+	if err := b.take(ctx, files); err != nil {
+		return err
+	}
+	for _, node := range b.cluster.Nodes() {
+		args = append(args, "--node", filepath.Join(folder, node.Name+".yaml"))
+	}
+	if err := write(folder, files); err != nil {
+		return err
+	}
+	var out []byte
+	if c.status, out, err = b.run(ctx, args...); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(out, &c.answer); err != nil {
+		return err
+	}
+
+	if err := b.cluster.ChangeMode(ctx, mode); err != nil {
+		return err
+	}
+	b.Facts().Mode = mode
+
+	now := map[string][]byte{}
+	if err := b.take(ctx, now); err != nil {
+		return err
+	}
+	after := filepath.Join(b.t.TempDir(), "now")
+	if err := write(after, now); err != nil {
+		return err
+	}
+	b.foretold = map[string]*snapshot.NodeSnapshot{}
+	for _, node := range b.cluster.Nodes() {
+		foretold, seen := filepath.Join(folder, "after", "nodes", node.Name+".yaml"), filepath.Join(after, node.Name+".yaml")
+		text, err := os.ReadFile(foretold)
+		if err != nil {
+			return err
+		}
+		if b.foretold[node.Name], err = snapshot.Read(foretold, bytes.NewReader(text)); err != nil {
+			return err
+		}
+		status, said, err := b.run(ctx, "diff", foretold, seen)
+		if err != nil {
+			return err
+		}
+		if status != 0 {
+			c.differs[node.Name] = fmt.Sprintf("status %d: %s", status, said)
+		}
+	}
+	b.changes = append(b.changes, c)
+	return nil
+}
+
+// take puts snapshots of all nodes into files, by name.
+func (b *bench) take(ctx context.Context, files map[string][]byte) error {
+	for _, node := range b.cluster.Nodes() {
+		taken, err := b.machines.Snapshot(ctx, node.Name)
+		if err != nil {
+			return err
+		}
+		if files[node.Name+".yaml"], err = yaml.Marshal(taken); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(folder string, files map[string][]byte) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kubectl runs the control plane's, with all rights.
+func (b *bench) kubectl(ctx context.Context, args ...string) ([]byte, error) {
+	args = append([]string{"exec", b.cluster.Nodes()[0].Name, "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf"}, args...)
+	out, err := exec.CommandContext(ctx, "docker", args...).Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, exit.Stderr)
+	}
+	return out, err
+}
+
+// run runs chainwalk, and returns the exit status and what it printed.
+func (b *bench) run(ctx context.Context, args ...string) (status int, out []byte, err error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, b.chainwalk, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 0, nil, err
+	}
+	b.t.Logf("chainwalk %s: status %d\n%s", strings.Join(args, " "), cmd.ProcessState.ExitCode(), stderr.String())
+	return cmd.ProcessState.ExitCode(), stdout.Bytes(), nil
+}
