@@ -77,6 +77,15 @@ func together(all []hookedOne) [][]hookedOne {
 	return out
 }
 
+// namesOf are the names of chains, as HookChains has them.
+func namesOf(chains []hookedOne) []string {
+	var out []string
+	for i := range chains {
+		out = append(out, chains[i].name)
+	}
+	return out
+}
+
 // registerAgain gives chains of all hooks the order of lists: packets meet the first of each list first.
 func registerAgain(n *netfilter.Namespace, lists []HookChains) error {
 	behind, chains := map[string][]string{}, map[string]hookedOne{}

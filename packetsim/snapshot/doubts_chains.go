@@ -50,11 +50,7 @@ func (s *NodeSnapshot) unknownChains(n *netfilter.Namespace) []HookChains {
 	for _, family := range netfilter.Families() {
 		for h := range netfilter.Hook(netfilter.NumHooks) {
 			for _, group := range together(hookedAt(n, family, h)) {
-				list := HookChains{Family: family, Hook: h.String()}
-				for i := range group {
-					list.Chains = append(list.Chains, group[i].name)
-				}
-				if !s.knowsOrder(&list) {
+				if list := (HookChains{family, h.String(), namesOf(group)}); !s.knowsOrder(&list) {
 					out = append(out, list)
 				}
 			}
