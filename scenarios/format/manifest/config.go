@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -9,7 +10,9 @@ import (
 	"github.com/chainwalk/chainwalk/internal/document"
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+	sigsyaml "sigs.k8s.io/yaml"
 )
 
 const configKind = "KubeProxyConfiguration"
@@ -89,6 +92,40 @@ func KubeProxyConfigurationOf(objects []Object) (*kubeproxyconfig.KubeProxyConfi
 		}
 	}
 	return nil, nil
+}
+
+// WithKubeProxyConfiguration are the objects with another configuration in the ConfigMap kube-system/kube-proxy, which is added if there
+// is none. What else that ConfigMap has, it keeps. None of the given objects is changed. It is an error if the configuration cannot be
+// written.
+func WithKubeProxyConfiguration(objects []Object, config *kubeproxyconfig.KubeProxyConfiguration) ([]Object, error) {
+	config = config.DeepCopy()
+	config.APIVersion, config.Kind = kubeproxyconfig.SchemeGroupVersion.String(), configKind
+	text, err := sigsyaml.Marshal(config)
+	if err != nil {
+		return nil, fmt.Errorf("write a configuration of kube-proxy: %w", err)
+	}
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: configNamespace, Name: configName}}
+	at := slices.IndexFunc(objects, func(o Object) bool {
+		old, is := o.Object.(*corev1.ConfigMap)
+		return is && old.Namespace == configNamespace && old.Name == configName
+	})
+	if at >= 0 {
+		m = objects[at].Object.(*corev1.ConfigMap).DeepCopy()
+	}
+	if m.Data == nil {
+		m.Data = map[string]string{}
+	}
+	m.Data[configKey] = string(text)
+	object, err := New(m)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(objects)
+	if at < 0 {
+		return append(out, object), nil
+	}
+	out[at] = object
+	return out, nil
 }
 
 func isConfig(apiVersion, kind string) bool {

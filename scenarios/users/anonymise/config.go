@@ -1,7 +1,6 @@
 package anonymise
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -10,14 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
-
-// configKey is where the ConfigMap of kube-proxy has its configuration, as kubeadm makes it.
-const configKey = "config.conf"
 
 // configMap is that of kube-proxy with another configuration; nil for any other ConfigMap.
 func (r objectRenamer) configMap(old *corev1.ConfigMap) (runtime.Object, error) {
@@ -29,17 +24,11 @@ func (r objectRenamer) configMap(old *corev1.ConfigMap) (runtime.Object, error) 
 	if err != nil || config == nil {
 		return nil, err
 	}
-	return configMapOf(r.config(config))
-}
-
-func configMapOf(config *kubeproxyconfig.KubeProxyConfiguration) (*corev1.ConfigMap, error) {
-	text, err := yaml.Marshal(config)
+	other, err := manifest.WithKubeProxyConfiguration(nil, r.config(config))
 	if err != nil {
-		return nil, fmt.Errorf("write a configuration of kube-proxy: %w", err)
+		return nil, err
 	}
-	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "kube-proxy"}, Data: map[string]string{configKey: string(text)},
-	}, nil
+	return other[0].Object, nil
 }
 
 // assumed is a configuration for objects that have none, if the one that is assumed for them would be another one for the new objects: the
@@ -56,14 +45,11 @@ func (r objectRenamer) assumed(old, other []manifest.Object) (*manifest.Object, 
 	if want = strings.Join(r.Texts(strings.Split(want, ",")), ","); want == podRange(other) {
 		return nil, nil
 	}
-	m, err := configMapOf(&kubeproxyconfig.KubeProxyConfiguration{
-		TypeMeta: configType, ClusterCIDR: want,
-	})
+	made, err := manifest.WithKubeProxyConfiguration(nil, &kubeproxyconfig.KubeProxyConfiguration{ClusterCIDR: want})
 	if err != nil {
 		return nil, err
 	}
-	object, err := manifest.New(m)
-	return &object, err
+	return &made[0], nil
 }
 
 // podRange is the range of the nodes' pods as it is assumed without a configuration.
