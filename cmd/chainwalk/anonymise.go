@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -69,13 +68,7 @@ func (o *anonymiseOptions) anonymous(g *gather.Gathered, before string) (*gather
 	out := &gather.Gathered{Objects: other.Objects, Anonymous: true}
 	for i := range other.Nodes {
 		n := &other.Nodes[i]
-		node := gather.Node{Name: n.Name, Snapshot: n.Snapshot, Why: n.Why}
-		if n.Snapshot != nil {
-			if node.Text, err = n.Text(); err != nil {
-				return nil, err
-			}
-		}
-		out.Nodes = append(out.Nodes, node)
+		out.Nodes = append(out.Nodes, gather.Node{Name: n.Name, Snapshot: n.Snapshot, Why: n.Why})
 	}
 	return out, nil
 }
@@ -126,7 +119,7 @@ says what such a folder still shows. Look through it before you give it away.`,
 
 func runAnonymise(s streams, from *liveOptions, o *anonymiseOptions, folder string) error {
 	if err := gather.CheckFolder(folder); err != nil {
-		return errors.New(strings.Replace(err.Error(), "--save ", "", 1))
+		return err
 	}
 	g, err := readKept(s, from)
 	if err != nil {
@@ -149,6 +142,11 @@ func readKept(s streams, from *liveOptions) (*gather.Gathered, error) {
 	if err := from.readFiles(s, &cluster); err != nil {
 		return nil, err
 	}
+	return gatheredOf(&cluster), nil
+}
+
+// gatheredOf is a cluster as a folder keeps it.
+func gatheredOf(cluster *live.Cluster) *gather.Gathered {
 	g := &gather.Gathered{Objects: cluster.Objects}
 	for _, node := range cluster.Snapshots {
 		g.Nodes = append(g.Nodes, gather.Node{Name: node.Hostname, Snapshot: node})
@@ -156,5 +154,5 @@ func readKept(s streams, from *liveOptions) (*gather.Gathered, error) {
 	for _, name := range slices.Sorted(maps.Keys(cluster.NoSnapshot)) {
 		g.Nodes = append(g.Nodes, gather.Node{Name: name, Why: cluster.NoSnapshot[name]})
 	}
-	return g, nil
+	return g
 }

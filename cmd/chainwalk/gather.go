@@ -160,7 +160,7 @@ func (o *gatherOptions) gathered(ctx context.Context, s streams) (*gather.Gather
 			return nil, fmt.Errorf("%w (gather with --save alone, and give the folder to \"chainwalk anonymise\")", err)
 		}
 	}
-	return gathered, keep(s, o.save, kept)
+	return gathered, byFlag("save", keep(s, o.save, kept))
 }
 
 // keep writes what is known of a cluster to a folder, and says so.
@@ -173,6 +173,14 @@ func keep(s streams, folder string, g *gather.Gathered) error {
 		fmt.Fprintln(s.errOut, "chainwalk: names and addresses are others; docs/gather.md says what such a folder still shows")
 	}
 	return nil
+}
+
+// byFlag is an error about the folder that a flag has named.
+func byFlag(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("--%s: %w", name, err)
 }
 
 // gatherer is one for the cluster that is asked for.
@@ -196,7 +204,7 @@ func (o *gatherOptions) gatherer(s streams) (*gather.Gatherer, error) {
 		}
 	}
 	if o.save != "" {
-		return g, gather.CheckFolder(o.save)
+		return g, byFlag("save", gather.CheckFolder(o.save))
 	}
 	return g, nil
 }

@@ -1,7 +1,6 @@
 package anonymise
 
 import (
-	"bytes"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -74,15 +73,6 @@ func (r *Renamer) dump(old *Dump) (*Dump, error) {
 	}
 	slices.SortFunc(out.Nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
-}
-
-// Text is the snapshot of a node as a file.
-func (n *Node) Text() ([]byte, error) {
-	var b bytes.Buffer
-	if err := n.Snapshot.Write(&b, snapshot.YAML); err != nil {
-		return nil, fmt.Errorf("snapshot of %s: %w", n.Name, err)
-	}
-	return b.Bytes(), nil
 }
 
 // silent is the reason of a node whose kubelet is silent.

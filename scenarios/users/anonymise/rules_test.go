@@ -19,13 +19,12 @@ func renamedNode(t require.TestingT, node *snapshot.NodeSnapshot) (*snapshot.Nod
 	if err != nil {
 		return nil, nil, err
 	}
-	var text []byte
-	text, err = out.Nodes[0].Text()
-	require.NoError(t, err)
-	read, err := snapshot.Read("n.yaml", strings.NewReader(string(text)))
+	var text strings.Builder
+	require.NoError(t, out.Nodes[0].Snapshot.Write(&text, snapshot.YAML))
+	read, err := snapshot.Read("n.yaml", strings.NewReader(text.String()))
 	require.NoError(t, err)
 	_, err = read.Rulesets()
-	require.NoError(t, err, "%s", text)
+	require.NoError(t, err, "%s", &text)
 	return read, r, nil
 }
 

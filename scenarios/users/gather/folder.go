@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	"sigs.k8s.io/yaml"
+
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
 // What a folder holds. Of a node there is one of two files, by its name: its snapshot, or why there is none.
@@ -33,14 +35,15 @@ func CheckFolder(folder string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("--save: %w", err)
+		return err
 	case len(entries) > 0:
-		return fmt.Errorf("--save %s: the folder is not empty: name another one, so that nothing is mixed with what is there", folder)
+		return fmt.Errorf("%s: the folder is not empty: name another one, so that nothing is mixed with what is there", folder)
 	}
 	return nil
 }
 
-// Save writes what was gathered to a folder, which it makes, and which must not hold anything yet.
+// Save writes what is known of a cluster to a folder, which it makes, and which must not hold anything yet. Errors name the folder or a
+// file in it, and no flag.
 func (g *Gathered) Save(folder string, when time.Time) error {
 	if err := CheckFolder(folder); err != nil {
 		return err
@@ -50,11 +53,11 @@ func (g *Gathered) Save(folder string, when time.Time) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(folder, nodesFolder), 0o755); err != nil {
-		return fmt.Errorf("--save: %w", err)
+		return err
 	}
 	for _, f := range files {
 		if err := os.WriteFile(filepath.Join(folder, f.name), f.text, 0o600); err != nil { // addresses and names of a cluster are for its owner
-			return fmt.Errorf("--save: %w", err)
+			return err
 		}
 	}
 	return nil
@@ -89,20 +92,39 @@ func (g *Gathered) files(when time.Time) ([]file, error) {
 		if wrong := validation.NameIsDNSSubdomain(n.Name, false); len(wrong) > 0 {
 			return nil, fmt.Errorf("a node is called %q, which is no name for a file: %s", n.Name, strings.Join(wrong, ", "))
 		}
-		if n.Snapshot != nil {
-			out = append(out, file{filepath.Join(nodesFolder, n.Name+nodeSuffix), n.Text})
-		} else {
+		if n.Snapshot == nil {
 			out = append(out, file{filepath.Join(nodesFolder, n.Name+whySuffix), []byte(n.Why + "\n")})
+			continue
 		}
+		text, err := n.text()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, file{filepath.Join(nodesFolder, n.Name+nodeSuffix), text})
 	}
 	return out, nil
+}
+
+// text is the snapshot of a node as a file.
+func (n *Node) text() ([]byte, error) {
+	if n.Text != nil {
+		return n.Text, nil
+	}
+	var b bytes.Buffer
+	if err := n.Snapshot.Write(&b, snapshot.YAML); err != nil {
+		return nil, fmt.Errorf("snapshot of %s: %w", n.Name, err)
+	}
+	return b.Bytes(), nil
 }
 
 // readme says what the folder is.
 func (g *Gathered) readme(when time.Time) string {
 	var b strings.Builder
 	gathered := "as chainwalk gathered it at " + when.UTC().Format(time.RFC3339)
-	if g.Anonymous { // the time would tell by how much those in the files are moved
+	switch {
+	case g.Foretold:
+		gathered = "after a change, with nodes as chainwalk migrate foretold them at " + when.UTC().Format(time.RFC3339) + ", not as gathered"
+	case g.Anonymous: // the time would tell by how much those in the files are moved
 		gathered = "that chainwalk has given other names, addresses and times"
 	}
 	fmt.Fprintf(&b, "A cluster %s: %d of %d nodes. chainwalk doctor --saved FOLDER says what is wrong with it.\n", gathered,

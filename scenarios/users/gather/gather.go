@@ -46,12 +46,15 @@ type Gathered struct {
 	Grant string
 	// Anonymous says that names, addresses and times are not the cluster's own.
 	Anonymous bool
+	// Foretold says that it is the cluster as it would be after a change that was not made. Notes say which nodes are so.
+	Foretold bool
 }
 
 // Node is a node that was asked for its snapshot.
 type Node struct {
 	Name string
-	// Text is its NodeSnapshot as the collector has written it, and Snapshot the same; nil if there is none.
+	// Text is its NodeSnapshot as the collector has written it, and Snapshot the same; nil if there is none. A Snapshot that no collector has
+	// written has no Text.
 	Text     []byte
 	Snapshot *snapshot.NodeSnapshot
 	// Why says why there is none.
