@@ -46,6 +46,7 @@ func (c *Cluster) Migrate(ctx context.Context, to Target) (*Migration, error) {
 		return nil, err
 	}
 	m.conclude()
+	m.out.after = m.clusterAfter
 	return m.out, nil
 }
 

@@ -361,3 +361,76 @@ func keepsSource(t *testing.T, c *Cluster, s *corev1.Service, version string) bo
 	}
 	return false
 }
+
+// TestThereAndBackIsAsBefore has the law of the cluster after a change: after the way back all packets of a node are treated as by the
+// rules that were recorded of kube-proxy itself, and a second round changes nothing at all. But for packets to loopback addresses from
+// elsewhere where the rule that leads to KUBE-FIREWALL stood first: it outlives the change, and kube-proxy writes its own before it.
+func TestThereAndBackIsAsBefore(t *testing.T) {
+	for _, tools := range []string{"legacy", "nft"} {
+		t.Run(tools, func(t *testing.T) {
+			first := recorded(t, tools, migratedNode)
+			there := after(t, first, manifest.ModeNFTables)
+			back := after(t, there, manifest.ModeIPTables)
+			assert.NotContains(t, there.Snapshots[0].IPTables[0].Save, "KUBE-SVC-")
+			assert.NotEmpty(t, there.Snapshots[0].NFTables)
+			assert.Empty(t, back.Snapshots[0].NFTables)
+			assert.Equal(t, first.Snapshots[0].Devices, back.Snapshots[0].Devices)
+			fates := func(c *Cluster) *forall.Fates {
+				host, err := snapshot.NewHost(c.Snapshots[0], snapshot.HostOptions{})
+				require.NoError(t, err)
+				f, err := forall.Of(host, forall.Options{})
+				require.NoError(t, err)
+				return f
+			}
+			for d := range fates(first).Diff(fates(back)) {
+				assert.Equal(t, "legacy", tools, d.Witness)
+				assert.True(t, d.Witness.Dst.IsLoopback() && !d.Witness.Src.IsLoopback(), d.Witness)
+			}
+			assert.False(t, fates(first).Equal(fates(there)), "the way there changes something, of which the specification tells")
+			again := after(t, back, manifest.ModeNFTables)
+			assert.True(t, fates(there).Equal(fates(again)), "the second way there")
+			assert.True(t, fates(back).Equal(fates(after(t, again, manifest.ModeIPTables))), "the second way back")
+		})
+	}
+}
+
+// TestTheClusterAfterAChangeHasItsConfiguration: that of all is in the objects, and a node with another one keeps it, in the new mode.
+func TestTheClusterAfterAChangeHasItsConfiguration(t *testing.T) {
+	own := &kubeproxyconfig.KubeProxyConfiguration{ClusterCIDR: "10.244.0.0/16,fd00:10:244::/56", Mode: manifest.ModeIPTables}
+	own.IPTables.MasqueradeAll = true
+	c := recorded(t, "legacy", migratedNode, "demo-worker2")
+	c.NodeConfigs = map[string]*kubeproxyconfig.KubeProxyConfiguration{migratedNode: own}
+	there := after(t, c, manifest.ModeNFTables)
+	assert.Equal(t, manifest.ModeNFTables, there.NodeConfigs[migratedNode].Mode)
+	assert.True(t, there.NodeConfigs[migratedNode].NFTables.MasqueradeAll)
+	for i, masquerades := range []bool{true, false} {
+		at := slices.IndexFunc(there.Snapshots[i].NFTables, func(t snapshot.NFTable) bool { return t.Family == "ip" && t.Name == "kube-proxy" })
+		require.GreaterOrEqual(t, at, 0)
+		rules := there.Snapshots[i].NFTables[at].Rules
+		assert.Equal(t, masquerades, !strings.Contains(rules, "ip saddr != 10.244.0.0/16"), "the one has no rule about where packets are from")
+	}
+
+	m := migrated(t, c, Target{Config: own})
+	same, err := m.After()
+	require.NoError(t, err)
+	assert.Empty(t, same.NodeConfigs, "all have the new one")
+	assert.True(t, same.Config.IPTables.MasqueradeAll)
+
+	c = recorded(t, "legacy", migratedNode)
+	c.Config = nil
+	config, err := manifest.KubeProxyConfigurationOf(after(t, c, manifest.ModeNFTables).Objects)
+	require.NoError(t, err)
+	assert.Equal(t, "10.244.0.0/16,fd00:10:244::/56", strings.ReplaceAll(config.ClusterCIDR, " ", ""), "the one that was assumed")
+}
+
+// after is a cluster after a change of the mode.
+func after(t *testing.T, c *Cluster, to kubeproxyconfig.ProxyMode) *Cluster {
+	m := migrated(t, c, Target{Mode: to})
+	out, err := m.After()
+	require.NoError(t, err)
+	config, err := manifest.KubeProxyConfigurationOf(out.Objects)
+	require.NoError(t, err)
+	assert.Equal(t, to, config.Mode)
+	out.Config = nil // the objects say it
+	return out
+}

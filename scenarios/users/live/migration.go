@@ -2,13 +2,17 @@ package live
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	stories "github.com/chainwalk/chainwalk/scenarios/explain/story"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/users/allpackets/explained"
 )
 
@@ -56,6 +60,8 @@ type Migration struct {
 
 	// names are those of the cluster's objects.
 	names func() stories.Names
+	// after makes the cluster as it will be.
+	after func() (*Cluster, error)
 }
 
 // The kind and the version of a Migration's document.
@@ -160,4 +166,102 @@ func (m *Migration) WriteJSON(w io.Writer) error {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(m)
+}
+
+// After is the cluster as it will be after the change, with no packet walked through it. A node that was walked has the snapshot that was
+// taken of it, with the rules, sets, settings and connections that it has when kube-proxy has started by its new configuration and has
+// synced once. The snapshots of the other nodes, and why nodes have none, are as they were.
+//
+// The ConfigMap kube-system/kube-proxy of its objects, which may be new, and its Config are the new configuration, in the mode that most of
+// the walked nodes change to. A node whose own configuration is another one has that in NodeConfigs. It is an error if what kube-proxy
+// would write cannot be told.
+func (m *Migration) After() (*Cluster, error) { return m.after() }
+
+// clusterAfter is that cluster.
+func (m *migration) clusterAfter() (*Cluster, error) {
+	if len(m.configs) == 0 {
+		return nil, errors.New("no node was walked, so nothing is known of the cluster after the change")
+	}
+	out := *m.cluster
+	out.Snapshots = slices.Clone(out.Snapshots)
+	for i, taken := range out.Snapshots {
+		if config := m.configs[taken.Hostname]; config != nil {
+			var err error
+			if out.Snapshots[i], err = m.foretold(taken, config); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &out, m.configure(&out)
+}
+
+// foretold is the snapshot of a node after the change. It is made of all that was taken: of connections, too, that no errand is about,
+// since kube-proxy deletes some of them, and of the clients that sets remember.
+func (m *migration) foretold(taken *snapshot.NodeSnapshot, config *kubeproxyconfig.KubeProxyConfiguration) (*snapshot.NodeSnapshot, error) {
+	options, err := m.cluster.dialectOptions(taken)
+	if err != nil {
+		return nil, err
+	}
+	var hosts [2]*packetsim.Host
+	for i := range hosts {
+		if hosts[i], err = snapshot.NewHost(taken, options); err != nil {
+			return nil, err
+		}
+	}
+	was, is := hosts[0], hosts[1]
+	for _, object := range m.cluster.nodes() {
+		if object.Name == taken.Hostname {
+			err = m.start(is, object, config, true)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.After(taken, was, is)
+}
+
+// configure gives the cluster after the change its configurations.
+func (m *migration) configure(after *Cluster) error {
+	config, err := m.cluster.config()
+	if err != nil {
+		return err
+	}
+	switch {
+	case m.target.Config != nil:
+		config = m.target.Config
+	case config == nil:
+		config = AssumedConfiguration(m.cluster.Objects)
+	}
+	after.Config = manifest.InMode(config, m.usualMode())
+	after.NodeConfigs = nil
+	for name, own := range m.cluster.NodeConfigs {
+		if m.configs[name] != nil {
+			if m.target.Config != nil {
+				continue // it has that of all now
+			}
+			own = manifest.InMode(own, m.configs[name].Mode)
+		}
+		if after.NodeConfigs == nil {
+			after.NodeConfigs = map[string]*kubeproxyconfig.KubeProxyConfiguration{}
+		}
+		after.NodeConfigs[name] = own
+	}
+	after.Objects, err = manifest.WithKubeProxyConfiguration(m.cluster.Objects, after.Config)
+	return err
+}
+
+// usualMode is the mode that most of the walked nodes change to, nftables if as many change to either.
+func (m *migration) usualMode() kubeproxyconfig.ProxyMode {
+	more := 0
+	for _, config := range m.configs {
+		if config.Mode == manifest.ModeNFTables {
+			more++
+		} else {
+			more--
+		}
+	}
+	if more < 0 {
+		return manifest.ModeIPTables
+	}
+	return manifest.ModeNFTables
 }
