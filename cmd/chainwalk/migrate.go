@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/users/gather"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
@@ -24,6 +28,8 @@ type migrateOptions struct {
 	anySize bool
 	output  string
 	verbose bool
+	// saveAfter is the folder for the cluster after the change; empty: none.
+	saveAfter string
 }
 
 // mostDevices is how many devices a node may have for all of its packets to be compared unasked: more than the 256 pods that the largest
@@ -34,7 +40,7 @@ func newMigrateCommand(s streams) *cobra.Command {
 	var o migrateOptions
 	cmd := &cobra.Command{
 		Use: "migrate (-f OBJECTS --node SNAPSHOT... | --saved FOLDER | -A) [--to iptables|nftables] [--to-config FILE] " +
-			"[--from-version V --to-version V]",
+			"[--from-version V --to-version V] [--save-after FOLDER]",
 		Short: "Say what changes for packets when kube-proxy changes its mode or its configuration",
 		Long: `Walks a packet of every class (see doctor) through the given nodes twice: as they are now, and after kube-proxy has started
 and synced in the other mode, or with another configuration. Each class has the same fate afterwards, or differs as a document of
@@ -46,15 +52,25 @@ differently does so by a clause of the specification, or is a finding, too, with
 takes a second or two for a node of a hundred pods. --all-packets=false leaves it out. A node with more than 300 devices is left out, and
 the answer says so, unless --all-packets is given.
 
+--save-after writes the cluster as it will be after the change, in the form of gather --save. Ask any packet of it: trace, ask, why and
+doctor take it with --saved. "diff cluster/nodes/N.yaml after/nodes/N.yaml" compares a node. The folder must be new or empty.
+
 The exit status is 0 if everything is the same or documented, 1 if there is a finding, 2 if it could not judge something.`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml > objects.yaml
   chainwalk migrate -f objects.yaml --node node1.yaml --node node2.yaml
   chainwalk migrate --saved cluster --to nftables -v
   chainwalk migrate --saved cluster --to-config new.yaml
   chainwalk migrate --saved cluster --from-version 1.35 --to-version 1.37
-  chainwalk migrate --saved cluster -o html > change.html`,
-		Args:    noArgs,
-		PreRunE: func(cmd *cobra.Command, _ []string) error { return o.live.checkSources(cmd, true) },
+  chainwalk migrate --saved cluster -o html > change.html
+  chainwalk migrate --saved cluster --save-after after
+  chainwalk trace --saved after svc/shop/web --from pod/shop/client`,
+		Args: noArgs,
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.live.checkSources(cmd, true); err != nil || o.saveAfter == "" {
+				return err
+			}
+			return o.checkAfter()
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.anySize = cmd.Flags().Changed("all-packets")
 			return runMigrate(cmd.Context(), s, o)
@@ -70,6 +86,8 @@ The exit status is 0 if everything is the same or documented, 1 if there is a fi
 	flags.BoolVar(&o.allPackets, "all-packets", true, "also compare all packets of each node, and not only one of each class")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json or html")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print all differences, with the way of each example rule by rule")
+	flags.StringVar(&o.saveAfter, "save-after", "",
+		"folder for the objects and snapshots of the cluster after the change, which --saved takes")
 	completeWords(cmd, "to", string(manifest.ModeIPTables), string(manifest.ModeNFTables))
 	completeWords(cmd, "output", "text", "json", "html")
 	return cmd
@@ -100,6 +118,9 @@ func runMigrate(ctx context.Context, s streams, o migrateOptions) error {
 	default:
 		err = result.WriteText(s.out, o.verbose)
 	}
+	if err == nil && o.saveAfter != "" {
+		err = keepAfter(s, o.saveAfter, result)
+	}
 	if err != nil {
 		return err
 	}
@@ -110,6 +131,39 @@ func runMigrate(ctx context.Context, s streams, o migrateOptions) error {
 		return toolStatus(exitUsage) // the answer says what is not known
 	}
 	return nil
+}
+
+// checkAfter refuses a folder for the cluster after the change that would not be written in the end.
+func (o *migrateOptions) checkAfter() error {
+	switch save := o.live.gather.save; {
+	case save != "" && filepath.Clean(save) == filepath.Clean(o.saveAfter):
+		return fmt.Errorf("--save-after %s: --save names the same folder: name another one", o.saveAfter)
+	case o.live.gather.anonymise.on:
+		return errors.New("--anonymise is for the folder of --save alone: leave it out, and give both folders to \"chainwalk anonymise\"")
+	}
+	return byFlag("save-after", gather.CheckFolder(o.saveAfter))
+}
+
+// keepAfter writes the cluster after the change to a folder.
+func keepAfter(s streams, folder string, m *live.Migration) error {
+	after, err := m.After()
+	if err != nil {
+		return byFlag("save-after", err)
+	}
+	g := gatheredOf(after)
+	g.Foretold = true
+	for i := range m.Nodes {
+		switch n := &m.Nodes[i]; {
+		case n.Why == "":
+			g.Notes = append(g.Notes, fmt.Sprintf("%s is foretold: kube-proxy has started in mode %s and has synced.", n.Name, n.To))
+		case slices.ContainsFunc(g.Nodes, func(kept gather.Node) bool { return kept.Name == n.Name && kept.Snapshot != nil }):
+			g.Notes = append(g.Notes, fmt.Sprintf("%s is as it was, for it was not walked: %s", n.Name, n.Why))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(after.NodeConfigs)) {
+		g.Notes = append(g.Notes, name+" has a configuration of its own, which is not in kube-proxy.yaml: give it with --node-config again.")
+	}
+	return byFlag("save-after", keep(s, folder, g))
 }
 
 // target is what the flags say that the cluster changes to.
