@@ -218,6 +218,9 @@ func (*Backend) SliceController(ever []manifest.Object) manifest.SliceController
 // Dialects are that of the nodes' tools.
 func (b *Backend) Dialects() []netfilter.Dialect { return []netfilter.Dialect{b.facts.Dialect} }
 
+// NoteMode looks again which mode the proxies have, after somebody has changed it on all nodes.
+func (b *Backend) NoteMode() { b.facts.Mode = b.hands.Mode() }
+
 // Facts are what is known of the cluster.
 func (b *Backend) Facts() *Facts { return &b.facts }
 

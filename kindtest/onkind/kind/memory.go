@@ -12,7 +12,6 @@ import (
 // back, and what is too old by the scenario's clock is taken out: the kernel's own cannot be moved.
 type memory struct {
 	backend *Backend
-	lists   clientLists
 	now     time.Duration
 	seen    map[remembered]time.Duration // when a kept connection was remembered last
 }
@@ -48,11 +47,15 @@ func (m moment) is(other moment) bool {
 }
 
 func newMemory(b *Backend) *memory {
-	m := &memory{backend: b, lists: recentLists{}, seen: map[remembered]time.Duration{}}
-	if b.facts.Mode == modeNFTables {
-		m.lists = affinitySets{}
+	return &memory{backend: b, seen: map[remembered]time.Duration{}}
+}
+
+// lists are those of the mode that the proxies have now.
+func (m *memory) lists() clientLists {
+	if m.backend.facts.Mode == modeNFTables {
+		return affinitySets{}
 	}
-	return m
+	return recentLists{}
 }
 
 // entries are the entries of nodes, with the time of their renewal.
@@ -60,7 +63,7 @@ func (m *memory) entries(ctx context.Context, nodes []string) (map[remembered]mo
 	out := map[remembered]moment{}
 	var mu sync.Mutex
 	err := together(nodes, func(node string) error {
-		found, err := m.lists.read(ctx, m.backend.relays[node])
+		found, err := m.lists().read(ctx, m.backend.relays[node])
 		mu.Lock()
 		defer mu.Unlock()
 		for entry, renewed := range found {
@@ -93,7 +96,7 @@ func (m *memory) forget(ctx context.Context, nodes []string, before map[remember
 				these = append(these, entry.listed)
 			}
 		}
-		return m.lists.keepOnly(ctx, m.backend.relays[node], these)
+		return m.lists().keepOnly(ctx, m.backend.relays[node], these)
 	})
 }
 
@@ -120,7 +123,7 @@ func (m *memory) advance(ctx context.Context, d time.Duration) error {
 	}
 	var mu sync.Mutex
 	return together(sorted(nodes), func(node string) error {
-		lasts, err := m.lists.lasts(ctx, m.backend.relays[node])
+		lasts, err := m.lists().lasts(ctx, m.backend.relays[node])
 		if err != nil {
 			return err
 		}
@@ -136,6 +139,6 @@ func (m *memory) advance(ctx context.Context, d time.Duration) error {
 		if len(old) == 0 {
 			return nil
 		}
-		return m.lists.remove(ctx, m.backend.relays[node], old)
+		return m.lists().remove(ctx, m.backend.relays[node], old)
 	})
 }

@@ -134,10 +134,10 @@ func TestKernelForgetsClients(t *testing.T) {
 			require.NoError(t, m.forget(ctx, nodes, nil))
 			assert.Empty(t, read())
 
-			lasts, err := m.lists.lasts(ctx, b.relays["node"])
+			lasts, err := m.lists().lasts(ctx, b.relays["node"])
 			require.NoError(t, err)
 			assert.Equal(t, row.lasts, lasts)
-			require.NoError(t, m.lists.remove(ctx, b.relays["node"], []listed{{sorted(row.lasts)[0], "127.0.0.1"}}), "what has ended meanwhile")
+			require.NoError(t, m.lists().remove(ctx, b.relays["node"], []listed{{sorted(row.lasts)[0], "127.0.0.1"}}), "what has ended meanwhile")
 		})
 	}
 }

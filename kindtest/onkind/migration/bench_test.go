@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,9 +22,11 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/onkind/beside"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/kind"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/nodeimage"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/provision"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
@@ -41,8 +44,25 @@ func need(t *testing.T) {
 	}
 }
 
-// proxy is the proxy of the clusters.
-func proxy() string { return cmp.Or(os.Getenv("PROXY"), cluster.KubeProxy) }
+// proxy is the proxy of the clusters. The kube-proxy is the one that was built for the node image here; where none was, the node image's own.
+func proxy(t *testing.T) cluster.Proxy {
+	t.Helper()
+	p := cluster.Proxy{Name: cmp.Or(os.Getenv("PROXY"), cluster.KubeProxy)}
+	if p.Name != cluster.KubeProxy {
+		return p
+	}
+	root, err := overlay.Root()
+	require.NoError(t, err)
+	cache, err := nodeimage.Cache()
+	require.NoError(t, err)
+	binaries, err := nodeimage.BuiltBinaries(t.Context(), root, cache)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p
+	}
+	require.NoError(t, err)
+	p.Binary = binaries.Path(cluster.KubeProxy)
+	return p
+}
 
 // bench is a cluster whose kube-proxies change their mode, with what is foretold of it. It runs scenarios as package beside does, but for
 // the prediction: before a change it is made from the nodes as they are, and afterwards from the nodes that chainwalk migrate foretold.
@@ -52,6 +72,7 @@ type bench struct {
 	cluster   *cluster.Cluster
 	machines  cluster.Machines
 	chainwalk string // the program
+	folder    string // where what is foretold and seen is left, for people
 	// foretold are the nodes after the last change as they were foretold before it, nil before the first one.
 	foretold map[string]*snapshot.NodeSnapshot
 	changes  []change
@@ -61,9 +82,8 @@ type bench struct {
 type change struct {
 	to     string
 	answer live.Migration
-	status int
-	// differs is what chainwalk diff says of nodes that are not as foretold, and how it ended, by node.
-	differs map[string]string
+	// compared is what chainwalk diff says of each node, as it was foretold and as it is.
+	compared map[string]*allpackets.Diff
 }
 
 // built is the program as it is released, which the nodes run too.
@@ -77,20 +97,25 @@ func built(t *testing.T) string {
 }
 
 // newBench makes a cluster with a proxy in a mode. Place tells clusters apart that are there at the same time.
-func newBench(t *testing.T, chainwalk, proxy, mode string, place int) *bench {
+func newBench(t *testing.T, chainwalk, mode string, place int) *bench {
 	t.Helper()
-	b := &bench{t: t, chainwalk: chainwalk}
-	var err error
+	root, err := overlay.Root()
+	require.NoError(t, err)
+	b := &bench{t: t, chainwalk: chainwalk, folder: filepath.Join(root, "bin", "migrate-e2e", "from-"+mode)}
+	require.NoError(t, os.RemoveAll(b.folder))
+	own := proxy(t)
+	own.Mode = mode
 	b.cluster, err = cluster.Start(t.Context(), cluster.Config{
 		Name: fmt.Sprintf("migrate-%s", mode), Binary: chainwalk, Workers: 1, Provision: provision.Nodes, Image: os.Getenv("NODE_IMAGE"),
-		Progress: t.Output(), Proxy: cluster.Proxy{Name: proxy, Mode: mode},
+		Progress: t.Output(), Proxy: own,
 	})
 	require.NoError(t, err)
 	atEnd(t, b.cluster.Close)
-	b.machines, err = b.cluster.Machines(t.Context())
+	lasting := context.WithoutCancel(t.Context()) // until they are closed
+	b.machines, err = b.cluster.Machines(lasting)
 	require.NoError(t, err)
 	atEnd(t, func(context.Context) error { return b.machines.Close() })
-	backend, err := kind.New(t.Context(), b.cluster, kind.Options{Place: place})
+	backend, err := kind.New(lasting, b.cluster, kind.Options{Place: place})
 	require.NoError(t, err)
 	atEnd(t, backend.Close)
 	b.Backend = beside.New(backend, b, "")
@@ -144,14 +169,14 @@ func (s *session) Restart(ctx context.Context, nodes []string) error {
 
 // change foretells a change of the mode, makes it, and compares the nodes with what was foretold.
 func (b *bench) change(ctx context.Context, mode string) error {
-	c := change{to: mode, differs: map[string]string{}}
-	folder := filepath.Join(b.t.TempDir(), "before")
+	c := change{to: mode, compared: map[string]*allpackets.Diff{}}
+	folder := filepath.Join(b.folder, fmt.Sprintf("%d-to-%s", len(b.changes)+1, mode))
 	objects, err := b.kubectl(ctx, "get", "services,endpointslices,nodes,pods,servicecidrs", "-A", "-o", "yaml")
 	if err != nil {
 		return err
 	}
 	args := []string{"migrate", "-f", filepath.Join(folder, "objects.yaml"), "--config", filepath.Join(folder, "config.yaml"), "--to", mode,
-		"--save-after", filepath.Join(folder, "after"), "-o", "json"}
+		"--save-after", filepath.Join(folder, "foretold"), "-o", "json"}
 	files := map[string][]byte{"objects.yaml": objects, "config.yaml": []byte(b.cluster.Configuration(b.cluster.Nodes()[0].Name))}
 	if err := b.take(ctx, files); err != nil {
 		return err
@@ -162,30 +187,26 @@ func (b *bench) change(ctx context.Context, mode string) error {
 	if err := write(folder, files); err != nil {
 		return err
 	}
-	var out []byte
-	if c.status, out, err = b.run(ctx, args...); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(out, &c.answer); err != nil {
+	if err := b.run(ctx, &c.answer, args...); err != nil {
 		return err
 	}
 
 	if err := b.cluster.ChangeMode(ctx, mode); err != nil {
 		return err
 	}
-	b.Facts().Mode = mode
+	b.NoteMode()
 
 	now := map[string][]byte{}
 	if err := b.take(ctx, now); err != nil {
 		return err
 	}
-	after := filepath.Join(b.t.TempDir(), "now")
+	after := filepath.Join(folder, "now")
 	if err := write(after, now); err != nil {
 		return err
 	}
 	b.foretold = map[string]*snapshot.NodeSnapshot{}
 	for _, node := range b.cluster.Nodes() {
-		foretold, seen := filepath.Join(folder, "after", "nodes", node.Name+".yaml"), filepath.Join(after, node.Name+".yaml")
+		foretold, seen := filepath.Join(folder, "foretold", "nodes", node.Name+".yaml"), filepath.Join(after, node.Name+".yaml")
 		text, err := os.ReadFile(foretold)
 		if err != nil {
 			return err
@@ -193,12 +214,9 @@ func (b *bench) change(ctx context.Context, mode string) error {
 		if b.foretold[node.Name], err = snapshot.Read(foretold, bytes.NewReader(text)); err != nil {
 			return err
 		}
-		status, said, err := b.run(ctx, "diff", foretold, seen)
-		if err != nil {
+		c.compared[node.Name] = &allpackets.Diff{}
+		if err := b.run(ctx, c.compared[node.Name], "diff", foretold, seen, "-o", "json"); err != nil {
 			return err
-		}
-		if status != 0 {
-			c.differs[node.Name] = fmt.Sprintf("status %d: %s", status, said)
 		}
 	}
 	b.changes = append(b.changes, c)
@@ -242,16 +260,19 @@ func (b *bench) kubectl(ctx context.Context, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// run runs chainwalk, and returns the exit status and what it printed.
-func (b *bench) run(ctx context.Context, args ...string) (status int, out []byte, err error) {
+// run runs chainwalk, and reads the JSON that it prints.
+func (b *bench) run(ctx context.Context, into any, args ...string) error {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, b.chainwalk, args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err = cmd.Run()
+	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		return 0, nil, err
+		return err
 	}
 	b.t.Logf("chainwalk %s: status %d\n%s", strings.Join(args, " "), cmd.ProcessState.ExitCode(), stderr.String())
-	return cmd.ProcessState.ExitCode(), stdout.Bytes(), nil
+	if err := json.Unmarshal(stdout.Bytes(), into); err != nil {
+		return fmt.Errorf("chainwalk %s: %w: %s", args[0], err, stderr.String())
+	}
+	return nil
 }

@@ -2,6 +2,8 @@ package migration
 
 import (
 	_ "embed" // of the scenario
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -9,8 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/users/live"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
@@ -50,7 +54,7 @@ func TestForetoldIsWhatHappens(t *testing.T) {
 	program := built(t)
 	for place, m := range modes {
 		t.Run("from "+m.from, func(t *testing.T) {
-			b := newBench(t, program, proxy(), m.from, place)
+			b := newBench(t, program, m.from, place)
 			result := scenarios.Run(t.Context(), scenario(t, m.from, m.to), b)
 			require.Empty(t, result.Skipped)
 			foretold := 0
@@ -75,20 +79,57 @@ func TestForetoldIsWhatHappens(t *testing.T) {
 func judge(t *testing.T, c *change) {
 	t.Helper()
 	t.Logf("to %s: %s", c.to, c.answer.Answer)
-	assert.Equal(t, 0, c.status)
-	assert.Empty(t, c.answer.Findings)
-	for _, name := range clausesOf(t) {
-		assert.True(t, slices.ContainsFunc(c.answer.Documented, func(m live.Moved) bool { return m.Clause == name }), "%s is not named", name)
+	named := map[string]bool{}
+	for _, moved := range slices.Concat(c.answer.Findings, c.answer.Documented) {
+		named[moved.Clause] = true
 	}
-	for node, differs := range c.differs {
-		assert.Fail(t, node+" is not as foretold", differs)
+	t.Logf("named: %s", strings.Join(slices.Sorted(maps.Keys(named)), ", "))
+	for _, name := range clausesOf(t) {
+		assert.True(t, named[name], "%s is not named", name)
+	}
+	for i := range c.answer.Findings {
+		assert.Equal(t, "hairpin-of-another-node", c.answer.Findings[i].Clause, "a finding that is none: %s", c.answer.Findings[i].Says)
+	}
+	for i := range c.answer.AllPackets {
+		for j := range c.answer.AllPackets[i].Findings {
+			f := &c.answer.AllPackets[i].Findings[j]
+			assert.Fail(t, "a finding that is none", "%s: %s, before %v, after %v", c.answer.AllPackets[i].Node, f.Packets, f.Before, f.After)
+		}
+	}
+	for node, compared := range c.compared {
+		t.Logf("%s as foretold and as it is: %s", node, compared.Answer)
+		assert.Empty(t, compared.Unknown)
+		for _, what := range compared.Unread {
+			assert.Contains(t, what, "order of the iptables backends", "not read")
+		}
+		for i := range compared.Differences {
+			d := &compared.Differences[i]
+			assert.True(t, kubeProxyDiffers(c.to, d), "not as foretold: %s, before %v by %v, after %v by %v", d.Packets, d.Before,
+				d.DecidedBefore, d.After, d.DecidedAfter)
+		}
+	}
+}
+
+// kubeProxyDiffers says whether kube-proxy in a mode is known to treat packets otherwise than chainwalk's proxier, whose rules migrate
+// walks (docs/proxy.md, Mode nftables).
+func kubeProxyDiffers(mode string, d *allpackets.Difference) bool {
+	if mode != "nftables" || os.Getenv("PROXY") == cluster.Chainwalk {
+		return false
+	}
+	switch in, err := inet.ParseInput(d.Packet); {
+	case err != nil:
+		return false
+	case in.Proto.IsICMP(): // an echo request to a cluster IP is refused
+		return slices.ContainsFunc(d.DecidedAfter, func(rule string) bool { return strings.Contains(rule, "@cluster-ips reject") })
+	default: // an endpoint whose slice names no node, and that calls itself, is not masqueraded
+		return slices.ContainsFunc(d.DecidedAfter, func(rule string) bool { return strings.Contains(rule, "chainwalk-sentinel") })
 	}
 }
 
 // clausesOf are the clauses that the names of the scenario's connections begin with: those about which the modes differ.
 func clausesOf(t *testing.T) (out []string) {
 	t.Helper()
-	for _, line := range strings.Split(switching, "\n") {
+	for line := range strings.Lines(switching) {
 		if name, ok := strings.CutPrefix(line, "  - name: "); ok {
 			clause, _, _ := strings.Cut(name, ",")
 			out = append(out, clause)

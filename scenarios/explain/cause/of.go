@@ -138,8 +138,12 @@ func ofJourney(j *network.Journey, w World, about who) Cause {
 		}
 		return astray(last, about)
 	}
-	// A packet that comes back to who has sent it or passed it on goes round: the kernel calls its own address as a source a martian.
+	// The kernel calls its own address as a source a martian. A packet that comes back to who has sent it or passed it on goes round, unless
+	// its destination was translated to its own sender.
 	if before := hostsOf(j)[:len(j.Hops)-1]; last.Outcome.Reason == packetsim.ReasonMartianSource && slices.Contains(before, last.Host) {
+		if last.Input.Src == last.Input.Dst {
+			return backToItself(last, about)
+		}
 		return loop(last, about)
 	}
 	return stopped(last.Host, last.Input, &last.Outcome, w.node(last.Host), about)
@@ -339,6 +343,13 @@ func loop(last *network.Hop, about who) Cause {
 	c := at.cause(Loop, at.routeTo(last.Outcome.Packet.Dst), "%s goes round between hosts until its TTL has run out", about)
 	c.Remedy = "ip route get " + last.Outcome.Packet.Dst.String()
 	return c
+}
+
+// backToItself is the end of a packet whose destination was translated to its own sender, and whose source stayed.
+func backToItself(last *network.Hop, about who) Cause {
+	at := setting{host: last.Host, in: last.Input, outcome: &last.Outcome, about: about}
+	return at.cause(Martian, last.Input.Src.String()+" > "+last.Input.Dst.String()+" in "+last.Input.In,
+		"%s comes back to %s, which sent it and takes nothing from its own address: no rule masquerades it on the way", about, last.Host)
 }
 
 // beyond is the end of what is known: a host sends the packet by a device, and no snapshot shows what is behind it.

@@ -80,6 +80,8 @@ func TestMigrateNamesWhatChanges(t *testing.T) {
 	for i := range base.Findings {
 		assert.Equal(t, "hairpin-of-another-node", base.Findings[i].Clause, "no document tells of it")
 		assert.Contains(t, base.Findings[i].Set, "call the cluster IP")
+		assert.Equal(t, cause.Martian, base.Findings[i].Cause.Code)
+		assert.Contains(t, base.Findings[i].Cause.Says, "which sent it and takes nothing from its own address")
 	}
 }
 
