@@ -14,6 +14,7 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/users/allpackets"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
@@ -88,7 +89,9 @@ func judge(t *testing.T, c *change) {
 		assert.True(t, named[name], "%s is not named", name)
 	}
 	for i := range c.answer.Findings {
-		assert.Equal(t, "hairpin-of-another-node", c.answer.Findings[i].Clause, "a finding that is none: %s", c.answer.Findings[i].Says)
+		f := &c.answer.Findings[i]
+		assert.Equal(t, "hairpin-of-another-node", f.Clause, "a finding that is none: %s", f.Says)
+		assert.Equal(t, cause.Martian, f.Cause.Code, f.Cause.Says)
 	}
 	for i := range c.answer.AllPackets {
 		for j := range c.answer.AllPackets[i].Findings {

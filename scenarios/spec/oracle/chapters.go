@@ -36,7 +36,7 @@ func Chapters() []chapter {
 		}},
 		{Title: "What mode nftables does otherwise", Clauses: []*Clause{
 			nodePortAtPrimary, nodePortNotAtLoopback, unusedPortRejected, unassignedIPDropped, firewallDecides, invalidPacketPasses,
-			pingOfClusterIP, hairpinElsewhere, affinityOfOtherMode,
+			pingOfClusterIP, hairpinElsewhere, loopbackRouted, affinityOfOtherMode,
 		}},
 		{Title: "Within a sync", Clauses: []*Clause{
 			Transition, tablesApart, routedBehindGuard, staleUntilCleanup,

@@ -129,6 +129,14 @@ var (
 			"keep its source, and be lost.",
 		Source: []string{"kubernetes#135800", "kubernetes#136499"},
 	}
+	loopbackRouted = &Clause{
+		Name: "loopback-routed", Law: "I9", Force: Unspecified, Mode: NFTables,
+		Text: "Mode iptables has the kernel route packets of IPv4 with loopback addresses (route_localnet), unless localhostNodePorts is off, " +
+			"and drops packets to loopback addresses from other addresses, unless conntrack knows the connection. Mode nftables does neither: " +
+			"unless something else sets route_localnet, the kernel drops packets with loopback addresses that come from elsewhere or would leave " +
+			"the node.",
+		Source: []string{"KubeProxyConfiguration.iptables.localhostNodePorts", "kubernetes#90259", "CVE-2020-8558"},
+	}
 	affinityOfOtherMode = &Clause{
 		Name: "affinity-of-another-mode", Law: "I10", Force: Unspecified, Mode: NFTables,
 		Text: "A node whose proxy changes its mode may forget which endpoints clients reached. So may mode nftables when the timeout of the " +

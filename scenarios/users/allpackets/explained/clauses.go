@@ -21,6 +21,7 @@ const (
 	toOthers  = iota
 	toService // at a cluster IP, an external IP or a load balancer's address
 	toLoopbackNodePort
+	toLoopbackHealthCheck
 	toNodePort // at an address of the node
 	toUnusedPort
 	toUnassigned
@@ -77,10 +78,20 @@ var predicates = []struct {
 	{"node-to-external-without-endpoint", func(_ *clauses, d *differing) bool {
 		return d.Number == toService && slices.Equal(d.Space.In, []string{""}) && same(d.iptables, d.bare) && all(d.nftables, packetsim.Reject)
 	}},
-	{"loopback-from-outside", func(_ *clauses, d *differing) bool {
-		to, from := d.Space.Dst, d.Space.Src
-		return to.First.IsLoopback() && to.Last.IsLoopback() && !from.First.IsLoopback() && !from.Last.IsLoopback() &&
-			all(d.nftables, packetsim.Drop)
+	{"health-check-port-open", func(_ *clauses, d *differing) bool {
+		return d.Number == toLoopbackHealthCheck && all(d.nftables, packetsim.Drop) && untouched(d.iptables)
+	}},
+	{"loopback-routed", func(_ *clauses, d *differing) bool {
+		if !isLoopback(d.Space.Dst) && !isLoopback(d.Space.Src) {
+			return false
+		}
+		if all(d.iptables, packetsim.Drop) {
+			return same(d.nftables, d.bare) // the guard
+		}
+		known := d.Space.Class == forall.Established || d.Space.Class == forall.Replying || d.Space.Class == forall.Related
+		passes := untouched(d.iptables) && (isLoopback(d.Space.Src) || known)
+		toService := d.Number == toService || d.Number == toNodePort || d.Number == toLoopbackNodePort
+		return all(d.nftables, packetsim.Drop) && (toService || passes)
 	}},
 	{"hairpin-of-another-node", (*clauses).hairpin},
 	{"unknown-client", func(_ *clauses, d *differing) bool { // no client has a link-local address
@@ -90,6 +101,11 @@ var predicates = []struct {
 	{"firewall-decides", func(_ *clauses, d *differing) bool {
 		return d.alone != nil && same(with(d.alone, withoutSource), with(d.iptables, withoutSource)) && fewerPass(d.nftables, d.iptables)
 	}},
+}
+
+// isLoopback says whether addresses are all loopback ones of IPv4.
+func isLoopback(a forall.Addrs) bool {
+	return a.First.Is4() && a.First.IsLoopback() && a.Last.IsLoopback()
 }
 
 // hairpin says whether packets of an endpoint on another node come back to it, and keep their source in mode nftables alone.
@@ -162,6 +178,13 @@ func same(a, b forall.Distribution) bool {
 // all says whether all packets have a verdict.
 func all(d forall.Distribution, v packetsim.Verdict) bool {
 	return !slices.ContainsFunc(d, func(s forall.Share) bool { return s.Fate.Unmodelled != "" || s.Fate.Verdict != v })
+}
+
+// untouched says whether all packets pass as they were sent.
+func untouched(d forall.Distribution) bool {
+	return !slices.ContainsFunc(d, func(s forall.Share) bool {
+		return s.Fate != forall.Fate{Verdict: packetsim.Accept, To: s.Fate.To, Out: s.Fate.Out}
+	})
 }
 
 // with is the fates as they are looked at, those together that are alike then, in the order in which they first come.
@@ -272,7 +295,11 @@ func addressOf(text string) []forall.Addrs {
 // nodePorts numbers packets to node ports, at loopback addresses and at the node's own.
 func (c *clauses) nodePorts(n *Node) {
 	ports := map[uint8][]uint16{}
+	var checks []uint16
 	for _, s := range manifest.Of[*corev1.Service](n.Objects) {
+		if port := s.Spec.HealthCheckNodePort; port != 0 {
+			checks = append(checks, uint16(port))
+		}
 		for i := range s.Spec.Ports {
 			if p := &s.Spec.Ports[i]; p.NodePort != 0 {
 				ports[protoOf(p.Protocol)] = append(ports[protoOf(p.Protocol)], uint16(p.NodePort))
@@ -297,6 +324,9 @@ func (c *clauses) nodePorts(n *Node) {
 	}
 	for _, loopback := range []string{"127.0.0.0/8", "::1/128"} {
 		number(addressesOf(netip.MustParsePrefix(loopback)), toLoopbackNodePort)
+	}
+	if len(checks) > 0 {
+		c.number(addressesOf(netip.MustParsePrefix("127.0.0.0/8")), toLoopbackHealthCheck, []uint8{uint8(inet.TCP)}, checks)
 	}
 }
 
