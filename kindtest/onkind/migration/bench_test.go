@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
 
 	"github.com/chainwalk/chainwalk/internal/overlay"
@@ -24,6 +25,7 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/onkind/kind"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/nodeimage"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/provision"
+	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/users/allpackets"
@@ -195,6 +197,9 @@ func (b *bench) change(ctx context.Context, mode string) error {
 		return err
 	}
 	b.NoteMode()
+	if err := b.untilCleaned(ctx, mode); err != nil {
+		return err
+	}
 
 	now := map[string][]byte{}
 	if err := b.take(ctx, now); err != nil {
@@ -220,6 +225,26 @@ func (b *bench) change(ctx context.Context, mode string) error {
 		}
 	}
 	b.changes = append(b.changes, c)
+	return nil
+}
+
+// rulesOfOther prints something as long as a node has rules of kube-proxy in the other mode than one.
+var rulesOfOther = map[string]string{
+	"nftables": "{ iptables-save; ip6tables-save; } | grep -m1 KUBE-SERVICES || true",
+	"iptables": "nft list tables | grep kube-proxy || true",
+}
+
+// untilCleaned waits until the proxies have removed the rules of the former mode: chainwalk's does it after its first sync.
+func (b *bench) untilCleaned(ctx context.Context, mode string) error {
+	for _, node := range b.cluster.Nodes() {
+		err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			done, err := b.machines.Machine(node.Name).Exec(ctx, probe.Command{Argv: []string{"sh", "-c", rulesOfOther[mode]}})
+			return done.Stdout == "", err
+		})
+		if err != nil {
+			return fmt.Errorf("%s still has rules of the mode before: %w", node.Name, err)
+		}
+	}
 	return nil
 }
 

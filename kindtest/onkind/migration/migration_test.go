@@ -114,18 +114,25 @@ func judge(t *testing.T, c *change) {
 }
 
 // kubeProxyDiffers says whether kube-proxy in a mode is known to treat packets otherwise than chainwalk's proxier, whose rules migrate
-// walks (docs/proxy.md, Mode nftables).
+// walks (docs/proxy.md and docs/findings.md, Mode nftables).
 func kubeProxyDiffers(mode string, d *allpackets.Difference) bool {
 	if mode != "nftables" || os.Getenv("PROXY") == cluster.Chainwalk {
 		return false
 	}
-	switch in, err := inet.ParseInput(d.Packet); {
-	case err != nil:
+	in, err := inet.ParseInput(d.Packet)
+	if err != nil {
 		return false
-	case in.Proto.IsICMP(): // an echo request to a cluster IP is refused
-		return slices.ContainsFunc(d.DecidedAfter, func(rule string) bool { return strings.Contains(rule, "@cluster-ips reject") })
-	default: // an endpoint whose slice names no node, and that calls itself, is not masqueraded
-		return slices.ContainsFunc(d.DecidedAfter, func(rule string) bool { return strings.Contains(rule, "chainwalk-sentinel") })
+	}
+	decides := func(rules []string, part string) bool {
+		return slices.ContainsFunc(rules, func(rule string) bool { return strings.Contains(rule, part) })
+	}
+	switch {
+	case in.Proto.IsICMP() && decides(d.DecidedAfter, "@cluster-ips reject"):
+		return true // an echo request to a cluster IP is refused
+	case decides(d.DecidedBefore, "!= @cluster-ips"):
+		return true // ServiceCIDRs that kube-proxy heard of after its first sync wait for the next full one
+	default:
+		return decides(d.DecidedAfter, "chainwalk-sentinel") // the slice names no node for the endpoint, which calls itself
 	}
 }
 
