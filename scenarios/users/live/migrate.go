@@ -59,10 +59,16 @@ func (m *migration) walk(ctx context.Context) error {
 	if err := m.compare(ctx); err != nil {
 		return err
 	}
-	if err := m.walkMoments(ctx); err != nil || !m.target.AllPackets {
+	if err := m.walkMoments(ctx); err != nil {
 		return err
 	}
-	return m.allPackets(ctx)
+	if m.target.AllPackets {
+		if err := m.allPackets(ctx); err != nil {
+			return err
+		}
+	}
+	m.sayBack()
+	return nil
 }
 
 // migration is a Migration in the making.
@@ -72,12 +78,18 @@ type migration struct {
 	before, after *exam
 	// bare are the nodes when the new kube-proxy has started, and has not synced.
 	bare map[string]*packetsim.Host
+	// back are the nodes after the way back.
+	back map[string]*packetsim.Host
 	// configs are the new configurations of the nodes that change.
 	configs map[string]*kubeproxyconfig.KubeProxyConfiguration
 	errands []errand
 	// was are the fates before of the errands that were tried, by their place.
 	was map[int]past
-	out *Migration
+	// otherwise is the first way that was otherwise than before at the last moment, in words, and opaque counts those there that met a rule
+	// that is not walked.
+	otherwise string
+	opaque    int
+	out       *Migration
 }
 
 func newMigration(c *Cluster, to Target) *migration {
@@ -304,9 +316,10 @@ func (m *migration) takeReports() {
 	}
 }
 
-// allPackets judges all packets of the nodes that change.
+// allPackets judges all packets of the nodes that change, after the change and after the way back.
 func (m *migration) allPackets(ctx context.Context) error {
 	promised := sync.OnceValues(func() (map[string]*packetsim.Host, error) { return m.hostsAfter(m.before, m.configsBefore(), true) })
+	last := &m.out.Moments[len(m.out.Moments)-1]
 	var ranges []netip.Prefix
 	for _, r := range manifest.Of[*networkingv1.ServiceCIDR](m.cluster.Objects) {
 		ranges = append(ranges, oracle.Ranges(r.Spec.CIDRs)...)
@@ -321,7 +334,7 @@ func (m *migration) allPackets(ctx context.Context) error {
 		}
 		n := explained.Node{
 			Name: node.Name, Modes: [2]oracle.Mode{oracle.Mode(node.From), oracle.Mode(node.To)}, Ranges: ranges, Objects: m.cluster.Objects,
-			Bare: func() (*packetsim.Host, error) { return m.bare[node.Name], nil },
+			Bare: func() (*packetsim.Host, error) { return m.bare[node.Name], nil }, Back: m.back[node.Name],
 			Promised: func() (*packetsim.Host, error) {
 				hosts, err := promised()
 				return hosts[node.Name], err
@@ -331,6 +344,7 @@ func (m *migration) allPackets(ctx context.Context) error {
 			why := fmt.Sprintf("it has %d devices, and of more than %d this takes minutes (--all-packets compares them)", devices,
 				m.target.MostDevices)
 			m.out.AllPackets = append(m.out.AllPackets, *explained.NotCompared(node.Name, why))
+			last.AllPackets = append(last.AllPackets, *explained.NotCompared(node.Name, why))
 			continue
 		}
 		book := names.New(m.cluster.Objects)
@@ -343,11 +357,12 @@ func (m *migration) allPackets(ctx context.Context) error {
 		}
 		n.FirstOnly = config == nil || len(config.NodePortAddresses) == 0
 		n.Alone = func() (*packetsim.Host, error) { return m.alone(node.Name, config) }
-		answer, err := explained.Judge(&n)
+		answer, back, err := explained.Judge(&n)
 		if err != nil {
 			return fmt.Errorf("all packets of %s: %w", node.Name, err)
 		}
 		m.out.AllPackets = append(m.out.AllPackets, *answer)
+		last.AllPackets = append(last.AllPackets, *back)
 	}
 	return nil
 }

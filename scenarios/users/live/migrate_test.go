@@ -337,6 +337,10 @@ func TestMigrationAsAPage(t *testing.T) {
 	for i := range m.AllPackets {
 		assert.Contains(t, page.String(), "of "+m.AllPackets[i].Node+": "+m.AllPackets[i].Answer)
 	}
+	for i := range m.Moments[3].AllPackets {
+		all := &m.Moments[3].AllPackets[i]
+		assert.Contains(t, page.String(), "All packets of "+all.Node+": "+all.Answer)
+	}
 	assert.Contains(t, page.String(), "The way before")
 	assert.Contains(t, page.String(), "The way after")
 	assert.Contains(t, page.String(), "service shop/", "objects have their names")
@@ -350,7 +354,10 @@ func TestMigrationAsAPage(t *testing.T) {
 			DecidedBefore: []string{text}, DecidedAfter: []string{text}}
 		m := &Migration{
 			Answer: text, Nodes: []MigratedNode{{Name: text, Why: text}}, Notes: []string{text}, Unjudged: []Unjudged{{Why: text}},
-			Doubts: []Doubt{{Doubt: packetsim.Doubt{Unless: text, See: text}}}, Moments: []Moment{{Name: text, Says: text}},
+			Doubts: []Doubt{{Doubt: packetsim.Doubt{Unless: text, See: text}}},
+			Moments: []Moment{{Name: text, Says: text, AllPackets: []explained.Answer{
+				{Node: text, Answer: text, Kinds: 1, Findings: []explained.Finding{kind}, Unknown: []string{text}},
+			}}},
 			Findings: []Moved{{Clause: text, Says: text, Sentence: text, Document: text, Services: []string{text}, Set: text, Ways: 1,
 				Cause:   cause.Cause{Code: cause.Code(text), Says: text},
 				Example: &MovedPacket{Packet: text, Before: text, After: text, WayBefore: []string{text}, WayAfter: []string{text}}}},

@@ -365,6 +365,7 @@ func keepsSource(t *testing.T, c *Cluster, s *corev1.Service, version string) bo
 // TestThereAndBackIsAsBefore has the law of the cluster after a change: after the way back all packets of a node are treated as by the
 // rules that were recorded of kube-proxy itself, and a second round changes nothing at all. But for packets to loopback addresses from
 // elsewhere where the rule that leads to KUBE-FIREWALL stood first: it outlives the change, and kube-proxy writes its own before it.
+// The answer says so (TestTheWayBackSaysWhetherTheNodeIsAsItWas).
 func TestThereAndBackIsAsBefore(t *testing.T) {
 	for _, tools := range []string{"legacy", "nft"} {
 		t.Run(tools, func(t *testing.T) {

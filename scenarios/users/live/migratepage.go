@@ -88,7 +88,12 @@ func kindOf(k *explained.Finding) dom.Part {
 // item is the moment in a list.
 func (m *Moment) item() dom.Part {
 	return dom.Element("li", dom.Element("b", dom.Text(m.Name)), dom.Text(": "+m.summary()),
-		dom.If(m.Says != "", dom.Element("br"), dom.Text(m.Says)))
+		dom.If(m.Says != "", dom.Element("br"), dom.Text(m.Says)),
+		dom.Each(m.AllPackets, func(a *explained.Answer) dom.Part {
+			return dom.If(a.Kinds+len(a.Unknown) > 0, dom.Element("details.source",
+				dom.Element("summary", dom.Textf("All packets of %s: %s", a.Node, a.Answer)),
+				dom.Each(a.Findings, kindOf), page.Listed("Cannot say", a.Unknown, page.Item)))
+		}))
 }
 
 // moved is one difference.

@@ -47,7 +47,7 @@ func (p *printer) allNodes(all []explained.Answer) {
 	kinds := 0
 	for i := range all {
 		if a := &all[i]; p.verbose || len(a.Findings)+len(a.Unknown)+a.WrongBefore > 0 || a.Skipped != "" {
-			p.allPackets(a)
+			p.allPackets("", a)
 		} else {
 			names, kinds = append(names, a.Node), kinds+a.Kinds
 		}
@@ -61,9 +61,9 @@ func (p *printer) allNodes(all []explained.Answer) {
 	}
 }
 
-// allPackets prints what becomes of all packets of a node.
-func (p *printer) allPackets(a *explained.Answer) {
-	p.printf("all packets of %s: %s\n", a.Node, a.Answer)
+// allPackets prints what becomes of all packets of a node, and first when.
+func (p *printer) allPackets(when string, a *explained.Answer) {
+	p.printf("%sall packets of %s: %s\n", when, a.Node, a.Answer)
 	for i := range a.Covered {
 		c := &a.Covered[i]
 		if p.verbose {
@@ -197,6 +197,11 @@ func (p *printer) moment(m *Moment) {
 	p.printf("  %s: %s\n", m.Name, m.summary())
 	if m.Says != "" {
 		p.printf("      %s\n", m.Says)
+	}
+	for i := range m.AllPackets {
+		if all := &m.AllPackets[i]; p.verbose && all.Kinds+len(all.Unknown) > 0 {
+			p.allPackets("\nafter the way back, ", all)
+		}
 	}
 }
 

@@ -130,6 +130,9 @@ type Moment struct {
 	Established int    `json:"established"`
 	Broken      int    `json:"broken"`
 	Says        string `json:"says"`
+	// AllPackets is what becomes of all packets of each node that was walked, beside what became of them before. Only the way back has it, if
+	// all packets were asked for. All kinds that differ are findings there: no clause allows them.
+	AllPackets []explained.Answer `json:"allPackets,omitempty"`
 }
 
 // MigrationState is the answer of a Migration in a word.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -26,19 +27,18 @@ func (m *migration) walkMoments(ctx context.Context) error {
 		"what the findings and the documented differences tell"); err != nil {
 		return err
 	}
-	back, err := m.hostsAfter(m.before, m.configs, true)
-	if err != nil {
+	if m.back, err = m.hostsAfter(m.before, m.configs, true); err != nil {
 		return err
 	}
 	old := m.configsBefore()
 	for _, object := range m.cluster.nodes() {
-		if config := old[object.Name]; config != nil && back[object.Name] != nil {
-			if err := m.start(back[object.Name], object, config, true); err != nil {
+		if config := old[object.Name]; config != nil && m.back[object.Name] != nil {
+			if err := m.start(m.back[object.Name], object, config, true); err != nil {
 				return err
 			}
 		}
 	}
-	return m.moment(ctx, "the way back: the old kube-proxy has started again, and has synced", back, m.before, "the node is as it was")
+	return m.moment(ctx, "the way back: the old kube-proxy has started again, and has synced", m.back, m.before, "")
 }
 
 // moment walks the packets through hosts.
@@ -52,6 +52,7 @@ func (m *migration) moment(ctx context.Context, name string, hosts map[string]*p
 
 func (m *migration) momentOf(ctx context.Context, name string, l *lab, by *exam, says string) error {
 	out := Moment{Name: name, Says: says}
+	m.otherwise, m.opaque = "", 0
 	for i, p := range m.errands {
 		was, tried := m.was[i]
 		if !tried || p.act != actConnect && p.act != actLive {
@@ -63,20 +64,26 @@ func (m *migration) momentOf(ctx context.Context, name string, l *lab, by *exam,
 		_, ways, err := m.try(by, l, p)
 		var opaque *packetsim.OpaqueError
 		if errors.As(err, &opaque) {
+			m.opaque++
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		is := distributionOf(ways)
+		same := was.fates.same(is)
+		if !same && m.otherwise == "" {
+			m.otherwise = thenAndNow(p.String(), was.fates.String(), is.String())
+		}
 		if p.act == actLive {
 			out.Established++
-			if !was.fates.same(distributionOf(ways)) {
+			if !same {
 				out.Broken++
 			}
 			continue
 		}
 		out.Ways++
-		if !was.fates.same(distributionOf(ways)) {
+		if !same {
 			out.Otherwise++
 		}
 		if was.served && !served(ways) {
@@ -95,4 +102,90 @@ func (m *migration) established() (count int) {
 		}
 	}
 	return count
+}
+
+// thenAndNow is an example of a packet that has another fate than before.
+func thenAndNow(packet, before, now string) string {
+	return fmt.Sprintf("%s (before: %s; now: %s)", packet, before, now)
+}
+
+// sayBack says of the last moment, the way back, whether the nodes are as they were. It is known only if all packets of them were compared.
+func (m *migration) sayBack() {
+	back := &m.out.Moments[len(m.out.Moments)-1]
+	one := len(m.configs) == 1
+	changed, open := m.changedBack(back), m.openBack(back)
+	switch {
+	case changed != "" && one:
+		back.Says = "the node is not as it was: " + changed
+	case changed != "":
+		back.Says = "not all nodes are as they were: " + changed
+	case open != "":
+		back.Says = "the ways that were walked are as they were"
+	case one:
+		back.Says = "the node is as it was"
+	default:
+		back.Says = "all nodes are as they were"
+	}
+	back.Says += prefixed("; ", open)
+}
+
+// changedBack is what is otherwise after the way back than before the change, with a packet; empty: nothing is.
+func (m *migration) changedBack(back *Moment) string {
+	var parts, nodes []string
+	kinds, example := 0, m.otherwise
+	for i := range back.AllPackets {
+		all := &back.AllPackets[i]
+		if all.Kinds == 0 {
+			continue
+		}
+		kinds, nodes = kinds+all.Kinds, append(nodes, all.Node)
+		if len(nodes) == 1 && len(all.Findings) > 0 {
+			f := &all.Findings[0] // the likeliest
+			example = thenAndNow(f.Packet, f.Before, f.After)
+		}
+	}
+	for _, part := range []struct {
+		n          int
+		word, more string
+	}{{back.Otherwise, "way", ""}, {back.Broken, "packet", " of established connections"}, {kinds, "kind", " of packets on " + few(nodes)}} {
+		if part.n > 0 {
+			parts = append(parts, plural(part.n, part.word)+part.more)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	verb := " fare"
+	if back.Otherwise+back.Broken+kinds == 1 {
+		verb = " fares"
+	}
+	return strings.Join(parts, " and ") + verb + " otherwise than before" + prefixed(", such as ", example)
+}
+
+// openBack is what was not compared after the way back; empty: everything was.
+func (m *migration) openBack(back *Moment) string {
+	var parts, skipped []string
+	unknown, why := 0, ""
+	for i := range back.AllPackets {
+		all := &back.AllPackets[i]
+		if all.Skipped != "" {
+			skipped = append(skipped, all.Node)
+		}
+		if unknown += len(all.Unknown); why == "" && all.Open() {
+			why = all.Unknown[0]
+		}
+	}
+	if m.opaque > 0 {
+		parts = append(parts, plural(m.opaque, "way")+" could not be walked")
+	}
+	switch {
+	case !m.target.AllPackets:
+		parts = append(parts, "all packets were not compared")
+	case len(skipped) > 0:
+		parts = append(parts, "all packets of "+few(skipped)+" were not compared")
+	}
+	if unknown > 0 {
+		parts = append(parts, fmt.Sprintf("of %s of packets it cannot be said: %s", plural(unknown, "kind"), why))
+	}
+	return strings.Join(parts, "; ")
 }

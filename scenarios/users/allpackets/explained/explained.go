@@ -4,6 +4,7 @@
 package explained
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -34,6 +35,8 @@ type Node struct {
 	// Bare is the node without rules of a kube-proxy, Promised with those that the kube-proxy before writes for the objects, and Alone with
 	// no rules but those of the kube-proxy in mode nftables. They are asked for if they are needed.
 	Bare, Promised, Alone func() (*packetsim.Host, error)
+	// Back is the node after the way back; nil: that is not asked.
+	Back *packetsim.Host
 }
 
 // Classes are the classes of packets that are compared.
@@ -92,27 +95,52 @@ type Finding struct {
 // Open says that it cannot be said of some packets what becomes of them.
 func (a *Answer) Open() bool { return len(a.Unknown) > 0 }
 
-// Judge judges all packets of a node.
-func Judge(n *Node) (*Answer, error) {
-	j := judge{
-		n: n, out: &Answer{Node: n.Name, Covered: []Covered{}, Findings: []Finding{}}, kinds: map[string]*kind{},
-		leftOut: map[string]bool{}, unknown: map[string]bool{}, clauses: clausesOf(n),
+// Judge judges all packets of a node. What becomes of them after the way back is put beside what became of them before, too, and all kinds
+// that differ are findings there: no clause counts; nil if it is not asked.
+func Judge(n *Node) (after, back *Answer, err error) {
+	there := newJudge(n, clausesOf(n))
+	var again *judge
+	if n.Back != nil {
+		own := *n
+		own.Sides[1].Host = n.Back
+		again = newJudge(&own, &clauses{nftables: -1})
+		again.back = true
 	}
 	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		for _, class := range Classes() {
-			c := comparison{judge: &j, family: family, class: class}
+			c := comparison{judge: there, family: family, class: class}
 			if err := c.compare(); err != nil {
-				return nil, err
+				return nil, nil, err
+			}
+			if again == nil {
+				continue
+			}
+			c = comparison{judge: again, family: family, class: class, fates: [2]*forall.Fates{c.fates[0]}}
+			if err := c.compare(); err != nil {
+				return nil, nil, err
 			}
 		}
 	}
-	j.conclude()
-	return j.out, nil
+	there.conclude()
+	if again == nil {
+		return there.out, nil, nil
+	}
+	again.conclude()
+	return there.out, again.out, nil
+}
+
+func newJudge(n *Node, c *clauses) *judge {
+	return &judge{
+		n: n, out: &Answer{Node: n.Name, Covered: []Covered{}, Findings: []Finding{}}, kinds: map[string]*kind{},
+		leftOut: map[string]bool{}, unknown: map[string]bool{}, clauses: c,
+	}
 }
 
 // judge is an Answer in the making.
 type judge struct {
-	n                *Node
+	n *Node
+	// back says that the second side is the node after the way back.
+	back             bool
 	out              *Answer
 	clauses          *clauses
 	kinds            map[string]*kind
@@ -145,9 +173,11 @@ type comparison struct {
 // whether the rules before were those that the objects ask for only if that matters.
 func (c *comparison) compare() error {
 	for i := range c.n.Sides {
-		var ok bool
-		if c.fates[i], ok = c.of(c.n.Sides[i].Host); !ok {
-			return nil
+		if c.fates[i] == nil { // that before may be worked out
+			var ok bool
+			if c.fates[i], ok = c.of(c.n.Sides[i].Host); !ok {
+				return nil
+			}
 		}
 		for _, why := range c.fates[i].Unmodelled() {
 			c.notModelled(forall.Fate{Unmodelled: why})
@@ -156,12 +186,16 @@ func (c *comparison) compare() error {
 	if c.fates[0].Equal(c.fates[1]) {
 		return nil
 	}
-	kinds, err := c.told(c.n.Bare)
+	var others []func() (*packetsim.Host, error)
+	if !c.back {
+		others = append(others, c.n.Bare)
+	}
+	kinds, err := c.told(others...)
 	if err != nil {
 		return err
 	}
 	for _, k := range kinds {
-		if (k.verdict == verdict{}) {
+		if !c.back && (k.verdict == verdict{}) {
 			if kinds, err = c.told(c.n.Bare, c.n.Promised, c.n.Alone); err != nil {
 				return err
 			}
@@ -266,7 +300,11 @@ func (j *judge) conclude() {
 	out := j.out
 	covered := map[string]*Covered{}
 	least := map[string]int{}
-	for _, key := range slices.Sorted(maps.Keys(j.kinds)) {
+	keys := slices.Sorted(maps.Keys(j.kinds))
+	if j.back { // the likeliest packet comes first
+		slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(j.kinds[a].cost, j.kinds[b].cost) })
+	}
+	for _, key := range keys {
 		k := j.kinds[key]
 		out.Kinds++
 		told, err := allpackets.Tell(j.n.Sides, &k.found, 0)
@@ -314,6 +352,8 @@ func (j *judge) words() string {
 	}
 	text := "all packets are treated alike"
 	switch {
+	case j.back && out.Kinds > 0:
+		text = kindsOf(out.Kinds) + " of packets are treated differently"
 	case covered > 0 && len(parts) == 0:
 		text = kindsOf(out.Kinds) + " of packets are treated differently, all as the specification says"
 	case covered > 0:
