@@ -18,7 +18,7 @@ import (
 // bench is a cluster that scenarios are run on, one after the other.
 type bench struct {
 	cluster  *cluster.Cluster
-	machines cluster.Machines
+	machines beside.Machines
 	kind     *kind.Backend
 	backend  *beside.Backend
 }
@@ -113,7 +113,7 @@ func (r *run) unpredicted() string {
 // connect takes the cluster into the hands of the backend. Place is the number of the cluster, and none says why nothing can be predicted.
 func (b *bench) connect(ctx context.Context, place int, none string) error {
 	var err error
-	if b.machines, err = b.cluster.Machines(ctx); err != nil {
+	if b.machines, err = beside.MachinesOf(ctx, b.cluster); err != nil {
 		return err
 	}
 	if b.kind, err = kind.New(ctx, b.cluster, kind.Options{Place: place}); err != nil {

@@ -46,7 +46,8 @@ func need(t *testing.T) {
 	}
 }
 
-// proxy is the proxy of the clusters. The kube-proxy is the one that was built for the node image here; where none was, the node image's own.
+// proxy is the proxy of the clusters. The kube-proxy is the one that was built for the node image here; where none was, it is the node
+// image's own.
 func proxy(t *testing.T) cluster.Proxy {
 	t.Helper()
 	p := cluster.Proxy{Name: cmp.Or(os.Getenv("PROXY"), cluster.KubeProxy)}
@@ -72,7 +73,7 @@ type bench struct {
 	*beside.Backend
 	t         *testing.T
 	cluster   *cluster.Cluster
-	machines  cluster.Machines
+	machines  beside.Machines
 	chainwalk string // the program
 	folder    string // where what is foretold and seen is left, for people
 	// foretold are the nodes after the last change as they were foretold before it, nil before the first one.
@@ -114,7 +115,7 @@ func newBench(t *testing.T, chainwalk, mode string, place int) *bench {
 	require.NoError(t, err)
 	atEnd(t, b.cluster.Close)
 	lasting := context.WithoutCancel(t.Context()) // until they are closed
-	b.machines, err = b.cluster.Machines(lasting)
+	b.machines, err = beside.MachinesOf(lasting, b.cluster)
 	require.NoError(t, err)
 	atEnd(t, func(context.Context) error { return b.machines.Close() })
 	backend, err := kind.New(lasting, b.cluster, kind.Options{Place: place})

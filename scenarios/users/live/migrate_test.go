@@ -408,8 +408,8 @@ func TestMigrateBetweenVersions(t *testing.T) {
 	}
 }
 
-// A node that never ran mode iptables does not route packets with loopback addresses. Afterwards it does, and kube-proxy guards its loopback
-// addresses; if a rule of somebody else lets new packets through to them, that is a finding.
+// A node that never ran mode iptables does not route packets with loopback addresses. Afterwards it does, and kube-proxy guards its
+// loopback addresses; if a rule of somebody else lets new packets through to them, that is a finding.
 func TestMigrateToModeIPTablesRoutesLoopbackAddresses(t *testing.T) {
 	fresh := after(t, recorded(t, "nft", migratedNode), manifest.ModeNFTables)
 	fresh.Snapshots[0].IPTables = nil

@@ -33,11 +33,14 @@ func TestTheWayBackSaysWhetherTheNodeIsAsItWas(t *testing.T) {
 		says    string // as a regular expression
 	}{
 		"the kubelet's guard stood before kube-proxy's rules": {
-			recorded(t, "legacy", migratedNode), `^the node is not as it was: 4 kinds of packets on demo-worker fare otherwise than before, such as ` +
+			recorded(t, "legacy", migratedNode),
+			`^the node is not as it was: 4 kinds of packets on demo-worker fare otherwise than before, such as ` +
 				`tcp [0-9.:]+ > 127\.0\.0\.1:30946 in eth0 \(before: drop; now: accept local\)$`,
 		},
-		"the guard stood behind them":     {recorded(t, "nft", migratedNode), "^the node is as it was$"},
-		"it has never run the other mode": {closed(t), `^the node is not as it was: [0-9]+ kinds of packets .* such as tcp 127\.0\.0\.1:40000 > `},
+		"the guard stood behind them": {recorded(t, "nft", migratedNode), "^the node is as it was$"},
+		"it has never run the other mode": {
+			closed(t), `^the node is not as it was: [0-9]+ kinds of packets .* such as tcp 127\.0\.0\.1:40000 > `,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := migrated(t, row.cluster, Target{AllPackets: true})

@@ -1,10 +1,11 @@
-package cluster
+package beside
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
@@ -12,10 +13,15 @@ import (
 // Machines are the relays of the nodes and of the container outside, by name.
 type Machines map[string]*probe.Client
 
-// Machines opens a relay to each machine.
-func (c *Cluster) Machines(ctx context.Context) (Machines, error) {
-	m := Machines{}
-	for _, name := range append(c.nodeNames(), c.outside.Name) {
+var _ Snapshots = Machines{}
+
+// MachinesOf opens a relay to each machine of a cluster.
+func MachinesOf(ctx context.Context, c *cluster.Cluster) (Machines, error) {
+	m, names := Machines{}, []string{c.Outside().Name}
+	for _, node := range c.Nodes() {
+		names = append(names, node.Name)
+	}
+	for _, name := range names {
 		stream, err := c.Relay(ctx, name)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("relay of %s: %w", name, err), m.Close())
