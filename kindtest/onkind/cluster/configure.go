@@ -144,7 +144,7 @@ func (p *nodeProxies) Configure(ctx context.Context, byNode map[string]*kubeprox
 // ChangeMode has the proxies of all nodes start anew in another mode with the configurations that they have, and returns when they have
 // synced. Proxies that start later have this mode, too.
 func (p *nodeProxies) ChangeMode(ctx context.Context, mode string) error {
-	if err := p.mayChange(p.nodeNames()); err != nil {
+	if err := p.mayChange(p.nodeNames()); err != nil || mode == p.config.Proxy.Mode {
 		return err
 	}
 	files, was := maps.Clone(p.files), p.config.Proxy.Mode
@@ -154,9 +154,6 @@ func (p *nodeProxies) ChangeMode(ctx context.Context, mode string) error {
 			p.files, p.config.Proxy.Mode = files, was
 			return err
 		}
-	}
-	if mode == was {
-		return nil
 	}
 	return p.restart(ctx, p.nodeNames(), files)
 }

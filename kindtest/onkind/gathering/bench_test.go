@@ -34,18 +34,6 @@ const (
 	virtualIP          = "10.96.77.7"
 )
 
-// need skips a test that was not asked to make a cluster.
-func need(t *testing.T) {
-	t.Helper()
-	switch asked := os.Getenv(variable); asked {
-	case "":
-		t.Skipf("set %s=1 to make a kind cluster with Docker (make gather-e2e)", variable)
-	case "1":
-	default:
-		t.Fatalf("%s is %q: want 1 to make a kind cluster, or nothing to skip its tests", variable, asked)
-	}
-}
-
 // bench is a cluster with what the tests need of it.
 type bench struct {
 	*cluster.Cluster

@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/users/gather"
 	"github.com/chainwalk/chainwalk/scenarios/users/live"
@@ -25,7 +26,7 @@ import (
 
 // TestGatheringFromACluster makes a cluster and does there what the page of gathering says.
 func TestGatheringFromACluster(t *testing.T) {
-	need(t)
+	kerneltest.Asked(t, variable, "make a kind cluster with Docker (make gather-e2e)")
 	b := newBench(t)
 	t.Run("a sound cluster", func(t *testing.T) { soundCluster(t, b) })
 	t.Run("three faults are named on their nodes", func(t *testing.T) { threeFaults(t, b) })

@@ -34,18 +34,6 @@ import (
 
 const variable = "CHAINWALK_MIGRATION"
 
-// need skips a test that was not asked to make clusters.
-func need(t *testing.T) {
-	t.Helper()
-	switch asked := os.Getenv(variable); asked {
-	case "":
-		t.Skipf("set %s=1 to make kind clusters with Docker (make migrate-e2e)", variable)
-	case "1":
-	default:
-		t.Fatalf("%s is %q: want 1 to make kind clusters, or nothing to skip its tests", variable, asked)
-	}
-}
-
 // proxy is the proxy of the clusters. The kube-proxy is the one that was built for the node image here; where none was, it is the node
 // image's own.
 func proxy(t *testing.T) cluster.Proxy {
@@ -99,8 +87,8 @@ func built(t *testing.T) string {
 	return path
 }
 
-// newBench makes a cluster with a proxy in a mode. Place tells clusters apart that are there at the same time.
-func newBench(t *testing.T, chainwalk, mode string, place int) *bench {
+// newBench makes a cluster with a proxy in a mode, until the end of the test.
+func newBench(t *testing.T, chainwalk, mode string) *bench {
 	t.Helper()
 	root, err := overlay.Root()
 	require.NoError(t, err)
@@ -118,7 +106,7 @@ func newBench(t *testing.T, chainwalk, mode string, place int) *bench {
 	b.machines, err = beside.MachinesOf(lasting, b.cluster)
 	require.NoError(t, err)
 	atEnd(t, func(context.Context) error { return b.machines.Close() })
-	backend, err := kind.New(lasting, b.cluster, kind.Options{Place: place})
+	backend, err := kind.New(lasting, b.cluster, kind.Options{})
 	require.NoError(t, err)
 	atEnd(t, backend.Close)
 	b.Backend = beside.New(backend, b, "")
