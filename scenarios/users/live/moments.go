@@ -129,7 +129,8 @@ func (m *migration) sayBack() {
 	back.Says += prefixed("; ", open)
 }
 
-// changedBack is what is otherwise after the way back than before the change, with a packet; empty: nothing is.
+// changedBack says how many ways and packets fare otherwise after the way back than before the change, and names one of them. It is empty
+// if none does.
 func (m *migration) changedBack(back *Moment) string {
 	var parts, nodes []string
 	kinds, example := 0, m.otherwise
@@ -162,7 +163,7 @@ func (m *migration) changedBack(back *Moment) string {
 	return strings.Join(parts, " and ") + verb + " otherwise than before" + prefixed(", such as ", example)
 }
 
-// openBack is what was not compared after the way back; empty: everything was.
+// openBack says what was not compared after the way back. It is empty if everything was.
 func (m *migration) openBack(back *Moment) string {
 	var parts, skipped []string
 	unknown, why := 0, ""

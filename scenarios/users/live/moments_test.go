@@ -66,7 +66,7 @@ func TestTheWayBackSaysWhetherTheNodeIsAsItWas(t *testing.T) {
 	}
 }
 
-// TestTheWayBackSaysNoMoreThanItKnows says what was compared where not all packets were, and what is otherwise wherever that is seen.
+// TestTheWayBackSaysNoMoreThanItKnows: if not all packets were compared, the moment says which were. If some fare otherwise, it names them.
 func TestTheWayBackSaysNoMoreThanItKnows(t *testing.T) {
 	const walked = "the ways that were walked are as they were; "
 	c := recorded(t, "legacy", migratedNode)
