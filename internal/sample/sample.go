@@ -1,7 +1,9 @@
 // Package sample tells long tests how many of their cases to take.
 //
 // `go test ./...` is what people run while they work, and what CI runs on each commit. A test that does the same with hundreds of scenario
-// files or seeds takes every nth of them there, always the same ones. With CHAINWALK_ALL set (`make test-all`) it takes all of them.
+// files or seeds takes every nth of them there, always the same ones. With CHAINWALK_ALL set (`make test-all`) it takes all of them. CI takes
+// other ones with each commit (CHAINWALK_PART): four commits in a row take every fourth case from the first, the second, the third and the
+// fourth on.
 //
 // A test takes a sample only if something else has the rest: a make target that CI runs too, or one that is run by hand before a release.
 //
@@ -23,7 +25,8 @@ import (
 // not what a program asks before its tests begin, and would print what it has kept of a run with fewer cases.
 func takesAll() bool { return os.Getenv("CHAINWALK_ALL") != "" }
 
-// Every is n if a test takes a part of its cases, and 1 if it takes all: of every so many cases it takes one.
+// Every is n if a test takes a part of its cases, and 1 if it takes all. It is for tests that count their cases; those that list them ask
+// Takes or Some.
 func Every(n int) int {
 	if takesAll() {
 		return 1
@@ -31,8 +34,25 @@ func Every(n int) int {
 	return n
 }
 
-// Some are every nth of the cases, with the first one, or all of them.
-func Some[T any](all []T, n int) []T { return Nth(all, Every(n)) }
+// Takes reports whether a test that takes one of every n of its cases takes case i, counted from 0. The test fails if CHAINWALK_PART is not
+// as InPart has it.
+func Takes(t testing.TB, i, n int) bool {
+	t.Helper()
+	k, parts := part(t)
+	return takesAll() || i%n == (k-1)*n/parts%n
+}
+
+// Some are the cases that Takes takes of a list, one of every n.
+func Some[T any](t testing.TB, all []T, n int) []T {
+	t.Helper()
+	var out []T
+	for i, c := range all {
+		if Takes(t, i, n) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
 
 // Nth are every nth of the cases, with the first one.
 func Nth[T any](all []T, n int) []T {
@@ -47,24 +67,31 @@ func Nth[T any](all []T, n int) []T {
 // in turn, and the run takes the Kth. Without it a run takes all. The test fails if it is anything else.
 func InPart(t testing.TB, i int) bool {
 	t.Helper()
-	in, err := inPart(os.Getenv("CHAINWALK_PART"), i)
+	k, parts := part(t)
+	return i%parts == k-1
+}
+
+// part is the part that a run takes, counted from 1, and of how many: 1 of 1 is all.
+func part(t testing.TB) (k, parts int) {
+	t.Helper()
+	k, parts, err := parsePart(os.Getenv("CHAINWALK_PART"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return in
+	return k, parts
 }
 
-func inPart(part string, i int) (bool, error) {
+func parsePart(part string) (k, parts int, err error) {
 	if part == "" {
-		return true, nil
+		return 1, 1, nil
 	}
 	number, of, isPart := strings.Cut(part, "/")
 	k, wrong := strconv.Atoi(number)
-	n, alsoWrong := strconv.Atoi(of)
-	if !isPart || wrong != nil || alsoWrong != nil || k < 1 || k > n {
-		return false, fmt.Errorf(`CHAINWALK_PART is %q: want K/N with 1 <= K <= N, as in "1/4", or nothing`, part)
+	parts, alsoWrong := strconv.Atoi(of)
+	if !isPart || wrong != nil || alsoWrong != nil || k < 1 || k > parts {
+		return 0, 0, fmt.Errorf(`CHAINWALK_PART is %q: want K/N with 1 <= K <= N, as in "1/4", or nothing`, part)
 	}
-	return i%n == k-1, nil
+	return k, parts, nil
 }
 
 // Whole reports whether a run takes all of what CI takes in parts.

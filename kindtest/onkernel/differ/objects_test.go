@@ -19,7 +19,10 @@ import (
 // which each reads what the last one has written. The tools must say the same: no input that they accept makes a state that cannot be read.
 func TestObjectsAreReadAsTheyWereWritten(t *testing.T) {
 	race.OneGoroutine(t)
-	for seed := uint64(0); seed < 30; seed += uint64(sample.Every(3)) {
+	for seed := range uint64(30) {
+		if !sample.Takes(t, int(seed), 4) {
+			continue
+		}
 		for _, tool := range []string{"ipset", "nfacct"} {
 			t.Run(fmt.Sprint(tool, " ", seed), func(t *testing.T) {
 				steps := drawnSession(seed, tool)

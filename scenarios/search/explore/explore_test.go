@@ -45,7 +45,7 @@ func TestExplore(t *testing.T) {
 	for _, mode := range modes(t) {
 		all = append(all, allExplorations(depth(t), netfilter.Legacy, mode)...)
 	}
-	for _, e := range race.Some(sample.Some(all, 3), 2) {
+	for _, e := range race.Some(sample.Some(t, all, 4), 2) {
 		t.Run(e.String(), func(t *testing.T) {
 			t.Parallel()
 			report, err := e.run(t.Context())

@@ -30,7 +30,7 @@ func TestLawsHold(t *testing.T) {
 		t.Run(law.Name, func(t *testing.T) {
 			said := slices.DeleteFunc(slices.Clone(all), func(s *scenarios.Scenario) bool { return law.Of(s.WithoutLooks()) == nil })
 			tried := 0
-			for _, s := range race.Some(sample.Some(said, 3), 3) {
+			for _, s := range race.Some(sample.Some(t, said, 4), 3) {
 				if originals[s] == nil {
 					originals[s], err = playOriginal(t.Context(), s, Options{})
 					require.NoError(t, err, s.Pos.File)

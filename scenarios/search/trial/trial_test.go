@@ -20,7 +20,7 @@ func TestShippedScenariosHold(t *testing.T) {
 	all, err := scenarios.Load("../../testdata/cases")
 	require.NoError(t, err)
 	var sum Figures
-	for _, s := range race.Some(sample.Some(all, 4), 3) {
+	for _, s := range race.Some(sample.Some(t, all, 4), 3) {
 		t.Run(s.Name, func(t *testing.T) {
 			report, err := Run(t.Context(), s, Options{})
 			require.NoError(t, err)

@@ -89,7 +89,10 @@ func dropsByPolicyOf(c *Cluster) bool {
 // Whatever a cluster is made of, the doctor finds nothing wrong with what a sound proxier wrote for it. Of a policy DROP, which some of
 // them have, it says that and nothing else.
 func TestNothingIsWrongWithGeneratedClusters(t *testing.T) {
-	for seed := uint64(0); seed < 60; seed += uint64(sample.Every(3)) {
+	for seed := range uint64(60) {
+		if !sample.Takes(t, int(seed), 4) {
+			continue
+		}
 		c := simulated(t, seed)
 		report, err := c.Examine(t.Context())
 		require.NoError(t, err, "seed %d", seed)

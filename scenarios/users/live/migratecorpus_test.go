@@ -42,8 +42,7 @@ func TestMigrateOfShippedCases(t *testing.T) {
 	for _, c := range oracle.Clauses() { // a mode does otherwise, or it is open what becomes of a packet
 		told[c.Name] = c.Mode == oracle.NFTables && c.Sentence != (oracle.Sentence{}) || c.Force == oracle.Unspecified
 	}
-	for i := 0; i < len(all); i += sample.Every(3) {
-		s := all[i]
+	for i, s := range sample.Some(t, all, 4) {
 		resolved, err := scenarios.ResolveWith(s, controller.New)
 		require.NoError(t, err)
 		if oracle.ModeOf(resolved.Configs[resolved.Nodes[0].Name]) != oracle.IPTables {
@@ -81,8 +80,8 @@ func TestMigrateOfShippedCases(t *testing.T) {
 	}
 }
 
-// everyCase is of how many shipped cases one has all packets judged too. At 1 it takes minutes.
-var everyCase = flag.Int("every-case", 24, "judge all packets in one of so many shipped cases")
+// everyCase is of how many cases that are taken one has all packets judged too. At 1 it takes minutes.
+var everyCase = flag.Int("every-case", 8, "judge all packets in one of so many shipped cases that are taken")
 
 // TestClassesAgreeWithAllPackets: where a class of packets fares alike, its packet does on each node that it comes to, of all packets;
 // where it is a finding, some packets of a node are treated differently by no clause, or by the same one.

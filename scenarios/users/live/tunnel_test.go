@@ -67,7 +67,7 @@ func cidrsOf(c *Cluster, node string, v6 bool) []netip.Prefix {
 // TestTunnelsBetweenNodesAreNoFault: a cluster whose nodes send to one another by tunnels is as healthy as it was, also where the tables
 // do not say who is behind a tunnel, and where some nodes have no snapshot.
 func TestTunnelsBetweenNodesAreNoFault(t *testing.T) {
-	for _, kind := range sample.Some([]string{"ipip", "wireguard", "vxlan", "geneve"}, 2) {
+	for _, kind := range sample.Some(t, []string{"ipip", "wireguard", "vxlan", "geneve"}, 4) {
 		for _, nodes := range [][]string{dumpNodes, dumpNodes[1:2]} {
 			name := kind + " " + strings.Join(nodes, " ")
 			cluster := recorded(t, "legacy", nodes...)

@@ -56,7 +56,7 @@ func TestRunsBreakWithinSteps(t *testing.T) {
 	require.NoError(t, err)
 	s.IPTables.Dialects = []netfilter.Dialect{netfilter.Legacy}
 	places := map[string]int{}
-	step := max(race.Every(3), sample.Every(3))
+	step := max(race.Every(4), sample.Every(4))
 	for left := 0; ; left += step {
 		result, wrong, after := patient(t, s, left)
 		if last := result.Checks[len(result.Checks)-1]; last.Expected == `an error with "nothing"` {
