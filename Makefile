@@ -256,10 +256,10 @@ kind-remove: ## delete the clusters that KEEP=1 left (CLUSTER, by default chainw
 	CGO_ENABLED=0 $(GO) run ./kindtest/onkind/e2e -remove $(if $(CLUSTER),-cluster $(CLUSTER))
 
 gather-e2e: ## gather from a kind cluster with the rights of docs/gather.yaml: find planted faults, take each right away in turn, leave nothing behind (docs/gather.md: NODE_IMAGE)
-	CGO_ENABLED=0 CHAINWALK_GATHER=1 NODE_IMAGE=$(NODE_IMAGE) $(GO) test -vet=off -count=1 -timeout 30m -v ./kindtest/onkind/gathering
+	CGO_ENABLED=0 CHAINWALK_GATHER=1 NODE_IMAGE=$(NODE_IMAGE) $(GO) test -tags clusters -vet=off -count=1 -timeout 30m -v ./kindtest/onkind/gathering
 
 migrate-e2e: ## change the mode of kube-proxy on two kind clusters, there and back, and compare each packet and all rules with what migrate foretold (docs/migrate.md: PROXY, NODE_IMAGE)
-	CGO_ENABLED=0 CHAINWALK_MIGRATION=1 PROXY=$(PROXY) NODE_IMAGE=$(NODE_IMAGE) $(GO) test -vet=off -count=1 -timeout 30m -v ./kindtest/onkind/migration
+	CGO_ENABLED=0 CHAINWALK_MIGRATION=1 PROXY=$(PROXY) NODE_IMAGE=$(NODE_IMAGE) $(GO) test -tags clusters -vet=off -count=1 -timeout 30m -v ./kindtest/onkind/migration
 
 kind-join: ## compare the reports REPORTS of make kind-e2e, and list their differences
 	CGO_ENABLED=0 $(GO) run ./kindtest/onkind/e2e -join $(REPORTS)
@@ -274,7 +274,7 @@ kind-binaries: ## build Kubernetes and etcd for the node image and for apiserver
 	$(GO) run ./kindtest/onkind/nodeimage/build -binaries
 
 apiserver-test: kind-binaries ## run the proxier and the scenarios' objects against a real API server on loopback; no test may be skipped
-	CHAINWALK_APISERVER=1 $(RACE) $(GO) test -vet=off -count=1 -timeout 20m ./kindtest/onkind/apiserver
+	CHAINWALK_APISERVER=1 $(RACE) $(GO) test -tags clusters -vet=off -count=1 -timeout 20m ./kindtest/onkind/apiserver
 
 kind-engine: ## start a Docker engine on a machine whose init does not start it; root on Linux
 	$(GO) run ./kindtest/onkind/nodeimage/engine
@@ -318,7 +318,7 @@ SYSTEMS ?= darwin windows
 verify: ## check that go.mod is tidy, the code formatted, generated files are fresh, and that packages with files for other SYSTEMS (darwin windows) compile there
 	$(GO) mod tidy -diff
 	@test -z "$$(gofmt -s -l .)" || { echo "not gofmt-ed (make fmt):"; gofmt -s -l .; exit 1; }
-	$(GO) vet ./...
+	$(GO) vet -tags clusters ./...
 	@for system in $(SYSTEMS); do \
 		echo "GOOS=$$system go vet, of packages with files for other systems"; \
 		GOOS=$$system $(GO) vet $$($(GO) list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./...) || exit; \

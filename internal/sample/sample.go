@@ -1,9 +1,9 @@
 // Package sample tells long tests how many of their cases to take.
 //
 // `go test ./...` is what people run while they work, and what CI runs on each commit. A test that does the same with hundreds of scenario
-// files or seeds takes every nth of them there, always the same ones. With CHAINWALK_ALL set (`make test-all`) it takes all of them. CI takes
-// other ones with each commit (CHAINWALK_PART): four commits in a row take every fourth case from the first, the second, the third and the
-// fourth on.
+// files or seeds takes every nth of them there, always the same ones. With CHAINWALK_ALL set (`make test-all`) it takes all of them.
+// CI takes other ones with each commit (CHAINWALK_PART): four commits in a row take every fourth case from the first, the second, the third
+// and the fourth on.
 //
 // A test takes a sample only if something else has the rest: a make target that CI runs too, or one that is run by hand before a release.
 //

@@ -1,3 +1,5 @@
+//go:build clusters
+
 package apiserver
 
 import (

@@ -1,7 +1,8 @@
+//go:build clusters
+
 package migration
 
 import (
-	_ "embed" // of the scenario
 	"maps"
 	"os"
 	"slices"
@@ -17,47 +18,19 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 	"github.com/chainwalk/chainwalk/scenarios/users/allpackets"
-	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
-
-//go:embed testdata/switch.yaml
-var switching string
-
-// modes are the two modes, the first one first.
-var modes = []struct{ from, to string }{{"iptables", "nftables"}, {"nftables", "iptables"}}
-
-// scenario is the file for a change from a mode to the other, and back.
-func scenario(t *testing.T, from, to string) *scenarios.Scenario {
-	t.Helper()
-	text := strings.NewReplacer("FROM", from, "TO", to).Replace(switching)
-	s, err := scenarios.Read("testdata/switch.yaml", strings.NewReader(text))
-	require.NoError(t, err)
-	return s
-}
-
-// TestScenarioHoldsInMemory: what the file expects of clusters holds in the simulator.
-func TestScenarioHoldsInMemory(t *testing.T) {
-	for _, m := range modes {
-		t.Run("from "+m.from, func(t *testing.T) {
-			result := scenarios.Run(t.Context(), scenario(t, m.from, m.to), sim.Backend{})
-			require.Empty(t, result.Skipped)
-			for i := range result.Checks {
-				c := &result.Checks[i]
-				assert.True(t, c.Passed, "%s %s: %s", c.At, c.Name, c.Wrong)
-			}
-		})
-	}
-}
 
 // TestForetoldIsWhatHappens changes the mode of kube-proxy on two clusters that have the same objects, one in each mode, and changes it
 // back. Each packet of the scenario fares as chainwalk migrate foretold before the change.
 func TestForetoldIsWhatHappens(t *testing.T) {
 	kerneltest.Asked(t, variable, "make kind clusters with Docker (make migrate-e2e)")
 	program := built(t)
-	for _, m := range modes {
-		t.Run("from "+m.from, func(t *testing.T) {
-			b := newBench(t, program, m.from)
-			result := scenarios.Run(t.Context(), scenario(t, m.from, m.to), b)
+	for _, m := range Modes {
+		t.Run("from "+m.From, func(t *testing.T) {
+			s, err := Scenario(m.From, m.To)
+			require.NoError(t, err)
+			b := newBench(t, program, m.From)
+			result := scenarios.Run(t.Context(), s, b)
 			require.Empty(t, result.Skipped)
 			foretold := 0
 			for i := range result.Checks {

@@ -1,4 +1,4 @@
-package question
+package allpackets_test
 
 import (
 	"net/netip"
@@ -10,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/users/allpackets/question"
 )
 
 // TestAQuestionIsOneForEachFamilyAndRange holds what is asked of the fates of each family.
@@ -30,7 +31,7 @@ func TestAQuestionIsOneForEachFamilyAndRange(t *testing.T) {
 		"what is rejected": {v4: []forall.Question{{}}, v6: []forall.Question{{}}, verb: "are rejected"},
 	} {
 		t.Run(text, func(t *testing.T) {
-			q, err := Parse(text, nil, host)
+			q, err := question.Parse(text, nil, host)
 			require.NoError(t, err)
 			assert.Equal(t, row.verb, q.Verb)
 			for family, want := range map[netfilter.Family][]forall.Question{netfilter.IPv4: row.v4, netfilter.IPv6: row.v6} {

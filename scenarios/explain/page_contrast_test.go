@@ -1,7 +1,8 @@
-package page
+package explain_test
 
 import (
 	"math"
+	"os"
 	"regexp"
 	"strconv"
 	"testing"
@@ -32,8 +33,10 @@ func luminance(t *testing.T, colour string) float64 {
 // TestColoursHaveTheContrastOfWCAG: 4.5:1 between a text and every ground that it stands on, 3:1 for edges that say something (WCAG 2.1,
 // AA: 1.4.3 and 1.4.11), light and dark.
 func TestColoursHaveTheContrastOfWCAG(t *testing.T) {
+	style, err := os.ReadFile("page/page.css")
+	require.NoError(t, err)
 	colours := map[string][]string{}
-	for _, m := range regexp.MustCompile(`--([a-z-]+): light-dark\((#[0-9a-f]+), (#[0-9a-f]+)\);`).FindAllStringSubmatch(style, -1) {
+	for _, m := range regexp.MustCompile(`--([a-z-]+): light-dark\((#[0-9a-f]+), (#[0-9a-f]+)\);`).FindAllStringSubmatch(string(style), -1) {
 		colours[m[1]] = m[2:]
 	}
 	grounds := []string{"ground", "sheet", "raised", "gold"}

@@ -1,4 +1,4 @@
-package rapidgen
+package gen_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/search/gen"
+	"github.com/chainwalk/chainwalk/scenarios/search/gen/rapidgen"
 )
 
 // TestSeeds holds the scenario of a seed to the one that rapid makes of it.
@@ -19,7 +20,7 @@ func TestSeeds(t *testing.T) {
 	}
 	for _, o := range []gen.Options{{}, {Modes: true, Steps: 20}, {NFTables: true, Beside: true, FarFlows: true}} {
 		for seed := range uint64(50) {
-			require.Equal(t, text(Scenario(o).Example(int(seed))), text(gen.Example(o, seed)), "seed %d, %+v", seed, o)
+			require.Equal(t, text(rapidgen.Scenario(o).Example(int(seed))), text(gen.Example(o, seed)), "seed %d, %+v", seed, o)
 		}
 	}
 }

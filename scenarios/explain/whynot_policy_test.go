@@ -1,4 +1,4 @@
-package whynot
+package explain_test
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
+	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
@@ -24,7 +25,7 @@ import (
 // The rules are written by hand, with the chains and comments that kube-router v2 (pkg/controllers/netpol) and Calico v3 (felix/rules) give
 // theirs, and without the sets that they keep addresses in: a rule has the address.
 func TestPolicies(t *testing.T) {
-	datadriven.Walk(t, "testdata/policies", func(t *testing.T, path string) {
+	datadriven.Walk(t, "whynot/testdata/policies", func(t *testing.T, path string) {
 		var host *packetsim.Host
 		var objects []manifest.Object
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -46,7 +47,7 @@ func TestPolicies(t *testing.T) {
 				require.NoError(t, err)
 				book := names.New(objects)
 				told := story.Of(result, story.Options{Names: book})
-				said := Question{Objects: objects, Book: book, Host: host, In: in, Outcomes: result.Outcomes}.Policies()
+				said := whynot.Question{Objects: objects, Book: book, Host: host, In: in, Outcomes: result.Outcomes}.Policies()
 				fmt.Fprintf(&out, "%s\n", told.Sentence)
 				for _, u := range said.Unreached {
 					fmt.Fprintf(&out, "  %s: %s\n", u.What, u.Why)

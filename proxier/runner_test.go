@@ -1,4 +1,4 @@
-package runner_test
+package proxier_test
 
 import (
 	"context"

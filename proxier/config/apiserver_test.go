@@ -1,4 +1,4 @@
-package apiserver_test
+package config_test
 
 import (
 	"encoding/json"

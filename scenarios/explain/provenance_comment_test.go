@@ -1,4 +1,4 @@
-package provenance
+package explain_test
 
 import (
 	"net/netip"
@@ -7,12 +7,13 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 // others are names for a test.
 type others struct{}
 
-func (others) ServicePort(ServicePort) ServicePort { return "n/s:p" }
+func (others) ServicePort(provenance.ServicePort) provenance.ServicePort { return "n/s:p" }
 func (others) Policy(namespace, _ string) (otherNamespace, otherName string) {
 	if namespace == "" {
 		return "", "policy"
@@ -39,7 +40,7 @@ func TestCommentsWithOtherNames(t *testing.T) {
 		{"cali-FORWARD", "cali:FUDVBYh1Yr6tVRgq", ""},
 		{"ACME", "kubernetes service portals", ""},
 	} {
-		got, known := WithNames("filter", row.chain, &netfilter.Fact{Comment: row.comment}, others{})
+		got, known := provenance.WithNames("filter", row.chain, &netfilter.Fact{Comment: row.comment}, others{})
 		assert.Equal(t, row.want, got, row.comment)
 		assert.Equal(t, row.want != "", known, row.comment)
 	}
@@ -50,16 +51,16 @@ func TestWhichPartOfAChainsNameIsEverybodys(t *testing.T) {
 		"INPUT", "KUBE-SERVICES", "KUBE-MARK-MASQ", "KUBE-ROUTER-INPUT", "cali-FORWARD", "cali-from-wl-dispatch", "DOCKER", "DOCKER-USER",
 		"DOCKER_OUTPUT", "CNI-HOSTPORT-DNAT", "FLANNEL-FWD", "ufw-before-logging-input", "IN_public_allow", "ts-input", "CILIUM_FORWARD",
 	} {
-		assert.True(t, IsEverywhere(chain), chain)
+		assert.True(t, provenance.IsEverywhere(chain), chain)
 	}
 	for chain, stem := range map[string]string{
 		"KUBE-SEP-2Q664ONNGPPHMXDJ": "KUBE-SEP-", "KUBE-POD-FW-X": "KUBE-POD-FW-", "cali-fw-cali0123": "cali-fw-", "cali-acme": "cali-",
 		"DOCKER-ACME": "DOCKER-", "CNI-DN-0123": "CNI-DN-", "KUBE-ACME": "KUBE-", "ACME": "", "IN_acme": "",
 	} {
-		assert.False(t, IsEverywhere(chain), chain)
-		assert.Equal(t, stem, Stem(chain), chain)
-		assert.Equal(t, WriterOf(chain), WriterOf(stem+"1"), chain)
+		assert.False(t, provenance.IsEverywhere(chain), chain)
+		assert.Equal(t, stem, provenance.Stem(chain), chain)
+		assert.Equal(t, provenance.WriterOf(chain), provenance.WriterOf(stem+"1"), chain)
 	}
-	assert.True(t, EndsInHash("KUBE-SEP-"))
-	assert.False(t, EndsInHash("cali-fw-"))
+	assert.True(t, provenance.EndsInHash("KUBE-SEP-"))
+	assert.False(t, provenance.EndsInHash("cali-fw-"))
 }

@@ -1,4 +1,4 @@
-package whynot
+package explain_test
 
 import (
 	"net/netip"
@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
+	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
@@ -63,14 +64,14 @@ func TestLacks(t *testing.T) {
 			objects, err := manifest.ReadObjects("objects.yaml", strings.NewReader(row.objects))
 			require.NoError(t, err)
 			service := manifest.Of[*corev1.Service](objects)[0]
-			got, lacks := Lacks(objects, service, &service.Spec.Ports[0])
+			got, lacks := whynot.Lacks(objects, service, &service.Spec.Ports[0])
 			assert.Equal(t, row.want != "", lacks, got.Says)
 			assert.Equal(t, row.want, got.Code, got.Says)
 			var want []netip.AddrPort
 			if row.endpoints > 0 {
 				want = []netip.AddrPort{netip.MustParseAddrPort("10.244.1.5:8080")}
 			}
-			assert.Equal(t, want, EndpointsOf(objects, service, &service.Spec.Ports[0]))
+			assert.Equal(t, want, whynot.EndpointsOf(objects, service, &service.Spec.Ports[0]))
 		})
 	}
 }

@@ -1,10 +1,12 @@
-package gates
+package proxier_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/proxier/gates"
 )
 
 func TestGatesAreOnOrOff(t *testing.T) {
@@ -28,13 +30,13 @@ func TestGatesAreOnOrOff(t *testing.T) {
 		"locked since v1.37 only":  {map[string]bool{"DRAExtendedResource": false}, true, []string{"DRAExtendedResource"}, ""},
 		"set to what it is locked": {map[string]bool{"PreferSameTrafficDistribution": true}, true, []string{"PreferSameTrafficDistribution"}, ""},
 	} {
-		g, err := New(row.given)
+		g, err := gates.New(row.given)
 		if row.wrong != "" {
 			require.ErrorContains(t, err, row.wrong, about)
 			continue
 		}
 		require.NoError(t, err, about)
-		assert.Equal(t, row.on, g.Enabled(AllowServiceExternalIPs), about)
+		assert.Equal(t, row.on, g.Enabled(gates.AllowServiceExternalIPs), about)
 		assert.Equal(t, row.withoutMeaning, append([]string(nil), g.WithoutMeaning()...), about)
 	}
 }

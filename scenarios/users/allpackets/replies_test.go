@@ -1,4 +1,4 @@
-package replies_test
+package allpackets_test
 
 import (
 	"fmt"

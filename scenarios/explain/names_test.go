@@ -1,4 +1,4 @@
-package names
+package explain_test
 
 import (
 	"errors"
@@ -17,31 +17,32 @@ import (
 	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"github.com/chainwalk/chainwalk/scenarios/explain/names"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // recorded are the names of the recorded cluster.
-func recorded(t testing.TB) *Book {
+func recorded(t testing.TB) *names.Book {
 	file, err := dumps.Kind().Open("objects.yaml")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, file.Close()) }()
 	objects, err := manifest.ReadObjects("objects.yaml", file)
 	require.NoError(t, err)
-	return New(objects)
+	return names.New(objects)
 }
 
 // TestNames runs testdata/texts: names of addresses, destinations and rules, and packets with names, on the recorded cluster or on objects
 // that a file gives.
 func TestNames(t *testing.T) {
-	datadriven.Walk(t, "testdata/texts", func(t *testing.T, path string) {
+	datadriven.Walk(t, "names/testdata/texts", func(t *testing.T, path string) {
 		book := recorded(t)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out []string
 			if d.Cmd == "objects" {
 				objects, err := manifest.ReadObjects("objects.yaml", strings.NewReader(d.Input))
 				require.NoError(t, err)
-				book = New(objects)
+				book = names.New(objects)
 				return ""
 			}
 			for line := range strings.Lines(d.Input) {
@@ -53,7 +54,7 @@ func TestNames(t *testing.T) {
 }
 
 // answer is what a Book says of a line.
-func answer(t *testing.T, book *Book, d *datadriven.TestData, line string) string {
+func answer(t *testing.T, book *names.Book, d *datadriven.TestData, line string) string {
 	switch d.Cmd {
 	case "address":
 		return line + ": " + book.Address(netip.MustParseAddr(line))
@@ -73,7 +74,7 @@ func answer(t *testing.T, book *Book, d *datadriven.TestData, line string) strin
 }
 
 // readNamed reads a packet with names as a command does.
-func readNamed(book *Book, text string) string {
+func readNamed(book *names.Book, text string) string {
 	p, err := book.Packet(text)
 	if err != nil {
 		return err.Error()
@@ -139,7 +140,7 @@ func TestChainsSayTheSameAsComments(t *testing.T) {
 }
 
 // compareWithComment is 1 if the rule of a service's chain has a comment that can be compared with.
-func compareWithComment(t *testing.T, book *Book, table, chain string, rule netfilter.Rule) int {
+func compareWithComment(t *testing.T, book *names.Book, table, chain string, rule netfilter.Rule) int {
 	service := provenance.ServicePortOf(table, chain, &rule.Fact)
 	if !provenance.IsOfServicePort(chain) || service == "" {
 		return 0
@@ -182,7 +183,7 @@ func FuzzPacket(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !IsNamed(text) && p.Text != text {
+		if !names.IsNamed(text) && p.Text != text {
 			t.Errorf("%q has no names and became %q", text, p.Text)
 		}
 		if _, err := inet.ParseInput(p.Text); err != nil && p.Error(err).Error() == "" {

@@ -1,4 +1,4 @@
-package provenance
+package explain_test
 
 import (
 	"net/netip"
@@ -8,27 +8,32 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 func TestWriterOfAChain(t *testing.T) {
-	for chain, want := range map[string]Writer{
-		"KUBE-SERVICES": KubeProxy, "KUBE-SEP-ZEIDTFVL27F4EVRN": KubeProxy, "KUBE-PROXY-CANARY": KubeProxy, "KUBE-MARK-MASQ": KubeProxy,
-		"KUBE-FIREWALL": Kubelet, "KUBE-KUBELET-CANARY": Kubelet, "KUBE-IPTABLES-HINT": Kubelet, "KUBE-MARK-DROP": Kubelet,
-		"KUBE-ROUTER-INPUT": KubeRouter, "KUBE-POD-FW-ABC": KubeRouter, "KUBE-NWPLCY-ABC": KubeRouter,
-		"cali-FORWARD": Calico, "DOCKER": Docker, "DOCKER-USER": Docker, "DOCKER_OUTPUT": Docker, "DOCKERS": "", "INPUT": "", "kube-": "",
+	for chain, want := range map[string]provenance.Writer{
+		"KUBE-SERVICES": provenance.KubeProxy, "KUBE-SEP-ZEIDTFVL27F4EVRN": provenance.KubeProxy,
+		"KUBE-PROXY-CANARY": provenance.KubeProxy, "KUBE-MARK-MASQ": provenance.KubeProxy,
+		"KUBE-FIREWALL": provenance.Kubelet, "KUBE-KUBELET-CANARY": provenance.Kubelet,
+		"KUBE-IPTABLES-HINT": provenance.Kubelet, "KUBE-MARK-DROP": provenance.Kubelet,
+		"KUBE-ROUTER-INPUT": provenance.KubeRouter, "KUBE-POD-FW-ABC": provenance.KubeRouter, "KUBE-NWPLCY-ABC": provenance.KubeRouter,
+		"cali-FORWARD": provenance.Calico, "DOCKER": provenance.Docker, "DOCKER-USER": provenance.Docker, "DOCKER_OUTPUT": provenance.Docker,
+		"DOCKERS": "", "INPUT": "", "kube-": "",
 	} {
-		assert.Equal(t, want, WriterOf(chain), chain)
+		assert.Equal(t, want, provenance.WriterOf(chain), chain)
 	}
-	assert.Equal(t, KubeProxy, TableWriter("kube-proxy", "services"), "nftables")
-	assert.Equal(t, KubeProxy, OfRule("nat", "PREROUTING", &netfilter.Fact{Jump: "KUBE-SERVICES"}))
-	assert.Equal(t, Calico, OfRule("nat", "cali-X", &netfilter.Fact{Jump: "KUBE-MARK-MASQ"}), "the chain is Calico's, so is the rule")
-	assert.Equal(t, Writer(""), OfRule("filter", "INPUT", &netfilter.Fact{Verdict: netfilter.Drop}))
+	assert.Equal(t, provenance.KubeProxy, provenance.TableWriter("kube-proxy", "services"), "nftables")
+	assert.Equal(t, provenance.KubeProxy, provenance.OfRule("nat", "PREROUTING", &netfilter.Fact{Jump: "KUBE-SERVICES"}))
+	assert.Equal(t, provenance.Calico, provenance.OfRule("nat", "cali-X", &netfilter.Fact{Jump: "KUBE-MARK-MASQ"}),
+		"the chain is Calico's, so is the rule")
+	assert.Equal(t, provenance.Writer(""), provenance.OfRule("filter", "INPUT", &netfilter.Fact{Verdict: netfilter.Drop}))
 }
 
 func TestServicePortOfARule(t *testing.T) {
 	for _, row := range []struct {
 		table, chain, comment, jump string
-		want                        ServicePort
+		want                        provenance.ServicePort
 	}{
 		{"nat", "KUBE-SERVICES", "shop/web:http cluster IP", "", "shop/web:http"},
 		{"nat", "KUBE-SEP-X", "shop/ext", "", "shop/ext"},
@@ -48,33 +53,33 @@ func TestServicePortOfARule(t *testing.T) {
 		{"kube-proxy", "masquerading", "", "", ""},
 	} {
 		f := netfilter.Fact{Comment: row.comment, Jump: row.jump}
-		assert.Equal(t, row.want, ServicePortOf(row.table, row.chain, &f), "%s %s %q", row.table, row.chain, row.comment)
+		assert.Equal(t, row.want, provenance.ServicePortOf(row.table, row.chain, &f), "%s %s %q", row.table, row.chain, row.comment)
 	}
-	assert.Equal(t, "shop/web", ServicePort("shop/web:http").Service())
+	assert.Equal(t, "shop/web", provenance.ServicePort("shop/web:http").Service())
 }
 
 func TestEndpointOfARule(t *testing.T) {
 	at := netip.MustParseAddrPort("10.244.1.2:8080")
 	to := netfilter.Translation{Kind: netfilter.DNAT, Of: netfilter.Destination, MinAddr: at.Addr(), MaxAddr: at.Addr(), MinPort: 8080,
 		MaxPort: 8080}
-	assert.Equal(t, at, EndpointOf(&netfilter.Fact{Translation: to}))
-	assert.Equal(t, at, EndpointOf(&netfilter.Fact{Comment: "shop/web:http -> 10.244.1.2:8080"}))
-	assert.Equal(t, netip.MustParseAddrPort("[fd00::1]:80"), EndpointOf(&netfilter.Fact{Comment: "shop/web -> [fd00::1]:80"}))
+	assert.Equal(t, at, provenance.EndpointOf(&netfilter.Fact{Translation: to}))
+	assert.Equal(t, at, provenance.EndpointOf(&netfilter.Fact{Comment: "shop/web:http -> 10.244.1.2:8080"}))
+	assert.Equal(t, netip.MustParseAddrPort("[fd00::1]:80"), provenance.EndpointOf(&netfilter.Fact{Comment: "shop/web -> [fd00::1]:80"}))
 	to.MaxPort = 8090
-	assert.False(t, EndpointOf(&netfilter.Fact{Translation: to}).IsValid(), "several ports")
-	assert.False(t, EndpointOf(&netfilter.Fact{Comment: "shop/web ->"}).IsValid())
+	assert.False(t, provenance.EndpointOf(&netfilter.Fact{Translation: to}).IsValid(), "several ports")
+	assert.False(t, provenance.EndpointOf(&netfilter.Fact{Comment: "shop/web ->"}).IsValid())
 }
 
 func TestNamesOfChainsInATextAreOthers(t *testing.T) {
 	const text = "-A KUBE-SVC-67NZLRHBNDSAWJRO -j KUBE-SEP-ZEIDTFVL27F4EVRN"
-	assert.Equal(t, "-A KUBE-SVC -j KUBE-SEP", WithoutHashes(text))
-	assert.Equal(t, "-A x -j x", WithChains(text, func(string) string { return "x" }))
+	assert.Equal(t, "-A KUBE-SVC -j KUBE-SEP", provenance.WithoutHashes(text))
+	assert.Equal(t, "-A x -j x", provenance.WithChains(text, func(string) string { return "x" }))
 }
 
 func TestCommentWithoutNumbers(t *testing.T) {
 	assert.Equal(t, "Drop if no policies passed packet",
-		Comment(&netfilter.Fact{Comment: "cali:FUDVBYh1Yr6tVRgq Drop if no policies passed packet"}))
-	assert.Empty(t, Comment(&netfilter.Fact{Comment: "cali:FUDVBYh1Yr6tVRgq"}))
+		provenance.Comment(&netfilter.Fact{Comment: "cali:FUDVBYh1Yr6tVRgq Drop if no policies passed packet"}))
+	assert.Empty(t, provenance.Comment(&netfilter.Fact{Comment: "cali:FUDVBYh1Yr6tVRgq"}))
 }
 
 func TestKindsOfRulesTellNoServicesApart(t *testing.T) {
@@ -87,9 +92,9 @@ func TestKindsOfRulesTellNoServicesApart(t *testing.T) {
 		{"KUBE-SVC-AAAAAAAAAAAAAAAA", "! -s 10.244.0.0/16 -m recent --rcheck --name KUBE-SEP-BBBBBBBBBBBBBBBB -j KUBE-MARK-MASQ",
 			"-A KUBE-SVC ! -s -m --rcheck --name KUBE-SEP -j KUBE-MARK-MASQ"},
 	} {
-		assert.Equal(t, row.want, Kind(row.chain, strings.Fields(row.rule)))
+		assert.Equal(t, row.want, provenance.Kind(row.chain, strings.Fields(row.rule)))
 	}
-	assert.Equal(t, "-A KUBE-SERVICES -j DROP", Kind("KUBE-SERVICES", []string{"--comment", "Of two words", "-j", "DROP", ""}))
+	assert.Equal(t, "-A KUBE-SERVICES -j DROP", provenance.Kind("KUBE-SERVICES", []string{"--comment", "Of two words", "-j", "DROP", ""}))
 }
 
 func TestConditionsThatAskMemory(t *testing.T) {
@@ -104,6 +109,6 @@ func TestConditionsThatAskMemory(t *testing.T) {
 		"set affinity-A":                            false,
 		"":                                          false,
 	} {
-		assert.Equal(t, want, AsksMemory(condition), condition)
+		assert.Equal(t, want, provenance.AsksMemory(condition), condition)
 	}
 }

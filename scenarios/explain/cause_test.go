@@ -1,4 +1,4 @@
-package cause_test
+package explain_test
 
 import (
 	"net/netip"

@@ -1,4 +1,4 @@
-package cause
+package explain_test
 
 import (
 	"go/ast"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/scenarios/explain/cause"
 )
 
 // parts are what a section of docs/causes.md has, in this order.
@@ -20,17 +22,17 @@ var parts = []string{"**Symptom.** ", "**Why.** ", "**See it by hand.**", "**Fix
 var sectionTitle = regexp.MustCompile(`^(CW\d{3}): .+`)
 
 func TestEachCodeHasASection(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/causes.md")
+	text, err := os.ReadFile("../../docs/causes.md")
 	require.NoError(t, err)
-	sections := map[Code]string{}
+	sections := map[cause.Code]string{}
 	for i, section := range strings.Split(string(text), "\n## ") {
 		if i == 0 {
 			continue
 		}
 		title := sectionTitle.FindStringSubmatch(section)
 		require.NotNil(t, title, "a section without a code: %.40q", section)
-		assert.NotContains(t, sections, Code(title[1]), "two sections")
-		sections[Code(title[1])] = section
+		assert.NotContains(t, sections, cause.Code(title[1]), "two sections")
+		sections[cause.Code(title[1])] = section
 	}
 	for _, code := range codes(t) {
 		section, ok := sections[code]
@@ -48,16 +50,16 @@ func TestEachCodeHasASection(t *testing.T) {
 }
 
 // codes are the constants of the type Code.
-func codes(t *testing.T) []Code {
-	file, err := parser.ParseFile(token.NewFileSet(), "code.go", nil, 0)
+func codes(t *testing.T) []cause.Code {
+	file, err := parser.ParseFile(token.NewFileSet(), "cause/code.go", nil, 0)
 	require.NoError(t, err)
-	var out []Code
+	var out []cause.Code
 	ast.Inspect(file, func(n ast.Node) bool {
 		if value, ok := n.(*ast.ValueSpec); ok && len(value.Values) == 1 {
 			if literal, ok := value.Values[0].(*ast.BasicLit); ok {
 				text, err := strconv.Unquote(literal.Value)
 				require.NoError(t, err)
-				out = append(out, Code(text))
+				out = append(out, cause.Code(text))
 			}
 		}
 		return true
