@@ -1,4 +1,4 @@
-package ddmin
+package internal_test
 
 import (
 	"slices"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/internal/ddmin"
 )
 
 // shortest runs List over the numbers from 0 to n-1.
@@ -14,7 +16,7 @@ func shortest(n int, fails func([]int) bool) []int {
 	for i := range n {
 		list = append(list, i)
 	}
-	left := List(n, func(at, size int) bool {
+	left := ddmin.List(n, func(at, size int) bool {
 		shorter := slices.Delete(slices.Clone(list), at, at+size)
 		if !fails(shorter) {
 			return false
@@ -57,6 +59,6 @@ func TestListEndsWithALocalMinimum(t *testing.T) {
 
 func TestListAsksLittleWhereAllCanGo(t *testing.T) {
 	asked := 0
-	assert.Zero(t, List(1000, func(int, int) bool { asked++; return true }))
+	assert.Zero(t, ddmin.List(1000, func(int, int) bool { asked++; return true }))
 	assert.Less(t, asked, 20)
 }

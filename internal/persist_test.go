@@ -1,4 +1,4 @@
-package persist
+package internal_test
 
 import (
 	"fmt"
@@ -7,12 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/internal/persist"
 )
 
 // TestMap compares maps with Go's, and sees that an edit does not change what it came from.
 func TestMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m, want := &Map[int]{}, map[string]int{}
+		m, want := &persist.Map[int]{}, map[string]int{}
 		for range rapid.IntRange(1, 6).Draw(t, "edits") {
 			before, beforeWant := m, map[string]int{}
 			for k, v := range want {
@@ -47,7 +49,7 @@ func TestMap(t *testing.T) {
 	})
 }
 
-func requireDiffering(t *rapid.T, a, b *Map[int], of, other map[string]int) {
+func requireDiffering(t *rapid.T, a, b *persist.Map[int], of, other map[string]int) {
 	want, got := map[string][2]int{}, map[string][2]int{}
 	for key := range of {
 		if v, is := other[key]; !is || v != of[key] {
@@ -66,7 +68,7 @@ func requireDiffering(t *rapid.T, a, b *Map[int], of, other map[string]int) {
 	require.Equal(t, want, got)
 }
 
-func requireMap(t *rapid.T, m *Map[int], want map[string]int) {
+func requireMap(t *rapid.T, m *persist.Map[int], want map[string]int) {
 	require.Equal(t, len(want), m.Len())
 	got := map[string]int{}
 	m.Each(func(key string, v int) bool {
@@ -89,7 +91,7 @@ func requireMap(t *rapid.T, m *Map[int], want map[string]int) {
 // TestList compares lists in order with slices.
 func TestList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l, want := &List[int]{}, []int(nil)
+		l, want := &persist.List[int]{}, []int(nil)
 		for range rapid.IntRange(1, 4).Draw(t, "edits") {
 			before, beforeWant := l, slices.Clone(want)
 			l = l.Edit()
@@ -123,7 +125,7 @@ func TestList(t *testing.T) {
 			require.True(t, slices.Equal(want, slices.Collect(l.All())))
 			require.True(t, slices.Equal(beforeWant, before.Values()))
 		}
-		l = (&List[int]{}).Edit()
+		l = (&persist.List[int]{}).Edit()
 		for v := range 1000 {
 			l.Append(v)
 		}

@@ -1,4 +1,4 @@
-package logbook
+package internal_test
 
 import (
 	"errors"
@@ -7,10 +7,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"k8s.io/klog/v2"
+
+	"github.com/chainwalk/chainwalk/internal/logbook"
 )
 
 func TestLinesAreSentences(t *testing.T) {
-	var b Book
+	var b logbook.Book
 	l := b.Logger()
 	l.Info("Synced")
 	l.V(1).Info("too much")
@@ -23,7 +25,7 @@ func TestLinesAreSentences(t *testing.T) {
 }
 
 func TestSeveralWriteAtOnce(t *testing.T) {
-	var b Book
+	var b logbook.Book
 	var writers sync.WaitGroup
 	for i := range 8 {
 		writers.Go(func() { b.Logger().Info("line", "n", i) })

@@ -1,4 +1,4 @@
-package freeport_test
+package internal_test
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package interrupt_test
+package internal_test
 
 import (
 	"os"

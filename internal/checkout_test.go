@@ -1,4 +1,4 @@
-package checkout
+package internal_test
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/checkout"
 )
 
 // clone makes a folder with these files.
@@ -36,7 +38,7 @@ func TestOpenSaysWhatAFolderIs(t *testing.T) {
 		"no module":  {clone(t, "x", map[string]string{"go.mod": "go 1.26\n"}), "go.mod names no module"},
 		"no proxier": {clone(t, "x", map[string]string{"go.mod": kubernetes}), "has no pkg/proxy/iptables/proxier.go"},
 	} {
-		_, err := Open(t.Context(), row.dir)
+		_, err := checkout.Open(t.Context(), row.dir)
 		require.Error(t, err, name)
 		assert.Contains(t, err.Error(), "KUBERNETES="+row.dir, name)
 		assert.Contains(t, err.Error(), row.want, name)
@@ -45,12 +47,12 @@ func TestOpenSaysWhatAFolderIs(t *testing.T) {
 
 func TestOpenTellsTheVersionAndTheModulesOfACheckout(t *testing.T) {
 	files := map[string]string{"go.mod": "module k8s.io/kubernetes\n", proxier: ""}
-	c, err := Open(t.Context(), clone(t, "kubernetes@v1.36.3", files))
+	c, err := checkout.Open(t.Context(), clone(t, "kubernetes@v1.36.3", files))
 	require.NoError(t, err)
 	assert.Equal(t, 36, c.Minor, "by its name")
 	assert.Empty(t, c.Staging)
 
-	c, err = Open(t.Context(), clone(t, "kubernetes", files))
+	c, err = checkout.Open(t.Context(), clone(t, "kubernetes", files))
 	require.NoError(t, err)
 	assert.Zero(t, c.Minor, "nothing says it")
 	assert.Equal(t, 37, c.Line([]int{35, 36, 37}), "the newest")
@@ -58,7 +60,7 @@ func TestOpenTellsTheVersionAndTheModulesOfACheckout(t *testing.T) {
 	files["CHANGELOG/CHANGELOG-1.9.md"], files["CHANGELOG/CHANGELOG-1.34.md"], files["CHANGELOG/README.md"] = "", "", ""
 	files["staging/src/k8s.io/api/go.mod"], files["staging/src/k8s.io/apimachinery/go.mod"] = "", ""
 	files["staging/src/k8s.io/README.md"] = ""
-	c, err = Open(t.Context(), clone(t, "kubernetes", files))
+	c, err = checkout.Open(t.Context(), clone(t, "kubernetes", files))
 	require.NoError(t, err)
 	assert.Equal(t, 34, c.Minor, "by its change logs")
 	assert.Equal(t, 35, c.Line([]int{35, 36, 37}), "the nearest")
@@ -69,7 +71,7 @@ func TestModFileTakesKubernetesFromTheCheckout(t *testing.T) {
 	dir := clone(t, "kubernetes", map[string]string{
 		"go.mod": "module k8s.io/kubernetes\n", "go.sum": "b v1 h1:b=\n", proxier: "", "staging/src/k8s.io/api/go.mod": "module k8s.io/api\n",
 	})
-	c, err := Open(t.Context(), dir)
+	c, err := checkout.Open(t.Context(), dir)
 	require.NoError(t, err)
 	base := clone(t, "base", map[string]string{
 		"go.mod": "module m\n\ngo 1.26\n\nreplace m2 => ../..\n\nreplace k8s.io/api => k8s.io/api v0.36.3\n", "go.sum": "a v1 h1:a=\n",

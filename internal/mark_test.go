@@ -1,4 +1,4 @@
-package mark_test
+package internal_test
 
 import (
 	"regexp"

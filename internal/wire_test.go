@@ -1,4 +1,4 @@
-package wire_test
+package internal_test
 
 import (
 	"encoding/binary"
