@@ -10,7 +10,7 @@ import (
 )
 
 // Names looks up what files of /etc name: hosts, networks, users and groups. It reads each file once, when it is first asked for. A nil
-// one knows no name, as where there are no files. It is for one goroutine.
+// one knows no name, as where there are no files. Those of a folder are for one goroutine.
 type Names struct {
 	etc   fs.FS
 	files map[string][][]string
@@ -22,11 +22,13 @@ func NewNames(etc fs.FS) *Names {
 	if etc != nil {
 		return &Names{etc: etc, files: map[string][][]string{}}
 	}
-	root := [][]string{{"root", "x", "0"}}
-	return &Names{files: map[string][][]string{
-		"hosts": {{"127.0.0.1", "localhost"}, {"::1", "localhost"}}, "networks": nil, "passwd": root, "group": root,
-	}}
+	return &usual
 }
+
+// usual are the names that every Linux has. All files are known, so that looking names up writes nothing, and any goroutine may do it.
+var usual = Names{files: map[string][][]string{
+	"hosts": {{"127.0.0.1", "localhost"}, {"::1", "localhost"}}, "networks": nil, "passwd": {{"root", "x", "0"}}, "group": {{"root", "x", "0"}},
+}}
 
 // entries are the lines of a file cut into fields, without comments. A file that cannot be read is empty.
 func (n *Names) entries(file string, fields func(line string) []string) [][]string {

@@ -42,7 +42,8 @@ func (f *foretold) SliceController(ever []manifest.Object) manifest.SliceControl
 }
 
 func (f *foretold) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Session, error) {
-	world, err := sim.NewWorld(ctx, c, sim.Options{})
+	// Scenarios of both families have the rules of both in their snapshots; the others need not.
+	world, err := sim.NewWorld(ctx, c, sim.Options{Direct: true, OneFamily: true})
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ type run struct {
 
 // all makes the sequence, and then sends once more.
 func (r *run) all(ctx context.Context) (err error) {
-	if r.world, err = sim.NewWorld(ctx, r.cluster, sim.Options{Direct: true, Proxier: r.proxier}); err != nil {
+	if r.world, err = sim.NewWorld(ctx, r.cluster, sim.Options{Direct: true, OneFamily: true, Proxier: r.proxier}); err != nil {
 		return err
 	}
 	defer func() { err = firstOf(err, r.world.Close()) }()
