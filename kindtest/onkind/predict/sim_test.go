@@ -199,9 +199,8 @@ const halfShare, thirdShare = "--probability 0.50000000000", "--probability 0.33
 func TestAnUnevenShareIsFoundInEveryProbeThatHasOne(t *testing.T) {
 	all, err := scenarios.Load("../../../scenarios/testdata/cases")
 	require.NoError(t, err)
-	found := 0
-	for i := 0; i < len(all); i += 6 {
-		s := all[i]
+	found, some := 0, sample.Nth(all, 6*sample.Every(2))
+	for _, s := range some {
 		b := &foretold{t: t, spoil: func(taken *snapshot.NodeSnapshot) {
 			for i := range taken.IPTables {
 				taken.IPTables[i].Save = strings.ReplaceAll(taken.IPTables[i].Save, halfShare, thirdShare)
@@ -217,7 +216,7 @@ func TestAnUnevenShareIsFoundInEveryProbeThatHasOne(t *testing.T) {
 			}), "%s: %s: %s", c.At, c.Name, c.Wrong)
 		}
 	}
-	assert.Greater(t, found, 50)
+	assert.Greater(t, found, 50/sample.Every(2))
 	t.Logf("%d probes", found)
 }
 

@@ -39,7 +39,7 @@ func patient(t *testing.T, s *scenarios.Scenario, left int) (result *scenarios.R
 	inner, end := context.WithCancelCause(t.Context())
 	defer end(nil)
 	p := &patience{inner, end, left}
-	result = scenarios.Run(p, s, Backend{})
+	result = scenarios.Run(p, s, Backend{Options{Direct: true, OneFamily: true}})
 	return result, result.Checks[len(result.Checks)-1].Wrong, max(-p.left, 0)
 }
 
