@@ -231,17 +231,22 @@ func (l *Lines) spelling(n *yaml.Node, at place) (string, error) {
 	return text, nil
 }
 
-// plainly is spell for the texts that large clusters are full of, names, addresses and ports: false for all others.
+// plainly is spell for the texts that scenarios and large clusters are full of, names, addresses and ports, and for numbers: false for all
+// others.
 func plainly(n *yaml.Node, at place) (string, bool) {
-	const longerThanFalse = 6 // the longest word that is no text
 	text := n.Value
-	if n.Tag != "!!str" || n.Style != 0 || len(text) < longerThanFalse {
+	switch {
+	case n.Style != 0:
+		return "", false
+	case n.Tag == "!!int" && isNumber(text):
+		return standing(text, at), true
+	case n.Tag != "!!str" || text == "" || isNoText(text):
 		return "", false
 	}
 	letters, dots, colons, blanks := 0, 0, 0, 0
 	for i := range len(text) {
 		switch c := text[i]; {
-		case 'a' <= c && c <= 'z', c == '-', c == '/':
+		case isLetter(c), c == '-', c == '/':
 			letters++
 		case c == '.':
 			dots++
@@ -253,7 +258,7 @@ func plainly(n *yaml.Node, at place) (string, bool) {
 			return "", false
 		}
 	}
-	begins := 'a' <= text[0] && text[0] <= 'z'
+	begins := isLetter(text[0])
 	last := text[len(text)-1]
 	switch {
 	case !begins && (letters > 0 || dots != 3 || text[0] == '.' || text[0] == ':' || text[0] == ' ' || blanks > 0), last == '-' || last == '.':
@@ -262,10 +267,41 @@ func plainly(n *yaml.Node, at place) (string, bool) {
 		return "", false
 	case at == inFlow && colons > 0:
 		return "'" + text + "'", true
-	case at == inFlow, at == asKey:
-		return text, true
 	}
-	return " " + text + "\n", true
+	return standing(text, at), true
+}
+
+// standing is a text that needs no quotes, with what stands around it.
+func standing(text string, at place) string {
+	if at == inFlow || at == asKey {
+		return text
+	}
+	return " " + text + "\n"
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+// isNumber says whether a text is a number that does not begin with a zero.
+func isNumber(text string) bool {
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return false
+		}
+	}
+	return text != "" && text[0] != '0'
+}
+
+// isNoText says whether some version of YAML reads a word of letters as something else. What to do with those is left to the library.
+func isNoText(word string) bool {
+	const longest = len("false")
+	if len(word) > longest {
+		return false
+	}
+	switch strings.ToLower(word) {
+	case "y", "n", "yes", "no", "on", "off", "true", "false", "null":
+		return true
+	}
+	return false
 }
 
 // spell has the library write a value, and takes what stands around it away.

@@ -45,17 +45,29 @@ func TestPlainTextsAreSpelledAsByTheLibrary(t *testing.T) {
 	plain := 0
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(
-			`((tcp|udp|icmp|[a-z0-9]{1,7}) )?([a-z0-9./:-]{1,12}|[0-9]{1,3}(\.[0-9]{1,3}){3}(:[0-9]{1,5})?)[.: -]?`).Draw(t, "text")
-		for _, at := range []place{behindKey, behindDash, inFlow, asKey} {
-			if got, ok := plainly(Text(text), at); ok {
-				plain++
-				want, err := spell(Text(text), at)
-				require.NoError(t, err)
-				assert.Equal(t, want, got)
-			}
-		}
+			`((tcp|udp|icmp|[a-zA-Z0-9]{1,7}) )?([a-zA-Z0-9./:-]{1,12}|[a-zA-Z]{1,5}|[0-9]{1,3}(\.[0-9]{1,3}){3}(:[0-9]{1,5})?)[.: -]?`).Draw(t, "text")
+		plain += spelledAsByTheLibrary(t, Text(text))
 	})
 	assert.Greater(t, plain, 50)
+	for _, word := range []string{"y", "Y", "n", "N", "yes", "No", "On", "oN", "OFF", "True", "falsE", "null", "Null", "nan", "inf", "a", "O", "yeso", "tru", ""} {
+		spelledAsByTheLibrary(t, Text(word))
+	}
+	for _, number := range []string{"0", "8", "80", "080", "65535", "-1", "1e3", "0x10", "9223372036854775808", ""} {
+		spelledAsByTheLibrary(t, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: number})
+	}
+}
+
+// spelledAsByTheLibrary compares what plainly makes of a scalar with what the library does, and says in how many places it knows it.
+func spelledAsByTheLibrary(t require.TestingT, scalar *yaml.Node) (known int) {
+	for _, at := range []place{behindKey, behindDash, inFlow, asKey} {
+		if got, ok := plainly(scalar, at); ok {
+			known++
+			want, err := spell(scalar, at)
+			require.NoError(t, err)
+			assert.Equal(t, want, got)
+		}
+	}
+	return known
 }
 
 func TestLinesOfALongListMayBeWrittenOneByOne(t *testing.T) {
