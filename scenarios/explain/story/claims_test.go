@@ -12,13 +12,17 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
 // TestSentenceHolds: what is said of a packet on a node of a generated cluster, whatever the packet, is what the outcomes say.
-func TestSentenceHolds(t *testing.T) { rapid.Check(t, checkSentences) }
+func TestSentenceHolds(t *testing.T) {
+	sample.Checks(t, 25)
+	rapid.Check(t, checkSentences)
+}
 
 // FuzzSentence looks for more of them.
 func FuzzSentence(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkSentences)) }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/search/gen"
 	"github.com/chainwalk/chainwalk/scenarios/search/gen/rapidgen"
@@ -20,6 +22,9 @@ func TestSeeds(t *testing.T) {
 	}
 	for _, o := range []gen.Options{{}, {Modes: true, Steps: 20}, {NFTables: true, Beside: true, FarFlows: true}} {
 		for seed := range uint64(50) {
+			if !sample.Takes(t, int(seed), 4) {
+				continue
+			}
 			require.Equal(t, text(rapidgen.Scenario(o).Example(int(seed))), text(gen.Example(o, seed)), "seed %d, %+v", seed, o)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
@@ -100,10 +101,7 @@ steps:
 func TestShrinkFindsTheSmallestFile(t *testing.T) {
 	for _, f := range failures() {
 		t.Run(f.name, func(t *testing.T) {
-			found, want := 0, 5
-			if race.Enabled {
-				want = 2
-			}
+			found, want := 0, 8/sample.Every(4)
 			for seed := uint64(0); found < want && seed < 1000; seed++ {
 				s := reread(t, Example(Options{Without: Of(IPv6Only, DualStack, HostEndpoints, FarEndpoints, OddSlices, OddSpelling)}, seed))
 				if !f.fails(s) {
@@ -125,7 +123,7 @@ func reread(t *testing.T, s *scenarios.Scenario) *scenarios.Scenario {
 }
 
 func TestShrinkAsksOnlyOfScenariosThatAnAPIServerHandsOut(t *testing.T) {
-	for seed := uint64(0); seed < 8; seed += uint64(race.Every(4)) {
+	for seed := uint64(0); seed < 8; seed += uint64(max(sample.Every(4), race.Every(4))) {
 		s := reread(t, Example(Options{}, seed))
 		asked := 0
 		Shrink(s, func(s *scenarios.Scenario) bool {
