@@ -87,7 +87,7 @@ type backend struct {
 }
 
 func (b backend) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Session, error) {
-	return sim.NewWorld(ctx, c, sim.Options{Proxier: b.proxier})
+	return sim.NewWorld(ctx, c, sim.Options{Direct: true, OneFamily: true, Proxier: b.proxier})
 }
 
 // fault is a proxier that does something wrong, and steps by which it is found.
@@ -228,7 +228,7 @@ func TestFaultsAreFound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := read(t, cluster+c.steps)
 			var clauses []string
-			for _, f := range violations(t, s, c.proxier) {
+			for _, f := range violations(t, cluster+c.steps, c.proxier) {
 				clauses = append(clauses, f.Clause.Name)
 				checkWitness(t, &f, s, c.proxier)
 			}
@@ -237,12 +237,19 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
+// soundIn are the texts of cases in which a sound proxier has been seen to have no violation. Several faults are found by the same steps.
+var soundIn = map[string]bool{}
+
 // violations are a proxier's violations in a case in which a sound one has none.
-func violations(t *testing.T, s *scenarios.Scenario, proxier node.Proxier) []Violation {
+func violations(t *testing.T, text string, proxier node.Proxier) []Violation {
 	t.Helper()
-	sound, err := Run(t.Context(), s, Options{})
-	require.NoError(t, err)
-	require.Empty(t, sound.Violations)
+	s := read(t, text)
+	if !soundIn[text] {
+		sound, err := Run(t.Context(), s, Options{})
+		require.NoError(t, err)
+		require.Empty(t, sound.Violations)
+		soundIn[text] = true
+	}
 	report, err := Run(t.Context(), s, Options{Proxier: proxier})
 	require.NoError(t, err)
 	require.NotEmpty(t, report.Violations)
@@ -276,7 +283,7 @@ func TestFaultsWithoutAWitness(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := read(t, cluster+c.steps)
-			found := violations(t, s, c.proxier)
+			found := violations(t, cluster+c.steps, c.proxier)
 			require.Len(t, found, 1)
 			assert.Equal(t, c.clause, found[0].Clause)
 			assert.Nil(t, found[0].Witness(s))

@@ -97,7 +97,7 @@ func TestFaultsThatPassAreFound(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := read(t, cluster+c.steps)
-			f := violations(t, s, c.proxier)[0]
+			f := violations(t, cluster+c.steps, c.proxier)[0]
 			assert.Equal(t, c.clause, f.Clause.Name)
 			assert.Equal(t, c.step, f.Step)
 			if c.command != "" && assert.NotNil(t, f.Point) {

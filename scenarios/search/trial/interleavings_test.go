@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/search/twin"
 )
@@ -26,7 +27,7 @@ func TestInterleavingsHold(t *testing.T) {
 	all := twin.Interleavings(s)
 	assert.Len(t, all, 6*3, "two events of services and two of slices, and which of two nodes is behind")
 	seen := map[string]bool{}
-	some := race.Some(all, 4)
+	some := race.Some(sample.Some(t, all, 4), 2)
 	for _, one := range some {
 		var text bytes.Buffer
 		require.NoError(t, scenarios.Write(&text, one))

@@ -23,14 +23,14 @@ import (
 // The laws hold for everything that the shipped scenarios do, and each says something of some of them. A scenario is played once for all
 // of them, and once more for each law that it has a twin by.
 func TestLawsHold(t *testing.T) {
-	all, err := scenarios.Load("../../testdata/cases")
+	all, err := shipped()
 	require.NoError(t, err)
 	originals := map[*scenarios.Scenario]*original{}
 	for _, law := range twin.Laws() {
 		t.Run(law.Name, func(t *testing.T) {
 			said := slices.DeleteFunc(slices.Clone(all), func(s *scenarios.Scenario) bool { return law.Of(s.WithoutLooks()) == nil })
 			tried := 0
-			for _, s := range race.Some(sample.Some(t, said, 4), 3) {
+			for _, s := range race.Some(sample.Some(t, said, 8), 2) {
 				if originals[s] == nil {
 					originals[s], err = playOriginal(t.Context(), s, Options{})
 					require.NoError(t, err, s.Pos.File)
