@@ -101,7 +101,7 @@ func lineOf(t *testing.T, at string) int {
 // TestShippedFilesAskAllThatModesAnswerDifferently: an allowance that nothing asks about would hide nothing, and say nothing.
 func TestShippedFilesAskAllThatModesAnswerDifferently(t *testing.T) {
 	race.OneGoroutine(t)
-	all, err := scenarios.Load("../../../scenarios/testdata")
+	all, err := shippedFiles()
 	require.NoError(t, err)
 	asked := map[clause]int{}
 	for _, s := range all {

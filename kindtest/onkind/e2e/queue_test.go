@@ -46,10 +46,14 @@ func TestTwoPlacesMeetOnce(t *testing.T) {
 	assert.Nil(t, q.take(2, true))
 }
 
+var shippedFiles = sync.OnceValues(func() ([]*scenarios.Scenario, error) {
+	return scenarios.Load(filepath.Join("..", "..", "..", shipped))
+})
+
 // TestTheClusterBesideHasRoomForMostScenarios: all shipped ones are known by their nodes, also those whose slices a controller makes.
 func TestTheClusterBesideHasRoomForMostScenarios(t *testing.T) {
 	race.OneGoroutine(t)
-	all, err := scenarios.Load(filepath.Join("..", "..", "..", shipped))
+	all, err := shippedFiles()
 	require.NoError(t, err)
 	small := 0
 	for _, one := range newQueue(all, []place{{nodes: 4}, {nodes: besideWorkers + 1}}).left {

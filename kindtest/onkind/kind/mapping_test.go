@@ -322,7 +322,7 @@ func endpoint(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 
 // TestClustersOnOneNetworkGiveThemselvesOtherAddressesOfIt: whatever a scenario has there, no address of one place is one of the other.
 func TestClustersOnOneNetworkGiveThemselvesOtherAddressesOfIt(t *testing.T) {
-	all, err := scenarios.Load("../../../scenarios/testdata")
+	all, err := shippedFiles()
 	require.NoError(t, err)
 	given := [2]map[netip.Addr]string{{}, {}}
 	for _, s := range all {

@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -52,11 +54,13 @@ func factsOf(nodes ...string) *Facts {
 
 const shipped = "../../../scenarios/testdata"
 
+var shippedFiles = sync.OnceValues(func() ([]*scenarios.Scenario, error) { return scenarios.Load(shipped) })
+
 // TestNineOfTenShippedFilesCanRun counts, for each mode, the files of it that a cluster of four nodes can run, and prints why the others
 // cannot.
 func TestNineOfTenShippedFilesCanRun(t *testing.T) {
 	race.OneGoroutine(t)
-	all, err := scenarios.Load(shipped)
+	all, err := shippedFiles()
 	require.NoError(t, err)
 	for _, mode := range []string{modeIPTables, modeNFTables} {
 		t.Run(mode, func(t *testing.T) {

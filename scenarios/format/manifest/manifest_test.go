@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
