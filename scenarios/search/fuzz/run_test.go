@@ -50,11 +50,11 @@ func found(t *testing.T, o Options) *Result {
 }
 
 func TestRunComesToTheSameWhateverIsJudgedFirst(t *testing.T) {
-	one, three := found(t, Options{Seed: 3, Runs: 200, Workers: 1}), found(t, Options{Seed: 3, Runs: 200, Workers: 3})
+	one, three := found(t, Options{Seed: 3, Runs: 100, Workers: 1}), found(t, Options{Seed: 3, Runs: 100, Workers: 3})
 	assert.Equal(t, one, three)
-	assert.Equal(t, 200, one.Cases)
-	assert.Equal(t, 200, one.Figures.Cases)
-	assert.NotEqual(t, one.Figures, found(t, Options{Seed: 4, Runs: 200}).Figures)
+	assert.Equal(t, 100, one.Cases)
+	assert.Equal(t, 100, one.Figures.Cases)
+	assert.NotEqual(t, one.Figures, found(t, Options{Seed: 4, Runs: 100, Shrinks: -1}).Figures)
 }
 
 func TestFailuresAreSmallFilesWithAHead(t *testing.T) {

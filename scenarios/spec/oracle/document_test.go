@@ -102,7 +102,7 @@ func wrapped(text, indent string) string {
 
 // exercisesOf says of each clause what exercises it: tests, shipped scenarios, and the proxier's decisions that would break it.
 func exercisesOf(t *testing.T) map[*oracle.Clause][]string {
-	played := shipped(t)
+	played, files := shipped(t), tests(t)
 	out := map[*oracle.Clause][]string{}
 	for _, c := range oracle.Clauses() {
 		add := func(what string, names []string) {
@@ -110,25 +110,35 @@ func exercisesOf(t *testing.T) map[*oracle.Clause][]string {
 				out[c] = append(out[c], what+": "+strings.Join(names, ", "))
 			}
 		}
-		add("Tests", testsNaming(t, c))
+		add("Tests", expecting(files, c))
 		add("Scenarios", firstFew(played.files[c]))
 		add("Decisions of the proxier that it judges", decisionsJudgedBy(c))
 	}
 	return out
 }
 
-// testsNaming are the files of tests, and their data, that expect a clause.
-func testsNaming(t *testing.T, c *oracle.Clause) []string {
-	var out []string
+// naming is a file of tests, or of their data, that may expect clauses.
+type naming struct{ path, text string }
+
+// tests are the files of tests, and their data.
+func tests(t *testing.T) (out []naming) {
 	for _, pattern := range []string{"testdata/answers/*", "*_test.go", "../../search/trial/*_test.go", "../../search/explore/*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, file := range files {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			if names(string(text), c.Name, strings.HasSuffix(file, ".go")) {
-				out = append(out, "`"+filepath.ToSlash(filepath.Join("scenarios/spec/oracle", file))+"`")
-			}
+			out = append(out, naming{filepath.ToSlash(filepath.Join("scenarios/spec/oracle", file)), string(text)})
+		}
+	}
+	return out
+}
+
+// expecting are the paths of those of the files that expect a clause.
+func expecting(files []naming, c *oracle.Clause) (out []string) {
+	for _, file := range files {
+		if names(file.text, c.Name, strings.HasSuffix(file.path, ".go")) {
+			out = append(out, "`"+file.path+"`")
 		}
 	}
 	return out
