@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/forall/walked"
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 // drawnEndpoints are services of kube-proxy's mode iptables that share endpoints, and whose chains do not quite ask for what they translate
@@ -61,6 +62,7 @@ func drawnEndpoints(t *rapid.T) string {
 // TestLawOfNames compares the fates of services with walks, also where all is forgotten behind each destination, and the fates beside
 // others.
 func TestLawOfNames(t *testing.T) {
+	sample.Checks(t, 15)
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawnEndpoints(t)
 		h, f := lawFates(t, text, nil)

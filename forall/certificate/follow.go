@@ -28,8 +28,23 @@ type reader struct {
 	hop   netip.Addr
 	// came says that packets of the host are back by lo.
 	came bool
-	by   string // what is looked at
+	by   fmt.Stringer // what is looked at; its text is asked for where it cuts or cannot be read
 }
+
+// named is what has no rule.
+type named string
+
+func (n named) String() string { return string(n) }
+
+// metRule is a rule that held.
+type metRule struct{ *packetsim.Step }
+
+func (r metRule) String() string { return fmt.Sprintf("rule %s (%s)", r.Step, r.Text()) }
+
+// missedRule is a rule that did not hold.
+type missedRule struct{ *packetsim.RuleLook }
+
+func (r missedRule) String() string { return fmt.Sprintf("rule %s (%s)", r.RuleLook, r.Rule.Text) }
 
 // loopback is the device by which packets of the host come back to it.
 const loopback = "lo"
@@ -37,12 +52,12 @@ const loopback = "lo"
 // follow reads what an outcome met.
 func (r *reader) follow(o *packetsim.Outcome) error {
 	if r.cell.in[0] != Host {
-		r.by = "the check of what comes in"
+		r.by = named("the check of what comes in")
 		r.ask(&asked{what: "enters", src: true, in: true, of: func(dst, src netip.Addr, in string) any {
 			return r.host.terrain.Enters(src, dst, in)
 		}})
 	} else if len(r.cell.in) > 1 {
-		r.cutAt(&cut{devices: []string{Host}, by: "that the host sends it"})
+		r.cutAt(&cut{devices: []string{Host}, by: named("that the host sends it")})
 	}
 	next := 0
 	for i := 0; r.cut == nil && i <= len(o.Steps); i++ {
@@ -67,7 +82,7 @@ func (r *reader) step(s *packetsim.Step) error {
 	if r.at0(s.Hook); s.Rule == nil {
 		return nil
 	}
-	r.by = fmt.Sprintf("rule %s (%s)", s, s.Text())
+	r.by = metRule{s}
 	if s.Family != "" {
 		return r.native(s.Family, s.Table, s.Chain, s.Handle, true)
 	}
@@ -90,7 +105,7 @@ func (r *reader) event(e *packetsim.Event) error {
 	switch e.Kind {
 	case packetsim.EventMissed:
 		l := e.Rule
-		r.by = fmt.Sprintf("rule %s (%s)", l, l.Rule.Text)
+		r.by = missedRule{l}
 		if l.Family != "" {
 			return r.native(l.Family, l.Table, l.Chain, l.Handle, false)
 		}
@@ -121,15 +136,15 @@ func (r *reader) changed(e *packetsim.Event) {
 		}
 		r.moved[f], r.at[f] = true, now
 	}
-	r.by = "the translation to " + is.Dst.String()
+	r.by = named("the translation to " + is.Dst.String())
 	if was.Dst != is.Dst || was.DstPort != is.DstPort {
 		set(dst, valueOf(was.Dst), valueOf(is.Dst))
 		if r.cut == nil {
-			r.by = fmt.Sprintf("the translation to port %d", is.DstPort)
+			r.by = named(fmt.Sprintf("the translation to port %d", is.DstPort))
 			set(dstPort, number(uint64(was.DstPort)), number(uint64(is.DstPort)))
 		}
 	}
-	r.by = "the translation from " + is.Src.String()
+	r.by = named("the translation from " + is.Src.String())
 	set(src, valueOf(was.Src), valueOf(is.Src))
 	if was.SrcPort != is.SrcPort {
 		r.moved[srcPort], r.at[srcPort] = true, number(uint64(is.SrcPort))
@@ -138,7 +153,7 @@ func (r *reader) changed(e *packetsim.Event) {
 
 // route asks where packets go.
 func (r *reader) route(to *packetsim.Routing) {
-	r.by = "routing"
+	r.by = named("routing")
 	t, mark := r.host.terrain, r.mark
 	plain := func(w packetsim.Way, dst netip.Addr) any {
 		if w.NextHop == dst {

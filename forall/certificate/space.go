@@ -119,8 +119,8 @@ func (c *cell) text(six bool) string {
 type cut struct {
 	field   field
 	from    value
-	devices []string // not nil: these are parted from the others
-	by      string   // what asks for it
+	devices []string     // not nil: these are parted from the others
+	by      fmt.Stringer // what asks for it
 }
 
 // parts are the two parts that a cut makes of a cell.
