@@ -274,7 +274,7 @@ func (x *nftRun) device(e *expr.Meta, size, i int) diagram.ID {
 
 // fibKey is what a look-up of the routing tables depends on, beside the source and the device by which the packet came.
 type fibKey struct {
-	e    *expr.Fib
+	e    expr.Fib // without its register
 	st   state
 	part int32
 }
@@ -290,7 +290,10 @@ func (x *nftRun) fib(e *expr.Fib, i int) diagram.ID {
 		size = 16
 	}
 	view := &b.views[st.view]
-	key := fibKey{e, state{hook: st.hook, origin: st.origin, out: st.out, mark: st.mark, src: st.src}, view.place}
+	key := fibKey{*e, state{hook: st.hook, origin: st.origin, out: st.out, src: st.src}, view.place}
+	if key.e.Dreg = 0; e.Flags&expr.FibMark != 0 {
+		key.st.mark = st.mark
+	}
 	f, known := b.looked.get(key)
 	if !known {
 		f = x.routed(e, size, inet.TCP)
