@@ -18,6 +18,7 @@ import (
 	"github.com/chainwalk/chainwalk/forall/certificate"
 	"github.com/chainwalk/chainwalk/forall/certify"
 	_ "github.com/chainwalk/chainwalk/internal/garbage"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -204,6 +205,7 @@ func TestWhatCannotBeCheckedIsNoProblem(t *testing.T) {
 // TestAMutatedNumberIsRefusedOrHarmless changes one number of the text. Who reads the certificate then is told so, or the number is one
 // of what both hosts say in the same way for the same packets.
 func TestAMutatedNumberIsRefusedOrHarmless(t *testing.T) {
+	sample.Checks(t, 30)
 	const rules = "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n" +
 		"-A FORWARD -p tcp -m tcp --dport 80 -j ACCEPT\nCOMMIT\n"
 	c := issued(t, rules, rules)

@@ -3,6 +3,7 @@ package certificate_test
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/forall/certificate"
 	"github.com/chainwalk/chainwalk/forall/certify"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -57,14 +59,18 @@ func issuedFor(t require.TestingT, family netfilter.Family, before, after string
 	return c
 }
 
-// TestClassesAreNotExchanged says of the packets of each class what is true of each other one.
+// TestClassesAreNotExchanged says of the packets of each class what is true of each other one. Each class takes every second language and
+// family (internal/sample), and the next one the others.
 func TestClassesAreNotExchanged(t *testing.T) {
-	for language, text := range stateful {
-		family := netfilter.IPv4
+	for l, language := range slices.Sorted(maps.Keys(stateful)) {
+		text, family := stateful[language], netfilter.IPv4
 		if strings.Contains(language, "6") {
 			family = netfilter.IPv6
 		}
-		for _, class := range classes {
+		for n, class := range classes {
+			if !sample.Takes(t, l+n, 2) {
+				continue
+			}
 			t.Run(language+"/"+class.String(), func(t *testing.T) {
 				c := issuedFor(t, family, text, text, class)
 				require.Equal(t, class.String(), c.Parts[0].Class)

@@ -1,6 +1,7 @@
 package walked_test
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/forall/walked"
 	_ "github.com/chainwalk/chainwalk/internal/garbage"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -21,9 +23,13 @@ import (
 )
 
 var (
-	forallPackets = flag.Int("forall-packets", 6000, "packets to compare with walks: half in shipped scenarios, half in generated clusters")
-	forallSeed    = flag.Uint64("forall-seed", 1, "of the clusters and packets")
+	forallPackets = flag.Int("forall-packets", 0, "packets to compare with walks: half in shipped scenarios, half in generated clusters; 0: as many as a "+
+		"test of all packages has")
+	forallSeed = flag.Uint64("forall-seed", 1, "of the clusters and packets")
 )
+
+// comparedPackets are so many if nobody asks for more, or a part of them (internal/sample).
+func comparedPackets() int { return cmp.Or(*forallPackets, 6000/sample.Every(3)) }
 
 // kept keeps the clusters that scenarios are played in.
 type kept struct {
@@ -91,14 +97,14 @@ func TestFatesOfShippedScenarios(t *testing.T) {
 	all, err := scenarios.Load("../../scenarios/testdata")
 	require.NoError(t, err)
 	order := rand.New(rand.NewPCG(*forallSeed, 0)).Perm(len(all))
-	compared(t, *forallPackets/2, func(n int) []*packetsim.Host {
+	compared(t, comparedPackets()/2, func(n int) []*packetsim.Host {
 		return played(t, all[order[n%len(all)]], modes[(n+n/len(all))%2]) // the other mode in every second lap
 	})
 }
 
 // TestFatesOfGeneratedClusters compares the nodes of generated scenarios, in both modes.
 func TestFatesOfGeneratedClusters(t *testing.T) {
-	compared(t, *forallPackets/2, func(n int) []*packetsim.Host {
+	compared(t, comparedPackets()/2, func(n int) []*packetsim.Host {
 		return played(t, gen.Example(gen.Options{}, *forallSeed+uint64(n)), modes[n%2])
 	})
 }

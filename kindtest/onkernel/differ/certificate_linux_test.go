@@ -15,6 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/forall/certificate"
 	"github.com/chainwalk/chainwalk/forall/certify"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -25,11 +26,14 @@ var certificates = flag.Int("certificates", 3, "random rulesets of each language
 var certified = []forall.Class{forall.New, forall.Established, forall.Replying, forall.Related, forall.Invalid, forall.Untracked}
 
 // TestCertificatesOfRandomRulesets checks certificates of random rulesets, each beside the one before: one of new packets and one of those
-// of another class, which rulesets take in turn.
+// of another class, which rulesets take in turn. It takes every second language and family (internal/sample), of each language one.
 func TestCertificatesOfRandomRulesets(t *testing.T) {
 	race.OneGoroutine(t)
-	for _, language := range []string{"legacy", "nft", "nftables"} {
-		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+	for l, language := range []string{"legacy", "nft", "nftables"} {
+		for f, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+			if !sample.Takes(t, l+f, 2) {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%d", language, family), func(t *testing.T) {
 				g := &gen{r: rand.New(rand.NewPCG(*forallSeed, uint64(family)+7)), w: worlds[family]}
 				var before certificate.Input

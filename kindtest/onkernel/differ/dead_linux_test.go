@@ -19,7 +19,10 @@ import (
 // TestNoDeadRuleIsMet walks random packets through random rulesets: no rule that any of them matches is called dead.
 func TestNoDeadRuleIsMet(t *testing.T) {
 	race.OneGoroutine(t)
-	rulesets := max(12/sample.Every(3), *forallPackets/5000)
+	rulesets, packets := 12/sample.Every(3), comparedPackets/sample.Every(8)
+	if n := *forallPackets; n > 0 {
+		rulesets, packets = max(rulesets, n/5000), n
+	}
 	for _, language := range []string{"legacy", "nft", "nftables"} {
 		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			t.Run(fmt.Sprintf("%s/%d", language, family), func(t *testing.T) {
@@ -37,7 +40,7 @@ func TestNoDeadRuleIsMet(t *testing.T) {
 						is[deadPlace(r.Table, r.Chain, r.Number, r.Handle)] = r
 					}
 					dead += len(found.Rules)
-					for range *forallPackets / sample.Every(3) {
+					for range packets {
 						in, err := drawnFirst(g)
 						require.NoError(t, err)
 						outcomes, err := h.Walk(in)

@@ -1,6 +1,7 @@
 package differ
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -16,20 +17,25 @@ import (
 	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/forall/walked"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 var (
-	forallPackets = flag.Int("forall-packets", 7200, "packets to compare with walks in random rulesets of each language and family")
-	forallSeed    = flag.Uint64("forall-seed", 1, "of the rulesets and packets")
+	forallPackets = flag.Int("forall-packets", 0, "packets to compare with walks in random rulesets of all languages and families; 0: as many as a "+
+		"test of all packages has")
+	forallSeed = flag.Uint64("forall-seed", 1, "of the rulesets and packets")
 )
+
+// comparedPackets are so many if nobody asks for more. A test that takes a part of its cases takes a part of them (internal/sample).
+const comparedPackets = 7200
 
 // TestFatesOfRandomRulesets compares the fates of all packets with those of single ones, by the rulesets that are compared with the kernel.
 func TestFatesOfRandomRulesets(t *testing.T) {
 	race.OneGoroutine(t)
 	languages, families := []string{"legacy", "nft", "nftables"}, []netfilter.Family{netfilter.IPv4, netfilter.IPv6}
-	packets := *forallPackets / len(languages) / len(families)
+	packets := cmp.Or(*forallPackets, comparedPackets/sample.Every(4)) / len(languages) / len(families)
 	for l, language := range languages {
 		for _, family := range families {
 			t.Run(fmt.Sprintf("%s/%d", language, family), func(t *testing.T) {

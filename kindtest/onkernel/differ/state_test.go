@@ -20,7 +20,7 @@ import (
 // the same: the tools say on a folder what they say in memory, and each rule has all its values again.
 func TestStateOfWhatIsDrawnIsReadAgain(t *testing.T) {
 	race.OneGoroutine(t)
-	sample.Checks(t, 25)
+	sample.Checks(t, 8)
 	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			t.Run(tool("iptables", d, f), rapid.MakeCheck(func(t *rapid.T) {
