@@ -12,6 +12,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/toolstate"
 	"github.com/chainwalk/chainwalk/fakenft/nftstate"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	_ "github.com/chainwalk/chainwalk/internal/ram"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 // TestKilledWriterLeavesTheOldState kills a writer at random moments. What it then finds must be one whole
@@ -24,7 +26,7 @@ func TestKilledWriterLeavesTheOldState(t *testing.T) {
 	s := &Store{dir: t.TempDir()}
 	random := rand.New(rand.NewPCG(1, 2))
 	last, halfWritten := 0, 0
-	for range 30 {
+	for range 30 / sample.Every(3) {
 		reported := runWriter(t, writer, s.dir, last+1, 1+random.IntN(2*eventsOfAGeneration))
 		if _, err := os.Stat(s.dir + "/ipv4-legacy.new"); err == nil {
 			halfWritten++

@@ -41,7 +41,7 @@ var toolRuns = []string{
 // reads: programs the tables that they look at, tools of one process what others have changed.
 func TestToolsOfAStoreAreThoseOfAKernel(t *testing.T) {
 	race.OneGoroutine(t)
-	sample.Checks(t, 25)
+	sample.Checks(t, 10)
 	rapid.Check(t, func(rt *rapid.T) {
 		d := rapid.SampledFrom([]netfilter.Dialect{netfilter.Legacy, netfilter.NFT}).Draw(rt, "dialect")
 		clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))

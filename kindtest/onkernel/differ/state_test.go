@@ -11,6 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/ruleset"
 	_ "github.com/chainwalk/chainwalk/internal/garbage"
 	"github.com/chainwalk/chainwalk/internal/race"
+	_ "github.com/chainwalk/chainwalk/internal/ram"
 	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/netfilter"

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/chainwalk/chainwalk/internal/garbage"
+	_ "github.com/chainwalk/chainwalk/internal/ram"
 	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
