@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakenft"
 	"github.com/chainwalk/chainwalk/internal/dumps/nftcalls"
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
 )
 
 func list(t *testing.T, tools *fakenft.Tools, args ...string) string {

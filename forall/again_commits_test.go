@@ -118,7 +118,7 @@ func rewrites(b *strings.Builder, chain string, rules []string) {
 
 // TestLawOfTransactions changes rules and elements of nftables by transactions, one after the other.
 func TestLawOfTransactions(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	var again int
 	rapid.Check(t, func(t *rapid.T) {
 		var d drawnNFT
@@ -143,7 +143,7 @@ func TestLawOfTransactions(t *testing.T) {
 
 // TestLawOfRestores changes chains of iptables by restores, one after the other: of a chain all rules, or one.
 func TestLawOfRestores(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	var again int
 	rapid.Check(t, func(t *rapid.T) {
 		one := func(name string, of ...string) string { return rapid.SampledFrom(of).Draw(t, name) }

@@ -16,7 +16,7 @@ import (
 
 // TestOnlyWhatElementsTouchIsWorkedOutAgain changes services of mode nftables.
 func TestOnlyWhatElementsTouchIsWorkedOutAgain(t *testing.T) {
-	before := services{count: 60, native: true}
+	before := services{count: 40, native: true}
 	f := fatesOf(t, before.host(t), nil)
 	text := before.nft()
 	replaced := func(pairs ...string) string {
@@ -34,8 +34,8 @@ func TestOnlyWhatElementsTouchIsWorkedOutAgain(t *testing.T) {
 		touched int // -1: all
 	}{
 		"nothing":                {text, 0},
-		"another order":          {(&services{count: 60, native: true, reversed: true}).nft(), 0},
-		"a port":                 {(&services{count: 60, native: true, port: 9090}).nft(), 10},
+		"another order":          {(&services{count: 40, native: true, reversed: true}).nft(), 0},
+		"a port":                 {(&services{count: 40, native: true, port: 9090}).nft(), 10},
 		"a service":              {replaced(service, ""), 2},
 		"another chain":          {replaced(service, "10.96.0.8 . tcp . 80 : goto service-8, "), 4},
 		"a hairpin":              {replaced("10.244.0.37 . 10.244.0.37 . tcp . 8080, ", ""), 3},
@@ -209,7 +209,7 @@ func (d *drawnNFT) edit(t *rapid.T) {
 
 // TestLawOfElements edits rules and elements of nftables, one after the other.
 func TestLawOfElements(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	var again int
 	rapid.Check(t, func(t *rapid.T) {
 		var d drawnNFT

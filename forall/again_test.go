@@ -16,7 +16,7 @@ import (
 
 // TestOnlyWhatRulesTouchIsWorkedOutAgain changes services: what is worked out beside the fates before is what is worked out from nothing.
 func TestOnlyWhatRulesTouchIsWorkedOutAgain(t *testing.T) {
-	before := services{count: 40}
+	before := services{count: 20}
 	f := fatesOf(t, before.host(t), nil)
 	text := before.text()
 	lines := func(edit func([]string) []string) string {
@@ -39,15 +39,15 @@ func TestOnlyWhatRulesTouchIsWorkedOutAgain(t *testing.T) {
 	}{
 		"nothing":            {text, 0},
 		"comments":           {strings.ReplaceAll(text, " -j KUBE-SVC-7\n", " -m comment --comment why -j KUBE-SVC-7\n"), 0},
-		"a port":             {(&services{count: 40, port: 9090}).text(), 8},
-		"a mark":             {(&services{count: 40, unmarked: true}).text(), 2},
+		"a port":             {(&services{count: 20, port: 9090}).text(), 8},
+		"a mark":             {(&services{count: 20, unmarked: true}).text(), 2},
 		"a service":          {lines(without("-d 10.96.0.8/32", "KUBE-SVC-7 ")), 2},
 		"a node port":        {lines(without("--dport 30001 ")), 2},
 		"two services":       {lines(without("-d 10.96.0.8/32", "-d 10.96.0.19/32")), 4},
 		"a rule for pods":    {first("PREROUTING -d 10.244.0.3/32 -p tcp -j RETURN"), 1},
 		"a rule for all":     {first("PREROUTING -p icmp -j RETURN"), 1},
 		"a rule of a filter": {first("FORWARD -d 10.96.0.8/32 -j DROP"), -1},
-		"all of it":          {(&services{count: 40, reversed: true}).text(), -1},
+		"all of it":          {(&services{count: 20, reversed: true}).text(), -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			agrees(t, workedOutAgain(t, f, before.host(t), row.text, row.touched), 100)
@@ -74,7 +74,7 @@ func workedOutAgain(t *testing.T, before *forall.Fates, was *packetsim.Host, tex
 
 // TestLawOfRulesOfNAT takes rules of nat away and puts others in, one after the other.
 func TestLawOfRulesOfNAT(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	rapid.Check(t, func(t *rapid.T) {
 		one := func(name string, of ...string) string { return rapid.SampledFrom(of).Draw(t, name) }
 		rule := func(chain string) string {

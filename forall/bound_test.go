@@ -102,7 +102,7 @@ func TestWorkedOutAgainWithTooLittleMemory(t *testing.T) {
 // TestLawLittleMemory works out all packets with little memory: their fates are as otherwise or not known. Fates beside them that may
 // have more memory are known.
 func TestLawLittleMemory(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	refused := 0
 	rapid.Check(t, func(t *rapid.T) {
 		h, whole := lawFates(t, ruleset(drawnRules(t)), nil)

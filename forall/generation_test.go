@@ -12,7 +12,7 @@ import (
 
 // TestLawForgettingMakesNoDifference forgets after every destination, or after a few.
 func TestLawForgettingMakesNoDifference(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	rapid.Check(t, func(t *rapid.T) {
 		h, f := lawFates(t, ruleset(drawnRules(t)), nil)
 		o := forall.Options{Families: only4, Chance: forall.Exact}
@@ -38,7 +38,7 @@ func TestForgettingServices(t *testing.T) {
 // TestServicesOfNFTables compares the fates of services with walks, and says the same in another order.
 func TestServicesOfNFTables(t *testing.T) {
 	s := services{count: 40, native: true}
-	f := agrees(t, s.host(t), 2000)
+	f := agrees(t, s.host(t), 2000/sample.Every(4))
 	s.reversed = true
 	g, err := forall.Of(s.host(t), forall.Options{Chance: forall.Exact, Beside: f})
 	require.NoError(t, err)

@@ -85,7 +85,7 @@ var everyClass = []forall.Class{forall.New, forall.Established, forall.Replying,
 
 // TestLawP2InEveryClass asks for single packets of each state that conntrack knows.
 func TestLawP2InEveryClass(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	walked := map[forall.Class]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		h, _ := lawFates(t, ruleset(drawnRules(t)), nil)
@@ -135,7 +135,7 @@ func confirmed(t *rapid.T, f *forall.Fates, class forall.Class, in inet.Input, w
 
 // TestLawP2AtIsTheWalk asks for single packets.
 func TestLawP2AtIsTheWalk(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	rapid.Check(t, func(t *rapid.T) {
 		_, f := lawFates(t, ruleset(drawnRules(t)), nil)
 		drawnPackets(t, f, 20, func(class forall.Class, in inet.Input, want forall.Distribution) { confirmed(t, f, class, in, want) })
@@ -144,7 +144,7 @@ func TestLawP2AtIsTheWalk(t *testing.T) {
 
 // TestLawP3BoxesFillTheSpace adds up boxes, and the weights in each.
 func TestLawP3BoxesFillTheSpace(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	rapid.Check(t, func(t *rapid.T) {
 		_, f := lawFates(t, ruleset(drawnRules(t)), nil)
 		whole := 0.0
@@ -163,7 +163,7 @@ func TestLawP3BoxesFillTheSpace(t *testing.T) {
 // TestLawP4OtherWordsAreAlike writes the same with other names, comments and counters, with a chain put in the place of a jump, and back
 // again.
 func TestLawP4OtherWordsAreAlike(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	rapid.Check(t, func(t *rapid.T) {
 		text := ruleset(drawnRules(t))
 		_, f := lawFates(t, text, nil)
@@ -183,7 +183,7 @@ func TestLawP4OtherWordsAreAlike(t *testing.T) {
 // TestLawsP5AndP7OfOneRule takes one rule away: there is a difference if and only if some packet is treated otherwise, in both
 // directions, and each witness is such a packet.
 func TestLawsP5AndP7OfOneRule(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	rapid.Check(t, func(t *rapid.T) {
 		rules := drawnRules(t)
 		if len(rules) == 0 {
@@ -231,7 +231,7 @@ func TestLawsP5AndP7OfOneRule(t *testing.T) {
 // TestLawP6OneAfterTheOther takes rules away and puts them back: what is worked out beside what was there is what is worked out from
 // nothing.
 func TestLawP6OneAfterTheOther(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	rapid.Check(t, func(t *rapid.T) {
 		rules := drawnRules(t)
 		_, first := lawFates(t, ruleset(rules), nil)

@@ -95,7 +95,7 @@ func TestPacketsGoThroughNodes(t *testing.T) {
 // TestLawFatesThroughNodesAreJourneys sends random packets of node a through a network of both nodes with random rules, and compares where
 // they end.
 func TestLawFatesThroughNodesAreJourneys(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	rapid.Check(t, func(t *rapid.T) {
 		more := func(rules []string) string {
 			if rapid.Bool().Draw(t, "to the other node") {

@@ -71,7 +71,7 @@ func TestRepliesToPackets(t *testing.T) {
 
 // TestLawRepliesAreTheWalks asks for single packets and their replies in random rules.
 func TestLawRepliesAreTheWalks(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	rapid.Check(t, func(t *rapid.T) {
 		rules := drawnRules(t)
 		back := func(text string) string { return rapid.SampledFrom([]string{"", text}).Draw(t, "rule") }

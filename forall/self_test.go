@@ -79,7 +79,7 @@ func hairpinHost(t require.TestingT, text string) *packetsim.Host {
 
 // TestLawOfGroups works the fates out with and without groups of endpoints, and compares them with walks.
 func TestLawOfGroups(t *testing.T) {
-	sample.Checks(t, 30)
+	sample.Checks(t, 12)
 	var asked int
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawnHairpins(t)

@@ -70,7 +70,7 @@ func drawnSharing(t *rapid.T) string {
 // TestLawOfWhatIsShared works the fates of rules out that lead packets of several kinds the same way, and compares them with walks: what
 // is worked out once for all of these is right for each.
 func TestLawOfWhatIsShared(t *testing.T) {
-	sample.Checks(t, 60)
+	sample.Checks(t, 24)
 	var asked int
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawnSharing(t)
