@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
@@ -85,6 +86,7 @@ func TestEveryAnswerIsTheInverse(t *testing.T) {
 // TestRollbackOfConntrack: whatever packets do to the table between checkpoints, a rollback brings back every state and every index.
 func TestRollbackOfConntrack(t *testing.T) {
 	race.OneGoroutine(t)
+	sample.Checks(t, 25)
 	rapid.Check(t, func(rt *rapid.T) {
 		h, clock := testNode{rules4: lawRules, sysctls: map[string]string{"net.netfilter.nf_conntrack_max": "6",
 			"net.netfilter.nf_conntrack_buckets": "8"}}.build(t)

@@ -50,8 +50,7 @@ const chainwalk = "github.com/chainwalk/chainwalk"
 func fetched(t *testing.T, dir string, args ...string) []string {
 	t.Helper()
 	cache := t.TempDir()
-	have := strings.TrimSpace(command(t, dir, nil, "env", "GOMODCACHE"))
-	proxy := strings.TrimSpace(command(t, dir, nil, "env", "GOPROXY"))
+	have, proxy, _ := strings.Cut(strings.TrimSpace(command(t, dir, nil, "env", "GOMODCACHE", "GOPROXY")), "\n")
 	command(t, dir, []string{
 		"GOMODCACHE=" + cache, "GOFLAGS=-modcacherw", "GOPROXY=file://" + filepath.Join(have, "cache", "download") + "," + proxy, "GOSUMDB=off",
 	}, args...)

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/conntrack"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
@@ -29,7 +30,10 @@ var (
 
 // TestIndexedWalkIsLinearWalk walks the same packets through the same random rules, which commits change meanwhile, as they stand and with
 // indexes or programs.
-func TestIndexedWalkIsLinearWalk(t *testing.T) { rapid.Check(t, checkIndexedWalk) }
+func TestIndexedWalkIsLinearWalk(t *testing.T) {
+	sample.Checks(t, 25)
+	rapid.Check(t, checkIndexedWalk)
+}
 
 // FuzzIndexedWalk is the same law, driven by the fuzzer.
 func FuzzIndexedWalk(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkIndexedWalk)) }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -94,7 +95,10 @@ func TestOpaqueRulesLeaveNothingBehind(t *testing.T) {
 }
 
 // TestOpaqueRulesThatNoPacketMeets: a ruleset to which opaque rules are added that the packets do not meet walks as the one without.
-func TestOpaqueRulesThatNoPacketMeets(t *testing.T) { rapid.Check(t, checkUnmetOpaque) }
+func TestOpaqueRulesThatNoPacketMeets(t *testing.T) {
+	sample.Checks(t, 25)
+	rapid.Check(t, checkUnmetOpaque)
+}
 
 // FuzzUnmetOpaqueRules is the same law, driven by the fuzzer.
 func FuzzUnmetOpaqueRules(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkUnmetOpaque)) }

@@ -21,6 +21,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	_ "github.com/chainwalk/chainwalk/internal/garbage"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
@@ -150,6 +151,7 @@ func withoutProbability(o Outcome) Outcome {
 // one of the ways that the look found.
 func TestWalkLeavesNothingBehind(t *testing.T) {
 	race.OneGoroutine(t)
+	sample.Checks(t, 25)
 	packets := memoryPackets(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		hosts, clock := memoryHosts(t, 2)

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/chainwalk/chainwalk/internal/garbage"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 )
@@ -188,6 +189,7 @@ func (c *cluster) drawSlice(t *rapid.T, service, name string) *discovery.Endpoin
 // After any sequence of changes and failures, the rules equal those that a new
 // proxier writes at once.
 func TestPartialSyncsAddUp(t *testing.T) {
+	sample.Checks(t, 30)
 	rapid.Check(t, func(t *rapid.T) {
 		family := rapid.SampledFrom([]v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol}).Draw(t, "family")
 		config, _ := testConfig(family)

@@ -11,12 +11,14 @@ import (
 	"k8s.io/utils/exec"
 	"pgregory.net/rapid"
 
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/proxier"
 )
 
 // After any sequence of changes, failures and restarts, nft lists what it lists after the first sync of a new proxier on a new machine,
 // once chains out of use were deleted. The sync after that runs nothing.
 func TestNFTablesPartialSyncsAddUp(t *testing.T) {
+	sample.Checks(t, 30)
 	rapid.Check(t, func(t *rapid.T) { playNFTables(t, nil) })
 }
 

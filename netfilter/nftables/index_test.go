@@ -7,11 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 // TestIndex asks sets so often that they get an index, and changes them meanwhile: what is found is what there is, also in states that came
 // before.
 func TestIndex(t *testing.T) {
+	sample.Checks(t, 25)
 	rapid.Check(t, func(t *rapid.T) {
 		k := benchKernel()
 		length := rapid.IntRange(1, longestIndexed+1).Draw(t, "length")

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/chainwalk/chainwalk/internal/garbage"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/netfilter/nftables"
 	"github.com/chainwalk/chainwalk/netfilter/nftables/expr"
 )
@@ -23,6 +24,7 @@ import (
 // TestTransactionsKeepTheLaws says of random transactions that a refused one leaves the state as it was, that a check changes nothing and
 // says the same, that an earlier state does not change, and that what is counted is what there is.
 func TestTransactionsKeepTheLaws(t *testing.T) {
+	sample.Checks(t, 25)
 	rapid.Check(t, func(t *rapid.T) {
 		g := &generator{r: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
 		k := newKernel()
@@ -119,6 +121,7 @@ func TestFindOfIntervals(t *testing.T) {
 // TestFindOfBoxes compares what a concatenation with intervals finds with a look at all elements: the one that was added first is found,
 // and deleted. Sets are asked so often that they get a tree of all, and changed again.
 func TestFindOfBoxes(t *testing.T) {
+	sample.Checks(t, 25)
 	rapid.Check(t, func(t *rapid.T) {
 		var elements []nftables.ElementSpec
 		k := newKernel()
