@@ -36,15 +36,16 @@ func TestStateKeepsRules(t *testing.T) {
 				return td.Expected
 			}
 			at := ruleAt{tool: tool, table: td.CmdArgs[0].Key, chain: td.CmdArgs[1].Key}
-			for line := range strings.Lines(td.Input) {
-				for _, m := range machines {
-					if k := m.(*fakeMachine).kernel; at.run(k, "-A", savedWords(t, line)...) {
-						requireSame(t, k, readBack(t, k))
-						forgetTypes(unmet, k)
+			for _, m := range machines {
+				k := m.(*fakeMachine).kernel
+				for line := range strings.Lines(td.Input) {
+					if at.run(k, "-A", savedWords(t, line)...) {
 						kept++
-						at.run(k, "-F")
 					}
 				}
+				requireSame(t, k, readBack(t, k))
+				forgetTypes(unmet, k)
+				at.run(k, "-F")
 			}
 			return td.Expected
 		})

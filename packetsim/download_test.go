@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	_ "github.com/chainwalk/chainwalk/internal/ram"
 )
 
 // TestWhatAUserDownloads makes a module that imports fakeipt and packetsim alone, has go fetch what it needs into an empty cache, and
