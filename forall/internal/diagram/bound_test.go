@@ -6,10 +6,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 // TestLawWithin gives computations up at some point: what is computed afterwards is what it would have been, and nothing half-made is left.
 func TestLawWithin(t *testing.T) {
+	sample.Checks(t, 30)
 	givenUp := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := small()

@@ -5,11 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 // TestCopiesPutValuesIn copies functions whose second variable tells values of the third one apart: each of several copies with other
 // values and atoms, into another store or the same.
 func TestCopiesPutValuesIn(t *testing.T) {
+	sample.Checks(t, 30)
 	const who = 1
 	rapid.Check(t, func(t *rapid.T) {
 		s := small()

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 // small is a space whose points can all be looked at.
@@ -66,6 +68,7 @@ func at(s *Store, id ID, point func(Var) Value) map[Atom]uint64 {
 
 // TestReplaceMixes compares what Replace makes with what it should be at every point.
 func TestReplaceMixes(t *testing.T) {
+	sample.Checks(t, 30)
 	rapid.Check(t, func(t *rapid.T) {
 		s := small()
 		f := function(t, s, 0, 3)
@@ -89,6 +92,7 @@ func TestReplaceMixes(t *testing.T) {
 
 // TestEqualFunctionsAreOneNode builds a function again from its points.
 func TestEqualFunctionsAreOneNode(t *testing.T) {
+	sample.Checks(t, 30)
 	rapid.Check(t, func(t *rapid.T) {
 		s := small()
 		f := function(t, s, 0, 3)

@@ -19,7 +19,7 @@ import (
 // TestNoDeadRuleIsMet walks random packets through random rulesets: no rule that any of them matches is called dead.
 func TestNoDeadRuleIsMet(t *testing.T) {
 	race.OneGoroutine(t)
-	rulesets, packets := 12/sample.Every(3), comparedPackets/sample.Every(8)
+	rulesets, packets := 12/sample.Every(3), comparedPackets/sample.Every(12)
 	if n := *forallPackets; n > 0 {
 		rulesets, packets = max(rulesets, n/5000), n
 	}
