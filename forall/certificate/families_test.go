@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/forall"
 	"github.com/chainwalk/chainwalk/forall/certificate"
 	"github.com/chainwalk/chainwalk/forall/certify"
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -37,4 +38,13 @@ func TestFamilyThatIsLeftOutIsNamed(t *testing.T) {
 	report, err = certificate.Check(copied(t, c), certificate.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"it says nothing of IPv6, and before has chains for it"}, report.Silent)
+}
+
+// TestProblemsNameTheRule: of a box that a rule treats otherwise in a part, the rule and where it cuts the box.
+func TestProblemsNameTheRule(t *testing.T) {
+	c := issuedFor(t, netfilter.IPv4, stateful["iptables"], stateful["iptables"], forall.New)
+	c.After.Text = "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n" +
+		"-A FORWARD -p tcp -m tcp --dport 80:90 -j ACCEPT\nCOMMIT\n"
+	_, err := certificate.Check(copied(t, c), certificate.Options{})
+	require.ErrorContains(t, err, "(rule filter:FORWARD:rule:1 (-A FORWARD -p tcp -m tcp --dport 80:90 -j ACCEPT) cuts it at port 91)")
 }
