@@ -30,7 +30,7 @@ const testKey = "000102030405060708090a0b0c0d0e0f"
 func keptDump(t *testing.T, tools string) string {
 	folder := savedDump(t, "", dumpNodes...)
 	for _, node := range dumpNodes {
-		text, err := os.ReadFile(filepath.Join(clusterDump(t), tools, node+".yaml"))
+		text, err := os.ReadFile(filepath.Join(clusterDump, tools, node+".yaml"))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "nodes", node+".yaml"), text, 0o600))
 	}
@@ -313,7 +313,7 @@ func sortedLines(text, objects string) []string {
 // TestNothingOfTheClusterIsLeft looks for each address and each name of the recorded cluster in all files of an anonymous folder of it.
 func TestNothingOfTheClusterIsLeft(t *testing.T) {
 	race.OneGoroutine(t)
-	for _, tools := range []string{"legacy", "nft"} {
+	for _, tools := range someTools(t) {
 		folder := keptDump(t, tools)
 		secrets := secretsOf(t, filesIn(t, folder))
 		require.Greater(t, len(secrets), 300)

@@ -58,10 +58,9 @@ func TestAskOfARuleset(t *testing.T) {
 
 func TestAskNamesObjects(t *testing.T) {
 	race.OneGoroutine(t)
-	folder := clusterDump(t)
 	ask := func(question string) (int, string, string) {
-		return call("", append([]string{"ask", filepath.Join(folder, "legacy", "demo-worker.yaml"), "-f", filepath.Join(folder, "objects.yaml"),
-			"-o", "json"}, strings.Fields(question)...)...)
+		return call("", append([]string{"ask", filepath.Join(clusterDump, "legacy", "demo-worker.yaml"),
+			"-f", filepath.Join(clusterDump, "objects.yaml"), "-o", "json"}, strings.Fields(question)...)...)
 	}
 	status, out, errOut := ask("fate of tcp to svc/shop/web:http from pod/shop/echo-77c9b5bcb7-d6rwv")
 	require.Equal(t, exitHeld, status, errOut)
@@ -111,9 +110,8 @@ func TestAskFollowsReplies(t *testing.T) {
 // TestAskFollowsPacketsThroughNodes asks two nodes of the recorded cluster.
 func TestAskFollowsPacketsThroughNodes(t *testing.T) {
 	race.OneGoroutine(t)
-	folder := clusterDump(t)
-	flags := []string{"ask", "--node", filepath.Join(folder, "legacy", "demo-worker.yaml"), "--node",
-		filepath.Join(folder, "legacy", "demo-worker2.yaml"), "-f", filepath.Join(folder, "objects.yaml")}
+	flags := []string{"ask", "--node", filepath.Join(clusterDump, "legacy", "demo-worker.yaml"), "--node",
+		filepath.Join(clusterDump, "legacy", "demo-worker2.yaml"), "-f", filepath.Join(clusterDump, "objects.yaml")}
 	ask := func(question string) (int, string, string) {
 		return call("", append(slices.Clone(flags), strings.Fields(question)...)...)
 	}

@@ -52,11 +52,10 @@ filter of IPv4, chain WEB, rule 1
 
 func TestDeadRulesOfTheRecordedCluster(t *testing.T) {
 	race.OneGoroutine(t)
-	folder := clusterDump(t)
-	status, out, errOut := call("", "rules", "--dead", filepath.Join(folder, "legacy", "demo-worker"),
-		filepath.Join(folder, "nft", "demo-worker.yaml"))
+	status, out, errOut := call("", "rules", "--dead", filepath.Join(clusterDump, "legacy", "demo-worker"),
+		filepath.Join(clusterDump, "nft", "demo-worker.yaml"))
 	assert.Equal(t, exitHeld, status, out+errOut)
-	status, out, errOut = call("", "rules", "--dead", "-f", filepath.Join(folder, "objects.yaml"), "--node", "demo-worker",
+	status, out, errOut = call("", "rules", "--dead", "-f", filepath.Join(clusterDump, "objects.yaml"), "--node", "demo-worker",
 		"--mode", "nftables")
 	assert.Equal(t, exitNotHeld, status, errOut)
 	assert.Contains(t, out, "@no-endpoint-services\n  no packet meets its conditions") // the map is empty

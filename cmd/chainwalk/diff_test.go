@@ -50,8 +50,7 @@ func TestDiffOfAllPackets(t *testing.T) {
 
 func TestDiffOfNodes(t *testing.T) {
 	race.OneGoroutine(t)
-	folder := clusterDump(t)
-	nodes := recorded(folder, dumpNodes[1:]...) // -f OBJECTS --node SNAPSHOT...
+	nodes := recorded(clusterDump, dumpNodes[1:]...) // -f OBJECTS --node SNAPSHOT...
 	var files []string
 	for i, arg := range nodes {
 		if i > 0 && nodes[i-1] == "--node" {

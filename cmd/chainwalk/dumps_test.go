@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 var (
@@ -21,23 +21,33 @@ var (
 	dumpTools = []string{"legacy", "nft"}
 )
 
-// clusterDump is a folder with what was taken from a running kind cluster with upstream's kube-proxy.
-func clusterDump(t *testing.T) string {
-	folder := t.TempDir()
-	require.NoError(t, os.CopyFS(folder, dumps.Kind()))
-	return folder
+// someTools are the variants of the tools that a test takes which asks the same of each.
+func someTools(t *testing.T) []string {
+	t.Helper()
+	return sample.Some(t, dumpTools, len(dumpTools))
+}
+
+// clusterDump is the folder with what was taken from a running kind cluster with upstream's kube-proxy. Tests that change files change
+// those of a copy.
+const clusterDump = "../../internal/dumps/kind-v1.34"
+
+// copied is a copy of a folder, by its name, for one test.
+func copied(t *testing.T, folder string) string {
+	t.Helper()
+	own := filepath.Join(t.TempDir(), filepath.Base(folder))
+	require.NoError(t, os.CopyFS(own, os.DirFS(folder)))
+	return own
 }
 
 // TestRulesEqualTheDumps holds the proxier to what upstream's kube-proxy wrote on each node of a real cluster.
 func TestRulesEqualTheDumps(t *testing.T) {
 	race.OneGoroutine(t)
-	cluster := clusterDump(t)
 	for _, tools := range dumpTools {
 		for _, node := range dumpNodes {
 			t.Run(tools+"/"+node, func(t *testing.T) {
-				dir := filepath.Join(cluster, tools, node)
+				dir := filepath.Join(clusterDump, tools, node)
 				var out, errOut bytes.Buffer
-				status := run([]string{"rules", "-f", filepath.Join(cluster, "objects.yaml"),
+				status := run([]string{"rules", "-f", filepath.Join(clusterDump, "objects.yaml"),
 					"--config", filepath.Join(dir, "kube-proxy.yaml"), "--node", node, "--tools", tools}, nil, &out, &errOut)
 				require.Equal(t, exitHeld, status, errOut.String())
 

@@ -18,7 +18,7 @@ import (
 // that did not answer.
 func savedDump(t *testing.T, silent string, nodes ...string) string {
 	t.Helper()
-	from, folder := clusterDump(t), t.TempDir()
+	from, folder := clusterDump, t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "nodes"), 0o755))
 	copyTo := func(to string, path ...string) {
 		text, err := os.ReadFile(filepath.Join(append([]string{from}, path...)...))
@@ -44,7 +44,7 @@ func savedDump(t *testing.T, silent string, nodes ...string) string {
 func TestWhatWasKeptIsReadByAll(t *testing.T) {
 	race.OneGoroutine(t)
 	folder := savedDump(t, "", dumpNodes...)
-	files := recorded(clusterDump(t), dumpNodes...)
+	files := recorded(clusterDump, dumpNodes...)
 	for _, command := range []string{"doctor", "why pod/shop/echo-77c9b5bcb7-d6rwv svc/shop/web", "scenario from"} {
 		words := strings.Fields(command)
 		status, out, errOut := call("", append(words, files...)...)
@@ -67,7 +67,7 @@ func TestANodeThatDidNotAnswerIsNotSound(t *testing.T) {
 	assert.Equal(t, exitNotHeld, status, errOut)
 	assert.True(t, strings.HasPrefix(out, "no snapshot of demo-worker2 (its kubelet is silent); nothing is wrong: "), out)
 
-	byHand := filepath.Join(clusterDump(t), "legacy", "demo-worker2.yaml")
+	byHand := filepath.Join(clusterDump, "legacy", "demo-worker2.yaml")
 	status, out, errOut = call("", "doctor", "--saved", folder, "--node", byHand)
 	assert.Equal(t, exitHeld, status, errOut)
 	assert.True(t, strings.HasPrefix(out, "nothing is wrong: "), out)

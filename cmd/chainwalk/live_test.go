@@ -26,7 +26,7 @@ func recorded(folder string, nodes ...string) []string {
 
 func TestDoctorFindsNothingWrongWithTheRecordedCluster(t *testing.T) {
 	race.OneGoroutine(t)
-	status, out, errOut := call("", append([]string{"doctor"}, recorded(clusterDump(t), dumpNodes...)...)...)
+	status, out, errOut := call("", append([]string{"doctor"}, recorded(clusterDump, dumpNodes...)...)...)
 	assert.Equal(t, exitHeld, status, errOut)
 	assert.Regexp(t, "^nothing is wrong: [0-9]+ connections judged on 3 nodes\n", out)
 	assert.Empty(t, errOut)
@@ -34,7 +34,7 @@ func TestDoctorFindsNothingWrongWithTheRecordedCluster(t *testing.T) {
 
 func TestDoctorNamesADeletedRule(t *testing.T) {
 	race.OneGoroutine(t)
-	folder := clusterDump(t)
+	folder := copied(t, clusterDump)
 	file := filepath.Join(folder, "legacy", "demo-worker.yaml")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -71,8 +71,7 @@ func TestDoctorNamesADeletedRule(t *testing.T) {
 
 func TestScenarioFromRunsGreen(t *testing.T) {
 	race.OneGoroutine(t)
-	folder := clusterDump(t)
-	status, out, errOut := call("", append([]string{"scenario", "from", "--anonymise"}, recorded(folder, dumpNodes...)...)...)
+	status, out, errOut := call("", append([]string{"scenario", "from", "--anonymise"}, recorded(clusterDump, dumpNodes...)...)...)
 	require.Equal(t, exitHeld, status, errOut)
 	assert.True(t, strings.HasPrefix(out, "# A running cluster"), out[:80])
 	assert.NotContains(t, out, "demo-worker")
@@ -83,9 +82,8 @@ func TestScenarioFromRunsGreen(t *testing.T) {
 
 func TestLiveCommandsRefuse(t *testing.T) {
 	someNode := write(t, "node.yaml", node)
-	folder := clusterDump(t)
-	objects := filepath.Join(folder, "objects.yaml")
-	node := filepath.Join(folder, "legacy", "demo-worker.yaml")
+	objects := filepath.Join(clusterDump, "objects.yaml")
+	node := filepath.Join(clusterDump, "legacy", "demo-worker.yaml")
 	service := write(t, "service.yaml", "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}")
 	for _, tc := range []struct {
 		name string
@@ -128,7 +126,7 @@ func TestSchemasAreFresh(t *testing.T) {
 }
 
 func TestAReportIsAPage(t *testing.T) {
-	folder := clusterDump(t)
+	folder := copied(t, clusterDump)
 	file := filepath.Join(folder, "legacy", "demo-worker.yaml")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)

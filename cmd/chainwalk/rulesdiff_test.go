@@ -18,7 +18,7 @@ import (
 func savedOf(t *testing.T, tools, node string) string {
 	var all strings.Builder
 	for _, file := range []string{"iptables-save.txt", "ip6tables-save.txt"} {
-		text, err := os.ReadFile(filepath.Join(clusterDump(t), tools, node, file))
+		text, err := os.ReadFile(filepath.Join(clusterDump, tools, node, file))
 		require.NoError(t, err)
 		all.Write(text)
 	}
@@ -28,21 +28,20 @@ func savedOf(t *testing.T, tools, node string) string {
 // TestRulesDiffOfTheDump: a real kube-proxy's rules have no drift, and what somebody does to them has.
 func TestRulesDiffOfTheDump(t *testing.T) {
 	race.OneGoroutine(t)
-	dump := clusterDump(t)
-	for _, tools := range dumpTools {
+	for _, tools := range someTools(t) {
 		diff := func(stdin string, args ...string) (int, string, string) {
-			return call(stdin, append([]string{"rules", "-f", filepath.Join(dump, "objects.yaml"), "--node", "demo-worker",
-				"--config", filepath.Join(dump, tools, "demo-worker", "kube-proxy.yaml"), "--diff"}, args...)...)
+			return call(stdin, append([]string{"rules", "-f", filepath.Join(clusterDump, "objects.yaml"), "--node", "demo-worker",
+				"--config", filepath.Join(clusterDump, tools, "demo-worker", "kube-proxy.yaml"), "--diff"}, args...)...)
 		}
 		saved := savedOf(t, tools, "demo-worker")
-		for _, tc := range []struct{ stdin, dump string }{{saved, "-"}, {"", filepath.Join(dump, tools, "demo-worker.yaml")},
-			{"", filepath.Join(dump, tools, "demo-worker")}} {
+		for _, tc := range []struct{ stdin, dump string }{{saved, "-"}, {"", filepath.Join(clusterDump, tools, "demo-worker.yaml")},
+			{"", filepath.Join(clusterDump, tools, "demo-worker")}} {
 			status, out, errOut := diff(tc.stdin, tc.dump)
 			assert.Equal(t, exitHeld, status, errOut)
 			assert.Equal(t, "no drift: kube-proxy would leave the rules of IPv4 and IPv6 as they are\n", out)
 		}
-		status, out, errOut := call("", "rules", "-f", filepath.Join(dump, "objects.yaml"), "--node", "demo-worker",
-			"--diff", filepath.Join(dump, tools, "demo-worker.yaml"))
+		status, out, errOut := call("", "rules", "-f", filepath.Join(clusterDump, "objects.yaml"), "--node", "demo-worker",
+			"--diff", filepath.Join(clusterDump, tools, "demo-worker.yaml"))
 		assert.Equal(t, exitHeld, status, out)
 		assert.Contains(t, errOut, "note: no kube-proxy configuration is known", "the usual clusterCIDR is taken")
 		rule := regexp.MustCompile(`(?m)^.*-A KUBE-SVC-67NZLRHBNDSAWJRO .*10.244.1.2:8080.*\n`)
@@ -83,7 +82,7 @@ func TestRulesDiffOfTheDump(t *testing.T) {
 		assert.Equal(t, exitNotHeld, status)
 		assert.Contains(t, out, "~ demo-worker: iptables -t nat -A KUBE-SVC-67NZLRHBNDSAWJRO")
 
-		four, err := os.ReadFile(filepath.Join(dump, tools, "demo-worker", "iptables-save.txt"))
+		four, err := os.ReadFile(filepath.Join(clusterDump, tools, "demo-worker", "iptables-save.txt"))
 		require.NoError(t, err)
 		status, out, errOut = diff(string(four), "-")
 		assert.Equal(t, exitHeld, status, out)
@@ -176,13 +175,12 @@ data:
 
 // TestRulesDiffLoadsRulesThatNobodyKnows: they are others' rules, and no drift.
 func TestRulesDiffLoadsRulesThatNobodyKnows(t *testing.T) {
-	dump := clusterDump(t)
-	for _, tools := range []string{"legacy", "nft"} {
+	for _, tools := range someTools(t) {
 		saved := strings.Replace(savedOf(t, tools, "demo-worker"), " -A FORWARD ",
 			" -A FORWARD -m geoip --source-country  DE,FR -j TARPIT --honeypot\n[0:0] -A FORWARD ", 1)
 		require.Contains(t, saved, "geoip")
-		status, out, errOut := call(saved, "rules", "-f", filepath.Join(dump, "objects.yaml"), "--node", "demo-worker",
-			"--config", filepath.Join(dump, tools, "demo-worker", "kube-proxy.yaml"), "--diff", "-")
+		status, out, errOut := call(saved, "rules", "-f", filepath.Join(clusterDump, "objects.yaml"), "--node", "demo-worker",
+			"--config", filepath.Join(clusterDump, tools, "demo-worker", "kube-proxy.yaml"), "--diff", "-")
 		assert.Equal(t, exitHeld, status, errOut)
 		assert.Equal(t, "no drift: kube-proxy would leave the rules of IPv4 and IPv6 as they are\n", out)
 	}

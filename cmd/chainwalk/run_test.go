@@ -106,7 +106,8 @@ func TestRunPrintsTheSameHoweverManyRunAtOnce(t *testing.T) {
 	if sample.Every(2) > 1 {
 		which = "hairpin"
 	}
-	for _, output := range race.Some([]string{"text", "json", "junit"}, 3) { // what runs at once is the same for each
+	// What runs at once is the same for each form.
+	for _, output := range race.Some(sample.Some(t, []string{"text", "json", "junit"}, 3), 3) {
 		var outs []string
 		for _, parallel := range []string{"1", "4", "4"} {
 			status, out, errOut := call("", "run", cases, "--run", which, "-o", output, "--ways", "all", "--parallel", parallel)

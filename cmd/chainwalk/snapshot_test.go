@@ -10,7 +10,7 @@ import (
 
 // TestSnapshotFromFiles: the files of a recorded node make a snapshot that packets are walked through.
 func TestSnapshotFromFiles(t *testing.T) {
-	from := filepath.Join(clusterDump(t), "nft", "demo-worker")
+	from := filepath.Join(clusterDump, "nft", "demo-worker")
 	status, out, errOut := call("", "snapshot", "--from", from)
 	require.Equal(t, exitHeld, status, errOut)
 	assert.Contains(t, out, "hostname: demo-worker\n", "the folder's name, as no file says it")

@@ -15,7 +15,7 @@ const fromPod = "tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba"
 
 // TestTraceIsUndecidedWhereSomethingIsNotKnown: the first sentence begins with the doubt, and the exit status says that nothing is certain.
 func TestTraceIsUndecidedWhereSomethingIsNotKnown(t *testing.T) {
-	folder := filepath.Join(clusterDump(t), "nft", "demo-worker")
+	folder := copied(t, filepath.Join(clusterDump, "nft", "demo-worker"))
 	status, certain, _ := call("", "trace", "--node", folder, "--summary", fromPod)
 	require.Equal(t, exitHeld, status)
 	require.NoError(t, os.Remove(filepath.Join(folder, "sysctl.txt")))
@@ -39,7 +39,7 @@ func TestTraceIsUndecidedWhereSomethingIsNotKnown(t *testing.T) {
 	assert.Contains(t, out, `<p class="state undecided">Undecided</p>`)
 	assert.Contains(t, out, `<li>unless net.ipv4.ip_forward is 0; see <code>sysctl -a &gt; sysctl</code></li>`)
 
-	other := filepath.Join(clusterDump(t), "nft", "demo-worker2")
+	other := filepath.Join(clusterDump, "nft", "demo-worker2")
 	status, out, _ = call("", "trace", "--node", folder, "--node", other, "--summary", "tcp 10.244.2.2:40000 > 10.96.125.22:80")
 	assert.Equal(t, exitNotHeld, status)
 	assert.Contains(t, out, "unless on demo-worker net.ipv4.ip_forward is 0, ", "a connection has the doubts of the nodes that it passes")
@@ -48,7 +48,7 @@ func TestTraceIsUndecidedWhereSomethingIsNotKnown(t *testing.T) {
 
 // TestTraceOfWhatThePacketDoesNotMeet says nothing of rules of the other family.
 func TestTraceOfWhatThePacketDoesNotMeet(t *testing.T) {
-	folder := filepath.Join(clusterDump(t), "nft", "demo-worker")
+	folder := copied(t, filepath.Join(clusterDump, "nft", "demo-worker"))
 	require.NoError(t, os.Remove(filepath.Join(folder, "ip6tables-save.txt")))
 	status, out, errOut := call("", "trace", "--node", folder, fromPod)
 	assert.Equal(t, exitHeld, status, errOut)

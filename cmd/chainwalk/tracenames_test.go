@@ -14,17 +14,16 @@ import (
 )
 
 // traced are the arguments of a trace on the recorded cluster, with its objects and some of its nodes.
-func traced(folder, tools string, nodes ...string) []string {
-	args := []string{"trace", "--objects", filepath.Join(folder, "objects.yaml")}
+func traced(tools string, nodes ...string) []string {
+	args := []string{"trace", "--objects", filepath.Join(clusterDump, "objects.yaml")}
 	for _, node := range nodes {
-		args = append(args, "--node", filepath.Join(folder, tools, node+".yaml"))
+		args = append(args, "--node", filepath.Join(clusterDump, tools, node+".yaml"))
 	}
 	return args
 }
 
 func TestTraceNamesObjects(t *testing.T) {
 	race.OneGoroutine(t)
-	folder := clusterDump(t)
 	for _, tc := range []struct {
 		name, node, packet string
 		want               []string
@@ -56,8 +55,8 @@ func TestTraceNamesObjects(t *testing.T) {
 			"not reached:\n  service shop/web: it has no port 81 of TCP: it has http 80/TCP, dns-udp 53/UDP\n"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			for _, tools := range dumpTools {
-				status, out, errOut := call("", append(traced(folder, tools, tc.node), tc.packet)...)
+			for _, tools := range someTools(t) {
+				status, out, errOut := call("", append(traced(tools, tc.node), tc.packet)...)
 				require.Equal(t, exitHeld, status, errOut)
 				for _, text := range tc.want {
 					assert.Contains(t, out, text, tools)
@@ -65,15 +64,14 @@ func TestTraceNamesObjects(t *testing.T) {
 			}
 		})
 	}
-	_, out, _ := call("", append(traced(folder, "nft", "demo-worker"), "tcp pod/echo-77c9b5bcb7-d6rwv:40000 > svc/web:http")...)
+	_, out, _ := call("", append(traced("nft", "demo-worker"), "tcp pod/echo-77c9b5bcb7-d6rwv:40000 > svc/web:http")...)
 	assert.NotContains(t, out, "not reached", "all endpoints are")
 }
 
 func TestTraceRefusesNames(t *testing.T) {
 	race.OneGoroutine(t)
-	folder := clusterDump(t)
-	node := filepath.Join(folder, "nft", "demo-worker.yaml")
-	objects := filepath.Join(folder, "objects.yaml")
+	node := filepath.Join(clusterDump, "nft", "demo-worker.yaml")
+	objects := filepath.Join(clusterDump, "objects.yaml")
 	const packet = "tcp pod/shop/client:40000 > svc/shop/web:http"
 	for _, tc := range []struct {
 		name string
@@ -89,11 +87,11 @@ func TestTraceRefusesNames(t *testing.T) {
 		{"all rules of several nodes", []string{"--node", node, "--node", node, "--all-rules", packet}, "--all-rules is for one node"},
 		{"the same node twice", []string{"--node", node, "--node", node, "tcp 10.244.2.3:1 > 10.96.125.22:80"},
 			"two snapshots are of demo-worker"},
-		{"a device with several nodes", []string{"--node", node, "--node", filepath.Join(folder, "nft", "demo-worker2.yaml"),
+		{"a device with several nodes", []string{"--node", node, "--node", filepath.Join(clusterDump, "nft", "demo-worker2.yaml"),
 			"tcp 10.244.2.3:1 > 10.96.125.22:80 in eth0"}, `leave out "in eth0"`},
-		{"a node that has not the source", []string{"--node", node, "--node", filepath.Join(folder, "nft", "demo-worker2.yaml"),
+		{"a node that has not the source", []string{"--node", node, "--node", filepath.Join(clusterDump, "nft", "demo-worker2.yaml"),
 			"tcp 10.9.9.9:1 > 10.96.125.22:80 local"}, "no node has the address 10.9.9.9"},
-		{"no such way", []string{"--node", node, "--node", filepath.Join(folder, "nft", "demo-worker2.yaml"), "--via", "worker",
+		{"no such way", []string{"--node", node, "--node", filepath.Join(clusterDump, "nft", "demo-worker2.yaml"), "--via", "worker",
 			"tcp 10.244.2.3:1 > 10.96.125.22:80"}, `no node is named "worker": there are demo-worker, demo-worker2`},
 		{"no objects in a file", []string{"--node", node, "--objects", node, packet}, "demo-worker.yaml:1:1: no apiVersion and kind"},
 	} {
@@ -108,10 +106,9 @@ func TestTraceRefusesNames(t *testing.T) {
 
 func TestTraceThroughSeveralNodes(t *testing.T) {
 	race.OneGoroutine(t)
-	folder := clusterDump(t)
 	packet := "tcp pod/shop/echo-77c9b5bcb7-d6rwv:40000 > svc/shop/web:http"
-	for _, tools := range dumpTools {
-		status, out, errOut := call("", append(traced(folder, tools, dumpNodes...), packet)...)
+	for _, tools := range someTools(t) {
+		status, out, errOut := call("", append(traced(tools, dumpNodes...), packet)...)
 		require.Equal(t, exitHeld, status, errOut)
 		first, _, _ := strings.Cut(out, "\n")
 		assert.Contains(t, first, "shop/web:http -> 3 endpoints, 1/3 each")
@@ -122,15 +119,15 @@ func TestTraceThroughSeveralNodes(t *testing.T) {
 			assert.Contains(t, out, text)
 		}
 	}
-	_, out, _ := call("", append(traced(folder, "nft", dumpNodes...), "tcp 198.51.100.77:40000 > node/demo-worker2:30081")...)
+	_, out, _ := call("", append(traced("nft", dumpNodes...), "tcp 198.51.100.77:40000 > node/demo-worker2:30081")...)
 	assert.Contains(t, out, "policy Local: it is on demo-worker and the packet on demo-worker2")
 	assert.True(t, strings.HasPrefix(out, "dropped on demo-worker2: shop/lb-local:http has no local endpoints\n"), out)
-	_, out, _ = call("", append(traced(folder, "nft", dumpNodes...), "udp pod/echo-77c9b5bcb7-d6rwv:40000 > svc/kube-dns:dns")...)
+	_, out, _ = call("", append(traced("nft", dumpNodes...), "udp pod/echo-77c9b5bcb7-d6rwv:40000 > svc/kube-dns:dns")...)
 	assert.True(t, strings.HasPrefix(out, "rejected on demo-worker: kube-system/kube-dns:dns has no endpoints, which the client is told\n"),
 		out)
 	assert.Contains(t, out, "sent by eth0 to 10.244.2.1", "a pod sends its own packets")
 
-	status, out, errOut := call("", append(traced(folder, "nft", dumpNodes...), "-o", "json", "tcp node/demo-worker:40000 > svc/zoned")...)
+	status, out, errOut := call("", append(traced("nft", dumpNodes...), "-o", "json", "tcp node/demo-worker:40000 > svc/zoned")...)
 	require.Equal(t, exitHeld, status, errOut)
 	var document connectionDocument
 	require.NoError(t, json.Unmarshal([]byte(out), &document))
@@ -145,17 +142,16 @@ func TestTraceThroughSeveralNodes(t *testing.T) {
 	assert.Equal(t, "demo-worker", document.Outcomes[0].Passages[0].Host)
 
 	for _, form := range []string{"html", "mermaid"} {
-		status, out, errOut := call("", append(traced(folder, "nft", dumpNodes...), "-o", form, packet)...)
+		status, out, errOut := call("", append(traced("nft", dumpNodes...), "-o", form, packet)...)
 		require.Equal(t, exitHeld, status, errOut)
 		assert.Contains(t, out, "echo-77c9b5bcb7-ngq5b", form)
 	}
 }
 
 func TestTraceDocumentHasWhatTheResultHas(t *testing.T) {
-	folder := clusterDump(t)
 	packet := "tcp 10.244.2.3:40000 > 10.96.85.122:80 in vethb246c797"
-	_, without, _ := call("", "trace", "-o", "json", "--node", filepath.Join(folder, "nft", "demo-worker.yaml"), packet)
-	_, with, _ := call("", append(traced(folder, "nft", "demo-worker"), "-o", "json", packet)...)
+	_, without, _ := call("", "trace", "-o", "json", "--node", filepath.Join(clusterDump, "nft", "demo-worker.yaml"), packet)
+	_, with, _ := call("", append(traced("nft", "demo-worker"), "-o", "json", packet)...)
 	var was, is map[string]any
 	require.NoError(t, json.Unmarshal([]byte(without), &was))
 	require.NoError(t, json.Unmarshal([]byte(with), &is))

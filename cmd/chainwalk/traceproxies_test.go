@@ -14,8 +14,7 @@ import (
 // TestTraceOfANodeWithAnotherServiceProxyIsUndecided: what the proxy does with packets to services is not walked, so nothing is promised of
 // them, and no rule or address of the node is blamed.
 func TestTraceOfANodeWithAnotherServiceProxyIsUndecided(t *testing.T) {
-	dir := clusterDump(t)
-	objects, other := filepath.Join(dir, "objects.yaml"), filepath.Join(dir, "legacy", "demo-worker2.yaml")
+	objects, other := filepath.Join(clusterDump, "objects.yaml"), filepath.Join(clusterDump, "legacy", "demo-worker2.yaml")
 	toPod := "tcp 10.244.2.2:40000 > 10.244.2.3:8080"
 	for _, row := range []struct{ name, device, says string }{
 		{"mode ipvs", "kube-ipvs0, addresses: [{address: 10.96.125.22/32, scope: global}]",
@@ -24,7 +23,7 @@ func TestTraceOfANodeWithAnotherServiceProxyIsUndecided(t *testing.T) {
 			"unless Cilium in the place of kube-proxy takes it on demo-worker (device cilium_host, and no chain of kube-proxy for a service), "},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			node := withoutKubeProxy(t, filepath.Join(dir, "legacy", "demo-worker.yaml"), row.device)
+			node := withoutKubeProxy(t, filepath.Join(clusterDump, "legacy", "demo-worker.yaml"), row.device)
 			for _, args := range [][]string{
 				{"--node", node, "-f", objects, fromPod}, {"--node", node, fromPod},
 				{"--node", node, "--node", other, "-f", objects, "svc/web:http", "--from", "pod/one-78b79d6f88-h7zhv"},

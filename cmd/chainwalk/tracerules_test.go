@@ -76,7 +76,7 @@ func TestTraceOfRulesOfBothBackends(t *testing.T) {
 
 // TestTraceWithoutTheNodesAddresses: how packets are masqueraded is not known, and "ask" and "diff" say so.
 func TestTraceWithoutTheNodesAddresses(t *testing.T) {
-	save := filepath.Join(clusterDump(t), "nft", "demo-worker", "iptables-save.txt")
+	save := filepath.Join(clusterDump, "nft", "demo-worker", "iptables-save.txt")
 	for _, tc := range []struct {
 		name, packet, first string
 		local               []string
@@ -103,7 +103,7 @@ func TestTraceWithoutTheNodesAddresses(t *testing.T) {
 }
 
 func TestTraceSaysWhatToWrite(t *testing.T) {
-	dump := filepath.Join(clusterDump(t), "legacy", "demo-worker")
+	dump := filepath.Join(clusterDump, "legacy", "demo-worker")
 	snapshot, save := dump+".yaml", filepath.Join(dump, "iptables-save.txt")
 	for _, tc := range []struct {
 		name string

@@ -14,7 +14,6 @@ import (
 
 func TestWhyAnswersByItsExitStatus(t *testing.T) {
 	race.OneGoroutine(t)
-	folder := clusterDump(t)
 	for _, row := range []struct {
 		args   []string
 		nodes  []string
@@ -31,7 +30,7 @@ func TestWhyAnswersByItsExitStatus(t *testing.T) {
 		{[]string{"--matrix", "svc/web"}, dumpNodes, exitUsage, "--matrix asks about all ends"},
 		{[]string{"-o", "csv", "node/demo-worker", "svc/empty"}, dumpNodes, exitUsage, "csv and html are for --matrix"},
 	} {
-		status, out, errOut := call("", append(append([]string{"why"}, row.args...), recorded(folder, row.nodes...)...)...)
+		status, out, errOut := call("", append(append([]string{"why"}, row.args...), recorded(clusterDump, row.nodes...)...)...)
 		assert.Equal(t, row.status, status, "%v: %s%s", row.args, out, errOut)
 		if status == exitUsage {
 			out = errOut
@@ -42,14 +41,13 @@ func TestWhyAnswersByItsExitStatus(t *testing.T) {
 
 func TestWhyIsAPageAndData(t *testing.T) {
 	race.OneGoroutine(t)
-	folder := clusterDump(t)
-	_, out, _ := call("", append([]string{"why", "node/demo-worker", "svc/empty", "-o", "json"}, recorded(folder, dumpNodes...)...)...)
+	_, out, _ := call("", append([]string{"why", "node/demo-worker", "svc/empty", "-o", "json"}, recorded(clusterDump, dumpNodes...)...)...)
 	var why live.Why
 	require.NoError(t, json.Unmarshal([]byte(out), &why))
 	assert.Equal(t, live.WhyNo, why.Answer)
 	require.Len(t, why.Causes, 1)
 
-	status, out, errOut := call("", append([]string{"why", "--matrix", "-o", "html"}, recorded(folder, dumpNodes...)...)...)
+	status, out, errOut := call("", append([]string{"why", "--matrix", "-o", "html"}, recorded(clusterDump, dumpNodes...)...)...)
 	assert.Equal(t, exitNotHeld, status, errOut)
 	assert.Contains(t, out, "<h2>node/demo-worker <span class=\"tools\">reaches ")
 	assert.Equal(t, 1, strings.Count(out, "<main"))
