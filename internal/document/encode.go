@@ -26,16 +26,15 @@ func (r *Rules) YAML(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	if err := enc.Encode(root); err != nil {
+	l := Lines{wide: true}
+	if len(root.Content) == 0 {
+		l.Line(0, "{}")
+		return l.Bytes(), nil
+	}
+	if err := l.Fields(root, 0); err != nil {
 		return nil, err
 	}
-	if err := enc.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return l.Bytes(), nil
 }
 
 // JSON writes a value as one JSON document that a decoder reads back, as it does YAML.

@@ -10,11 +10,12 @@ import (
 )
 
 // Lines writes nodes without comments, anchors and aliases line by line, with the bytes that the library writes for them (two blanks for a
-// level, none for lists). It asks the library for scalars, and remembers them: to write a whole document the library keeps hundreds of
-// bytes for each of its nodes, and large documents say the same again and again. The zero value is ready to use.
+// level, none for lists). It asks the library for scalars, and remembers them: to write a whole document the library keeps hundreds of bytes
+// for each of its nodes, and large documents say the same again and again. The zero value is ready to use.
 type Lines struct {
 	out    bytes.Buffer
 	scalar map[scalarPlace]string
+	wide   bool // lists stand a level deeper than their keys, as YAML has them
 }
 
 // scalarPlace is all that a scalar's spelling depends on.
@@ -58,7 +59,11 @@ func (l *Lines) Fields(mapping *yaml.Node, indent int) error {
 // Item writes an item of a list.
 func (l *Lines) Item(item *yaml.Node, indent int) error {
 	if !isASCII(item) {
-		return l.whole(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{item}}, indent/level+1)
+		below := indent / level
+		if !l.wide {
+			below++
+		}
+		return l.whole(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{item}}, below)
 	}
 	l.indent(indent)
 	l.out.WriteByte('-')
@@ -73,7 +78,7 @@ func (l *Lines) whole(n *yaml.Node, below int) error {
 	for range below {
 		n = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: "x"}, n}}
 	}
-	text, err := encoded(n)
+	text, err := l.encoded(n)
 	for range below {
 		_, text, _ = strings.Cut(text, "\n")
 	}
@@ -114,7 +119,7 @@ func (l *Lines) value(n *yaml.Node, indent int, at place) error {
 		l.lines(text, indent)
 		return err
 	case !isSimple(n, false) || at == behindDash && n.Kind == yaml.SequenceNode && isBlock(n):
-		text, err := spell(n, at)
+		text, err := l.spell(n, at)
 		l.lines(text, indent)
 		return err
 	case !isBlock(n):
@@ -124,6 +129,9 @@ func (l *Lines) value(n *yaml.Node, indent int, at place) error {
 		return err
 	case n.Kind == yaml.SequenceNode:
 		l.out.WriteByte('\n')
+		if l.wide {
+			indent += level
+		}
 		for _, item := range n.Content {
 			if err := l.Item(item, indent); err != nil {
 				return err
@@ -216,11 +224,14 @@ func (l *Lines) spelling(n *yaml.Node, at place) (string, error) {
 	if text, ok := plainly(n, at); ok {
 		return text, nil
 	}
+	if text, ok := literally(n, at); ok {
+		return text, nil
+	}
 	key := scalarPlace{tag: n.Tag, value: n.Value, style: n.Style, place: at}
 	if text, ok := l.scalar[key]; ok {
 		return text, nil
 	}
-	text, err := spell(n, at)
+	text, err := l.spell(n, at)
 	if err != nil {
 		return "", err
 	}
@@ -304,8 +315,41 @@ func isNoText(word string) bool {
 	return false
 }
 
+// literally is spell for texts of several lines, such as what iptables-save prints: false for all others.
+func literally(n *yaml.Node, at place) (string, bool) {
+	text := n.Value
+	if n.Tag != "!!str" || n.Style != yaml.LiteralStyle || at != behindKey && at != behindDash || !isBlockText(text) {
+		return "", false
+	}
+	var b strings.Builder
+	b.Grow(len(text) + level*strings.Count(text, "\n"))
+	b.WriteString(" |\n")
+	for line := range strings.Lines(text) {
+		if line != "\n" {
+			b.WriteString("  ")
+		}
+		b.WriteString(line)
+	}
+	return b.String(), true
+}
+
+// isBlockText says whether a text is lines of printable ASCII, none of which ends with a blank, and the first and the last of which are not
+// empty. The library has other signs or other styles for most others.
+func isBlockText(text string) bool {
+	if len(text) < 2 || text[0] <= ' ' || text[len(text)-1] != '\n' || text[len(text)-2] == '\n' {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		if c == '\n' && text[i-1] == ' ' || c != '\n' && (c < ' ' || c > '~') {
+			return false
+		}
+	}
+	return true
+}
+
 // spell has the library write a value, and takes what stands around it away.
-func spell(n *yaml.Node, at place) (string, error) {
+func (l *Lines) spell(n *yaml.Node, at place) (string, error) {
 	x := &yaml.Node{Kind: yaml.ScalarNode, Value: "x"}
 	around := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{n}}
 	before, behind := "-", ""
@@ -320,16 +364,18 @@ func spell(n *yaml.Node, at place) (string, error) {
 		around = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{n, x}}
 		before, behind = "", ": x\n"
 	}
-	text, err := encoded(around)
+	text, err := l.encoded(around)
 	return strings.TrimSuffix(strings.TrimPrefix(text, before), behind), err
 }
 
 // encoded is a value as the library writes it.
-func encoded(n *yaml.Node) (string, error) {
+func (l *Lines) encoded(n *yaml.Node) (string, error) {
 	var b strings.Builder
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
-	enc.CompactSeqIndent()
+	if !l.wide {
+		enc.CompactSeqIndent()
+	}
 	err := enc.Encode(n)
 	return b.String(), err
 }

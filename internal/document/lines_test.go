@@ -13,31 +13,41 @@ import (
 
 // TestLinesAreThoseOfTheLibrary compares with the library, which writes the whole document at once.
 func TestLinesAreThoseOfTheLibrary(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		root := drawMapping(t, 3)
-		root.Style = 0
-		var want bytes.Buffer
-		enc := yaml.NewEncoder(&want)
-		enc.SetIndent(2)
-		enc.CompactSeqIndent()
-		require.NoError(t, enc.Encode(root))
-		var l Lines
-		require.NoError(t, l.Fields(root, 0))
-		assert.Equal(t, want.String(), string(l.Bytes()))
+	for name, wide := range map[string]bool{"lists below their keys": false, "lists a level deeper": true} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				root := drawMapping(t, 3)
+				root.Style = 0
+				l := Lines{wide: wide}
+				require.NoError(t, l.Fields(root, 0))
+				assert.Equal(t, byTheLibrary(t, root, wide), string(l.Bytes()))
 
-		list := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{drawNode(t, 2), drawNode(t, 2)}}
-		want.Reset()
-		enc = yaml.NewEncoder(&want)
-		enc.SetIndent(2)
+				list := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{drawNode(t, 2), drawNode(t, 2)}}
+				want := byTheLibrary(t, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{Text("a"), list}}, wide)
+				indent := 0
+				if wide {
+					indent = level
+				}
+				l = Lines{wide: wide}
+				l.Line(0, "a:")
+				for _, item := range list.Content {
+					require.NoError(t, l.Item(item, indent))
+				}
+				assert.Equal(t, want, string(l.Bytes()), "one item after the other")
+			})
+		})
+	}
+}
+
+func byTheLibrary(t *rapid.T, root *yaml.Node, wide bool) string {
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if !wide {
 		enc.CompactSeqIndent()
-		require.NoError(t, enc.Encode(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{Text("a"), list}}))
-		l = Lines{}
-		l.Line(0, "a:")
-		for _, item := range list.Content {
-			require.NoError(t, l.Item(item, 0))
-		}
-		assert.Equal(t, want.String(), string(l.Bytes()), "one item after the other")
-	})
+	}
+	require.NoError(t, enc.Encode(root))
+	return out.String()
 }
 
 // TestPlainTextsAreSpelledAsByTheLibrary draws texts that are nearly all spelled without it.
@@ -62,12 +72,29 @@ func spelledAsByTheLibrary(t require.TestingT, scalar *yaml.Node) (known int) {
 	for _, at := range []place{behindKey, behindDash, inFlow, asKey} {
 		if got, ok := plainly(scalar, at); ok {
 			known++
-			want, err := spell(scalar, at)
+			want, err := (&Lines{}).spell(scalar, at)
 			require.NoError(t, err)
 			assert.Equal(t, want, got)
 		}
 	}
 	return known
+}
+
+// TestTextsOfLinesAreSpelledAsByTheLibrary draws texts that are nearly all spelled without it.
+func TestTextsOfLinesAreSpelledAsByTheLibrary(t *testing.T) {
+	block := 0
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[!-~]([ -~]{0,9}[!-~]?\n{1,2}){1,4}[!-~](\n|\n|\n|\n{0,2})`).Draw(t, "text")
+		for _, at := range []place{behindKey, behindDash, inFlow, asKey} {
+			if got, ok := literally(Text(text), at); ok {
+				block++
+				want, err := (&Lines{}).spell(Text(text), at)
+				require.NoError(t, err)
+				assert.Equal(t, want, got)
+			}
+		}
+	})
+	assert.Greater(t, block, 20)
 }
 
 func TestLinesOfALongListMayBeWrittenOneByOne(t *testing.T) {
