@@ -2,12 +2,7 @@ package limits
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,22 +41,14 @@ type declared struct {
 
 // exportedNames reads which exported names the packages of a tree have and which of them another package uses: not a package's own tests,
 // even where they stand outside of it. Methods and fields are not counted.
-func (t *tree) exportedNames() (*names, error) {
+func (t tree) exportedNames() *names {
 	n := &names{map[exported]*declared{}, map[exported]bool{}}
 	methods := map[exported]map[string]bool{}
-	for folder, files := range t.folders {
-		for _, name := range files {
-			text, err := fs.ReadFile(t.root, name)
-			if err != nil {
-				return nil, err
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
-			if err != nil {
-				return nil, err
-			}
-			n.use(folder, file)
-			if !strings.HasSuffix(name, "_test.go") && file.Name.Name != "main" {
-				n.declare(folder, file, methods)
+	for folder, files := range t {
+		for _, file := range files {
+			n.use(folder, file.parsed)
+			if !strings.HasSuffix(file.name, "_test.go") && file.parsed.Name.Name != "main" {
+				n.declare(folder, file.parsed, methods)
 			}
 		}
 	}
@@ -72,7 +59,7 @@ func (t *tree) exportedNames() (*names, error) {
 			}
 		}
 	}
-	return n, nil
+	return n
 }
 
 // use notes the names of other packages that a file writes with their package.
@@ -185,12 +172,9 @@ func (n *names) unused() []string {
 
 // TestExportedNamesAreUsed holds that a package exports what others use. The examples are programs of their own, which nobody uses.
 func TestExportedNamesAreUsed(t *testing.T) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
+	code, err := repository()
 	require.NoError(t, err)
-	code, err := read(os.DirFS(root))
-	require.NoError(t, err)
-	names, err := code.exportedNames()
-	require.NoError(t, err)
+	names := code.exportedNames()
 	require.Greater(t, len(names.declared), 1000, "most names were not found")
 	unused := slices.DeleteFunc(names.unused(), func(name string) bool { return strings.HasPrefix(name, "docs/examples/") })
 	assert.LessOrEqual(t, len(unused), mostUnused, "exported, and used by no other package:\n%s", strings.Join(unused, "\n"))
@@ -221,7 +205,5 @@ func TestWhichExportedNamesAreUnused(t *testing.T) {
 		"c/main.go":         {Data: []byte("package main\nfunc Main() {}")},
 	})
 	require.NoError(t, err)
-	names, err := code.exportedNames()
-	require.NoError(t, err)
-	assert.Equal(t, []string{"a.Inside", "a.Lone", "a.Lonely", "a.Tested", "a.Within"}, names.unused())
+	assert.Equal(t, []string{"a.Inside", "a.Lone", "a.Lonely", "a.Tested", "a.Within"}, code.exportedNames().unused())
 }

@@ -13,11 +13,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	_ "github.com/chainwalk/chainwalk/internal/garbage"
 )
 
 // The limits that CONTRIBUTING.md names. A folder may have more files if rooms have been made in it: folders with code of their own.
@@ -28,13 +31,20 @@ const (
 )
 
 // tree is the code of a repository: the files with Go of all its modules, by their folders.
-type tree struct {
-	root    fs.FS
-	folders map[string][]string // paths of files
+type tree map[string][]source
+
+// source is a file.
+type source struct {
+	name   string
+	lines  int
+	parsed *ast.File
 }
 
-func read(root fs.FS) (*tree, error) {
-	t := &tree{root, map[string][]string{}}
+// repository is the code of this one.
+var repository = sync.OnceValues(func() (tree, error) { return read(os.DirFS(filepath.Join("..", ".."))) })
+
+func read(root fs.FS) (tree, error) {
+	t := tree{}
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch base := path.Base(name); {
 		case err != nil:
@@ -42,7 +52,15 @@ func read(root fs.FS) (*tree, error) {
 		case entry.IsDir() && (base == "testdata" || base == "node_modules" || base != "." && strings.HasPrefix(base, ".")):
 			return fs.SkipDir
 		case !entry.IsDir() && path.Ext(name) == ".go":
-			t.folders[path.Dir(name)] = append(t.folders[path.Dir(name)], name)
+			text, err := fs.ReadFile(root, name)
+			if err != nil {
+				return err
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			t[path.Dir(name)] = append(t[path.Dir(name)], source{name, bytes.Count(text, []byte("\n")), parsed})
 		}
 		return nil
 	})
@@ -50,24 +68,18 @@ func read(root fs.FS) (*tree, error) {
 }
 
 // beyond says what is beyond a limit, with its number and the limit.
-func (t *tree) beyond() ([]string, error) {
+func (t tree) beyond() []string {
 	var out []string
 	note := func(what string, n, limit int, unit string) {
 		if n > limit {
 			out = append(out, fmt.Sprintf("%s has %d %s, and may have %d", what, n, unit, limit))
 		}
 	}
-	for folder, files := range t.folders {
+	for folder, files := range t {
 		methods := map[string]int{}
-		for _, name := range files {
-			text, err := fs.ReadFile(t.root, name)
-			if err != nil {
-				return nil, err
-			}
-			note(name, bytes.Count(text, []byte("\n")), mostLines, "lines")
-			if err := countMethods(name, text, methods); err != nil {
-				return nil, err
-			}
+		for _, file := range files {
+			note(file.name, file.lines, mostLines, "lines")
+			countMethods(file.parsed, methods)
 		}
 		for typ, n := range methods {
 			note(folder+": type "+typ, n, mostMethods, "methods")
@@ -77,21 +89,16 @@ func (t *tree) beyond() ([]string, error) {
 		}
 	}
 	slices.SortFunc(out, cmp.Compare[string])
-	return out, nil
+	return out
 }
 
 // countMethods counts the methods that a file declares, by their package and type. A package and its tests from outside share a folder.
-func countMethods(name string, text []byte, to map[string]int) error {
-	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
-	if err != nil {
-		return err
-	}
+func countMethods(file *ast.File, to map[string]int) {
 	for _, d := range file.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && len(f.Recv.List) == 1 {
 			to[file.Name.Name+"."+typeName(f.Recv.List[0].Type)]++
 		}
 	}
-	return nil
 }
 
 // typeName is the name of the type of a receiver.
@@ -111,8 +118,8 @@ func typeName(e ast.Expr) string {
 	return "?"
 }
 
-func (t *tree) hasRooms(folder string) bool {
-	for other := range t.folders {
+func (t tree) hasRooms(folder string) bool {
+	for other := range t {
 		if other != folder && (folder == "." || strings.HasPrefix(other, folder+"/")) {
 			return true
 		}
@@ -122,15 +129,11 @@ func (t *tree) hasRooms(folder string) bool {
 
 // TestTheRepositoryIsWithinItsLimits has no exceptions: what grows beyond a limit is cut, a type by its state, a folder by its subjects.
 func TestTheRepositoryIsWithinItsLimits(t *testing.T) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
+	require.FileExists(t, filepath.Join("..", "..", "CONTRIBUTING.md"))
+	code, err := repository()
 	require.NoError(t, err)
-	require.FileExists(t, filepath.Join(root, "CONTRIBUTING.md"))
-	code, err := read(os.DirFS(root))
-	require.NoError(t, err)
-	require.Greater(t, len(code.folders), 100, "most folders were not found")
-	beyond, err := code.beyond()
-	require.NoError(t, err)
-	assert.Empty(t, beyond)
+	require.Greater(t, len(code), 100, "most folders were not found")
+	assert.Empty(t, code.beyond())
 }
 
 // TestWhatIsBeyondTheLimits holds that the test above can fail, and at which number.
@@ -158,11 +161,9 @@ func TestWhatIsBeyondTheLimits(t *testing.T) {
 	files["rooms/internal/room/room.go"] = &fstest.MapFile{Data: []byte("package room\n")}
 	code, err := read(files)
 	require.NoError(t, err)
-	beyond, err := code.beyond()
-	require.NoError(t, err)
 	assert.Equal(t, []string{
 		"a/long.go has 451 lines, and may have 450",
 		"c: type c.big has 61 methods, and may have 60",
 		"many has 91 files with Go and no folder with code, and may have 90",
-	}, beyond)
+	}, code.beyond())
 }
