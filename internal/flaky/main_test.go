@@ -65,7 +65,7 @@ func newModule(t *testing.T, tests map[string]string) {
 	}
 	write("none/none.go", "package none\n")
 	t.Chdir(folder)
-	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOFLAGS", "-mod=mod -ldflags=-w") // nobody debugs the test programs
 	t.Setenv("CHAINWALK_KERNEL", "1")
 }
 
