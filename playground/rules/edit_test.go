@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/sample"
 )
 
 // typed are rules that somebody types in, with what makes a line more than one rule of its own: sets, chains that follow, texts over two
@@ -164,7 +166,7 @@ func TestEditsAreFreshLoads(t *testing.T) {
 		require.NoError(t, err)
 		texts = append(texts, string(text))
 	}
-	const edits = 60
+	edits := 60 / sample.Every(3)
 	kept, unreadable := 0, 0
 	for seed, text := range texts {
 		r := rand.New(rand.NewPCG(uint64(seed), 26))

@@ -394,7 +394,7 @@ func TestPageSaysWhatWasNotRecorded(t *testing.T) {
 func TestRunPageStaysSmall(t *testing.T) {
 	many := failedResult()
 	for i := range many.Checks {
-		many.Checks[i].Ways = slices.Repeat(many.Checks[i].Ways, 50)
+		many.Checks[i].Ways = slices.Repeat(many.Checks[i].Ways, 10)
 	}
 	results := slices.Repeat([]*scenarios.Result{many}, 250)
 	source := strings.Repeat("#", 10_000)
