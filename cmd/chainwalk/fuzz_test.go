@@ -13,13 +13,14 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/internal/sample"
 	"github.com/chainwalk/chainwalk/scenarios/search/fuzz"
 	"github.com/chainwalk/chainwalk/scenarios/search/trial"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
 func TestFuzzPrintsTheSameForTheSameSeed(t *testing.T) {
-	runs := strconv.Itoa(6 / race.Every(2))
+	runs := strconv.Itoa(6 / max(race.Every(2), sample.Every(2)))
 	args := []string{"fuzz", "--seed", "9", "--runs", runs, "--shrinks", "20"}
 	status, out, errOut := call("", args...)
 	assert.LessOrEqual(t, status, exitNotHeld, errOut)

@@ -43,8 +43,8 @@ func savedDump(t *testing.T, silent string, nodes ...string) string {
 // TestWhatWasKeptIsReadByAll holds that commands read a folder as they read its files.
 func TestWhatWasKeptIsReadByAll(t *testing.T) {
 	race.OneGoroutine(t)
-	folder := savedDump(t, "", dumpNodes...)
-	files := recorded(clusterDump, dumpNodes...)
+	folder := savedDump(t, "", dumpNodes[1:]...)
+	files := recorded(clusterDump, dumpNodes[1:]...)
 	for _, command := range []string{"doctor", "why pod/shop/echo-77c9b5bcb7-d6rwv svc/shop/web", "scenario from"} {
 		words := strings.Fields(command)
 		status, out, errOut := call("", append(words, files...)...)

@@ -49,7 +49,7 @@ func TestDoctorNamesADeletedRule(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(strings.Join(kept, "")), 0o600))
 	found := filepath.Join(t.TempDir(), "found")
 
-	status, out, errOut := call("", append([]string{"doctor", "--out", found, "--shrinks", "40"}, recorded(folder, dumpNodes...)...)...)
+	status, out, errOut := call("", append([]string{"doctor", "--out", found, "--shrinks", "10"}, recorded(folder, dumpNodes...)...)...)
 	assert.Equal(t, exitNotHeld, status, errOut)
 	assert.Contains(t, out, "1 thing is wrong: 1 rule of kube-proxy's for shop/web is missing on demo-worker (CW401): 1 service, ")
 	assert.Contains(t, out, "missing   demo-worker: iptables -t nat "+rule)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,15 +49,18 @@ func TestPagesLeadToPages(t *testing.T) {
 // program is a whole program in a page.
 var program = regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
 
-// TestProgramOfThePageOfTheAPIRuns as it stands there.
+// TestProgramOfThePageOfTheAPIRuns as it stands there. To go it is a file of docs, not of another folder each time, so that it is built
+// again only if something of it has changed.
 func TestProgramOfThePageOfTheAPIRuns(t *testing.T) {
 	text, err := os.ReadFile("../../docs/go.md")
 	require.NoError(t, err)
 	found := program.FindSubmatch(text)
 	require.NotNil(t, found)
-	file := filepath.Join(t.TempDir(), "main.go")
-	require.NoError(t, os.WriteFile(file, found[1], 0o600))
-	cmd := exec.Command("go", "run", file)
+	file, err := filepath.Abs("../../docs/program_of_the_page.go")
+	require.NoError(t, err)
+	replaced, err := json.Marshal(map[string]map[string]string{"Replace": {file: write(t, "main.go", string(found[1]))}})
+	require.NoError(t, err)
+	cmd := exec.Command("go", "run", "-overlay", write(t, "overlay.json", string(replaced)), file)
 	cmd.Stdin = strings.NewReader(
 		"*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -d 10.96.0.10/32 -p udp -j DNAT --to-destination 10.244.0.2:5353\nCOMMIT\n")
 	out, err := cmd.CombinedOutput()
