@@ -15,11 +15,11 @@ import (
 // TestTheClusterAfterAChangeIsReadByAll holds that commands read the folder of --save-after as that of a cluster in the new mode.
 func TestTheClusterAfterAChangeIsReadByAll(t *testing.T) {
 	race.OneGoroutine(t)
-	before, after := savedDump(t, "demo-worker2", "demo-worker"), filepath.Join(t.TempDir(), "after")
+	before, after := savedDump(t, "demo-worker2", "demo-control-plane", "demo-worker"), filepath.Join(t.TempDir(), "after")
 	status, out, errOut := call("", "migrate", "--saved", before, "--all-packets=false", "--save-after", after)
 	require.Equal(t, exitNotHeld, status, errOut)
 	assert.Contains(t, out, "change to mode nftables")
-	assert.Contains(t, errOut, "chainwalk: kept in "+after+": 53 objects, 1 of 2 nodes\n")
+	assert.Contains(t, errOut, "chainwalk: kept in "+after+": 53 objects, 2 of 3 nodes\n")
 
 	was, is := filesIn(t, before), filesIn(t, after)
 	assert.Equal(t, was["nodes/demo-worker2.missing"], is["nodes/demo-worker2.missing"])

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -16,10 +18,17 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 )
 
-// TestMain is chainwalk itself if the test binary was started by the name of a tool, or by its own.
+// TestMain is chainwalk itself if the test binary was started by the name of a tool, or by its own. The commands that tests run are to
+// collect as rarely as the tests (internal/garbage), whatever suits a process of one command; benchmarks measure them as they are.
 func TestMain(m *testing.M) {
 	if toolstate.IsTool(os.Args[0]) || filepath.Base(os.Args[0]) == "chainwalk" {
 		main()
+	}
+	flag.Parse()
+	if bench := flag.Lookup("test.bench"); os.Getenv("GOGC") == "" && bench.Value.String() == "" {
+		if err := os.Setenv("GOGC", strconv.Itoa(collectSeldom)); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }
