@@ -16,6 +16,7 @@ import (
 // that.
 func TestWhatTheRouterKnowsIsSaidFirst(t *testing.T) {
 	cluster := recorded(t, "legacy", dumpNodes...)
+	cluster.AllPackets = false
 	worker := cluster.Snapshots[1]
 	worker.Routes = slices.DeleteFunc(worker.Routes, func(r snapshot.Route) bool {
 		return r.Dst.String() == "10.244.1.0/24" || r.Dst.String() == "10.244.0.0/24"
@@ -33,7 +34,7 @@ func TestWhatTheRouterKnowsIsSaidFirst(t *testing.T) {
 	followed, err := view.Follow(in, "")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"the router 172.18.0.1 knows the way to 10.244.1.2 and 10.244.1.3"}, followed.Assumed)
-	sound := recorded(t, "legacy", dumpNodes...)
+	sound := small(t, "legacy", dumpNodes...)
 	assert.Empty(t, examined(t, sound).Assumed)
 }
 
@@ -50,7 +51,7 @@ func TestWhatWasNotFollowedIsSaidFirst(t *testing.T) {
 			"walked or not known; nothing is wrong with [0-9]+ connections on 3 nodes"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cluster := recorded(t, "legacy", dumpNodes...)
+			cluster := small(t, "legacy", dumpNodes...)
 			cluster.Snapshots[1].NFTables = []snapshot.NFTable{
 				{Family: "netdev", Name: "fw", Chains: []snapshot.NFChain{{Name: "in", Hook: "ingress", Device: tc.device}}},
 			}
@@ -82,12 +83,12 @@ func TestWhatGetsNoAnswerIsSaid(t *testing.T) {
 // that they share, which means nothing. Where nothing says what it is, nothing is wrong for sure.
 func TestRouteLocalnetIsTheCause(t *testing.T) {
 	const key = "net.ipv4.conf.all.route_localnet"
-	off := recorded(t, "nft", dumpNodes...)
+	off := small(t, "nft", dumpNodes...)
 	off.Snapshots[1].Sysctls[key] = "0"
 	report := examined(t, off)
 	require.Len(t, report.Findings, 1)
 	assert.Equal(t, cause.RouteLocalnet, report.Findings[0].Code)
-	unknown := recorded(t, "nft", dumpNodes...)
+	unknown := small(t, "nft", dumpNodes...)
 	delete(unknown.Snapshots[1].Sysctls, key)
 	unknown.Snapshots[1].LacksSettings(false, "no file has it")
 	report = examined(t, unknown)

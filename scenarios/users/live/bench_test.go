@@ -11,9 +11,9 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/users/large"
 )
 
-// largeCluster is a cluster of services with five endpoints each, and what is wrong with it.
-func largeCluster(tb testing.TB, services int, fault large.Fault) *Cluster {
-	c, err := large.New(services, 5)
+// largeCluster is a cluster of services with some endpoints each, and what is wrong with it.
+func largeCluster(tb testing.TB, services, endpoints int, fault large.Fault) *Cluster {
+	c, err := large.New(services, endpoints)
 	require.NoError(tb, err)
 	require.NoError(tb, c.Break(fault))
 	return &Cluster{Objects: c.Objects, Config: c.Config, Snapshots: c.Snapshots, AllPackets: true, MostDevices: 300}
@@ -21,14 +21,14 @@ func largeCluster(tb testing.TB, services int, fault large.Fault) *Cluster {
 
 // One thing that breaks a large cluster is one screen.
 func TestALargeClusterIsOneScreen(t *testing.T) {
-	const services = 50 // more than a screen has lines
-	sound, err := largeCluster(t, services, large.Sound).Examine(t.Context())
+	const services = 41 // more than a screen has lines
+	sound, err := largeCluster(t, services, 1, large.Sound).Examine(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, sound.Findings, screenOf(t, sound))
 	for fault, code := range map[large.Fault]cause.Code{
 		large.HalfTheRules: cause.RuleMissing, large.ForwardingOff: cause.ForwardingOff, large.ForwardDrop: cause.Policy,
 	} {
-		report, err := largeCluster(t, services, fault).Examine(t.Context())
+		report, err := largeCluster(t, services, 1, fault).Examine(t.Context())
 		require.NoError(t, err)
 		text := screenOf(t, report)
 		require.NotEmpty(t, report.Findings)
@@ -41,7 +41,7 @@ func TestALargeClusterIsOneScreen(t *testing.T) {
 func BenchmarkExamine(b *testing.B) {
 	for _, services := range []int{100, 300, 1000} {
 		b.Run(fmt.Sprintf("%d services", services), func(b *testing.B) {
-			c := largeCluster(b, services, large.HalfTheRules)
+			c := largeCluster(b, services, 5, large.HalfTheRules)
 			b.ReportAllocs()
 			for b.Loop() {
 				report, err := c.Examine(b.Context())

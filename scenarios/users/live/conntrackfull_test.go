@@ -15,7 +15,7 @@ import (
 // A node whose conntrack is full takes no new connection: doctor, why and trace name that. The limit is one for the whole machine, so no
 // test in namespaces makes it.
 func TestConntrackThatIsFullIsNamed(t *testing.T) {
-	cluster := recorded(t, "legacy", dumpNodes...)
+	cluster := small(t, "legacy", dumpNodes...)
 	for _, taken := range cluster.Snapshots {
 		taken.Conntrack = nil
 		for port := uint16(1); port <= 2; port++ { // connections of another time, which nobody answers to any more

@@ -65,7 +65,12 @@ func TestAFaultOfBothFamiliesIsOneThing(t *testing.T) {
 		{"on other nodes", policy(4, 0, 1, 2), policy(6, 1), cause.Policy, []string{"iptables -t filter -P FORWARD ACCEPT"}, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cluster := recorded(t, "legacy", dumpNodes...)
+			of := small
+			if tc.code == cause.ForeignDrop {
+				of = recorded // which has services of both families
+			}
+			cluster := of(t, "legacy", dumpNodes...)
+			cluster.AllPackets = true
 			tc.break4(t, cluster)
 			tc.break6(t, cluster)
 			report := examined(t, cluster)

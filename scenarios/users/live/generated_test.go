@@ -90,7 +90,7 @@ func dropsByPolicyOf(c *Cluster) bool {
 // them have, it says that and nothing else.
 func TestNothingIsWrongWithGeneratedClusters(t *testing.T) {
 	for seed := range uint64(60) {
-		if !sample.Takes(t, int(seed), 4) {
+		if !sample.Takes(t, int(seed), 8) {
 			continue
 		}
 		c := simulated(t, seed)

@@ -31,7 +31,8 @@ func TestAPolicyThatDropsIsNamed(t *testing.T) {
 		{"filter", "FORWARD"}, {"filter", "INPUT"}, {"filter", "OUTPUT"}, {"mangle", "FORWARD"}, {"mangle", "POSTROUTING"}, {"raw", "PREROUTING"},
 	} {
 		t.Run(tc.table+" "+tc.chain, func(t *testing.T) {
-			cluster := recorded(t, "legacy", dumpNodes...)
+			cluster := small(t, "legacy", dumpNodes...)
+			cluster.AllPackets = tc.chain == "FORWARD" // which all replies pass that are between pods
 			if tc.table == "raw" {
 				for _, taken := range cluster.Snapshots {
 					edit(t, taken, netfilter.IPv4, "*filter\n", "*raw\n:PREROUTING DROP [0:0]\nCOMMIT\n*filter\n")
@@ -55,7 +56,7 @@ func TestAPolicyThatDropsIsNamed(t *testing.T) {
 
 // One changed rule that all services share is one thing.
 func TestAChangedSharedRuleIsOneThing(t *testing.T) {
-	cluster := recorded(t, "legacy", dumpNodes...)
+	cluster := small(t, "legacy", dumpNodes...)
 	for _, taken := range cluster.Snapshots {
 		edit(t, taken, netfilter.IPv4, "-A KUBE-MARK-MASQ -j MARK --set-xmark 0x4000/0x4000", "-A KUBE-MARK-MASQ -j MARK --set-xmark 0x8/0x8")
 	}
@@ -66,7 +67,7 @@ func TestAChangedSharedRuleIsOneThing(t *testing.T) {
 	assert.Equal(t, cause.RuleMissing, f.Code)
 	assert.Len(t, f.Missing, 3)
 	assert.Len(t, f.Foreign, 3)
-	assert.Greater(t, len(f.Services), 10)
+	assert.Greater(t, len(f.Services), 3)
 }
 
 // A kube-proxy with another clusterCIDR on a node has written other rules: they are there, and those of the configuration are not.
@@ -86,7 +87,8 @@ func TestRulesOfAnotherConfigurationAreOneThing(t *testing.T) {
 
 // A node without any rule of kube-proxy is one thing.
 func TestANodeWithoutRulesOfKubeProxyIsOneThing(t *testing.T) {
-	cluster := recorded(t, "legacy", dumpNodes...)
+	cluster := small(t, "legacy", dumpNodes...)
+	cluster.AllPackets = true
 	cluster.Snapshots[1].IPTables = nil
 	report := examined(t, cluster)
 	text := screenOf(t, report)
@@ -121,7 +123,7 @@ func TestAnotherServiceProxyIsNamed(t *testing.T) {
 		}
 	}
 	t.Run("one node", func(t *testing.T) {
-		cluster := recorded(t, "legacy", dumpNodes...)
+		cluster := small(t, "legacy", dumpNodes...)
 		other(cluster, 1)
 		report := examined(t, cluster)
 		text := screenOf(t, report)
@@ -137,7 +139,7 @@ func TestAnotherServiceProxyIsNamed(t *testing.T) {
 			report.Nodes[0].Proxy)
 	})
 	t.Run("a node in mode ipvs, whose device has the addresses of services and is never up", func(t *testing.T) {
-		cluster := recorded(t, "legacy", dumpNodes...)
+		cluster := small(t, "legacy", dumpNodes...)
 		runIPVS(cluster, 1)
 		report := examined(t, cluster)
 		text := screenOf(t, report)
@@ -146,7 +148,7 @@ func TestAnotherServiceProxyIsNamed(t *testing.T) {
 			"which runs kube-proxy in mode ipvs\n", text)
 	})
 	t.Run("all nodes", func(t *testing.T) {
-		cluster := recorded(t, "legacy", dumpNodes...)
+		cluster := small(t, "legacy", dumpNodes...)
 		for i := range dumpNodes {
 			other(cluster, i)
 		}
@@ -157,7 +159,8 @@ func TestAnotherServiceProxyIsNamed(t *testing.T) {
 		assert.True(t, strings.HasPrefix(text, "nothing can be said of services: "), text)
 	})
 	t.Run("what pods send one another is judged", func(t *testing.T) {
-		cluster := recorded(t, "legacy", dumpNodes...)
+		cluster := small(t, "legacy", dumpNodes...)
+		cluster.AllPackets = true
 		for i := range dumpNodes {
 			other(cluster, i)
 			cluster.Snapshots[i].IPTables = []snapshot.Rules{
@@ -180,7 +183,7 @@ func TestARuleThatTakesPacketsIsNamed(t *testing.T) {
 		{"let by", "-A PREROUTING -d 10.96.125.22/32 -p tcp -m tcp --dport 80 -j ACCEPT"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cluster := recorded(t, "legacy", dumpNodes...)
+			cluster := small(t, "legacy", dumpNodes...)
 			edit(t, cluster.Snapshots[1], netfilter.IPv4, "-A PREROUTING -m comment", tc.rule+"\n[0:0] -A PREROUTING -m comment")
 			report := examined(t, cluster)
 			text := screenOf(t, report)
@@ -198,7 +201,7 @@ func TestARuleThatTakesPacketsIsNamed(t *testing.T) {
 
 // What a native table of nftables may stop is undecided: not wrong, and not right.
 func TestWhatIsNotWalkedIsUndecided(t *testing.T) {
-	cluster := recorded(t, "legacy", dumpNodes...)
+	cluster := small(t, "legacy", dumpNodes...)
 	cluster.Snapshots[1].NFTables = []snapshot.NFTable{
 		{Family: "inet", Name: "fw", Chains: []snapshot.NFChain{{Name: "forward", Hook: "forward", Priority: 0}}},
 		{Family: "arp", Name: "nobody", Chains: []snapshot.NFChain{{Name: "in", Hook: "input", Priority: 0}}},
@@ -216,7 +219,8 @@ func TestWhatIsNotWalkedIsUndecided(t *testing.T) {
 // TestARuleThatDropsAndOneThatIsMissingAreTwoThings: the ways that end well after a sync of kube-proxy have nothing to do with the rule
 // that drops, and none of kube-proxy's rules that they meet is to blame.
 func TestARuleThatDropsAndOneThatIsMissingAreTwoThings(t *testing.T) {
-	cluster := recorded(t, "nft", dumpNodes...)
+	cluster := small(t, "nft", dumpNodes...)
+	cluster.AllPackets = true
 	edit(t, cluster.Snapshots[1], netfilter.IPv4, "*filter\n",
 		"*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -i eth0 -d 10.244.0.0/16 -j DROP\nCOMMIT\n*filter\n")
 	edit(t, cluster.Snapshots[0], netfilter.IPv4,

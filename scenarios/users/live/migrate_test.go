@@ -88,7 +88,7 @@ func TestMigrateNamesWhatChanges(t *testing.T) {
 
 // A policy DROP of FORWARD is passed in mode iptables only by what kube-proxy accepts itself.
 func TestMigrateNamesTheFirewall(t *testing.T) {
-	c := recorded(t, "legacy", migratedNode)
+	c := small(t, "legacy", migratedNode)
 	edit(t, c.Snapshots[0], netfilter.IPv4, ":FORWARD ACCEPT", ":FORWARD DROP")
 	m := migrated(t, c, Target{})
 	d := m.documented("firewall-decides")
@@ -103,14 +103,14 @@ func TestMigrateNamesWhatConfigurationsChange(t *testing.T) {
 		ClusterCIDR: "10.244.0.0/16,fd00:10:244::/56", NodePortAddresses: []string{"0.0.0.0/0", "::/0"},
 	}
 	t.Run("node ports at all addresses in both modes", func(t *testing.T) {
-		c := recorded(t, "legacy", migratedNode)
+		c := small(t, "legacy", migratedNode)
 		c.Config = everywhere
 		m := migrated(t, c, Target{Mode: manifest.ModeNFTables})
 		assert.Nil(t, m.documented("node-port-at-primary-addresses"))
 		assert.NotNil(t, m.documented("no-node-port-at-loopback"), "no setting brings that back")
 	})
 	t.Run("the configuration that they have", func(t *testing.T) {
-		c := recorded(t, "legacy", migratedNode)
+		c := small(t, "legacy", migratedNode)
 		m := migrated(t, c, Target{Config: c.Config})
 		assert.Equal(t, m.Ways, m.Same)
 		assert.Empty(t, m.Findings)
@@ -123,7 +123,7 @@ func TestMigrateNamesWhatConfigurationsChange(t *testing.T) {
 		}
 	})
 	t.Run("masquerading of everything", func(t *testing.T) {
-		c := recorded(t, "legacy", migratedNode)
+		c := small(t, "legacy", migratedNode)
 		own := c.Config.DeepCopy()
 		own.IPTables.MasqueradeAll = true
 		m := migrated(t, c, Target{Config: own})
@@ -165,7 +165,7 @@ func TestMigrateSaysWhoseRulesItWalked(t *testing.T) {
 	assert.Contains(t, m.Notes[0], "chainwalk's proxier writes")
 	assert.Contains(t, m.Notes[0], "reject echo requests")
 	c := recorded(t, "legacy", migratedNode)
-	same := migrated(t, c, Target{Config: c.Config})
+	same := migrated(t, small(t, "legacy", migratedNode), Target{Config: c.Config})
 	assert.False(t, slices.ContainsFunc(same.Notes, func(n string) bool { return strings.Contains(n, "chainwalk's proxier") }))
 	c = withOther(t, c, "empty", func(s *corev1.Service) { s.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"} })
 	c = withOther(t, c, sliceOf(t, c, "web"), func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].NodeName = nil })
@@ -197,7 +197,7 @@ func TestRemediesAreOfClauses(t *testing.T) {
 
 // The way back from mode nftables is judged like the way there: each documented difference again, the other way round.
 func TestMigrateFromModeNFTables(t *testing.T) {
-	c := recorded(t, "legacy", migratedNode)
+	c := small(t, "legacy", migratedNode)
 	e := newMigration(c, Target{Mode: manifest.ModeNFTables})
 	var err error
 	e.before, err = c.exam()
@@ -224,10 +224,10 @@ func TestMigrateFromModeNFTables(t *testing.T) {
 }
 
 func TestMigrateSaysWhatItCannot(t *testing.T) {
-	_, err := recorded(t, "legacy").Migrate(context.Background(), Target{})
+	_, err := small(t, "legacy").Migrate(context.Background(), Target{})
 	require.ErrorContains(t, err, "nothing can be said of any node")
 	require.ErrorContains(t, err, "chainwalk snapshot")
-	m := migrated(t, recorded(t, "legacy", migratedNode), Target{})
+	m := migrated(t, small(t, "legacy", migratedNode), Target{})
 	assert.Contains(t, m.Answer, "2 nodes cannot be judged")
 }
 
@@ -238,7 +238,7 @@ func TestMigrateLeavesLargeNodesOut(t *testing.T) {
 	for i := range unlimited.AllPackets {
 		assert.Empty(t, unlimited.AllPackets[i].Skipped)
 	}
-	c := recorded(t, "legacy", migratedNode)
+	c := small(t, "legacy", migratedNode)
 	for most, skipped := range map[int]bool{1000: false, 3: true} {
 		m := migrated(t, c, Target{AllPackets: true, MostDevices: most})
 		require.Len(t, m.AllPackets, 1)
@@ -268,7 +268,7 @@ func TestMigrationAsTextIsOneScreen(t *testing.T) {
 // What former kube-proxies have left is named, with what it does and how to remove it.
 func TestMigrateNamesResidues(t *testing.T) {
 	ipvs := func(t *testing.T) *Cluster {
-		c := recorded(t, "legacy", migratedNode)
+		c := small(t, "legacy", migratedNode)
 		c.Snapshots[0].Devices = append(c.Snapshots[0].Devices, snapshot.Device{Name: "kube-ipvs0", Kind: "dummy", MTU: 1500,
 			Addresses: []snapshot.Address{{Prefix: netip.MustParsePrefix("10.96.0.1/32")}}})
 		c.Snapshots[0].IPSets = "create KUBE-CLUSTER-IP hash:ip,port family inet hashsize 1024 maxelem 65536\n"
@@ -301,7 +301,7 @@ func TestMigrateNamesResidues(t *testing.T) {
 			"demo-worker: mode ipvs serves node ports at no loopback address, and mode nftables serves none either")
 	})
 	t.Run("chains of kube-proxy before v1.24", func(t *testing.T) {
-		c := recorded(t, "legacy", migratedNode)
+		c := small(t, "legacy", migratedNode)
 		edit(t, c.Snapshots[0], netfilter.IPv4, "*nat\n", "*nat\n:KUBE-XLB-AAAAAAAAAAAAAAAA - [0:0]\n")
 		m := migrated(t, c, Target{Config: c.Config})
 		require.Len(t, m.Findings, 1)
@@ -309,8 +309,8 @@ func TestMigrateNamesResidues(t *testing.T) {
 		assert.Contains(t, m.Findings[0].Set, "iptables-legacy -t nat -F CHAIN")
 	})
 	t.Run("rules of both tools", func(t *testing.T) {
-		c := recorded(t, "legacy", migratedNode)
-		c.Snapshots[0].IPTables = append(c.Snapshots[0].IPTables, recordedNode(t, "nft", migratedNode).IPTables...)
+		c := small(t, "legacy", migratedNode)
+		c.Snapshots[0].IPTables = append(c.Snapshots[0].IPTables, small(t, "nft", migratedNode).Snapshots[0].IPTables...)
 		c.Dialect = netfilter.NFT
 		m := migrated(t, c, Target{Config: c.Config})
 		i := slices.IndexFunc(m.Findings, func(f Moved) bool { return f.Document == "kubernetes#109811" })
@@ -318,7 +318,7 @@ func TestMigrateNamesResidues(t *testing.T) {
 		assert.Contains(t, m.Findings[i].Set, "kube-proxy --cleanup")
 	})
 	t.Run("none", func(t *testing.T) {
-		m := migrated(t, recorded(t, "legacy", migratedNode), Target{})
+		m := migrated(t, small(t, "legacy", migratedNode), Target{})
 		for _, note := range m.Notes {
 			assert.NotContains(t, note, "ipvs")
 		}
@@ -380,7 +380,7 @@ func TestMigrateBetweenVersions(t *testing.T) {
 	v, err := ParseVersions("v1.35.2", "1.37")
 	require.NoError(t, err)
 	assert.Equal(t, Versions{35, 37}, v)
-	c := recorded(nil, "legacy", dumpNodes...)
+	c := small(t, "legacy", dumpNodes...)
 	up := migrated(t, c, Target{Versions: v})
 	for i := range up.Nodes {
 		assert.Equal(t, up.Nodes[i].From, up.Nodes[i].To)
@@ -396,9 +396,9 @@ func TestMigrateBetweenVersions(t *testing.T) {
 	assert.Contains(t, text, "v1.37: kube-proxy asks for no version")
 	assert.NotContains(t, text, "more than 128 bytes")
 	assert.Contains(t, text, "not more than is named here")
-	down := said(migrated(t, c, Target{Versions: Versions{37, 36}}))
+	down := said(ofVersions(t, c, Target{Versions: Versions{37, 36}}))
 	assert.Contains(t, down, "v1.36: Connections of UDP to a service that has lost its last endpoint go on")
-	same := migrated(t, c, Target{Versions: Versions{35, 36}})
+	same := ofVersions(t, c, Target{Versions: Versions{35, 36}})
 	assert.Empty(t, same.Documented)
 	for from, to := range map[string]string{
 		"1.35": "", "": "1.36", "1.34": "1.37", "1.37": "1.38", "37": "1.36", "x": "y", "1.36x": "1.37", "1": "1.37",
@@ -411,7 +411,7 @@ func TestMigrateBetweenVersions(t *testing.T) {
 // A node that never ran mode iptables does not route packets with loopback addresses. Afterwards it does, and kube-proxy guards its
 // loopback addresses; if a rule of somebody else lets new packets through to them, that is a finding.
 func TestMigrateToModeIPTablesRoutesLoopbackAddresses(t *testing.T) {
-	fresh := after(t, recorded(t, "nft", migratedNode), manifest.ModeNFTables)
+	fresh := after(t, small(t, "nft", migratedNode), manifest.ModeNFTables)
 	fresh.Snapshots[0].IPTables = nil
 	fresh.Snapshots[0].Sysctls["net.ipv4.conf.all.route_localnet"] = "0"
 	ofNode := func() *explained.Answer {

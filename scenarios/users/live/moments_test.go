@@ -16,7 +16,7 @@ import (
 // TestTheWayBackSaysWhetherTheNodeIsAsItWas by all of its packets, not by one of each class alone: no class tells these nodes apart.
 func TestTheWayBackSaysWhetherTheNodeIsAsItWas(t *testing.T) {
 	closed := func(t *testing.T) *Cluster { // a node of mode nftables that has never run mode iptables
-		c := after(t, recorded(t, "nft", migratedNode), manifest.ModeNFTables)
+		c := after(t, small(t, "nft", migratedNode), manifest.ModeNFTables)
 		taken := c.Snapshots[0]
 		require.Equal(t, "1", taken.Sysctls["net.ipv4.conf.all.route_localnet"])
 		taken.Sysctls["net.ipv4.conf.all.route_localnet"] = "0"
@@ -33,11 +33,11 @@ func TestTheWayBackSaysWhetherTheNodeIsAsItWas(t *testing.T) {
 		says    string // as a regular expression
 	}{
 		"the kubelet's guard stood before kube-proxy's rules": {
-			recorded(t, "legacy", migratedNode),
-			`^the node is not as it was: 4 kinds of packets on demo-worker fare otherwise than before, such as ` +
+			small(t, "legacy", migratedNode),
+			`^the node is not as it was: 3 kinds of packets on demo-worker fare otherwise than before, such as ` +
 				`tcp [0-9.:]+ > 127\.0\.0\.1:30946 in eth0 \(before: drop; now: accept local\)$`,
 		},
-		"the guard stood behind them": {recorded(t, "nft", migratedNode), "^the node is as it was$"},
+		"the guard stood behind them": {small(t, "nft", migratedNode), "^the node is as it was$"},
 		"it has never run the other mode": {
 			closed(t), `^the node is not as it was: [0-9]+ kinds of packets .* such as tcp 127\.0\.0\.1:40000 > `,
 		},
@@ -69,13 +69,15 @@ func TestTheWayBackSaysWhetherTheNodeIsAsItWas(t *testing.T) {
 // TestTheWayBackSaysNoMoreThanItKnows: if not all packets were compared, the moment says which were. If some fare otherwise, it names them.
 func TestTheWayBackSaysNoMoreThanItKnows(t *testing.T) {
 	const walked = "the ways that were walked are as they were; "
-	c := recorded(t, "legacy", migratedNode)
-	m := walkedMigration(t, c, nil)
+	c := small(t, "legacy", migratedNode)
+	m := walkedClasses(t, c, nil)
 	m.target.AllPackets = false
 	require.NoError(t, m.momentOf(t.Context(), "as after the change", m.after.lab, m.after, ""))
 	m.sayBack()
-	last := m.out.Moments[len(m.out.Moments)-1]
+	last, synced := m.out.Moments[len(m.out.Moments)-1], m.out.Moments[2]
 	assert.Positive(t, last.Otherwise)
+	assert.Equal(t, []int{last.Ways, last.Otherwise, last.Unserved}, []int{synced.Ways, synced.Otherwise, synced.Unserved},
+		"the ways after the change are not walked again")
 	assert.Regexp(t, `^the node is not as it was: [0-9]+ ways fare otherwise than before, such as TCP .* from demo-worker `+
 		`\(before: delivered by .*; now: refused by .*\); all packets were not compared$`, last.Says)
 

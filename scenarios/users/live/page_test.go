@@ -36,7 +36,7 @@ func tagsOf(t *testing.T, text string) (tags []string, classes map[string]int) {
 
 // TestTheDoctorsPageHasTheWayFromHostToHost: of the first finding unfolded, with what suffers in figures.
 func TestTheDoctorsPageHasTheWayFromHostToHost(t *testing.T) {
-	cluster := recorded(t, "nft", dumpNodes...)
+	cluster := small(t, "nft", dumpNodes...)
 	edit(t, cluster.Snapshots[0], netfilter.IPv4,
 		`[0:0] -A KUBE-SVC-67NZLRHBNDSAWJRO -m comment --comment "shop/web:http -> 10.244.1.2:8080" `+
 			"-m statistic --mode random --probability 0.33333333349 -j KUBE-SEP-XTJTEC7KOHLCQM25\n", "")

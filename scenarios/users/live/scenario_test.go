@@ -148,9 +148,9 @@ func shapes(s *scenarios.Scenario) []string {
 	return out
 }
 
-// withPlugin is the recorded cluster with rules of a network plugin on demo-worker: a chain, and a rule for one pod's device.
+// withPlugin is the small cluster with rules of a network plugin on demo-worker: a chain, and a rule for one pod's device.
 func withPlugin(t *testing.T, drop string) *Cluster {
-	cluster := recorded(t, "legacy", dumpNodes...)
+	cluster := small(t, "legacy", dumpNodes...)
 	worker := cluster.Snapshots[1]
 	edit(t, worker, netfilter.IPv4, "*nat\n", "*nat\n:PLUGIN-MASQ - [0:0]\n")
 	edit(t, worker, netfilter.IPv4, "-A POSTROUTING ", `-A POSTROUTING -s 10.244.2.0/24 -m comment --comment "pods of shop" -j PLUGIN-MASQ`+
@@ -221,7 +221,7 @@ func TestKubeProxysConfigMapCounts(t *testing.T) {
 }
 
 func TestANodeHasAConfigurationOfItsOwn(t *testing.T) {
-	cluster := recorded(t, "legacy")
+	cluster := small(t, "legacy")
 	own := cluster.Config.DeepCopy()
 	own.IPTables.MasqueradeAll = true
 	cluster.NodeConfigs = map[string]*kubeproxyconfig.KubeProxyConfiguration{"demo-worker": own}
@@ -244,7 +244,7 @@ func TestANodeHasAConfigurationOfItsOwn(t *testing.T) {
 }
 
 func TestLocalTrafficIsKnownByTheSimulatedDevices(t *testing.T) {
-	cluster := recorded(t, "legacy")
+	cluster := small(t, "legacy")
 	cluster.Config = &kubeproxyconfig.KubeProxyConfiguration{
 		BindAddress: "172.18.0.3", DetectLocalMode: "BridgeInterface",
 		DetectLocal: kubeproxyconfig.DetectLocalConfiguration{BridgeInterface: "cni0"},
@@ -257,7 +257,7 @@ func TestLocalTrafficIsKnownByTheSimulatedDevices(t *testing.T) {
 }
 
 func TestSnapshotsAddWhatObjectsDoNotSay(t *testing.T) {
-	cluster := recorded(t, "legacy", dumpNodes...)
+	cluster := small(t, "legacy", dumpNodes...)
 	worker := cluster.Snapshots[1]
 	worker.Devices = append(worker.Devices, snapshot.Device{Name: "eth1", Index: 99, Up: true, Addresses: []snapshot.Address{
 		{Prefix: netip.MustParsePrefix("172.31.0.3/24")}}})

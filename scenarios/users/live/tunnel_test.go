@@ -70,7 +70,7 @@ func TestTunnelsBetweenNodesAreNoFault(t *testing.T) {
 	for _, kind := range sample.Some(t, []string{"ipip", "wireguard", "vxlan", "geneve"}, 4) {
 		for _, nodes := range [][]string{dumpNodes, dumpNodes[1:2]} {
 			name := kind + " " + strings.Join(nodes, " ")
-			cluster := recorded(t, "legacy", nodes...)
+			cluster := small(t, "legacy", nodes...)
 			tunnelled(cluster, kind)
 			strict(cluster, "1") // what does not come by the tunnel is dropped
 			out := followed(t, cluster, "tcp 10.244.2.3:40000 > 10.244.1.2:8080", "")

@@ -91,7 +91,11 @@ func TestWhyNamesWhatStops(t *testing.T) {
 		}, cause.NoProxyRules, "no rules of kube-proxy"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			c := recorded(t, "legacy", dumpNodes...)
+			of := small
+			if row.code == cause.SelectsNothing {
+				of = recorded // which has such a service
+			}
+			c := of(t, "legacy", dumpNodes...)
 			row.fault(t, c)
 			w, err := c.Why(t.Context(), row.from, row.to)
 			require.NoError(t, err)
