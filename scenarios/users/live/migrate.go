@@ -83,8 +83,8 @@ type migration struct {
 	// configs are the new configurations of the nodes that change.
 	configs map[string]*kubeproxyconfig.KubeProxyConfiguration
 	errands []errand
-	// was are the fates before of the errands that were tried, by their place.
-	was map[int]past
+	// was and is are what became of the errands that were tried before the change, and what becomes of them after it, by their place.
+	was, is map[int]fared
 	// otherwise is the first way that was otherwise than before at the last moment, in words, and opaque counts those there that met a rule
 	// that is not walked.
 	otherwise string
@@ -98,11 +98,13 @@ func newMigration(c *Cluster, to Target) *migration {
 	}}
 }
 
-// past is what became of an errand before the change.
-type past struct {
+// fared is what becomes of an errand.
+type fared struct {
 	fates  distribution
 	served bool
 }
+
+func faredBy(ways []oracle.Way) fared { return fared{distributionOf(ways), served(ways)} }
 
 // choose finds what each node changes from and to.
 func (m *migration) choose() error {
@@ -251,7 +253,10 @@ func (m *migration) try(e *exam, l *lab, p errand) (wrong []oracle.Violation, wa
 // compare makes every errand on both sides.
 func (m *migration) compare(ctx context.Context) error {
 	m.collect()
-	m.was = map[int]past{}
+	for _, e := range []*exam{m.before, m.after} {
+		e.lab.noteCourses(m.errands)
+	}
+	m.was, m.is = map[int]fared{}, map[int]fared{}
 	g := movedGroups{migration: m, by: map[string]*Moved{}}
 	for i, p := range m.errands {
 		if err := ctx.Err(); err != nil {
@@ -275,15 +280,17 @@ func (m *migration) compare(ctx context.Context) error {
 			continue // the connection before the last act is not made on either side: another errand is about that
 		}
 		m.out.Ways++
-		was, is := distributionOf(ways), distributionOf(now)
-		m.was[i] = past{was, served(ways)}
+		was, is := faredBy(ways), faredBy(now)
+		m.was[i], m.is[i] = was, is
 		switch {
-		case was.same(is):
+		case was.fates.same(is.fates):
 			m.out.Same++
 		case len(ways) == 0 || len(now) == 0:
 			// the connection before it is made on one side only, which its own errand tells
 		default:
-			err = g.add(&movedErrand{errand: p, was: was, is: is, wrong: wrong, broken: broken, unserved: served(ways) && !served(now)})
+			err = g.add(&movedErrand{
+				errand: p, was: was.fates, is: is.fates, wrong: wrong, broken: broken, unserved: was.served && !is.served,
+			})
 		}
 		if err != nil {
 			return err

@@ -23,8 +23,8 @@ func (m *migration) walkMoments(ctx context.Context) error {
 		"it removes the rules of the other mode before it writes its own: drain the node, or change one node at a time"); err != nil {
 		return err
 	}
-	if err := m.momentOf(ctx, "the new kube-proxy has synced", m.after.lab, m.after,
-		"what the findings and the documented differences tell"); err != nil {
+	synced := func(place int) (fared, error) { return m.is[place], nil }
+	if err := m.count(ctx, "the new kube-proxy has synced", "what the findings and the documented differences tell", synced); err != nil {
 		return err
 	}
 	if m.back, err = m.hostsAfter(m.before, m.configs, true); err != nil {
@@ -51,6 +51,14 @@ func (m *migration) moment(ctx context.Context, name string, hosts map[string]*p
 }
 
 func (m *migration) momentOf(ctx context.Context, name string, l *lab, by *exam, says string) error {
+	return m.count(ctx, name, says, func(place int) (fared, error) {
+		_, ways, err := m.try(by, l, m.errands[place])
+		return faredBy(ways), err
+	})
+}
+
+// count counts the packets at a moment by how they fare then.
+func (m *migration) count(ctx context.Context, name, says string, then func(place int) (fared, error)) error {
 	out := Moment{Name: name, Says: says}
 	m.otherwise, m.opaque = "", 0
 	for i, p := range m.errands {
@@ -61,7 +69,7 @@ func (m *migration) momentOf(ctx context.Context, name string, l *lab, by *exam,
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		_, ways, err := m.try(by, l, p)
+		is, err := then(i)
 		var opaque *packetsim.OpaqueError
 		if errors.As(err, &opaque) {
 			m.opaque++
@@ -70,10 +78,9 @@ func (m *migration) momentOf(ctx context.Context, name string, l *lab, by *exam,
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		is := distributionOf(ways)
-		same := was.fates.same(is)
+		same := was.fates.same(is.fates)
 		if !same && m.otherwise == "" {
-			m.otherwise = thenAndNow(p.String(), was.fates.String(), is.String())
+			m.otherwise = thenAndNow(p.String(), was.fates.String(), is.fates.String())
 		}
 		if p.act == actLive {
 			out.Established++
@@ -86,7 +93,7 @@ func (m *migration) momentOf(ctx context.Context, name string, l *lab, by *exam,
 		if !same {
 			out.Otherwise++
 		}
-		if was.served && !served(ways) {
+		if was.served && !is.served {
 			out.Unserved++
 		}
 	}
