@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,12 +22,20 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
+// objectsOnce are the objects of the recorded cluster, read once. Nobody changes them.
+var objectsOnce = sync.OnceValues(func() ([]manifest.Object, error) {
+	file, err := dumps.Kind().Open("objects.yaml")
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return manifest.ReadObjects("objects.yaml", file)
+})
+
 // recordedObjects are those of the recorded cluster.
 func recordedObjects(t *testing.T) []manifest.Object {
 	t.Helper()
-	text, err := fs.ReadFile(dumps.Kind(), "objects.yaml")
-	require.NoError(t, err)
-	objects, err := manifest.ReadObjects("objects.yaml", strings.NewReader(string(text)))
+	objects, err := objectsOnce()
 	require.NoError(t, err)
 	return objects
 }
