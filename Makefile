@@ -326,5 +326,6 @@ verify: ## check that go.mod is tidy, the code formatted, generated files are fr
 	$(GO) run ./cmd/chainwalk schema | diff docs/scenario.schema.json - || { echo "docs/scenario.schema.json is stale: go run ./cmd/chainwalk schema > docs/scenario.schema.json"; exit 1; }
 	$(GO) run ./cmd/chainwalk schema doctor | diff docs/doctor.schema.json - || { echo "docs/doctor.schema.json is stale: go run ./cmd/chainwalk schema doctor > docs/doctor.schema.json"; exit 1; }
 	$(GO) run ./cmd/chainwalk schema migrate | diff docs/migrate.schema.json - || { echo "docs/migrate.schema.json is stale: go run ./cmd/chainwalk schema migrate > docs/migrate.schema.json"; exit 1; }
+	CHAINWALK_ALL=1 $(GO) test -run TestPagesShowWhatIsPrinted ./cmd/chainwalk
 	$(GO) test -run TestSpecificationIsFresh ./scenarios/spec/oracle
 	$(GO) test -run TestExtensionsAreFresh ./packetsim

@@ -2,8 +2,7 @@
 //
 // `go test ./...` is what people run while they work, and what CI runs on each commit. A test that does the same with hundreds of scenario
 // files or seeds takes every nth of them there, always the same ones. With CHAINWALK_ALL set (`make test-all`) it takes all of them.
-// CI takes other ones with each commit (CHAINWALK_PART): four commits in a row take every fourth case from the first, the second, the third
-// and the fourth on.
+// CI takes other ones with each commit (CHAINWALK_COMMIT): four commits in a row have all cases of a test that takes one of four.
 //
 // A test takes a sample only if something else has the rest: a make target that CI runs too, or one that is run by hand before a release.
 //
@@ -34,12 +33,27 @@ func Every(n int) int {
 	return n
 }
 
-// Takes reports whether a test that takes one of every n of its cases takes case i, counted from 0. The test fails if CHAINWALK_PART is not
-// as InPart has it.
+// Takes reports whether a test that takes one of every n of its cases takes case i, counted from 0. CHAINWALK_COMMIT is the number of the
+// commit, by which CI takes other cases than for the commit before; without it, a run takes the first one of every n. The test fails if it
+// is not a number.
 func Takes(t testing.TB, i, n int) bool {
 	t.Helper()
-	k, parts := part(t)
-	return takesAll() || i%n == (k-1)*n/parts%n
+	commit, err := parseCommit(os.Getenv("CHAINWALK_COMMIT"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return takesAll() || i%n == commit%n
+}
+
+func parseCommit(commit string) (int, error) {
+	if commit == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(commit)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("CHAINWALK_COMMIT is %q: want the number of a commit, as git rev-list --count HEAD prints it, or nothing", commit)
+	}
+	return n, nil
 }
 
 // Some are the cases that Takes takes of a list, one of every n.
@@ -67,31 +81,24 @@ func Nth[T any](all []T, n int) []T {
 // in turn, and the run takes the Kth. Without it a run takes all. The test fails if it is anything else.
 func InPart(t testing.TB, i int) bool {
 	t.Helper()
-	k, parts := part(t)
-	return i%parts == k-1
-}
-
-// part is the part that a run takes, counted from 1, and of how many: 1 of 1 is all.
-func part(t testing.TB) (k, parts int) {
-	t.Helper()
-	k, parts, err := parsePart(os.Getenv("CHAINWALK_PART"))
+	in, err := inPart(os.Getenv("CHAINWALK_PART"), i)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return k, parts
+	return in
 }
 
-func parsePart(part string) (k, parts int, err error) {
+func inPart(part string, i int) (bool, error) {
 	if part == "" {
-		return 1, 1, nil
+		return true, nil
 	}
 	number, of, isPart := strings.Cut(part, "/")
 	k, wrong := strconv.Atoi(number)
-	parts, alsoWrong := strconv.Atoi(of)
-	if !isPart || wrong != nil || alsoWrong != nil || k < 1 || k > parts {
-		return 0, 0, fmt.Errorf(`CHAINWALK_PART is %q: want K/N with 1 <= K <= N, as in "1/4", or nothing`, part)
+	n, alsoWrong := strconv.Atoi(of)
+	if !isPart || wrong != nil || alsoWrong != nil || k < 1 || k > n {
+		return false, fmt.Errorf(`CHAINWALK_PART is %q: want K/N with 1 <= K <= N, as in "1/4", or nothing`, part)
 	}
-	return k, parts, nil
+	return i%n == k-1, nil
 }
 
 // Whole reports whether a run takes all of what CI takes in parts.

@@ -66,8 +66,8 @@ func TestRareThingsAreMadeWhenAskedFor(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, flows, 5/every)
-	require.Positive(t, foreign)
+	require.GreaterOrEqual(t, flows, max(1, 6/every))
+	require.GreaterOrEqual(t, foreign, max(1, 3/every))
 }
 
 // TestAddressesOfHeadlessServicesAreNotUsedAgain has nothing allocate None to another service.

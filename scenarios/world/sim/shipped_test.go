@@ -22,7 +22,7 @@ var shipped = sync.OnceValues(func() ([]*scenarios.Scenario, error) { return sce
 // TestCases plays shipped scenarios, every fourth one (internal/sample), with both kinds of tools where a file does not say otherwise. A
 // scenario is played once as it is, with proxiers that are told of objects by informers, while Reach is asked of each connection too. It
 // is played again as Write has made it and Read has read that, with proxiers that are told directly: all of the report is the same but for
-// the places in the file, ways included. That every scenario holds is looked at by package oracle, too, in each run.
+// the places in the file, ways included. Package oracle and TestRegressionsHold play all shipped scenarios in each run.
 func TestCases(t *testing.T) {
 	all, err := shipped()
 	require.NoError(t, err)
@@ -35,11 +35,8 @@ func TestCases(t *testing.T) {
 				reach := &reachBackend{t: t, attempts: i}
 				result := scenarios.Run(t.Context(), s, reach)
 				asked.Add(int64(reach.asked))
-				if result.Failed() || len(result.Checks) == 0 && result.Skipped == "" {
-					var report strings.Builder
-					require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysFailed))
-					t.Error(report.String())
-				}
+				held(t, result)
+				assert.False(t, len(result.Checks) == 0 && result.Skipped == "", "it checks nothing")
 				direct := Backend{Options{Direct: true, OneFamily: true}}
 				if informed, again := reportOf(t, result), reportOf(t, scenarios.Run(t.Context(), rewritten(t, s), direct)); informed != again {
 					assert.Equal(t, informed, again)
@@ -51,21 +48,37 @@ func TestCases(t *testing.T) {
 	assert.Greater(t, int(asked.Load()), 5000*len(some)/len(all)/2, "of all files, or of those that are taken")
 }
 
-// TestCasesInModeNFTables plays shipped scenarios, every fourth one, in mode nftables too: what comes of each packet is as the file says,
+// TestRegressionsHold plays what the search has written into the project, all of it in each run, as package oracle does with the other
+// shipped scenarios.
+func TestRegressionsHold(t *testing.T) {
+	race.OneGoroutine(t)
+	all, err := scenarios.Load("../../testdata/regress")
+	require.NoError(t, err)
+	for _, s := range all {
+		held(t, scenarios.Run(t.Context(), s, Backend{Options{Direct: true, OneFamily: true}}))
+	}
+}
+
+// TestCasesInModeNFTables plays all shipped scenarios in mode nftables too: what comes of each packet is as the file says,
 // or as a document tells users of that mode.
 func TestCasesInModeNFTables(t *testing.T) {
 	all, err := shipped()
 	require.NoError(t, err)
-	for _, s := range race.Some(sample.Some(t, all, 4), 2) {
+	for _, s := range race.Some(all, 8) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			result := scenarios.RunIn(t.Context(), s, Backend{Options{Direct: true}}, scenarios.ModeNFTables)
-			if result.Failed() {
-				var report strings.Builder
-				require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysFailed))
-				t.Error(report.String())
-			}
+			held(t, scenarios.RunIn(t.Context(), s, Backend{Options{Direct: true, OneFamily: true}}, scenarios.ModeNFTables))
 		})
+	}
+}
+
+// held fails the test with a report if a check of a scenario failed.
+func held(t *testing.T, result *scenarios.Result) {
+	t.Helper()
+	if result.Failed() {
+		var report strings.Builder
+		require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysFailed))
+		t.Error(report.String())
 	}
 }
 
