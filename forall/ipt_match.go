@@ -241,6 +241,7 @@ func (b *builder) answer(holds bool, err error) diagram.ID {
 // placeOf is a packet in a state, but for what the variables say.
 func (b *builder) placeOf(st *state, in *packetsim.Device) *packetsim.Place {
 	p := &packetsim.Place{Hook: st.hook, Local: st.origin != fromWire, Routed: st.routed, Way: *b.way(st)}
+	p.Packet.Mark = st.mark
 	p.Packet.Dst, p.Packet.Src = netip.IPv4Unspecified(), netip.IPv4Unspecified()
 	if b.six {
 		p.Packet.Dst, p.Packet.Src = netip.IPv6Unspecified(), netip.IPv6Unspecified()

@@ -88,3 +88,41 @@ func TestICMPv6FromNoAddress(t *testing.T) {
 		"icmpv6 fe80::2 > fe80::1 in eth0": "reject with icmp6-no-route",
 	})
 }
+
+// TestFibLooksUpWithTheMark: a rule of the routing policy sends marked packets to another table, and fib with a mark asks for its routes.
+func TestFibLooksUpWithTheMark(t *testing.T) {
+	kernel := fakekernel.New(fakekernel.Options{})
+	nft := kernel.Exec().Command("nft", "-f", "-")
+	nft.SetStdin(strings.NewReader(`table ip t {
+	chain pre {
+		type filter hook prerouting priority filter; policy accept;
+		tcp dport 80 meta mark set 1
+		fib daddr . mark type blackhole drop
+		fib saddr . mark oif 0 reject
+	}
+}
+`))
+	require.NoError(t, nft.Run())
+	h, err := packetsim.NewHost(packetsim.HostConfig{
+		Name: "node", Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: []packetsim.Address{{Prefix: netip.MustParsePrefix("172.18.0.3/16")}}}},
+		Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
+		Routes: []packetsim.Route{
+			{Dst: netip.MustParsePrefix("0.0.0.0/0"), Dev: "eth0", Via: netip.MustParseAddr("172.18.0.1")},
+			{Dst: netip.MustParsePrefix("203.0.113.0/24"), Type: packetsim.RouteBlackhole, Table: 100},
+			{Dst: netip.MustParsePrefix("198.51.100.0/24"), Type: packetsim.RouteUnreachable, Table: 100},
+		},
+		PolicyRules: []packetsim.PolicyRule{
+			{Family: netfilter.IPv4, Table: packetsim.TableLocal}, {Family: netfilter.IPv4, Priority: 1, Mark: 1, Table: 100},
+			{Family: netfilter.IPv4, Priority: 2, Table: packetsim.TableMain},
+		},
+		Netfilter: kernel.Namespace(),
+	})
+	require.NoError(t, err)
+	f, err := forall.Of(h, forall.Options{Families: []netfilter.Family{netfilter.IPv4}})
+	require.NoError(t, err)
+	haveFates(t, f, map[string]string{
+		"tcp 192.0.2.1:1000 > 203.0.113.9:80 in eth0": "drop", "tcp 192.0.2.1:1000 > 203.0.113.9:81 in eth0": "accept out of eth0",
+		"tcp 198.51.100.7:1000 > 192.0.2.1:80 in eth0": "reject with icmp-port-unreachable",
+		"tcp 198.51.100.7:1000 > 192.0.2.1:81 in eth0": "accept out of eth0",
+	})
+}
