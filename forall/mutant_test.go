@@ -35,8 +35,8 @@ func mutants(text string) map[string]string {
 	return out
 }
 
-// TestMutantsOfOneRule plants faults in rules like kube-proxy's, of which it takes every third (internal/sample): the fates are alike if and
-// only if no walk tells the mutant from them.
+// TestMutantsOfOneRule plants faults in rules like kube-proxy's, of which it takes every third (internal/sample): the fates are alike if
+// and only if no walk tells the mutant from them.
 func TestMutantsOfOneRule(t *testing.T) {
 	text := (&services{count: 2}).text()
 	host := (&services{count: 2}).host(t)

@@ -104,7 +104,9 @@ func TestFibLooksUpWithTheMark(t *testing.T) {
 `))
 	require.NoError(t, nft.Run())
 	h, err := packetsim.NewHost(packetsim.HostConfig{
-		Name: "node", Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: []packetsim.Address{{Prefix: netip.MustParsePrefix("172.18.0.3/16")}}}},
+		Name: "node", Devices: []packetsim.Device{
+			{Name: "eth0", Up: true, Addresses: []packetsim.Address{{Prefix: netip.MustParsePrefix("172.18.0.3/16")}}},
+		},
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
 		Routes: []packetsim.Route{
 			{Dst: netip.MustParsePrefix("0.0.0.0/0"), Dev: "eth0", Via: netip.MustParseAddr("172.18.0.1")},

@@ -10,8 +10,8 @@ import (
 )
 
 // Lines writes nodes without comments, anchors and aliases line by line, with the bytes that the library writes for them (two blanks for a
-// level, none for lists). It asks the library for scalars, and remembers them: to write a whole document the library keeps hundreds of bytes
-// for each of its nodes, and large documents say the same again and again. The zero value is ready to use.
+// level, none for lists). It asks the library for scalars, and remembers them: to write a whole document the library keeps hundreds of
+// bytes for each of its nodes, and large documents say the same again and again. The zero value is ready to use.
 type Lines struct {
 	out    bytes.Buffer
 	scalar map[scalarPlace]string

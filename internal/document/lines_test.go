@@ -55,11 +55,14 @@ func TestPlainTextsAreSpelledAsByTheLibrary(t *testing.T) {
 	plain := 0
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(
-			`((tcp|udp|icmp|[a-zA-Z0-9]{1,7}) )?([a-zA-Z0-9./:-]{1,12}|[a-zA-Z]{1,5}|[0-9]{1,3}(\.[0-9]{1,3}){3}(:[0-9]{1,5})?)[.: -]?`).Draw(t, "text")
+			`((tcp|udp|icmp|[a-zA-Z0-9]{1,7}) )?([a-zA-Z0-9./:-]{1,12}|[a-zA-Z]{1,5}|[0-9]{1,3}(\.[0-9]{1,3}){3}(:[0-9]{1,5})?)[.: -]?`).
+			Draw(t, "text")
 		plain += spelledAsByTheLibrary(t, Text(text))
 	})
 	assert.Greater(t, plain, 50)
-	for _, word := range []string{"y", "Y", "n", "N", "yes", "No", "On", "oN", "OFF", "True", "falsE", "null", "Null", "nan", "inf", "a", "O", "yeso", "tru", ""} {
+	for _, word := range []string{
+		"y", "Y", "n", "N", "yes", "No", "On", "oN", "OFF", "True", "falsE", "null", "Null", "nan", "inf", "a", "O", "yeso", "tru", "",
+	} {
 		spelledAsByTheLibrary(t, Text(word))
 	}
 	for _, number := range []string{"0", "8", "80", "080", "65535", "-1", "1e3", "0x10", "9223372036854775808", ""} {

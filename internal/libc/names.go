@@ -27,7 +27,8 @@ func NewNames(etc fs.FS) *Names {
 
 // usual are the names that every Linux has. All files are known, so that looking names up writes nothing, and any goroutine may do it.
 var usual = Names{files: map[string][][]string{
-	"hosts": {{"127.0.0.1", "localhost"}, {"::1", "localhost"}}, "networks": nil, "passwd": {{"root", "x", "0"}}, "group": {{"root", "x", "0"}},
+	"hosts": {{"127.0.0.1", "localhost"}, {"::1", "localhost"}}, "networks": nil,
+	"passwd": {{"root", "x", "0"}}, "group": {{"root", "x", "0"}},
 }}
 
 // entries are the lines of a file cut into fields, without comments. A file that cannot be read is empty.

@@ -3,8 +3,8 @@
 // The tools that keep their state in a folder wait until the disk has it. A test that runs hundreds of them, each of which is a few files
 // of a few lines, has the disk write most of the time.
 //
-// The package is for tests alone, which import it by the name _. It is not for those that copy programs or other large files. TMPDIR counts if
-// it is set.
+// The package is for tests alone, which import it by the name _. It is not for those that copy programs or other large files. TMPDIR counts
+// if it is set.
 package ram
 
 import "os"

@@ -26,7 +26,8 @@ func TestSomeAreEveryNth(t *testing.T) {
 	assert.Equal(t, 1, Every(3))
 }
 
-// TestCommitsInARowTakeAll holds that n commits in a row take each case of a test that takes one of n, and that what is no number is refused.
+// TestCommitsInARowTakeAll holds that n commits in a row take each case of a test that takes one of n, and that what is no number is
+// refused.
 func TestCommitsInARowTakeAll(t *testing.T) {
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
 	t.Setenv("CHAINWALK_ALL", "")

@@ -23,8 +23,8 @@ import (
 )
 
 var (
-	forallPackets = flag.Int("forall-packets", 0, "packets to compare with walks in random rulesets of all languages and families; 0: as many as a "+
-		"test of all packages has")
+	forallPackets = flag.Int("forall-packets", 0, "packets to compare with walks in random rulesets of all languages and families; "+
+		"0: as many as a test of all packages has")
 	forallSeed = flag.Uint64("forall-seed", 1, "of the rulesets and packets")
 )
 

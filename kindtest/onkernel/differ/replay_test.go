@@ -54,8 +54,8 @@ func TestWalkCasesOnTheFake(t *testing.T) {
 	}
 }
 
-// TestTextCasesOnTheFake holds the fake against the recorded answers of the real tools. In every fourth case (internal/sample) the tools keep
-// their state in a folder, too.
+// TestTextCasesOnTheFake holds the fake against the recorded answers of the real tools. In every fourth case (internal/sample) the tools
+// keep their state in a folder, too.
 func TestTextCasesOnTheFake(t *testing.T) {
 	race.OneGoroutine(t)
 	for i, path := range caseFiles(t, textCases, "text") {

@@ -1,4 +1,4 @@
-package mistake_test
+package scenarios_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package certificate_test
+package forall_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package walked_test
+package forall_test
 
 import (
 	"cmp"
@@ -23,8 +23,8 @@ import (
 )
 
 var (
-	forallPackets = flag.Int("forall-packets", 0, "packets to compare with walks: half in shipped scenarios, half in generated clusters; 0: as many as a "+
-		"test of all packages has")
+	forallPackets = flag.Int("forall-packets", 0, "packets to compare with walks: half in shipped scenarios, half in generated clusters; "+
+		"0: as many as a test of all packages has")
 	forallSeed = flag.Uint64("forall-seed", 1, "of the clusters and packets")
 )
 
@@ -94,7 +94,7 @@ var modes = []scenarios.Mode{scenarios.ModeIPTables, scenarios.ModeNFTables}
 
 // TestFatesOfShippedScenarios compares the nodes of shipped scenarios, one after the other in a random order, in both modes.
 func TestFatesOfShippedScenarios(t *testing.T) {
-	all, err := scenarios.Load("../../scenarios/testdata")
+	all, err := scenarios.Load("../scenarios/testdata")
 	require.NoError(t, err)
 	order := rand.New(rand.NewPCG(*forallSeed, 0)).Perm(len(all))
 	compared(t, comparedPackets()/2, func(n int) []*packetsim.Host {

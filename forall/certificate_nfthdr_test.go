@@ -1,4 +1,4 @@
-package certificate_test
+package forall_test
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 )
 
 // TestHeadersThatPacketsNeedNotHave: a write of the greatest segment is checked, a condition of it or of the route is not.
-func TestHeadersThatPacketsNeedNotHave(t *testing.T) {
+func TestCertificateHeadersThatPacketsNeedNotHave(t *testing.T) {
 	for name, row := range map[string]struct{ rule, refused string }{
 		"a number":              {"tcp option maxseg size set 1400 accept", ""},
 		"that of the route":     {"tcp option maxseg size set rt mtu accept", ""},

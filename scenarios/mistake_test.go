@@ -1,4 +1,4 @@
-package mistake
+package scenarios_test
 
 import (
 	"strings"
@@ -10,23 +10,24 @@ import (
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/mistake"
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 )
 
 // TestFinding runs testdata: objects, or a scenario, and the mistakes in it.
 func TestFinding(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "format/mistake/testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			var found []Mistake
+			var found []mistake.Mistake
 			switch d.Cmd {
 			case "objects":
 				objects, err := manifest.ReadObjects("in.yaml", strings.NewReader(d.Input))
 				require.NoError(t, err)
-				found = InObjects(objects)
+				found = mistake.InObjects(objects)
 			case "scenario":
 				s, err := (&scenarios.Loader{Controller: controller.New}).Read("in.yaml", strings.NewReader(d.Input))
 				require.NoError(t, err)
-				found = InScenario(s)
+				found = mistake.InScenario(s)
 			default:
 				d.Fatalf(t, "unknown command %q", d.Cmd)
 			}
@@ -44,12 +45,12 @@ func TestFinding(t *testing.T) {
 
 // TestShippedScenariosHaveNoMistakes but for those that they say to be their point.
 func TestShippedScenariosHaveNoMistakes(t *testing.T) {
-	files, err := (&scenarios.Loader{Controller: controller.New}).Load("../../testdata/cases", "../../testdata/regress")
+	files, err := (&scenarios.Loader{Controller: controller.New}).Load("testdata/cases", "testdata/regress")
 	require.NoError(t, err)
 	require.Greater(t, len(files), 190)
 	for _, f := range files {
 		require.NoError(t, f.Err)
-		for _, m := range InScenario(f.Scenario) {
+		for _, m := range mistake.InScenario(f.Scenario) {
 			assert.Fail(t, m.String())
 		}
 	}

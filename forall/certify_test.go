@@ -1,4 +1,4 @@
-package certify_test
+package forall_test
 
 import (
 	"bytes"
