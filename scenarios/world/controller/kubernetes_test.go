@@ -18,7 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/client-go/kubernetes/fake"
+	clientset "k8s.io/client-go/kubernetes"
+	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
+	"k8s.io/client-go/kubernetes/typed/discovery/v1/fake"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
@@ -43,16 +45,26 @@ func kubernetes(t require.TestingT, c *controller, service *corev1.Service) ([]*
 		}
 	}
 	var made []*discoveryv1.EndpointSlice
-	client := &fake.Clientset{}
+	client := &clienttesting.Fake{}
 	client.AddReactor("create", "endpointslices", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		slice := a.(clienttesting.CreateAction).GetObject().(*discoveryv1.EndpointSlice)
 		made = append(made, slice)
 		return true, slice, nil
 	})
-	r := endpointslice.NewReconciler(client, corelisters.NewNodeLister(nodes), maxEndpoints, sliceutil.NewEndpointSliceTracker(), nil,
+	r := endpointslice.NewReconciler(slicesOnly{fake: client}, corelisters.NewNodeLister(nodes), maxEndpoints, sliceutil.NewEndpointSliceTracker(), nil,
 		&record.FakeRecorder{}, Name, endpointslice.WithPreferSameTrafficDistributionEnabled(true))
 	err := r.Reconcile(logr.Discard(), service, pods, nil, time.Time{})
 	return made, err
+}
+
+// slicesOnly is a client of slices: the fake clientset, which has all groups of the API, need not be linked.
+type slicesOnly struct {
+	clientset.Interface
+	fake *clienttesting.Fake
+}
+
+func (c slicesOnly) DiscoveryV1() discoveryclient.DiscoveryV1Interface {
+	return &fake.FakeDiscoveryV1{Fake: c.fake}
 }
 
 // sortedSlices are slices, their ports and endpoints in an order that no map decides, without what only their own API server is told: the
