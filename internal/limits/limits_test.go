@@ -19,8 +19,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	_ "github.com/chainwalk/chainwalk/internal/garbage"
 )
 
 // The limits that CONTRIBUTING.md names. A folder may have more files if rooms have been made in it: folders with code of their own.

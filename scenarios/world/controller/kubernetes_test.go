@@ -51,8 +51,8 @@ func kubernetes(t require.TestingT, c *controller, service *corev1.Service) ([]*
 		made = append(made, slice)
 		return true, slice, nil
 	})
-	r := endpointslice.NewReconciler(slicesOnly{fake: client}, corelisters.NewNodeLister(nodes), maxEndpoints, sliceutil.NewEndpointSliceTracker(), nil,
-		&record.FakeRecorder{}, Name, endpointslice.WithPreferSameTrafficDistributionEnabled(true))
+	r := endpointslice.NewReconciler(slicesOnly{fake: client}, corelisters.NewNodeLister(nodes), maxEndpoints,
+		sliceutil.NewEndpointSliceTracker(), nil, &record.FakeRecorder{}, Name, endpointslice.WithPreferSameTrafficDistributionEnabled(true))
 	err := r.Reconcile(logr.Discard(), service, pods, nil, time.Time{})
 	return made, err
 }
