@@ -16,6 +16,7 @@ import (
 // test in namespaces makes it.
 func TestConntrackThatIsFullIsNamed(t *testing.T) {
 	cluster := small(t, "legacy", dumpNodes...)
+	cluster.AllPackets = true
 	for _, taken := range cluster.Snapshots {
 		taken.Conntrack = nil
 		for port := uint16(1); port <= 2; port++ { // connections of another time, which nobody answers to any more

@@ -81,6 +81,7 @@ func witnessed(t *testing.T, c *Cluster, f *Finding) string {
 
 func TestAWitnessIsMadeSmall(t *testing.T) {
 	cluster := small(t, "legacy", dumpNodes...)
+	cluster.AllPackets = true
 	const drop = "-A FORWARD -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP"
 	edit(t, cluster.Snapshots[1], netfilter.IPv4, "-A FORWARD -m comment", drop+"\n[0:0] -A FORWARD -m comment")
 	report := examined(t, cluster)
@@ -157,6 +158,7 @@ func TestRulesForLaterPacketsAreMissed(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cluster := small(t, "legacy", dumpNodes...)
+			cluster.AllPackets = true
 			edit(t, cluster.Snapshots[2], netfilter.IPv4, "[0:0] "+tc.rule+"\n", "")
 			report := examined(t, cluster)
 			require.NotEmpty(t, report.Findings)

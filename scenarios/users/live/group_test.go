@@ -32,7 +32,7 @@ func TestAPolicyThatDropsIsNamed(t *testing.T) {
 	} {
 		t.Run(tc.table+" "+tc.chain, func(t *testing.T) {
 			cluster := small(t, "legacy", dumpNodes...)
-			cluster.AllPackets = tc.chain == "FORWARD" // which all replies pass that are between pods
+			cluster.AllPackets = true
 			if tc.table == "raw" {
 				for _, taken := range cluster.Snapshots {
 					edit(t, taken, netfilter.IPv4, "*filter\n", "*raw\n:PREROUTING DROP [0:0]\nCOMMIT\n*filter\n")
