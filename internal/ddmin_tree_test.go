@@ -20,7 +20,7 @@ func TestPartsKeepsWhatItNeeds(t *testing.T) {
 	assert.Empty(t, ddmin.Parts(whole, func(ddmin.Tree) bool { return true }))
 }
 
-func TestAt(t *testing.T) {
+func TestTreeAt(t *testing.T) {
 	tree := map[string]any{"a": []any{"x", map[string]any{"b": 2}}}
 	for _, test := range []struct {
 		path ddmin.Path

@@ -46,7 +46,7 @@ func TestPartsAreWritten(t *testing.T) {
 	}
 }
 
-func TestDocument(t *testing.T) {
+func TestDOMDocument(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, dom.WriteDocument(&b, dom.Element("html", dom.Element("body", dom.Text("x")))))
 	assert.Equal(t, "<!DOCTYPE html>\n<html>\n<body>x</body></html>", b.String())

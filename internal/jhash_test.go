@@ -8,9 +8,9 @@ import (
 	"github.com/chainwalk/chainwalk/internal/jhash"
 )
 
-// TestWords: the hashes of which Linux 6.18 has made nodes of -m cluster. Elsewhere whole walks and the order of sets are held against
+// TestJhashOfWords: the hashes of which Linux 6.18 has made nodes of -m cluster. Elsewhere whole walks and the order of sets are held against
 // the kernel.
-func TestWords(t *testing.T) {
+func TestJhashOfWords(t *testing.T) {
 	node := func(hash uint32) uint64 { return uint64(hash) * 7 >> 32 }
 	assert.Equal(t, uint64(0), node(jhash.Words([]uint32{0x0100007f}, 0xdeadbeef)))
 	assert.Equal(t, uint64(4), node(jhash.Words([]uint32{0x02014d0a}, 0xdeadbeef)))

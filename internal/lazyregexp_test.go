@@ -8,7 +8,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/lazyregexp"
 )
 
-func TestNew(t *testing.T) {
+func TestLazyRegexp(t *testing.T) {
 	word, none := lazyregexp.New(`[a-z]+`), lazyregexp.New(`(`)
 	assert.Equal(t, "b", word().FindString("1b2"))
 	assert.Same(t, word(), word(), "it is compiled once")

@@ -78,8 +78,8 @@ func TestNumbersHaveTheirSize(t *testing.T) {
 	assert.Equal(t, uint64(0x102), eight)
 }
 
-// FuzzAll: what is read and appended again is read as the same.
-func FuzzAll(f *testing.F) {
+// FuzzNetlinkAttributes: what is read and appended again is read as the same.
+func FuzzNetlinkAttributes(f *testing.F) {
 	f.Add(nlattr.AppendUint16(nlattr.Append(nil, 1, 5), 2, 7))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var attributes []nlattr.Attribute

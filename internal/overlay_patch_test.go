@@ -20,7 +20,7 @@ func patchOf(name string, lines ...string) overlay.Patch {
 	return overlay.Patch{Name: name, Text: []byte(head + strings.Join(lines, "\n") + "\n")}
 }
 
-func TestPatch(t *testing.T) {
+func TestOverlayPatch(t *testing.T) {
 	replacesC := patchOf("replaces-c", "@@ -2,3 +2,3 @@", " b", "-c", "+C", " d")
 	addsAfterC := patchOf("adds-after-c", "@@ -2,3 +2,4 @@", " b", " c", "+after", " d")
 	tests := []struct {

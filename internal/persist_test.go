@@ -11,8 +11,8 @@ import (
 	"github.com/chainwalk/chainwalk/internal/persist"
 )
 
-// TestMap compares maps with Go's, and sees that an edit does not change what it came from.
-func TestMap(t *testing.T) {
+// TestPersistentMap compares maps with Go's, and sees that an edit does not change what it came from.
+func TestPersistentMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, want := &persist.Map[int]{}, map[string]int{}
 		for range rapid.IntRange(1, 6).Draw(t, "edits") {
@@ -88,8 +88,8 @@ func requireMap(t *rapid.T, m *persist.Map[int], want map[string]int) {
 	require.False(t, is)
 }
 
-// TestList compares lists in order with slices.
-func TestList(t *testing.T) {
+// TestPersistentList compares lists in order with slices.
+func TestPersistentList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, want := &persist.List[int]{}, []int(nil)
 		for range rapid.IntRange(1, 4).Draw(t, "edits") {

@@ -17,8 +17,8 @@ import (
 	"github.com/chainwalk/chainwalk/internal/restclient"
 )
 
-// TestRequests holds what each method asks of an API server to the paths, verbs and parameters of the Kubernetes API.
-func TestRequests(t *testing.T) {
+// TestRestClientRequests holds what each method asks of an API server to the paths, verbs and parameters of the Kubernetes API.
+func TestRestClientRequests(t *testing.T) {
 	var asked, body string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)

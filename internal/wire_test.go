@@ -137,7 +137,7 @@ func TestVXLANCarriesAFrame(t *testing.T) {
 	assert.Equal(t, inner, b[22:])
 }
 
-func FuzzDecode(f *testing.F) {
+func FuzzWireDecode(f *testing.F) {
 	p := inet.Packet{Proto: inet.TCP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")}
 	f.Add(wire.Encode(&p, wire.Fields{}))
 	about := inet.Packet{Proto: inet.ICMP, ICMPType: 3, Src: p.Dst, Dst: p.Src, Inner: &p}
