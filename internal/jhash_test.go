@@ -8,7 +8,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/jhash"
 )
 
-// TestJhashOfWords: the hashes of which Linux 6.18 has made nodes of -m cluster. Elsewhere whole walks and the order of sets are held against
+// TestJhashOfWords: the hashes of which Linux 6.18 has made nodes of -m cluster. Other tests hold whole walks and the order of sets against
 // the kernel.
 func TestJhashOfWords(t *testing.T) {
 	node := func(hash uint32) uint64 { return uint64(hash) * 7 >> 32 }
