@@ -45,11 +45,16 @@ func (r *Result) marksMissed() []string {
 func (r *Result) clausesMissed() []string {
 	var out []string
 	for _, c := range oracle.Clauses() {
-		if r.Figures.Clauses[c.Name] == 0 && c.Force == oracle.Must {
+		if r.Figures.Clauses[c.Name] == 0 && c.Force == oracle.Must && r.runs(c.Mode) {
 			out = append(out, c.Name)
 		}
 	}
 	return out
+}
+
+// runs says whether kube-proxy ran in a mode; every run does for the clauses of no mode.
+func (r *Result) runs(m oracle.Mode) bool {
+	return m == "" || r.Mode == bothModes || cmp.Or(r.Mode, string(oracle.IPTables)) == string(m)
 }
 
 // fewBugs is as many as a screen has room for.
@@ -97,7 +102,7 @@ func total(failures, bugs int) string {
 
 // writeReached says what of the specification and of the proxier the cases came to.
 func (r *Result) writeReached(b *strings.Builder) {
-	reached(b, "clauses that must hold", binding(), r.clausesMissed())
+	reached(b, "clauses that must hold", r.binding(), r.clausesMissed())
 	if len(r.Figures.Marks) > 0 { // those of another proxier are not known
 		reached(b, "marks", len(mark.All()), r.marksMissed())
 	}
@@ -132,11 +137,11 @@ func (r *Result) shard() string {
 	return fmt.Sprintf("shard %d of %d", r.Shard, r.Shards)
 }
 
-// binding counts the clauses that must hold. The others say what need not.
-func binding() int {
+// binding counts the clauses that must hold in the mode of the run. The others say what need not.
+func (r *Result) binding() int {
 	n := 0
 	for _, c := range oracle.Clauses() {
-		if c.Force == oracle.Must {
+		if c.Force == oracle.Must && r.runs(c.Mode) {
 			n++
 		}
 	}

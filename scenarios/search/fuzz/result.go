@@ -70,6 +70,9 @@ type Failure struct {
 	File string `json:"file"`
 }
 
+// bothModes is the mode of a run in which cases draw theirs.
+const bothModes = "both"
+
 // Name is the name of the failure's file.
 func (f *Failure) Name() string { return fmt.Sprintf("%s-%x-%d.yaml", f.kind(), f.Seed, f.Case) }
 
@@ -88,7 +91,7 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 	}
 	switch {
 	case o.Gen.Modes:
-		out.Mode = "both"
+		out.Mode = bothModes
 	case o.Gen.NFTables:
 		out.Mode = string(scenarios.ModeNFTables)
 	}

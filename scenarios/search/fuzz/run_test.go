@@ -3,6 +3,7 @@ package fuzz
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -246,4 +247,22 @@ func TestSmallerCasesAreOfTheSameCause(t *testing.T) {
 	assert.Less(t, small, large)
 	assert.Greater(t, tried, 1)
 	assert.Greater(t, refused, tried)
+}
+
+// TestClausesOfAModeAreMissedInThatModeAlone: a long run must reach each clause of the mode that it ran, and none of another one.
+func TestClausesOfAModeAreMissedInThatModeAlone(t *testing.T) {
+	for mode, missed := range map[string]bool{"": false, string(oracle.NFTables): true, bothModes: true} {
+		names := (&Result{Mode: mode, Cases: enough}).Missed(nil)
+		of := map[oracle.Mode]int{}
+		for _, c := range oracle.Clauses() {
+			if c.Force != oracle.Must {
+				continue
+			}
+			of[c.Mode]++
+			assert.Equal(t, c.Mode == "" || missed, slices.Contains(names, c.Name), "%s in mode %q", c.Name, mode)
+		}
+		assert.NotZero(t, of[""])
+		assert.NotZero(t, of[oracle.NFTables])
+	}
+	assert.Empty(t, (&Result{Cases: enough - 1}).Missed(nil), "a short run need not reach all")
 }
