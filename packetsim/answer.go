@@ -16,7 +16,7 @@ type answers struct {
 	host   *Host
 	hooks  *familyHooks // of the rulesets that the walk began with
 	made   int          // how many packets were made, each because of the one before it, of which this is the last
-	copied bool         // the packet is a copy that TEE made, or one made because of it: neither is copied
+	copied bool         // the packet is a copy that TEE made, or one made because of it that has not come in: neither is copied
 }
 
 // sendError sends an ICMP error about the packet, unless Linux sends none (icmp_send in net/ipv4/icmp.c, icmp6_send in net/ipv6/icmp.c).

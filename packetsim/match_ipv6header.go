@@ -47,9 +47,14 @@ func (mt *matcher) lacksHeaders(s *skb) bool {
 	return true
 }
 
-// matchEUI64 is -m eui64 (net/ipv6/netfilter/ip6t_eui64.c): the address is made of the sender's as RFC 4291 says, appendix A.
+// matchEUI64 is -m eui64 (net/ipv6/netfilter/ip6t_eui64.c): the address is made of the sender's as RFC 4291 says, appendix A. It drops a
+// packet without a link-layer header, such as the host's own copy of what it sends to many; older kernels than 6.18 drop fragments alone.
 func (mt *matcher) matchEUI64(s *skb) bool {
-	if s.MAC == (inet.MAC{}) && s.in.Name != loopbackName && !s.looped {
+	switch {
+	case s.looped:
+		mt.hotdrop = true
+		return false
+	case s.MAC == (inet.MAC{}) && s.in.Name != loopbackName:
 		mt.fail(errNoMAC)
 		return false
 	}

@@ -175,6 +175,7 @@ func (w *walk) loop(s *skb) {
 			return
 		}
 		p.in, p.Socket, p.looped, p.path.local = p.path.out, nil, true, p.path.isToMany()
+		sub.answers.copied = false // it waits in a queue until TEE is done (netif_rx), and may be copied
 		sub.receive(&p)
 	})
 }

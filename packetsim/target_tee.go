@@ -10,8 +10,8 @@ import (
 var errTEEToItself = errors.New("not supported: TEE to an address of the host itself")
 
 // tee is -j TEE (net/netfilter/xt_TEE.c, net/ipv4/netfilter/nf_dup_ipv4.c and its IPv6 twin): a copy of the packet as it is now goes out to
-// the gateway by way of OUTPUT and POSTROUTING. It belongs to no connection, no socket sent it, and it is not copied again. Without a route
-// to the gateway there is none.
+// the gateway by way of OUTPUT and POSTROUTING. It belongs to no connection, no socket sent it, and it is not copied again, but for the
+// host's own copy of it if it goes to many. Without a route to the gateway there is none.
 func (a *answers) tee(s *skb, t *target.TEE) {
 	if a.copied {
 		return
