@@ -12,10 +12,10 @@ import (
 
 // rootAgain is the fates of a class, if they are mostly those that they stand beside. It is false if all is to be worked out.
 func (f *Fates) rootAgain(p *part) (diagram.ID, bool) {
-	if f.options.Beside == nil {
+	if f.options.Against == nil {
 		return 0, false
 	}
-	was, o := f.options.Beside.part(p.family, p.class), &f.options.Beside.options
+	was, o := f.options.Against.part(p.family, p.class), &f.options.Against.options
 	if was == nil || was.world != p.world || was.terrain == nil || o.Chance != f.options.Chance || o.Ignore != f.options.Ignore ||
 		o.Memory != f.options.Memory || o.Replies || len(o.Through) > 0 {
 		return 0, false

@@ -50,7 +50,7 @@ func (c *committing) commit(t *rapid.T, text string) {
 	alone, err := forall.Of(c.h, c.o)
 	require.NoError(t, err)
 	beside := c.o
-	beside.Beside = c.fates[before]
+	beside.Against = c.fates[before]
 	g, err := forall.Of(c.h, beside)
 	require.NoError(t, err)
 	require.True(t, g.Equal(alone), "beside the fates after commit %d: %s", before, strings.Join(c.texts, "---\n"))

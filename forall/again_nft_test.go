@@ -217,7 +217,7 @@ func TestLawOfElements(t *testing.T) {
 			d.edit(t)
 		}
 		of := func(beside *forall.Fates) *forall.Fates {
-			f, err := forall.Of(hairpinHost(t, d.text()), forall.Options{Families: only4, Chance: forall.Exact, Beside: beside})
+			f, err := forall.Of(hairpinHost(t, d.text()), forall.Options{Families: only4, Chance: forall.Exact, Against: beside})
 			require.NoError(t, err)
 			return f
 		}

@@ -15,9 +15,9 @@ import (
 type Apart struct {
 	// Space is a box of them: to some of the destinations. Its share is that of the packets to all of them.
 	Space Space
-	// Here and There are the fates on both hosts, and Beside those on the other ones that were asked for.
+	// Here and There are the fates on both hosts, and Others those on the other ones that were asked for.
 	Here, There Distribution
-	Beside      []Distribution
+	Others      []Distribution
 	// Dsts are all destinations of the packets, if the comparison keeps them apart.
 	Dsts []Addrs
 	// Number is that of the last of the Numbered packets that has these; 0 if none has.
@@ -44,8 +44,8 @@ type Comparison struct {
 	Class  Class
 	// Numbered are packets that no Apart mixes. Of several that have a packet the last one counts.
 	Numbered []Numbered
-	// Beside are fates on other hosts, of the same packets: at most three.
-	Beside []*Fates
+	// Others are fates on other hosts, of the same packets: at most three.
+	Others []*Fates
 	// DstPorts are the only ports that packets go to which have ports; zero: they go to all.
 	DstPorts Ports
 	// ByDestination keeps destinations apart that do not have everything alike, so that each Apart can say all of its own.
@@ -58,7 +58,7 @@ type Comparison struct {
 func (f *Fates) Apart(other *Fates, c *Comparison) iter.Seq[Apart] {
 	return func(yield func(Apart) bool) {
 		var parts []*part
-		for _, fates := range slices.Concat([]*Fates{f, other}, c.Beside) {
+		for _, fates := range slices.Concat([]*Fates{f, other}, c.Others) {
 			p := fates.part(c.Family, c.Class)
 			if p == nil {
 				return
@@ -286,7 +286,7 @@ func (a *apart) told(m meeting, by *arrivals, path []diagram.Edge, share float64
 	}
 	out.Space.Share = share
 	for _, id := range m[2:end] {
-		out.Beside = append(out.Beside, w.distribution(id))
+		out.Others = append(out.Others, w.distribution(id))
 	}
 	return out
 }

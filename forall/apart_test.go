@@ -36,15 +36,15 @@ func TestApartIsWhatDiffIs(t *testing.T) {
 		return 1
 	}
 	share, differ, found := 0.0, 0.0, map[int]bool{}
-	c := forall.Comparison{Family: netfilter.IPv4, Numbered: numbered, Beside: []*forall.Fates{bare}}
+	c := forall.Comparison{Family: netfilter.IPv4, Numbered: numbered, Others: []*forall.Fates{bare}}
 	for a := range sound.Apart(faulty, &c) {
 		share += a.Space.Share
-		require.Len(t, a.Beside, 1)
+		require.Len(t, a.Others, 1)
 		packet, _ := a.Witness()
 		for i, f := range []*forall.Fates{sound, faulty, bare} {
 			want, err := f.At(packet)
 			require.NoError(t, err)
-			assert.Equal(t, want, []forall.Distribution{a.Here, a.There, a.Beside[0]}[i], packet)
+			assert.Equal(t, want, []forall.Distribution{a.Here, a.There, a.Others[0]}[i], packet)
 		}
 		assert.Equal(t, number(&a.Space), a.Number, a.Space.String())
 		found[a.Number] = true

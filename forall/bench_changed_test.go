@@ -74,7 +74,7 @@ func (c *churn) round(commit bool) {
 	c.rounds++
 	start := processorTime(c.b)
 	c.b.StartTimer()
-	g, err := forall.Of(c.h, forall.Options{Families: only4, Beside: c.f})
+	g, err := forall.Of(c.h, forall.Options{Families: only4, Against: c.f})
 	c.b.StopTimer()
 	took := processorTime(c.b) - start
 	require.NoError(c.b, err)

@@ -82,7 +82,7 @@ func BenchmarkDiff(b *testing.B) {
 		f, err := forall.Of(s.host(b), forall.Options{Families: only4})
 		require.NoError(b, err)
 		s.port = 9090
-		g, err := forall.Of(s.host(b), forall.Options{Families: only4, Beside: f})
+		g, err := forall.Of(s.host(b), forall.Options{Families: only4, Against: f})
 		require.NoError(b, err)
 		for b.Loop() {
 			if len(slices.Collect(f.Diff(g))) == 0 {

@@ -58,7 +58,7 @@ func TestWhatNeedsTooMuchMemoryIsNotKnown(t *testing.T) {
 	h := hostOfServices(t, keptClients(40))
 	whole := fatesOf(t, h, nil)
 	for name, o := range map[string]forall.Options{
-		"alone": {}, "beside": {Beside: whole},
+		"alone": {}, "beside": {Against: whole},
 		"generations": forall.Options{}.ForgettingAfter(1), "later generations": forall.Options{}.ForgettingAfter(300),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestWorkedOutAgainWithTooLittleMemory(t *testing.T) {
 	o := forall.Options{Families: only4, Memory: 1 << 20}
 	f, err := forall.Of(hostOfServices(t, strings.Replace(text, "10.96.0.2 . tcp . 80 : goto keeping", "10.96.0.2 . tcp . 80 : drop", 1)), o)
 	require.NoError(t, err)
-	o.Beside = f
+	o.Against = f
 	g, err := forall.Of(hostOfServices(t, text), o)
 	require.NoError(t, err)
 	different := slices.Collect(f.Diff(g))
@@ -113,7 +113,7 @@ func TestLawLittleMemory(t *testing.T) {
 			require.True(t, isTooLarge(d.There), "%s: %s", d.Witness, d.There)
 			refused++
 		}
-		again := forall.Options{Families: only4, Chance: forall.Exact, Beside: f}
+		again := forall.Options{Families: only4, Chance: forall.Exact, Against: f}
 		g, err := forall.Of(h, again.Alone())
 		require.NoError(t, err)
 		require.True(t, whole.Equal(g))

@@ -3,7 +3,7 @@
 // of iptables and nftables, asks packetsim what routing says, and gives the fates as one function, exact probabilities included.
 //
 //	before, err := forall.Of(host, forall.Options{})
-//	after, err := forall.Of(changed, forall.Options{Beside: before})
+//	after, err := forall.Of(changed, forall.Options{Against: before})
 //	for d := range before.Diff(after) {
 //		fmt.Println(d.Witness.Full(), d.Here, d.There)
 //	}

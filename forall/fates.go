@@ -91,8 +91,8 @@ func (f *Fates) rootIn(p *part) (diagram.ID, error) {
 
 // worldFor is where fates are kept: with those that they are to be compared with, if these know all devices.
 func (f *Fates) worldFor(family netfilter.Family, class Class, devices []string) *world {
-	if f.options.Beside != nil {
-		if p := f.options.Beside.part(family, class); p != nil && slices.Equal(p.world.devices, devices) {
+	if f.options.Against != nil {
+		if p := f.options.Against.part(family, class); p != nil && slices.Equal(p.world.devices, devices) {
 			return p.world
 		}
 	}

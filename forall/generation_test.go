@@ -40,7 +40,7 @@ func TestServicesOfNFTables(t *testing.T) {
 	s := services{count: 40, native: true}
 	f := agrees(t, s.host(t), 2000/sample.Every(4))
 	s.reversed = true
-	g, err := forall.Of(s.host(t), forall.Options{Chance: forall.Exact, Beside: f})
+	g, err := forall.Of(s.host(t), forall.Options{Chance: forall.Exact, Against: f})
 	require.NoError(t, err)
 	require.True(t, f.Equal(g))
 }

@@ -16,7 +16,7 @@ import (
 
 func fatesOf(t testing.TB, h *packetsim.Host, beside *forall.Fates) *forall.Fates {
 	t.Helper()
-	f, err := forall.Of(h, forall.Options{Families: only4, Beside: beside})
+	f, err := forall.Of(h, forall.Options{Families: only4, Against: beside})
 	require.NoError(t, err)
 	return f
 }

@@ -75,7 +75,7 @@ func lawFates(t *rapid.T, text string, beside *forall.Fates) (*packetsim.Host, *
 		Devices: []string{"veth1"}, Family: netfilter.IPv4, Local: []netip.Addr{netip.MustParseAddr("172.18.0.3")},
 	})
 	require.NoError(t, err, text)
-	f, err := forall.Of(h, forall.Options{Families: only4, Chance: forall.Exact, Beside: beside})
+	f, err := forall.Of(h, forall.Options{Families: only4, Chance: forall.Exact, Against: beside})
 	require.NoError(t, err)
 	return h, f
 }

@@ -48,7 +48,7 @@ func TestMutantsOfOneRule(t *testing.T) {
 	for _, name := range sample.Some(t, slices.Sorted(maps.Keys(all)), 3) {
 		mutant := all[name]
 		other := hostOfServices(t, mutant)
-		g, err := forall.Of(other, forall.Options{Families: only4, Chance: forall.Exact, Beside: f})
+		g, err := forall.Of(other, forall.Options{Families: only4, Chance: forall.Exact, Against: f})
 		require.NoError(t, err, name)
 		found := slices.Collect(f.Diff(g))
 		require.Equal(t, f.Equal(g), len(found) == 0, name)

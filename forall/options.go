@@ -90,9 +90,9 @@ type Options struct {
 	// host itself is called in the ways of fates then (Fate.Way).
 	Name    string
 	Through []Node
-	// Beside are fates that the new ones will be compared with. They share memory with them, and what both have in common is worked out
+	// Against are fates that the new ones will be compared with. They share memory with them, and what both have in common is worked out
 	// once.
-	Beside *Fates
+	Against *Fates
 	// Memory is how many bytes may be needed on the way for the packets to one destination, beside those that the fates need in the end; 0:
 	// 1 GiB. The fates of packets that need more are not known (Fate.Unmodelled). With Replies or Through it is for all packets of a family
 	// together, and Of fails if they need more.

@@ -18,8 +18,8 @@ type View struct {
 	Without []Packets
 	// Fate is how a fate is looked at; nil: as it is.
 	Fate func(Fate) Fate
-	// Beside are other seen fates that the new ones will be compared with, as Options.Beside.
-	Beside *Fates
+	// Against are other seen fates that the new ones will be compared with, as Options.Against.
+	Against *Fates
 }
 
 // Packets are some packets, unset parts being any. A port without a protocol is one of every protocol that has ports.
@@ -35,7 +35,7 @@ const notSeen = "left out"
 // Seen are the fates as a view has them: of the packets of one device, as if the host had no other one. Equal and Diff compare them with
 // those of other hosts in views of their own. At is not to be asked of them; a witness has "", the host itself, for the device.
 func (f *Fates) Seen(v View) *Fates {
-	seen := &Fates{host: f.host, options: Options{Beside: v.Beside}}
+	seen := &Fates{host: f.host, options: Options{Against: v.Against}}
 	for i := range f.parts {
 		p := &f.parts[i]
 		if v.Src.IsValid() && v.Src.Is6() != p.world.six || v.Dst.IsValid() && v.Dst.Is6() != p.world.six {

@@ -21,7 +21,7 @@ func TestFatesSeenAreComparable(t *testing.T) {
 	}
 	a, b, c := of("10.0.0.1", "80"), of("10.0.0.2", "80"), of("10.0.0.1", "81")
 	look := func(f *forall.Fates, own string, without ...forall.Packets) *forall.Fates {
-		return f.Seen(forall.View{In: "eth0", Dst: netip.MustParseAddr(own), Without: without, Beside: a})
+		return f.Seen(forall.View{In: "eth0", Dst: netip.MustParseAddr(own), Without: without, Against: a})
 	}
 	assert.False(t, a.Equal(b))
 	assert.True(t, look(a, "10.0.0.1").Equal(look(b, "10.0.0.2")))

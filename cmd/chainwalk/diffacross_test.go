@@ -55,7 +55,7 @@ func TestDiffAcrossAsJSON(t *testing.T) {
 	assert.Equal(t, [][]string{{a, b}, {c}}, result.Groups)
 	require.NotEmpty(t, result.Odd)
 	assert.Equal(t, []string{c}, result.Odd[0].Nodes)
-	assert.Equal(t, a, result.Odd[0].Beside)
+	assert.Equal(t, a, result.Odd[0].Most)
 	assert.Contains(t, result.Odd[0].Packets, "tcp port 443")
 	assert.Equal(t, "accept out of eth0", result.Odd[0].Here.String())
 	assert.Equal(t, "drop", result.Odd[0].There.String())

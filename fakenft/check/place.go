@@ -28,9 +28,9 @@ func (c *transaction) placeRule(cmd *syntax.Command) bool {
 		if beside.handle != 0 {
 			by.Position, by.PositionLoc = beside.handle, by.IndexLoc
 		} else {
-			by.Beside = beside.rule
-			if by.Beside != nil && by.Beside.ID == 0 {
-				by.Beside.ID = c.nextID()
+			by.Neighbour = beside.rule
+			if by.Neighbour != nil && by.Neighbour.ID == 0 {
+				by.Neighbour.ID = c.nextID()
 			}
 		}
 	}

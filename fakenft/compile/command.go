@@ -355,7 +355,7 @@ func (b *builder) addRule(r *syntax.Rule, op syntax.Op) {
 		Family: h.Family, Table: h.Table, Chain: h.Chain, Handle: h.Placement().Position, UserData: commentData(r.Comment, r.HasComment),
 		ID: r.ID, Want: r.Want, Exprs: exprs,
 	}
-	if beside := h.Placement().Beside; beside != nil {
+	if beside := h.Placement().Neighbour; beside != nil {
 		change.PlaceID = beside.ID
 	}
 	switch op {

@@ -80,8 +80,8 @@ type Handle struct {
 type Placement struct {
 	Position, Index       uint64 // of the other rule; Index counts from 1; 0: none
 	PositionLoc, IndexLoc Loc
-	// Beside is the rule of the same transaction that Index means, once check has found it; of one of the kernel it sets Position.
-	Beside *Rule
+	// Neighbour is the rule of the same transaction that Index means, once check has found it; of one of the kernel it sets Position.
+	Neighbour *Rule
 }
 
 // Placement is by which other rule the rule is placed, none if it is not. It is not to be written to.

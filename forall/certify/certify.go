@@ -109,7 +109,7 @@ func (w *writer) family(family netfilter.Family, o *Options) error {
 		if fates[side], err = forall.Of(h, options); err != nil {
 			return err
 		}
-		options.Beside = fates[0]
+		options.Against = fates[0]
 	}
 	for _, class := range o.Classes {
 		if err := w.class(fates[0].Both(fates[1], family, class, saysOf(class)), family, class, o.MostBoxes); err != nil {

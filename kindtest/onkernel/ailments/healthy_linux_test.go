@@ -27,7 +27,7 @@ func (h *Healthy) Run(ctx context.Context) (c *Checkup, err error) {
 			return nil, err
 		}
 	}
-	if err := w.Run(h.Beside...); err != nil {
+	if err := w.Run(h.Present...); err != nil {
 		return nil, err
 	}
 	c = &Checkup{}

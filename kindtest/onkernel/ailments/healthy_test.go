@@ -8,8 +8,8 @@ type Healthy struct {
 	Options
 	// Objects changes what the API server has before kube-proxy reads it.
 	Objects func(Objects)
-	// Beside are command lines of what is there beside (Ward.Run). kube-proxy has put its jumps first, as it does, when they run.
-	Beside []string
+	// Present are command lines of what is there besides (Ward.Run). kube-proxy has put its jumps first, as it does, when they run.
+	Present []string
 	// Tries are connections beside those that every ward promises, and Without are targets that this one does not serve.
 	Tries   []Try
 	Without []string

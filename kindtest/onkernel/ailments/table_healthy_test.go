@@ -83,34 +83,34 @@ var nativeTable = onBoth(
 
 // beside are wards with something beside kube-proxy that lets everything pass which it should.
 var beside = []Healthy{
-	{Name: "a container engine beside, legacy", Options: onBridge, Beside: dockerRules},
-	{Name: "a container engine beside, nft", Options: onVXLAN, Beside: dockerRules},
+	{Name: "a container engine beside, legacy", Options: onBridge, Present: dockerRules},
+	{Name: "a container engine beside, nft", Options: onVXLAN, Present: dockerRules},
 	{Name: "a host firewall that lets pods and node ports in", Options: onPTP,
-		Beside: hostFirewall("iptables", "10.244.0.0/16", "192.168.0.0/24")},
-	{Name: "a host firewall for IPv6", Options: onIPv6, Beside: append(
+		Present: hostFirewall("iptables", "10.244.0.0/16", "192.168.0.0/24")},
+	{Name: "a host firewall for IPv6", Options: onIPv6, Present: append(
 		onBoth("ip6tables -A INPUT -p ipv6-icmp -j ACCEPT"), hostFirewall("ip6tables", "fd00:10:244::/56", "2001:db8::/64")...)},
-	{Name: "a native table of nftables that accepts", Options: onPTP, Beside: nativeTable},
-	{Name: "rules for a NetworkPolicy that the clients satisfy", Options: onBridge, Beside: policyRules("-d 10.244.2.3")},
-	{Name: "pods that leave the cluster are masqueraded", Options: onBridge, Beside: onBoth(
+	{Name: "a native table of nftables that accepts", Options: onPTP, Present: nativeTable},
+	{Name: "rules for a NetworkPolicy that the clients satisfy", Options: onBridge, Present: policyRules("-d 10.244.2.3")},
+	{Name: "pods that leave the cluster are masqueraded", Options: onBridge, Present: onBoth(
 		"iptables -t nat -A POSTROUTING -s 10.244.0.0/16 ! -d 10.244.0.0/16 -m addrtype ! --dst-type LOCAL -j MASQUERADE")},
-	{Name: "the rules of another backend beside", Options: onPTP, Beside: onBoth(
+	{Name: "the rules of another backend beside", Options: onPTP, Present: onBoth(
 		"iptables-legacy -A INPUT -p tcp -m tcp --dport 22 -j ACCEPT", "iptables-legacy -t nat -A POSTROUTING -s 172.17.0.0/16 -j MASQUERADE")},
 	// A pod that calls another node's port of a service that is local to its own has no symmetric way, and is not answered anywhere.
-	{Name: "rp_filter is strict where ways are symmetric", Options: onPTP, Beside: onBoth(
+	{Name: "rp_filter is strict where ways are symmetric", Options: onPTP, Present: onBoth(
 		"sysctl -qw net.ipv4.conf.all.rp_filter=1", "sysctl -qw net.ipv4.conf.eth0.rp_filter=1"), Objects: func(o Objects) {
 		o.service("local").Spec.Type, o.service("local").Spec.ExternalTrafficPolicy = corev1.ServiceTypeClusterIP, ""
 		o.service("local").Spec.Ports[0].NodePort = 0
 	}, Without: []string{"node1:30013"}},
 	{Name: "rp_filter is loose, and the way back is by another device", Options: onPTP,
-		Beside: append(secondWay, "node2: sysctl -qw net.ipv4.conf.all.rp_filter=2")},
-	{Name: "a policy rule has a table for pods", Options: onBridge, Beside: []string{
+		Present: append(secondWay, "node2: sysctl -qw net.ipv4.conf.all.rp_filter=2")},
+	{Name: "a policy rule has a table for pods", Options: onBridge, Present: []string{
 		"node1: ip route add 10.244.2.0/24 via 192.168.0.3 table 77", "node1: ip rule add from 10.244.1.0/24 to 10.244.2.0/24 lookup 77"}},
-	{Name: "more addresses on the loopback device", Options: onPTP, Beside: onBoth("ip addr add 203.0.113.200/32 dev lo")},
-	{Name: "a node's block of pods is a black hole beside the routes of its pods", Options: onPTP, Beside: []string{
+	{Name: "more addresses on the loopback device", Options: onPTP, Present: onBoth("ip addr add 203.0.113.200/32 dev lo")},
+	{Name: "a node's block of pods is a black hole beside the routes of its pods", Options: onPTP, Present: []string{
 		"node1: ip route add blackhole 10.244.1.0/24", "node2: ip route add blackhole 10.244.2.0/24"}},
-	{Name: "a default route of two ways", Options: onPTP, Beside: onBoth(
+	{Name: "a default route of two ways", Options: onPTP, Present: onBoth(
 		"ip route replace default nexthop via 192.168.0.1 dev eth0 nexthop via 192.168.0.1 dev eth0 weight 2")},
-	{Name: "a second network", Options: onPTP, Beside: secondWay[:3:3]},
+	{Name: "a second network", Options: onPTP, Present: secondWay[:3:3]},
 }
 
 // configured are wards whose kube-proxy is configured in another way, or whose services are.
@@ -129,8 +129,8 @@ var configured = []Healthy{
 		c.NodePortAddresses = []string{"192.168.0.0/24"}
 	})},
 	{Name: "conntrack is liberal", Options: with(onPTP, func(c *kubeproxyconfig.KubeProxyConfiguration) { c.Conntrack.TCPBeLiberal = true }),
-		Beside: onBoth("sysctl -qw net.netfilter.nf_conntrack_tcp_be_liberal=1"),
-		Tries:  []Try{{From: "client1", To: "svc/far", Stray: true, Is: "web2"}}},
+		Present: onBoth("sysctl -qw net.netfilter.nf_conntrack_tcp_be_liberal=1"),
+		Tries:   []Try{{From: "client1", To: "svc/far", Stray: true, Is: "web2"}}},
 	{Name: "session affinity", Options: onPTP, Objects: func(o Objects) {
 		o.service("web").Spec.SessionAffinity = corev1.ServiceAffinityClientIP
 	}},

@@ -188,8 +188,8 @@ var healthyNFTables = []Healthy{
 	{Name: "nftables, vxlan, IPv4", Options: inVXLAN},
 	{Name: "nftables, ptp, IPv6", Options: inIPv6},
 	{Name: "nftables, ptp, dual", Options: inDual},
-	{Name: "nftables, a native table that accepts", Options: inPTP, Beside: nativeTable},
-	{Name: "nftables, a container engine beside", Options: inBridge, Beside: dockerRules},
+	{Name: "nftables, a native table that accepts", Options: inPTP, Present: nativeTable},
+	{Name: "nftables, a container engine beside", Options: inBridge, Present: dockerRules},
 	{Name: "nftables, session affinity", Options: inPTP, Objects: func(o Objects) {
 		o.service("web").Spec.SessionAffinity = corev1.ServiceAffinityClientIP
 	}},

@@ -100,7 +100,7 @@ func (c *changed) compare(t *testing.T, labs map[netfilter.Dialect]*lab) (sent i
 		hosts[side], loaded = hostOf(t, dialect, argv, c.text(side))
 		require.Equal(t, c.text(side), loaded, "no rule is refused")
 		var err error
-		fates[side], err = forall.Of(hosts[side], forall.Options{Families: []netfilter.Family{netfilter.IPv4}, Beside: fates[0]})
+		fates[side], err = forall.Of(hosts[side], forall.Options{Families: []netfilter.Family{netfilter.IPv4}, Against: fates[0]})
 		require.NoError(t, err)
 	}
 	found := slices.Collect(fates[0].Diff(fates[1]))

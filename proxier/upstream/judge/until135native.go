@@ -54,7 +54,7 @@ func (r *run) compareFates(family v1.IPFamily, other *packetsim.Host) bool {
 	if err != nil {
 		return false
 	}
-	options.Beside = ours
+	options.Against = ours
 	theirs, err := forall.Of(other, options)
 	if err != nil {
 		return false

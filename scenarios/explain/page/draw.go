@@ -62,9 +62,9 @@ func State(colour, word string) dom.Part {
 	return dom.Element("span.state", dom.Class(colour), dom.Text(word))
 }
 
-// Beside shows what was expected beside what happened, and the prediction if there is one. Several ways, which reports join by semicolons,
+// Compare shows what was expected beside what happened, and the prediction if there is one. Several ways, which reports join by semicolons,
 // have a line each.
-func Beside(expected, predicted, got string) dom.Part {
+func Compare(expected, predicted, got string) dom.Part {
 	return dom.Element("div.beside",
 		dom.Element("div.expected", dom.Element("h4", dom.Text("expected")), dom.Element("p", dom.Text(expected))),
 		dom.If(predicted != "", dom.Element("div", dom.Element("h4", dom.Text("predicted")), dom.Element("p", dom.Text(predicted)))),

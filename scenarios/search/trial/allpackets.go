@@ -30,7 +30,7 @@ func (r *run) packetsBefore(n *nodeState, rules []saved) (*forall.Fates, error) 
 const packetsMemory = 256 << 20
 
 func (r *run) allPackets(n *nodeState, beside *forall.Fates) (*forall.Fates, error) {
-	fates, err := forall.Of(r.world.Host(n.name), forall.Options{Beside: beside, Memory: packetsMemory})
+	fates, err := forall.Of(r.world.Host(n.name), forall.Options{Against: beside, Memory: packetsMemory})
 	if err != nil {
 		return nil, fmt.Errorf("all packets of %s: %w", n.name, err)
 	}

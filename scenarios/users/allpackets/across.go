@@ -36,9 +36,9 @@ type Oddity struct {
 	Kind
 	// From says which of a node's packets they are.
 	From string `json:"from"`
-	// Nodes are the odd ones, and Beside is a node like most, with the packet there.
+	// Nodes are the odd ones, and Most is a node like most, with the packet there.
 	Nodes       []string            `json:"nodes"`
-	Beside      string              `json:"beside"`
+	Most        string              `json:"beside"`
 	PacketThere string              `json:"packetThere"`
 	Here        forall.Distribution `json:"here"`
 	There       forall.Distribution `json:"there"`
@@ -201,7 +201,7 @@ func (a *across) differ(s *sight, names []string, pair [2]int, fates []*forall.F
 		}
 		one := Oddity{
 			Kind: kindOf(&space, found.Share, &packets[0], a.nodes[pair[0]].Names), From: s.from, Nodes: names,
-			Beside: a.nodes[pair[1]].Name, PacketThere: packets[1].String(),
+			Most: a.nodes[pair[1]].Name, PacketThere: packets[1].String(),
 		}
 		var err error
 		if one.Here, one.DecidedHere, err = a.fatesOf(pair[0], fates, &found.Space, packets[0]); err != nil {

@@ -134,7 +134,7 @@ func TestPagesHaveWhatTheTextHas(t *testing.T) {
 	n.All = true
 	require.NoError(t, n.WriteText(&text))
 	for i := range n.Odd {
-		for _, want := range []string{n.Odd[i].From, n.Odd[i].Beside, "demo-worker"} {
+		for _, want := range []string{n.Odd[i].From, n.Odd[i].Most, "demo-worker"} {
 			assert.Contains(t, html.UnescapeString(page.String()), want)
 			assert.Contains(t, text.String(), want)
 		}

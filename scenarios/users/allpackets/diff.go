@@ -87,7 +87,7 @@ func (d *Diff) compare(family netfilter.Family, o forall.Options) error {
 	var fates [2]*forall.Fates
 	for i := range d.sides {
 		var err error
-		o.Beside = fates[0]
+		o.Against = fates[0]
 		if fates[i], err = forall.Of(d.sides[i].Host, o); err != nil {
 			return fmt.Errorf("%s: %w", d.sides[i].Name, err)
 		}

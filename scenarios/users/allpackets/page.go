@@ -137,9 +137,9 @@ func (w *drawing) oddity(o *Oddity, id string) dom.Part {
 		dom.Element("h2", page.State("bad", strings.Join(o.Nodes, ", ")),
 			dom.Textf(" %s of the packets %s, of IPv%d", ShareText(o.Share), o.From, o.Family)),
 		dom.Element("dl.facts", o.facts(),
-			dom.If(o.PacketThere != o.Packet, page.Fact("as", dom.Parts(page.Code(o.PacketThere), dom.Text(" on "+o.Beside)))), ends(o.Ends)),
-		dom.Element("div.beside", fate("expected", o.Beside, o.There, o.DecidedThere), fate("got", odd, o.Here, o.DecidedHere)),
-		w.way("The way on "+odd, o.sides[0], o.witnesses[0], id+"odd"), w.way("The way on "+o.Beside, o.sides[1], o.witnesses[1], id+"most"))
+			dom.If(o.PacketThere != o.Packet, page.Fact("as", dom.Parts(page.Code(o.PacketThere), dom.Text(" on "+o.Most)))), ends(o.Ends)),
+		dom.Element("div.beside", fate("expected", o.Most, o.There, o.DecidedThere), fate("got", odd, o.Here, o.DecidedHere)),
+		w.way("The way on "+odd, o.sides[0], o.witnesses[0], id+"odd"), w.way("The way on "+o.Most, o.sides[1], o.witnesses[1], id+"most"))
 }
 
 // WriteHTML writes the answer as a page.

@@ -238,7 +238,7 @@ func (c *cluster) seen(s *sight, i int, fates *forall.Fates) []*seen {
 
 // look is the fates seen by a view, beside all that was seen before.
 func (c *cluster) look(fates *forall.Fates, view forall.View) *seen {
-	view.Beside = c.first
+	view.Against = c.first
 	out := &seen{fates.Seen(view), view}
 	if c.first == nil {
 		c.first = out.fates

@@ -102,7 +102,7 @@ func (o *Oddity) write(w *strings.Builder) {
 	WriteField(w, "ends", o.Ends)
 	WriteField(w, "packet", o.Packet)
 	if o.PacketThere != o.Packet {
-		WriteField(w, "as", o.PacketThere+" on "+o.Beside)
+		WriteField(w, "as", o.PacketThere+" on "+o.Most)
 	}
 	WriteField(w, "odd", o.Here.String())
 	for _, text := range o.DecidedHere {

@@ -111,7 +111,7 @@ func held(what string, rules []Rule) dom.Part {
 // packet is one that suffers, with its way from host to host, that of the first finding unfolded. Where there is no room for that, or in a
 // report that was read, the way is told in lines.
 func (d *drawing) packet(p *Packet, id string) dom.Part {
-	head := dom.Parts(dom.Element("p.asked", page.Code(p.Packet)), page.Beside(p.Want, "", p.Got))
+	head := dom.Parts(dom.Element("p.asked", page.Code(p.Packet)), page.Compare(p.Want, "", p.Got))
 	if told := d.story(p); told != nil {
 		unfolded := dom.If(!d.shown, dom.Attribute("open", ""))
 		d.shown = true

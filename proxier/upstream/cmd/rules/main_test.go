@@ -58,7 +58,7 @@ func fates(t *testing.T, rules string, beside *forall.Fates) *forall.Fates {
 	require.NoError(t, err)
 	host, err := saved.Host(inet.Input{})
 	require.NoError(t, err)
-	f, err := forall.Of(host, forall.Options{Chance: forall.Exact, Beside: beside})
+	f, err := forall.Of(host, forall.Options{Chance: forall.Exact, Against: beside})
 	require.NoError(t, err)
 	return f
 }

@@ -124,7 +124,7 @@ func (c *check) body() dom.Part {
 		dom.If(len(c.Names) > 0, dom.Element("ul.named", dom.Each(c.Names, func(n *scenarios.Named) dom.Part {
 			return dom.Element("li", dom.Element("code", dom.Text(n.Address)), dom.Text(" "), dom.Element("span.object", dom.Text(n.Name)))
 		}))),
-		dom.If(c.Expected != "" || c.Got != "", page.Beside(c.Expected, c.Predicted, c.Got)),
+		dom.If(c.Expected != "" || c.Got != "", page.Compare(c.Expected, c.Predicted, c.Got)),
 		dom.If(c.Wrong != c.Got && c.Wrong != "", dom.Element("p.wrong", dom.Text(c.Wrong))),
 		page.Notes(c.Notes),
 		page.Unreached(c.Unreached),
@@ -171,6 +171,6 @@ func (s *section) body() dom.Part {
 		dom.If(len(s.Also) > 0, dom.Element("ul.notes", dom.Each(s.Also, func(a *Again) dom.Part {
 			return dom.Element("li", dom.Text("also breaks "+a.Clause+": "), dom.Element("code", dom.Text(a.Command)))
 		}))),
-		page.Beside(s.Want, "", s.Got),
+		page.Compare(s.Want, "", s.Got),
 		replay)
 }

@@ -152,11 +152,11 @@ func (c *clauses) covering(d *differing) string {
 // differing is packets with what is known of them by modes.
 func (c *clauses) differing(found *forall.Apart) *differing {
 	d := &differing{Apart: found}
-	if len(found.Beside) > 0 {
-		d.bare = found.Beside[0]
+	if len(found.Others) > 0 {
+		d.bare = found.Others[0]
 	}
-	if len(found.Beside) > 1 {
-		d.promised, d.alone = found.Beside[1], found.Beside[2]
+	if len(found.Others) > 1 {
+		d.promised, d.alone = found.Others[1], found.Others[2]
 	}
 	c.byModes(d)
 	return d

@@ -208,7 +208,7 @@ func (c *comparison) compare() error {
 
 // of is what becomes of the packets on a host. False: that cannot be said, and is noted.
 func (c *comparison) of(h *packetsim.Host) (*forall.Fates, bool) {
-	fates, err := forall.Of(h, forall.Options{Families: []netfilter.Family{c.family}, Classes: []forall.Class{c.class}, Beside: c.fates[0]})
+	fates, err := forall.Of(h, forall.Options{Families: []netfilter.Family{c.family}, Classes: []forall.Class{c.class}, Against: c.fates[0]})
 	if err != nil {
 		c.unknown[fmt.Sprintf("%s packets of IPv%d: %s", c.class, c.family, err)] = true
 	}
@@ -229,7 +229,7 @@ func (c *comparison) told(others ...func() (*packetsim.Host, error)) (map[string
 		if !ok {
 			return nil, nil
 		}
-		o.Beside = append(o.Beside, fates)
+		o.Others = append(o.Others, fates)
 	}
 	least := 0
 	if c.class != forall.New {

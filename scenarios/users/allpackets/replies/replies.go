@@ -38,7 +38,7 @@ func Stopped(h, bare *packetsim.Host, family netfilter.Family) (sets []Set, more
 	if err != nil {
 		return nil, false, err
 	}
-	o.Beside = without
+	o.Against = without
 	with, err := forall.Of(h, o)
 	if err != nil || with.Equal(without) {
 		return nil, false, err
