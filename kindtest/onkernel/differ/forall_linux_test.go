@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -84,7 +85,68 @@ func drawnHost(t *testing.T, g *gen, language string) (*packetsim.Host, string) 
 	for g.usesAccounts || g.usesSets {
 		text = draw()
 	}
-	return hostOf(t, dialect, argv, text)
+	h, text := hostOf(t, dialect, argv, text)
+	if h == nil || g.chance(50) {
+		return h, text
+	}
+	config := h.Config()
+	g.addRoutingPolicy(&config)
+	h, err := packetsim.NewHost(config)
+	require.NoError(t, err)
+	return h, fmt.Sprintf("%s\npolicy rules %+v\nroutes %+v\n", text, config.PolicyRules, config.Routes)
+}
+
+// addRoutingPolicy has the node choose routes by marks that rules set, and now and then by what else ip rule asks for.
+func (g *gen) addRoutingPolicy(config *packetsim.HostConfig) {
+	rules := []packetsim.PolicyRule{{Table: packetsim.TableLocal}}
+	if g.chance(20) { // the table local may have any priority, and packets to the node another route then
+		rules[0].Priority = 3
+	}
+	for n := range 1 + g.r.IntN(3) {
+		marks := []uint32{1, 1, 2, 2, 3, 0x4000, routedMark}
+		rule := packetsim.PolicyRule{
+			Priority: uint32(n + 2), Mark: marks[g.r.IntN(len(marks))], Invert: g.chance(15), Table: packetsim.RouteTable(100 + g.r.IntN(2)),
+		}
+		if g.chance(50) {
+			rule.MarkMask = rule.Mark
+		}
+		if g.chance(20) {
+			rule.From = netip.PrefixFrom(g.w.clients[0], g.w.clients[0].BitLen())
+		}
+		if g.chance(20) {
+			rule.To = g.w.networks[g.r.IntN(len(g.w.networks))]
+		}
+		if g.chance(15) {
+			rule.In = g.oneOf(clientDev, serverDev, "lo")
+		}
+		if g.chance(20) {
+			actions := []packetsim.RuleAction{packetsim.RuleUnreachable, packetsim.RuleProhibit, packetsim.RuleBlackhole}
+			rule.Action, rule.Table = actions[g.r.IntN(len(actions))], 0
+		}
+		rules = append(rules, rule)
+	}
+	rules = append(rules, packetsim.PolicyRule{Priority: 100, Table: packetsim.TableMain})
+	for i := range rules {
+		rules[i].Family = g.w.family
+	}
+	config.PolicyRules = rules // the other family has those of the kernel
+	types := []packetsim.RouteType{packetsim.RouteUnreachable, packetsim.RouteProhibit, packetsim.RouteBlackhole, packetsim.RouteThrow,
+		packetsim.RouteLocal}
+	for _, table := range []packetsim.RouteTable{100, 101} {
+		for _, dst := range g.w.networks {
+			route := packetsim.Route{Dst: dst, Table: table, Dev: g.oneOf(clientDev, serverDev)}
+			if g.chance(40) {
+				if route.Type = types[g.r.IntN(len(types))]; route.Type != packetsim.RouteLocal {
+					route.Dev = ""
+				} else {
+					route.Dev = "lo"
+				}
+			}
+			if g.chance(70) {
+				config.Routes = append(config.Routes, route)
+			}
+		}
+	}
 }
 
 // hostOf is the walk's node with the rules of a text that its tools do not refuse, and these rules; nil if they refuse all of it.

@@ -348,11 +348,11 @@ func (n *nativeGen) deviceMatches() []func() string {
 		func() string { return "meta nfproto " + n.oneOf("ipv4", "ipv6") },
 		func() string { return n.oneOf("skuid", "skgid") + " " + n.not() + n.oneOf("0", "1000", "0-10") },
 		func() string {
-			return "fib " + n.oneOf("saddr", "daddr") + n.oneOf("", "", " . iif", " . oif") + " type " + n.not() +
+			return "fib " + n.oneOf("saddr", "daddr") + n.oneOf("", "", " . iif", " . oif", " . mark") + " type " + n.not() +
 				n.oneOf("local", "unicast", "{ local, broadcast }", "multicast", "blackhole", "unreachable", "prohibit")
 		},
 		func() string {
-			return "fib " + n.oneOf("saddr", "daddr", "saddr . iif", "saddr . mark . iif", "daddr . iif", "saddr . mark") + " oif " +
+			return "fib " + n.oneOf("saddr", "daddr", "saddr . iif", "saddr . mark . iif", "daddr . iif", "saddr . mark", "daddr . mark") + " oif " +
 				n.oneOf("missing", "exists", "0", "!= 0", clientDev)
 		},
 		func() string {
@@ -377,7 +377,7 @@ func (n *nativeGen) header() string {
 func (n *nativeGen) change() string {
 	ip := n.ip()
 	return n.oneOf(
-		"mark set "+n.oneOf("0x1", "0x3", "mark or 0x4", "mark xor 0x4000", "mark and 0xfffffffe", "ct mark", "numgen inc mod 3",
+		"mark set "+n.oneOf("0x1", "0x3", "mark or 0x4", "mark or 0x20", "mark xor 0x4000", "mark and 0xfffffffe", "ct mark", "numgen inc mod 3",
 			"mark & 0x3 | 0x8"),
 		"ct mark set "+n.oneOf("0x1", "0x3", "mark", "ct mark or 0x2", "mark and 0x3"),
 		"mark set "+ip+" saddr map @marks", "mark set "+ip+" daddr map { "+n.w.services[0].String()+" : 0x3, "+n.w.services[1].String()+" : 1 }",

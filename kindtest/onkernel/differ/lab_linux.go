@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/namespace"
 	"github.com/chainwalk/chainwalk/internal/wire"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // lab is a node between a client and a server on the real kernel. Client and server have no addresses: their packets are
@@ -192,7 +194,7 @@ func (l *lab) addAddresses(s *side) error {
 		if f == netfilter.IPv6 {
 			bits = 64
 		}
-		a := &netlink.Addr{IPNet: &net.IPNet{IP: address.AsSlice(), Mask: net.CIDRMask(bits, address.BitLen())}}
+		a := &netlink.Addr{IPNet: ipNet(netip.PrefixFrom(address, bits))}
 		if f == netfilter.IPv6 {
 			a.Flags = unix.IFA_F_NODAD
 		}
@@ -220,6 +222,45 @@ func (l *lab) addRoutes() error {
 				return fmt.Errorf("route %s: %w", dst, err)
 			}
 		}
+		if err := w.routeMarked(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ipNet(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}
+
+// routeMarked gives packets with the mark a table of their own.
+func (w *world) routeMarked() error {
+	types := map[packetsim.RouteType]int{
+		"": unix.RTN_UNICAST, packetsim.RouteUnreachable: unix.RTN_UNREACHABLE, packetsim.RouteProhibit: unix.RTN_PROHIBIT,
+		packetsim.RouteBlackhole: unix.RTN_BLACKHOLE,
+	}
+	for _, r := range w.markedRoutes() {
+		route := netlink.Route{Dst: ipNet(r.Dst), Table: int(r.Table), Type: types[r.Type], Gw: r.Via.AsSlice()}
+		if r.Dev != "" {
+			link, err := netlink.LinkByName(r.Dev)
+			if err != nil {
+				return err
+			}
+			route.LinkIndex = link.Attrs().Index
+		}
+		if err := netlink.RouteAdd(&route); err != nil {
+			return fmt.Errorf("route %s of table %s: %w", r.Dst, r.Table, err)
+		}
+	}
+	rule := netlink.NewRule()
+	rule.Family, rule.Priority, rule.Table = unix.AF_INET, routedPriority, int(routedTable)
+	if w.family == netfilter.IPv6 {
+		rule.Family = unix.AF_INET6
+	}
+	mask := uint32(routedMark)
+	rule.Mark, rule.Mask = routedMark, &mask
+	if err := netlink.RuleAdd(rule); err != nil {
+		return fmt.Errorf("the rule of the routing policy: %w", err)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (r *nativeRun) one() error {
 	real := &labKernel{lab: r.lab}
 	v, err := judge(c, real)
 	if err != nil {
-		return fmt.Errorf("native ruleset %d: %w\n%s", r.numbers.Rulesets+1, err, c.NFT)
+		return stopped(&r.bounds, c, r.numbers.Rulesets+1, err)
 	}
 	r.numbers.add(v, c)
 	r.numbers.Coverage.addNative(v.Native, v.Answer)

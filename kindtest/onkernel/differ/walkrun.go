@@ -1,6 +1,7 @@
 package differ
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -101,7 +102,7 @@ func besideOthers(rules string) string {
 func (r *walkRun) compare(c *walkCase) error {
 	v, err := judge(c, r.real)
 	if err != nil {
-		return fmt.Errorf("ruleset %d: %w\n%s", r.numbers.Rulesets+1, err, c.Rules)
+		return stopped(&r.bounds, c, r.numbers.Rulesets+1, err)
 	}
 	r.numbers.add(v, c)
 	r.draws = append(r.draws, v.Draws...)
@@ -109,6 +110,16 @@ func (r *walkRun) compare(c *walkCase) error {
 		return nil
 	}
 	return r.report(c, v)
+}
+
+// stopped is the error of a case that could not be judged. The case is written down, to be replayed.
+func stopped(b *runBounds, c *walkCase, ruleset int, err error) error {
+	name := fmt.Sprintf("stopped-%s-%d-%d-%d.yaml", c.Dialect, c.Family, b.Seed, ruleset)
+	path, failed := writeFile(b.Folder, name, c)
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	return fmt.Errorf("ruleset %d, case in %s: %w", ruleset, path, err)
 }
 
 // report shrinks a case that does not agree and writes it down.

@@ -98,6 +98,37 @@ func frameTo(place string, dst netip.Addr) (net.HardwareAddr, inet.LinkType) {
 	return nodeMAC(place), inet.LinkUnicast
 }
 
+// A packet with this bit in its mark takes routes of a table of its own.
+const (
+	routedMark                          = 0x20
+	routedPriority                      = 100
+	routedTable    packetsim.RouteTable = 100
+)
+
+// markedRoutes are the routes of that table: other ways than those of the table main, and other ends. Clients have a way there that packets
+// without the mark do not have, and a network that has none otherwise has one.
+func (w *world) markedRoutes() []packetsim.Route {
+	nowhere := w.deadEnds[2]
+	return []packetsim.Route{
+		{Table: routedTable, Dst: w.networks[0], Dev: serverDev},
+		{Table: routedTable, Dst: w.networks[2], Via: w.clients[0], Dev: clientDev},
+		{Table: routedTable, Dst: netip.PrefixFrom(nowhere, nowhere.BitLen()), Via: w.gateway, Dev: serverDev},
+		{Table: routedTable, Dst: netip.PrefixFrom(w.servers[1], nowhere.BitLen()), Type: packetsim.RouteProhibit},
+		{Table: routedTable, Dst: w.blackhole, Type: packetsim.RouteUnreachable},
+		{Table: routedTable, Dst: w.prohibited, Type: packetsim.RouteBlackhole},
+	}
+}
+
+// policyRules are the kernel's own and the one of the mark.
+func (w *world) policyRules() []packetsim.PolicyRule {
+	return []packetsim.PolicyRule{
+		{Family: w.family, Table: packetsim.TableLocal},
+		{Family: w.family, Priority: routedPriority, Mark: routedMark, MarkMask: routedMark, Table: routedTable},
+		{Family: w.family, Priority: 32766, Table: packetsim.TableMain},
+		{Family: w.family, Priority: 32767, Table: packetsim.TableDefault},
+	}
+}
+
 // sysctls of the node, in the lab and in the walk.
 func sysctls() map[string]string {
 	values := map[string]string{
@@ -137,11 +168,13 @@ func newHost(kernel *fakeipt.Kernel) (*packetsim.Host, error) {
 		}
 	}
 	var routes []packetsim.Route
+	var rules []packetsim.PolicyRule
 	for _, w := range []*world{four, six} {
 		routes = append(routes,
 			packetsim.Route{Dst: w.networks[2], Via: w.gateway, Dev: serverDev},
 			packetsim.Route{Dst: w.blackhole, Type: packetsim.RouteBlackhole},
 			packetsim.Route{Dst: w.prohibited, Type: packetsim.RouteProhibit})
+		routes, rules = append(routes, w.markedRoutes()...), append(rules, w.policyRules()...)
 	}
 	return packetsim.NewHost(packetsim.HostConfig{
 		Name: nodePlace,
@@ -149,7 +182,7 @@ func newHost(kernel *fakeipt.Kernel) (*packetsim.Host, error) {
 			{Name: clientDev, Up: true, MAC: nodeMAC(clientPlace).String(), MTU: 1500, Addresses: addresses(0), Groups: joined},
 			{Name: serverDev, Up: true, MAC: nodeMAC(serverPlace).String(), MTU: 1500, Addresses: addresses(1), Groups: []netip.Addr{}},
 		},
-		Routes: routes, Sysctls: sysctls(), Netfilter: kernel.Namespace(),
+		Routes: routes, PolicyRules: rules, Sysctls: sysctls(), Netfilter: kernel.Namespace(),
 	})
 }
 
