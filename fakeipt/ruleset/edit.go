@@ -41,6 +41,8 @@ type draft struct {
 	Kind    *Kind
 	Base    *Table // what the edit began with
 	Changed bool
+	// appends says that the tools put chains that they make behind those that they know, and not among them.
+	appends bool
 
 	slots    []*Slot
 	byName   map[string]*Slot // the slots, once there are many

@@ -1,6 +1,7 @@
 package ruleset
 
 import (
+	"cmp"
 	"slices"
 	"syscall"
 
@@ -70,6 +71,14 @@ func (e *Edit) deleteBuiltin(s *Slot) error {
 	return nil
 }
 
+// made orders the chains that the edit has made; it is 0 of those that were there.
+func (s *Slot) made() uint64 {
+	if s.Fresh {
+		return s.handle
+	}
+	return 0
+}
+
 // grown says that the edit has put a rule into the chain, which the tools then know of.
 func (s *Slot) grown() bool {
 	old := s.baseRules()
@@ -106,7 +115,8 @@ func (e *Edit) DeleteAllChains() error {
 	return nil
 }
 
-// UserChains are the names of the user-defined chains as the edit has them now, sorted.
+// UserChains are the names of the user-defined chains as the edit has them now, sorted. After a restore with -v has emptied a table, the
+// nft tools have new chains as they were made: they have read the kernel's before, and sort no more.
 func (d *draft) UserChains() []string {
 	var names []string
 	d.Base.chains.each(func(c *chainEntry) {
@@ -120,7 +130,11 @@ func (d *draft) UserChains() []string {
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	names = slices.Compact(names)
+	if d.appends {
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(d.SlotOf(a).made(), d.SlotOf(b).made()) })
+	}
+	return names
 }
 
 // AllChains are the built-in chains and then the others, as listings have them.
@@ -176,7 +190,7 @@ func (e *Edit) Make(hooks xtables.HookMask) {
 
 // ForgetBuiltins is what the nft tools do when -v has them empty a table for a restore: they try to delete all built-in chains, and take
 // even those for deleted that they leave, since their policy is DROP.
-func (e *Edit) ForgetBuiltins() { e.forgotten, e.Made = e.Made, 0 }
+func (e *Edit) ForgetBuiltins() { e.forgotten, e.Made, e.appends = e.Made, 0, true }
 
 // RenameChain gives a chain another name, in every jump as well.
 func (e *Edit) RenameChain(from, to string) error {
