@@ -25,7 +25,7 @@ type fib struct {
 	tables map[RouteTable]*fibTable
 	routes int
 	fast   askedSpans
-	custom bool // rules other than the kernel's own
+	custom bool // rules other than the kernel's own, of which one may be gone (fib_has_custom_rules)
 	realms bool // some route has a realm
 }
 

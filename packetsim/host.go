@@ -321,9 +321,17 @@ func (b *networkBuilder) addRules(rules []PolicyRule) error {
 		} else {
 			slices.SortStableFunc(f.rules, func(x, y PolicyRule) int { return cmp.Compare(x.Priority, y.Priority) })
 		}
-		f.custom = len(f.rules) > len(own)
+		f.custom = !slices.EqualFunc(f.rules, own, isLike)
 	}
 	return nil
+}
+
+// isLike says whether two rules are the same, with or without the word lookup.
+func isLike(r, own PolicyRule) bool {
+	if r.Action == RuleLookup {
+		r.Action = own.Action
+	}
+	return r == own
 }
 
 func (b *networkBuilder) addRoute(i int, r *route) error {

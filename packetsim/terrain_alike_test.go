@@ -3,6 +3,7 @@ package packetsim
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -116,8 +117,12 @@ func drawTerrain(rt *rapid.T) HostConfig {
 		config.Routes = append(config.Routes, drawRoute(rt, i, rapid.SampledFrom(devices[2:]).Draw(rt, "dev"), chance))
 	}
 	if chance(1, 8, "policy") {
-		config.PolicyRules = append(defaultRules(netfilter.IPv4), PolicyRule{Family: netfilter.IPv4, Priority: 100, Table: TableMain,
-			In: rapid.SampledFrom(devices[2:]).Draw(rt, "in"), Action: RuleProhibit})
+		config.PolicyRules = append(slices.Clone(defaultRules(netfilter.IPv4)), PolicyRule{
+			Family: netfilter.IPv4, Priority: 100, Table: TableMain, In: rapid.SampledFrom(devices[2:]).Draw(rt, "in"), Action: RuleProhibit,
+		})
+		if chance(1, 2, "no table default") { // there are as many rules then as the kernel has
+			config.PolicyRules = slices.Delete(config.PolicyRules, 2, 3)
+		}
 	}
 	return config
 }

@@ -2,6 +2,7 @@ package packetsim
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -92,6 +93,28 @@ func TestWalkSysctls(t *testing.T) {
 			h, _ := testNode{sysctls: map[string]string{row.key: row.value}}.build(t)
 			assert.Equal(t, row.want, brief(walkOne(t, h, row.packet)))
 		})
+	}
+}
+
+// TestOtherRulesThanTheKernelsOwnAreAPolicy: Linux looks whether the rules are its own (fib_has_custom_rules), and not how many there are.
+func TestOtherRulesThanTheKernelsOwnAreAPolicy(t *testing.T) {
+	own := defaultRules(netfilter.IPv4)
+	spelled, replaced := slices.Clone(own), slices.Clone(own)
+	for i := range spelled {
+		spelled[i].Action = RuleLookup
+	}
+	replaced[2] = PolicyRule{Family: netfilter.IPv4, Priority: 100, Mark: 1, Table: 100}
+	for name, c := range map[string]struct {
+		rules  []PolicyRule
+		custom bool
+	}{
+		"none given": {nil, false}, "its own": {own, false}, "its own, spelled out": {spelled, false},
+		"one more": {append(slices.Clone(own), replaced[2]), true}, "one in place of another": {replaced, true}, "one gone": {own[:2], true},
+	} {
+		h, err := NewHost(HostConfig{Name: "node", Devices: testDevices(), PolicyRules: c.rules})
+		require.NoError(t, err, name)
+		assert.Equal(t, c.custom, h.fib4.custom, name)
+		assert.False(t, h.fib6.custom, name)
 	}
 }
 

@@ -85,8 +85,12 @@ func drawnHost(t *testing.T, g *gen, language string) (*packetsim.Host, string) 
 	for g.usesAccounts || g.usesSets {
 		text = draw()
 	}
+	routed := g.chance(50)
+	if routed && language == "nftables" && (g.w.family == netfilter.IPv4 || g.chance(15)) { // it takes seconds in IPv6
+		text += g.markedLookups()
+	}
 	h, text := hostOf(t, dialect, argv, text)
-	if h == nil || g.chance(50) {
+	if h == nil || !routed {
 		return h, text
 	}
 	config := h.Config()
@@ -94,6 +98,23 @@ func drawnHost(t *testing.T, g *gen, language string) (*packetsim.Host, string) 
 	h, err := packetsim.NewHost(config)
 	require.NoError(t, err)
 	return h, fmt.Sprintf("%s\npolicy rules %+v\nroutes %+v\n", text, config.PolicyRules, config.Routes)
+}
+
+// markedLookups is a table that marks packets before others see them, and then looks for their routes.
+func (g *gen) markedLookups() string {
+	var b strings.Builder
+	ip := map[netfilter.Family]string{netfilter.IPv4: "ip", netfilter.IPv6: "ip6"}[g.w.family]
+	fmt.Fprintf(&b, "table %s marked {\n\tchain pre {\n\t\ttype filter hook prerouting priority -350; policy accept;\n", ip)
+	for range 3 {
+		fmt.Fprintf(&b, "\t\t%s %s %s mark set %s\n", ip, g.oneOf("saddr", "daddr"), g.network(), g.oneOf("1", "2", "3", "0x4000", "0x20"))
+	}
+	for range 2 {
+		fmt.Fprintf(&b, "\t\tfib %saddr . mark%s %s %s\n", g.oneOf("s", "d"), g.oneOf("", " . iif"),
+			g.oneOf("oif missing", "oif exists", "oifname "+serverDev, "oifname "+clientDev), g.oneOf("drop", "accept", "mark set 0", "notrack"))
+		fmt.Fprintf(&b, "\t\tfib %saddr . mark type %s %s\n", g.oneOf("s", "d"),
+			g.oneOf("unicast", "blackhole", "unreachable", "prohibit", "local"), g.oneOf("drop", "accept", "mark set 1", "counter"))
+	}
+	return b.String() + "\t}\n}\n"
 }
 
 // addRoutingPolicy has the node choose routes by marks that rules set, and now and then by what else ip rule asks for.
