@@ -6,6 +6,7 @@
 //     the real kernel between a client and a server (lab_linux.go), and walks them through a packetsim.Host. Both must agree on the way
 //     through the rules (the kernel's TRACE), on what came out on each side, on the counters that iptables-save shows, and on the tracked
 //     connections. In a run of its own each ruleset has one of the other dialect beside it, as on a node that mixes tools.
+//     Packets with one mark take the routes of another table, which lead to other devices or nowhere.
 //   - The text differential gives random input, whole and damaged, to the real tools and to fakeipt (gentext.go). Both must agree on exit
 //     status, output, messages and the ruleset that is left.
 //
