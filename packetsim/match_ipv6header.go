@@ -48,7 +48,7 @@ func (mt *matcher) lacksHeaders(s *skb) bool {
 }
 
 // matchEUI64 is -m eui64 (net/ipv6/netfilter/ip6t_eui64.c): the address is made of the sender's as RFC 4291 says, appendix A. It drops a
-// packet without a link-layer header, such as the host's own copy of what it sends to many; older kernels than 6.18 drop fragments alone.
+// packet without a link-layer header, such as the host's own copy of what it sends to many (measured on Linux 6.18.44).
 func (mt *matcher) matchEUI64(s *skb) bool {
 	switch {
 	case s.looped:

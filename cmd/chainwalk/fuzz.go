@@ -125,7 +125,7 @@ func (o *fuzzOptions) options() (fuzz.Options, error) {
 	}
 	out.Gen.Modes = len(modes) > 1
 	out.Gen.NFTables = len(modes) == 1 && modes[0] == scenarios.ModeNFTables
-	out.Gen.NFTablesOnly = true
+	out.Gen.NFTablesExtras = true
 	out.Program = o.program()
 	if o.runs < 0 || o.time < 0 {
 		return out, errors.New("--runs and --time: want more than 0")

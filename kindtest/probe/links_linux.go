@@ -8,6 +8,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 )
 
 // change is Client.Change.
@@ -42,7 +44,7 @@ func (c Change) make() error {
 	if !c.Prefix.IsValid() {
 		return errors.New("no prefix")
 	}
-	route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: ipNet(c.Prefix.Masked()), Gw: c.Via.AsSlice()}
+	route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: socket.IPNet(c.Prefix.Masked()), Gw: c.Via.AsSlice()}
 	if route.Gw == nil {
 		route.Scope = netlink.SCOPE_LINK
 	}
@@ -67,13 +69,9 @@ func unless(err error, not unix.Errno) error {
 	return err
 }
 
-func ipNet(p netip.Prefix) *net.IPNet {
-	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
-}
-
 // addressOf is an address that is used at once, without a look whether another host has it.
 func addressOf(p netip.Prefix) *netlink.Addr {
-	a := &netlink.Addr{IPNet: ipNet(p)}
+	a := &netlink.Addr{IPNet: socket.IPNet(p)}
 	if p.Addr().Is6() {
 		a.Flags = unix.IFA_F_NODAD
 	}

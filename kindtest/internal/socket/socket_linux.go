@@ -3,6 +3,7 @@ package socket
 import (
 	"encoding/binary"
 	"errors"
+	"net"
 	"net/netip"
 	"time"
 
@@ -26,6 +27,11 @@ func AddrPort(sa unix.Sockaddr) netip.AddrPort {
 		return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), uint16(sa.Port))
 	}
 	return netip.AddrPort{}
+}
+
+// IPNet is a prefix with all bits of its address, as netlink takes it.
+func IPNet(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
 
 // Domain is AF_INET or AF_INET6.

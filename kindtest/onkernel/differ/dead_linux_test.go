@@ -29,7 +29,7 @@ func TestNoDeadRuleIsMet(t *testing.T) {
 				met, dead := 0, 0
 				g := &gen{r: rand.New(rand.NewPCG(*forallSeed, 7*uint64(family))), w: worlds[family]}
 				for n := range rulesets {
-					h, text := drawnHost(t, g, language)
+					h, text := drawnRoutedHost(t, g, language)
 					if h == nil {
 						continue
 					}

@@ -70,3 +70,28 @@ func TestBadCasesAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestACaseThatStopsARunIsReplayed: its file has the case, under a name that -replay looks for.
+func TestACaseThatStopsARunIsReplayed(t *testing.T) {
+	for prefix, c := range map[string]*walkCase{
+		"walk":   {Dialect: netfilter.Legacy, Family: 6, Rules: "*raw\nCOMMIT\n"},
+		"native": {Dialect: netfilter.NFT, Family: 4, NFT: "table ip t {\n}\n"},
+	} {
+		c.Sends = []send{{From: nodePlace, Packet: "udp 10.78.1.1:1 > 10.78.1.2:2"}}
+		folder := t.TempDir()
+		err := stopped(&runBounds{Folder: folder, Seed: 7}, c, 3, os.ErrDeadlineExceeded)
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		paths, globbed := filepath.Glob(filepath.Join(folder, prefix+"-*.yaml"))
+		require.NoError(t, globbed)
+		require.Len(t, paths, 1)
+		assert.ErrorContains(t, err, paths[0])
+		read := &walkCase{}
+		require.NoError(t, readFile(paths[0], read))
+		assert.Equal(t, c, read)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	err := stopped(&runBounds{Folder: file}, &walkCase{Dialect: netfilter.NFT, Family: 4}, 1, os.ErrDeadlineExceeded)
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded, "where the case cannot be written, what stopped the run is said, too")
+	assert.ErrorContains(t, err, file)
+}

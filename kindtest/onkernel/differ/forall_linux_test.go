@@ -43,7 +43,7 @@ func TestFatesOfRandomRulesets(t *testing.T) {
 				var all walked.Report
 				g := &gen{r: rand.New(rand.NewPCG(*forallSeed, uint64(family)+uint64(l)<<8)), w: worlds[family]}
 				for n := 0; all.Asked < packets; n++ {
-					h, text := drawnHost(t, g, language)
+					h, text := drawnRoutedHost(t, g, language)
 					if h == nil {
 						continue
 					}
@@ -77,6 +77,11 @@ func restoring(language string, family netfilter.Family) (netfilter.Dialect, []s
 func drawnHost(t *testing.T, g *gen, language string) (*packetsim.Host, string) {
 	t.Helper()
 	dialect, argv := restoring(language, g.w.family)
+	return hostOf(t, dialect, argv, g.withoutObjects(language))
+}
+
+// withoutObjects is a random ruleset without sets of ipset and accounting objects.
+func (g *gen) withoutObjects(language string) string {
 	draw := g.ruleset
 	if language == "nftables" {
 		draw = g.nativeRuleset
@@ -85,13 +90,23 @@ func drawnHost(t *testing.T, g *gen, language string) (*packetsim.Host, string) 
 	for g.usesAccounts || g.usesSets {
 		text = draw()
 	}
-	routed := g.chance(50)
-	if routed && language == "nftables" && (g.w.family == netfilter.IPv4 || g.chance(15)) { // it takes seconds in IPv6
+	return text
+}
+
+// drawnRoutedHost is like drawnHost, but every second node has a random routing policy, which the text says then.
+func drawnRoutedHost(t *testing.T, g *gen, language string) (*packetsim.Host, string) {
+	t.Helper()
+	if g.chance(50) {
+		return drawnHost(t, g, language)
+	}
+	dialect, argv := restoring(language, g.w.family)
+	text := g.withoutObjects(language)
+	if language == "nftables" && (g.w.family == netfilter.IPv4 || g.chance(15)) { // it takes seconds in IPv6
 		text += g.markedLookups()
 	}
 	h, text := hostOf(t, dialect, argv, text)
-	if h == nil || !routed {
-		return h, text
+	if h == nil {
+		return nil, text
 	}
 	config := h.Config()
 	g.addRoutingPolicy(&config)
@@ -106,7 +121,7 @@ func (g *gen) markedLookups() string {
 	ip := map[netfilter.Family]string{netfilter.IPv4: "ip", netfilter.IPv6: "ip6"}[g.w.family]
 	fmt.Fprintf(&b, "table %s marked {\n\tchain pre {\n\t\ttype filter hook prerouting priority -350; policy accept;\n", ip)
 	for range 3 {
-		fmt.Fprintf(&b, "\t\t%s %s %s mark set %s\n", ip, g.oneOf("saddr", "daddr"), g.network(), g.oneOf("1", "2", "3", "0x4000", "0x20"))
+		fmt.Fprintf(&b, "\t\t%s %s %s mark set %s\n", ip, g.oneOf("saddr", "daddr"), g.network(), g.oneOf("1", "2", "3", "0x4000", routedWord))
 	}
 	for range 2 {
 		fmt.Fprintf(&b, "\t\tfib %saddr . mark%s %s %s\n", g.oneOf("s", "d"), g.oneOf("", " . iif"),

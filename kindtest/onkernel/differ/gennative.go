@@ -377,8 +377,8 @@ func (n *nativeGen) header() string {
 func (n *nativeGen) change() string {
 	ip := n.ip()
 	return n.oneOf(
-		"mark set "+n.oneOf("0x1", "0x3", "mark or 0x4", "mark or 0x20", "mark xor 0x4000", "mark and 0xfffffffe", "ct mark", "numgen inc mod 3",
-			"mark & 0x3 | 0x8"),
+		"mark set "+n.oneOf("0x1", "0x3", "mark or 0x4", "mark or "+routedWord, "mark xor 0x4000", "mark and 0xfffffffe", "ct mark",
+			"numgen inc mod 3", "mark & 0x3 | 0x8"),
 		"ct mark set "+n.oneOf("0x1", "0x3", "mark", "ct mark or 0x2", "mark and 0x3"),
 		"mark set "+ip+" saddr map @marks", "mark set "+ip+" daddr map { "+n.w.services[0].String()+" : 0x3, "+n.w.services[1].String()+" : 1 }",
 		ip+" dscp set "+n.oneOf("ef", "cs1"), n.ttl(), "tcp option maxseg size set "+n.oneOf("500", "1200", "rt mtu"),

@@ -6,7 +6,7 @@ import "github.com/chainwalk/chainwalk/netfilter"
 var targetPieces = []piece{
 	{name: "MARK", weight: 16, make: func(g *gen) string {
 		return "-j MARK " + g.oneOf("--set-mark ", "--set-xmark ", "--and-mark ", "--or-mark ", "--xor-mark ", "--xor-mark ") +
-			g.oneOf("0x1", "0x1", "0x2", "0x3", "0x3", "0x4000", "0x20")
+			g.oneOf("0x1", "0x1", "0x2", "0x3", "0x3", "0x4000", routedWord)
 	}},
 	{name: "MARK with mask", weight: 4, make: func(g *gen) string {
 		return "-j MARK " + g.oneOf("--set-mark ", "--set-xmark ") + g.markMask()

@@ -74,7 +74,7 @@ func (g *gen) newFlow() (*flow, send) {
 func (g *gen) extras(f *flow) string {
 	s := ""
 	if f.from == nodePlace && g.chance(40) {
-		s += " mark " + g.oneOf("0x1", "0x3", "0x4000", "0x2", "0x20")
+		s += " mark " + g.oneOf("0x1", "0x3", "0x4000", "0x2", routedWord)
 	}
 	if f.from != nodePlace && g.chance(4) {
 		s += " ttl 1"

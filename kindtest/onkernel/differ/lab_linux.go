@@ -14,6 +14,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/namespace"
 	"github.com/chainwalk/chainwalk/internal/wire"
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -194,7 +195,7 @@ func (l *lab) addAddresses(s *side) error {
 		if f == netfilter.IPv6 {
 			bits = 64
 		}
-		a := &netlink.Addr{IPNet: ipNet(netip.PrefixFrom(address, bits))}
+		a := &netlink.Addr{IPNet: socket.IPNet(netip.PrefixFrom(address, bits))}
 		if f == netfilter.IPv6 {
 			a.Flags = unix.IFA_F_NODAD
 		}
@@ -229,10 +230,6 @@ func (l *lab) addRoutes() error {
 	return nil
 }
 
-func ipNet(p netip.Prefix) *net.IPNet {
-	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
-}
-
 // routeMarked gives packets with the mark a table of their own.
 func (w *world) routeMarked() error {
 	types := map[packetsim.RouteType]int{
@@ -240,7 +237,7 @@ func (w *world) routeMarked() error {
 		packetsim.RouteBlackhole: unix.RTN_BLACKHOLE,
 	}
 	for _, r := range w.markedRoutes() {
-		route := netlink.Route{Dst: ipNet(r.Dst), Table: int(r.Table), Type: types[r.Type], Gw: r.Via.AsSlice()}
+		route := netlink.Route{Dst: socket.IPNet(r.Dst), Table: int(r.Table), Type: types[r.Type], Gw: r.Via.AsSlice()}
 		if r.Dev != "" {
 			link, err := netlink.LinkByName(r.Dev)
 			if err != nil {
@@ -253,10 +250,7 @@ func (w *world) routeMarked() error {
 		}
 	}
 	rule := netlink.NewRule()
-	rule.Family, rule.Priority, rule.Table = unix.AF_INET, routedPriority, int(routedTable)
-	if w.family == netfilter.IPv6 {
-		rule.Family = unix.AF_INET6
-	}
+	rule.Family, rule.Priority, rule.Table = socket.Domain(w.family == netfilter.IPv6), routedPriority, int(routedTable)
 	mask := uint32(routedMark)
 	rule.Mark, rule.Mask = routedMark, &mask
 	if err := netlink.RuleAdd(rule); err != nil {

@@ -112,9 +112,12 @@ func (r *walkRun) compare(c *walkCase) error {
 	return r.report(c, v)
 }
 
-// stopped is the error of a case that could not be judged. The case is written down, to be replayed.
+// stopped is the error of a case that could not be judged. The case is written down, to be replayed (-replay).
 func stopped(b *runBounds, c *walkCase, ruleset int, err error) error {
-	name := fmt.Sprintf("stopped-%s-%d-%d-%d.yaml", c.Dialect, c.Family, b.Seed, ruleset)
+	name := fmt.Sprintf("walk-stopped-%s-%d-%d-%d.yaml", c.Dialect, c.Family, b.Seed, ruleset)
+	if c.NFT != "" {
+		name = fmt.Sprintf("native-stopped-%d-%d-%d.yaml", c.Family, b.Seed, ruleset)
+	}
 	path, failed := writeFile(b.Folder, name, c)
 	if failed != nil {
 		return errors.Join(err, failed)

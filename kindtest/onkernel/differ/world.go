@@ -101,6 +101,7 @@ func frameTo(place string, dst netip.Addr) (net.HardwareAddr, inet.LinkType) {
 // A packet with this bit in its mark takes routes of a table of its own.
 const (
 	routedMark                          = 0x20
+	routedWord                          = "0x20" // as rules and packets have it
 	routedPriority                      = 100
 	routedTable    packetsim.RouteTable = 100
 )

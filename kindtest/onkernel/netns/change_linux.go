@@ -11,6 +11,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
@@ -173,7 +174,7 @@ func (h *host) adapt(was *plan.Host) error {
 		if kept || r.Steered {
 			continue
 		}
-		err := h.ns.link.RouteDel(&netlink.Route{Dst: ipNet(r.Dst), Table: int(r.Table)})
+		err := h.ns.link.RouteDel(&netlink.Route{Dst: socket.IPNet(r.Dst), Table: int(r.Table)})
 		if err != nil && !errors.Is(err, unix.ESRCH) { // it went with its device
 			return fmt.Errorf("remove the route to %s: %w", r.Dst, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/internal/nfnetlink"
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/world/plan"
@@ -99,7 +100,7 @@ func (n *network) configure(h *host) error {
 
 func (h *host) setAddresses(device netlink.Link, addresses []packetsim.Address) error {
 	for _, a := range inKernelOrder(addresses) {
-		address := &netlink.Addr{IPNet: ipNet(a.Prefix)}
+		address := &netlink.Addr{IPNet: socket.IPNet(a.Prefix)}
 		if a.Prefix.Addr().Is6() {
 			address.Flags = unix.IFA_F_NODAD
 		}

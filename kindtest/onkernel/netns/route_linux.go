@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 
@@ -30,7 +29,7 @@ func (h *host) setRoutes(routes []packetsim.Route) error {
 		if err != nil {
 			return err
 		}
-		route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: ipNet(r.Dst), Table: int(r.Table)}
+		route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: socket.IPNet(r.Dst), Table: int(r.Table)}
 		if r.Via.IsValid() {
 			route.Gw = r.Via.AsSlice()
 		} else if r.Dst.Addr().Is4() {
@@ -48,10 +47,6 @@ func boolInt(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-func ipNet(p netip.Prefix) *net.IPNet {
-	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
 
 // viaPriority is behind the kernel's own rules for the tables main and default.

@@ -20,7 +20,7 @@ func TestSeeds(t *testing.T) {
 		require.NoError(t, scenarios.Write(&b, s))
 		return b.String()
 	}
-	for _, o := range []gen.Options{{}, {Modes: true, Steps: 20}, {NFTables: true, NFTablesOnly: true, FarFlows: true}} {
+	for _, o := range []gen.Options{{}, {Modes: true, Steps: 20}, {NFTables: true, NFTablesExtras: true, FarFlows: true}} {
 		for seed := range uint64(50) {
 			if !sample.Takes(t, int(seed), 4) {
 				continue

@@ -30,9 +30,9 @@ type Options struct {
 	OldObjects bool
 	// NFTables has every node's kube-proxy run in mode nftables. The same draws are made as in mode iptables.
 	NFTables bool
-	// NFTablesOnly adds what only mode nftables meets to the scenarios of NFTables: ServiceCIDRs, tables of others and of former kube-proxies,
-	// and damage to kube-proxy's own table.
-	NFTablesOnly bool
+	// NFTablesExtras adds what only mode nftables meets to the scenarios of NFTables: ServiceCIDRs, tables of others and of former
+	// kube-proxies, and damage to kube-proxy's own table.
+	NFTablesExtras bool
 	// Modes draws the mode of kube-proxy, and has it change at a start.
 	Modes bool
 }
@@ -99,7 +99,7 @@ func (g *generator) scenario() *scenarios.Scenario {
 		outside.answer()
 	}
 	g.out.Steps = g.course.steps
-	if g.options.NFTables && g.options.NFTablesOnly {
+	if g.options.NFTables && g.options.NFTablesExtras {
 		(&beside{g.mixture, g.cluster, g.settings, g.out}).add()
 	}
 	if g.options.OldObjects {

@@ -138,7 +138,7 @@ func TestSmallScenariosAreInOrderAndAllDifferent(t *testing.T) {
 func TestWhatOnlyModeNFTablesMeets(t *testing.T) {
 	found := map[string]int{}
 	for seed := uint64(0); seed < 200; seed++ {
-		s := Example(Options{NFTables: true, NFTablesOnly: true}, seed)
+		s := Example(Options{NFTables: true, NFTablesExtras: true}, seed)
 		text := string(written(t, s))
 		if sample.Takes(t, int(seed), 4) {
 			_, err := scenarios.Read("generated.yaml", strings.NewReader(text))
